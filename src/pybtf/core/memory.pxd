@@ -1,0 +1,103 @@
+# Growable arrays of plain words. They never shrink; a worker reuses its arrays from unit to unit by setting
+# `n` to 0. Growth can fail: `*_reserve` and `*_push` then return 0 and leave the array as it was.
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+cdef struct U32s:
+    uint32_t *p
+    size_t n        # elements in use
+    size_t cap      # elements allocated
+
+cdef struct U64s:
+    uint64_t *p
+    size_t n
+    size_t cap
+
+cdef struct U8s:
+    uint8_t *p
+    size_t n
+    size_t cap
+
+cdef inline bint u32s_reserve(U32s *a, size_t more) noexcept nogil:
+    cdef size_t cap
+    cdef uint32_t *p
+    if a.n + more <= a.cap:
+        return 1
+    cap = a.cap * 2 if a.cap else 64
+    while cap < a.n + more:
+        cap *= 2
+    p = <uint32_t *> realloc(a.p, cap * sizeof(uint32_t))
+    if p == NULL:
+        return 0
+    a.p = p
+    a.cap = cap
+    return 1
+
+cdef inline bint u32s_push(U32s *a, uint32_t v) noexcept nogil:
+    if a.n == a.cap and not u32s_reserve(a, 1):
+        return 0
+    a.p[a.n] = v
+    a.n += 1
+    return 1
+
+cdef inline void u32s_free(U32s *a) noexcept nogil:
+    free(a.p)
+    a.p = NULL
+    a.n = a.cap = 0
+
+cdef inline bint u64s_reserve(U64s *a, size_t more) noexcept nogil:
+    cdef size_t cap
+    cdef uint64_t *p
+    if a.n + more <= a.cap:
+        return 1
+    cap = a.cap * 2 if a.cap else 64
+    while cap < a.n + more:
+        cap *= 2
+    p = <uint64_t *> realloc(a.p, cap * sizeof(uint64_t))
+    if p == NULL:
+        return 0
+    a.p = p
+    a.cap = cap
+    return 1
+
+cdef inline bint u64s_push(U64s *a, uint64_t v) noexcept nogil:
+    if a.n == a.cap and not u64s_reserve(a, 1):
+        return 0
+    a.p[a.n] = v
+    a.n += 1
+    return 1
+
+cdef inline void u64s_free(U64s *a) noexcept nogil:
+    free(a.p)
+    a.p = NULL
+    a.n = a.cap = 0
+
+cdef inline bint u8s_reserve(U8s *a, size_t more) noexcept nogil:
+    cdef size_t cap
+    cdef uint8_t *p
+    if a.n + more <= a.cap:
+        return 1
+    cap = a.cap * 2 if a.cap else 256
+    while cap < a.n + more:
+        cap *= 2
+    p = <uint8_t *> realloc(a.p, cap)
+    if p == NULL:
+        return 0
+    a.p = p
+    a.cap = cap
+    return 1
+
+cdef inline bint u8s_append(U8s *a, const void *src, size_t size) noexcept nogil:
+    if not u8s_reserve(a, size):
+        return 0
+    if size:
+        memcpy(a.p + a.n, src, size)
+    a.n += size
+    return 1
+
+cdef inline void u8s_free(U8s *a) noexcept nogil:
+    free(a.p)
+    a.p = NULL
+    a.n = a.cap = 0

@@ -1,0 +1,77 @@
+"""The error family. Every error a user can meet is a `PybtfError`; its class carries the exit status.
+
+A message says where (file, section, offset, unit, DIE), what was found, what was expected, and, where
+there is one, what to do next. Code below the command line raises; only the command line prints and exits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class PybtfError(Exception):
+    """Base of all errors reported to users. `exit_code` is the status of the process."""
+
+    exit_code = 1
+
+
+class UsageError(PybtfError):
+    """The caller asked for something that does not exist or does not go together."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in an input something was found. Offsets are bytes from the start of `section`, or of the file."""
+
+    file: str
+    section: str | None = None
+    offset: int | None = None
+    unit: int | None = None
+    unit_name: str | None = None
+    die: int | None = None
+
+    def __str__(self) -> str:
+        parts = [self.file]
+        if self.section is not None:
+            at = f"+{self.offset:#x}" if self.offset is not None else ""
+            parts.append(f"{self.section}{at}")
+        elif self.offset is not None:
+            parts.append(f"offset {self.offset:#x}")
+        if self.unit is not None:
+            name = f" ({self.unit_name})" if self.unit_name else ""
+            parts.append(f"unit at {self.unit:#x}{name}")
+        if self.die is not None:
+            parts.append(f"DIE {self.die:#x}")
+        return ": ".join([parts[0], ", ".join(parts[1:])]) if len(parts) > 1 else parts[0]
+
+
+class InputError(PybtfError):
+    """An input file is unusable: where, what was found, what was expected, and a hint."""
+
+    def __init__(self, place: Place | str, found: str, expected: str = "", hint: str = "") -> None:
+        self.place = place if isinstance(place, Place) else Place(place)
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+        text = f"{self.place}: {found}"
+        if expected:
+            text += f"; expected {expected}"
+        if hint:
+            text += f". {hint}"
+        super().__init__(text)
+
+
+class EncodeError(InputError):
+    """The DWARF is well formed, but holds something BTF cannot express (an `_Atomic` type, for instance)."""
+
+
+class OutputError(PybtfError):
+    """The result could not be written: the target, the reason, what to do."""
+
+
+class InternalError(PybtfError):
+    """A promise of pybtf's own code was broken: a bug to report."""
+
+    exit_code = 70
