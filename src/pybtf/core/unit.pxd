@@ -1,0 +1,144 @@
+# One logical compilation unit while it is decoded: the three tables of the DWARF reader (types, functions,
+# the rest) and what hangs from them. All references are `.debug_info` offsets of DIEs until `resolve.py` turns
+# them into small ids (index in `types`, 1.., 0 = void). Strings are string ids (`strings.pxd`; 0 = none).
+
+from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from pybtf.core.memory cimport U32s, U64s, U8s
+
+cdef enum:
+    NO_INDEX = 0xFFFFFFFF
+    TAG_TYPE_TAG = 0xFFFF       # pseudo DWARF tag of a slot made from a btf_type_tag annotation
+
+cdef enum:                      # Type.flags
+    T_DECLARATION = 1
+    T_VARIADIC = 2
+    T_PACKED_KNOWN = 4          # `packed.py` has decided
+    T_PACKED = 8
+
+cdef struct Type:
+    uint32_t die
+    uint32_t ref                # DW_AT_type
+    uint32_t name
+    uint32_t size               # DW_AT_byte_size, low 32 bits
+    uint32_t first              # first member, enumerator or parameter; ARRAY: number of elements
+    uint32_t count
+    uint32_t spec               # DW_AT_specification, for nameless structs
+    uint32_t anns               # first of its declaration tags in `anns`
+    uint16_t n_anns
+    uint16_t tag                # DW_TAG_*, or TAG_TYPE_TAG
+    uint8_t encoding            # DW_ATE_*, base types only
+    uint8_t flags
+
+cdef enum:                      # Member.flags
+    M_STATIC = 1
+    M_INHERITANCE = 2
+    M_VIRTUAL = 4
+    M_DATA_BIT_OFFSET = 8
+
+cdef struct Member:
+    uint32_t name
+    uint32_t ref
+    uint64_t bit_offset         # from the start of the aggregate, final after the layout pass
+    uint32_t byte_offset        # of the storage unit
+    uint32_t storage            # DW_AT_byte_size, then the size of the storage unit in bytes
+    uint8_t bitfield_size       # 0: not a bitfield
+    int8_t legacy_bit_offset   # DW_AT_bit_offset
+    uint8_t flags
+
+cdef struct Enumerator:
+    uint32_t name
+    uint64_t value
+
+cdef struct Param:              # of a subroutine type or of a function
+    uint32_t die
+    uint32_t name
+    uint32_t ref                # DW_AT_type; small id after resolution
+    uint32_t origin             # DW_AT_abstract_origin (a DIE offset), 0 none
+    uint32_t candidate_name     # true_signature: name of the member that survives, 0 none
+    uint32_t candidate_ref      # and its type
+    uint64_t first_word         # piece offsets met in the first machine word, one bit each
+    uint64_t second_word
+    uint16_t size               # bytes; 0 unknown
+    int16_t reg                 # DWARF register at entry, -1 none
+    uint8_t has_loc
+    uint8_t has_const
+    uint8_t const_at_entry
+    uint8_t stack_at_entry
+    uint8_t in_memory
+    uint8_t optimized           # result of `signature.py`
+    uint8_t unexpected
+
+cdef enum:                      # Function.flags
+    F_DECLARATION = 1
+    F_VARIADIC = 2
+    F_INLINE = 4                # nonzero DW_AT_inline
+    F_NOCALL = 8                # its own DW_AT_calling_convention is DW_CC_nocall
+    F_SIGNATURE_CHANGED = 16
+    F_REORDERED = 32
+    F_OPTIMIZED = 64
+    F_UNEXPECTED = 128
+
+cdef struct Function:
+    uint64_t address            # DW_AT_low_pc, 0 if absent
+    uint32_t die
+    uint32_t name
+    uint32_t ref                # return type
+    uint32_t origin
+    uint32_t spec
+    uint32_t first              # first parameter in `params`
+    uint32_t count
+    uint32_t anns
+    uint16_t n_anns
+    uint8_t flags
+
+cdef enum:                      # Variable.flags
+    V_DECLARATION = 1
+    V_EXTERNAL = 2
+    V_TOP_LEVEL = 4
+    V_ARTIFICIAL = 8
+    V_ADDRESS = 16              # located by DW_OP_addr or addrx; `address` is valid
+
+cdef struct Variable:
+    uint64_t address
+    uint32_t die
+    uint32_t name
+    uint32_t ref
+    uint32_t spec
+    uint32_t anns
+    uint16_t n_anns
+    uint8_t flags
+
+cdef struct Annotation:         # btf_decl_tag
+    uint32_t value
+    int component               # member or parameter index, -1 the object itself
+
+cdef struct Unit:
+    # facts of the unit header and its root DIE
+    uint64_t offset             # of the unit header in .debug_info
+    uint64_t end
+    uint8_t address_size
+    uint8_t offset_size         # 4 or 8
+    uint8_t version
+    uint8_t is_clang
+    uint32_t language
+    uint32_t name
+    uint64_t low_pc             # base address of location and range lists
+    uint64_t addr_base
+    uint64_t str_offsets_base
+    uint64_t loclists_base
+    uint64_t rnglists_base
+    # tables; slot 0 of `types` is void
+    Type *types
+    uint32_t n_types, cap_types
+    Member *members
+    uint32_t n_members, cap_members
+    Enumerator *enumerators
+    uint32_t n_enumerators, cap_enumerators
+    Param *params
+    uint32_t n_params, cap_params
+    Function *functions
+    uint32_t n_functions, cap_functions
+    Variable *variables
+    uint32_t n_variables, cap_variables
+    Annotation *anns
+    uint32_t n_anns, cap_anns
