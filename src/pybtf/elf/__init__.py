@@ -1,0 +1,1 @@
+"""The ELF side: the mapped file, its sections, symbols, relocations and notes."""
