@@ -161,7 +161,7 @@ class Wire:
             yield Phdr(kind, flags, offset, vaddr, paddr, filesz, memsz, align)
 
     def iter_syms(self, table: bytes | bytearray | memoryview) -> Iterator[Sym]:
-        """All records of `table`, whose length is a multiple of `sym.size`. One object each: small tables only."""
+        """All records of `table`, whose length is a multiple of `sym.size`. One object each: small tables."""
         if self.is64:
             yield from map(Sym._make, self.sym.iter_unpack(table))
             return
