@@ -31,7 +31,7 @@ was passed to us to be written to. Symbolic links are followed: the file at thei
 remain. Other hard links to a replaced file keep the old contents; see `writer.py`.
 """
 
-# ruff: noqa: PTH
+# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH119, PTH120
 # Descriptor-relative calls have no pathlib form, and pathlib drops the final slash that means "a folder".
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class Replacement:
         for name in _temporary_names(self.target):
             with contextlib.suppress(FileExistsError):
                 self._link = name
-                # With `src_dir_fd` Python calls linkat(AT_SYMLINK_FOLLOW); without, it would link the symlink.
+                # With `src_dir_fd` Python calls linkat(AT_SYMLINK_FOLLOW); without, it links the symlink.
                 os.link(handle, name, src_dir_fd=here, dst_dir_fd=here)
                 return
             self._link = None
