@@ -1,1 +1,1 @@
-"""The ELF side: the mapped file, its sections, symbols, relocations and notes."""
+"""ELF files: their layout on disk, reading them, and writing `.BTF` into them."""
