@@ -244,7 +244,8 @@ def type_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue], id: uint32_
         return 0
     for i in range(t.anns, t.anns + t.n_anns):
         if u.anns[i].value == 0:
-            return fault(v, t, FAULT_EMPTY_TAG, t.tag)
+            v.tags_cut = True
+            return 0
         if (
             not u32s_push(cython.address(v.tags), u.anns[i].value)
             or not u32s_push(cython.address(v.tags), id)
@@ -290,4 +291,6 @@ def translate_types(
     for i in range(1, u.n_types):
         if u.types[i].n_anns and type_tags(u, v, i):
             return 1
+        if v.tags_cut:
+            break
     return 0
