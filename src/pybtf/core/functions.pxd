@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.functable cimport FuncTable
+from pybtf.core.memory cimport U64s
 from pybtf.core.observations cimport State
 from pybtf.core.records cimport ClassTable
 
@@ -35,6 +36,31 @@ cdef struct Emission:
 cdef enum:                      # options of combine_functions
     FN_CONSISTENT = 1           # feature consistent_func
     FN_TRUE_SIGNATURE = 2       # feature true_signature
+
+cdef struct Matcher:            # one parallel walk of two types at a time
+    const ClassTable *classes
+    U64s todo                   # pairs still to be compared: first type << 32 | second
+    uint64_t *seen              # hash table of pairs that were met, 0 empty
+    size_t size                 # slots, a power of two or 0
+    size_t used
+    uint64_t steps              # how many pairs may still be compared
+
+cdef struct Site:               # an address at which an entry has symbols
+    uint64_t value
+    uint32_t suffixed           # the first symbol with a suffix there, 0xFFFFFFFF if there is none
+    bint clone                  # some symbol there is a .constprop or .isra
+
+cdef struct Combiner:
+    const State *states
+    const FuncTable *table
+    Emission *out
+    Matcher matcher
+    uint32_t *order             # states in sorted order; a "place" is an index here
+    uint8_t *flags              # S_* by place
+    Site *sites                 # of the entry in work, by ascending value
+    uint32_t n_sites
+    uint32_t cap_sites
+    int options
 
 # Fills `out` (zeroed by the caller). Entries with equal names must be neighbours in the table (several input
 # files). Returns 0 if memory ran out.
