@@ -7,7 +7,3 @@ cdef enum:
     OP_SET = 2          # field = value
     OP_ADD = 3          # field += value
     OP_SUB = 4          # field -= value
-    OP_SET6 = 5         # low 6 bits of a byte
-    OP_SUB6 = 6
-    OP_SET_ULEB = 7     # a ULEB128, which keeps its length
-    OP_SUB_ULEB = 8

@@ -28,11 +28,7 @@ from cython.cimports.pybtf.core.relocate import (
     OP_ADD,
     OP_LEAVE,
     OP_SET,
-    OP_SET6,
-    OP_SET_ULEB,
     OP_SUB,
-    OP_SUB6,
-    OP_SUB_ULEB,
     OP_UNKNOWN,
 )
 from cython.cimports.pybtf.core.symbols import (
@@ -51,10 +47,6 @@ OPERATIONS = {
     "set": OP_SET,
     "add": OP_ADD,
     "sub": OP_SUB,
-    "set6": OP_SET6,
-    "sub6": OP_SUB6,
-    "set_uleb": OP_SET_ULEB,
-    "sub_uleb": OP_SUB_ULEB,
 }
 
 SHN_ABS = cython.declare(cython.uint, 0xFFF1)
@@ -65,7 +57,6 @@ BAD_TYPE = cython.declare(cython.int, 1)
 BAD_OFFSET = cython.declare(cython.int, 2)
 BAD_SYMBOL = cython.declare(cython.int, 3)
 BAD_SECTION = cython.declare(cython.int, 4)
-BAD_ULEB = cython.declare(cython.int, 5)
 
 
 class RelocationError(ValueError):
@@ -160,11 +151,9 @@ def explain(job: cython.pointer[Job], status: cython.int):
         )
     if status == BAD_SYMBOL:
         return RelocationError(job.bad, f"symbol {n}", f"an index below {job.symbols.n}")
-    if status == BAD_SECTION:
-        return RelocationError(
-            job.bad, f"a symbol in section {n}", f"an index below {job.sections}, or a special one"
-        )
-    return RelocationError(job.bad, f"a field at {n:#x}", "a ULEB128 that ends within the section")
+    return RelocationError(
+        job.bad, f"a symbol in section {n}", f"an index below {job.sections}, or a special one"
+    )
 
 
 @cython.cfunc
@@ -279,19 +268,10 @@ def apply_one(job: cython.pointer[Job], offset: uint64_t, cell: uint8_t, value: 
         job.number = offset
         return BAD_OFFSET
     p = job.out + offset
-    if op == OP_SET:
-        if not job.rela:
-            value += load_field(p, width, job.symbols.swap)
-    elif op == OP_ADD:
-        value += load_field(p, width, job.symbols.swap)
-    elif op == OP_SUB:
+    if op == OP_SUB:
         value = load_field(p, width, job.symbols.swap) - value
-    elif op == OP_SET6:
-        value = (p[0] & 0xC0) | (value & 0x3F)
-    elif op == OP_SUB6:
-        value = (p[0] & 0xC0) | ((p[0] - value) & 0x3F)
-    else:
-        return apply_uleb(job, offset, op, value)
+    elif op == OP_ADD or not job.rela:
+        value += load_field(p, width, job.symbols.swap)
     store_field(p, width, job.symbols.swap, value)
     return OK
 
@@ -335,32 +315,3 @@ def store_field(
         memcpy(p, cython.address(v16), 2)
     else:
         p[0] = cython.cast(uint8_t, value)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def apply_uleb(job: cython.pointer[Job], offset: uint64_t, op: cython.uint, value: uint64_t) -> cython.int:
-    """Set or subtract from a ULEB128, which keeps the number of bytes that it has."""
-    old: uint64_t = 0
-    at: uint64_t = offset
-    shift: cython.uint = 0
-    more: uint8_t
-    while True:
-        if at >= job.size or shift > 126:
-            job.number = offset
-            return BAD_ULEB
-        if shift < 64:
-            old |= cython.cast(uint64_t, job.out[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if not job.out[at - 1] & 0x80:
-            break
-    if op == OP_SUB_ULEB:
-        value = old - value
-    while offset < at:
-        more = 0x80 if offset + 1 < at else 0
-        job.out[offset] = cython.cast(uint8_t, value & 0x7F) | more
-        value >>= 7
-        offset += 1
-    return OK
