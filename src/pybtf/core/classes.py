@@ -83,12 +83,12 @@ def find(
         r = class_record(t, id)
         # Equal heads have the same kind and count, hence the same length.
         if (
-            r[-1] == h
+            (r - 1)[0] == h
             and memcmp(r, record, REC_HEAD * cython.sizeof(uint32_t)) == 0
             and memcmp(r + REC_HEAD, record + REC_HEAD, (n - REC_HEAD) * cython.sizeof(uint32_t)) == 0
         ):
             return id
-        id = r[-2]
+        id = (r - 2)[0]
     return 0
 
 

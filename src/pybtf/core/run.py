@@ -33,7 +33,7 @@ from cython.cimports.pybtf.core.faults import Fault
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.signature import machine_init
-from cython.cimports.pybtf.core.strings import string_entry, string_intern, strings_delete, strings_new
+from cython.cimports.pybtf.core.strings import StringEntry, string_entry, string_intern, strings_delete, strings_new
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
@@ -214,6 +214,11 @@ class Run:
             self.bad_unit = 0xFFFFFFFF
         return self.x.n_units
 
+    def merge(self):
+        """Treats all units as one logical unit from now on."""
+        self.x.merge = True
+        self.units = 1 if self.x.n_units else 0
+
     def has_reference_to_other_units(self):
         """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr."""
         t: AbbrevTable
@@ -381,7 +386,7 @@ class Run:
     def text(self, sid: uint32_t):
         if sid == 0 or sid >= self.x.strings.n:
             return ""
-        x = string_entry(self.x.strings, sid)
+        x: cython.pointer[StringEntry] = string_entry(self.x.strings, sid)
         return x.text[: x.size].decode("utf-8", "backslashreplace")
 
     # ---- after the last unit ----------------------------------------------------------------------------------------

@@ -110,6 +110,11 @@ class ElfImage:
             _close_map(mapping)
             raise
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return len(self._view)
+
     def close(self) -> None:
         """Drop the map. The memory goes when the last view of it does."""
         self._cache.clear()
