@@ -141,6 +141,15 @@ def test_debug_section_skips_groups_and_empty_shells_and_takes_the_first() -> No
     assert first.index == 1
 
 
+def test_objects_for_lto_have_debug_sections_of_other_names() -> None:
+    """As gcc writes them with -flto; they count only if no name starts with `.debug_` or `.zdebug_`."""
+    lto = [Sec(".gnu.debuglto_.debug_info", 1, b"lto"), Sec(".debugging", 1, b"no")]
+    for plain, expected in [([], b"lto"), ([Sec(".zdebug_x")], None), ([Sec(".debug_info", 1, b"p")], b"p")]:
+        image = image_of(elf([*lto, *plain]))
+        section = image.debug_section(".debug_info")
+        assert (None if section is None else bytes(image.data(section))) == expected
+
+
 def test_views_outlive_the_image(gcc_object: Path) -> None:
     with ElfImage.open(gcc_object) as image:
         section = image.section(".text")
