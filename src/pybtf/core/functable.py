@@ -148,6 +148,17 @@ class FunctionTable:
             result.append((text(t.name[i], t.name_len[i]), bool(t.ambiguous[i]), symbols))
         return result
 
+    def suffixes(self, name: bytes):
+        """For tests: (has a suffix, is a constprop or isra clone) of each symbol of this base name."""
+        result: list = []
+        i: uint32_t
+        entry: uint32_t = functable_find(cython.address(self.t), name, len(name))
+        if entry != NO_ENTRY:
+            for i in range(self.t.first[entry], self.t.first[entry + 1]):
+                flags = self.t.sym_flags[i]
+                result.append((bool(flags & SYM_SUFFIXED), bool(flags & SYM_CLONE)))
+        return result
+
     def kfuncs(self):
         """For tests and reports: the flags of all kfuncs by base name."""
         t: cython.pointer(FuncTable) = cython.address(self.t)

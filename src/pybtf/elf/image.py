@@ -37,6 +37,9 @@ MAX_SECTIONS: Final = 1 << 20
 
 _IDENT_SIZE: Final = 16
 
+_DEBUG: Final = (".debug_", ".zdebug_")
+_LTO: Final = ".gnu.debuglto_"  # in front of the names in gcc's objects for LTO
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -94,10 +97,11 @@ class ElfImage:
         self._debug: dict[str, Section] = {}
         for section in self.sections:
             self._by_name.setdefault(section.name, section)
-            if section.name.startswith((".debug_", ".zdebug_")) and not (
-                section.flags & SHF_GROUP or section.type == SHT_NOBITS
-            ):
-                self._debug.setdefault(section.name.replace(".zdebug_", ".debug_", 1), section)
+        plain = any(section.name.startswith(_DEBUG) for section in self.sections)
+        for section in self.sections:
+            name = section.name if plain else section.name.removeprefix(_LTO)
+            if name.startswith(_DEBUG) and not (section.flags & SHF_GROUP or section.type == SHT_NOBITS):
+                self._debug.setdefault(name.replace(".zdebug_", ".debug_", 1), section)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> ElfImage:
@@ -142,7 +146,9 @@ class ElfImage:
     def debug_section(self, name: str) -> Section | None:
         """The section that supplies the DWARF of this name (`.debug_info`), be it stored as `.zdebug_info`.
 
-        Members of COMDAT groups and sections without data do not count; of several, the first does.
+        Members of COMDAT groups and sections without data do not count; of several, the first does. If no
+        name starts with `.debug_` or `.zdebug_`, those that gcc writes for LTO count
+        (`.gnu.debuglto_.debug_info`).
         """
         return self._debug.get(name)
 
@@ -171,7 +177,7 @@ class ElfImage:
         """
         if section.type in (SHT_NOBITS, SHT_NULL):
             return memoryview(b"")
-        gnu = section.name.startswith(".zdebug_")
+        gnu = section.name.removeprefix(_LTO).startswith(".zdebug_")
         if not (gnu or section.flags & SHF_COMPRESSED):
             return self.raw(section)
         found = self._cache.get(section.index)

@@ -1,0 +1,123 @@
+"""Compressed sections: every way to store them, and every way to lie about them."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+
+import pytest
+
+from pybtf.elf.image import ElfImage
+from pybtf.errors import InputError
+from tinyelf import Sec, elf
+
+
+@pytest.fixture(scope="module")
+def plain_object(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plain")
+    members = "".join(f"struct s{i} {{ int member_{i}; struct s{i} *next_{i}; }} v{i};\n" for i in range(200))
+    (folder / "a.c").write_text(members)
+    subprocess.run(["gcc", "-g", "-c", "a.c", "-o", "a.o"], cwd=folder, check=True)
+    return folder / "a.o"
+
+
+@pytest.mark.parametrize(("style", "magic"), [("zlib", ".debug_info"), ("zlib-gnu", ".zdebug_info")])
+def test_objcopy_compressed_sections(plain_object: Path, tmp_path: Path, style: str, magic: str) -> None:
+    packed = tmp_path / "packed.o"
+    subprocess.run(["objcopy", f"--compress-debug-sections={style}", plain_object, packed], check=True)
+    with ElfImage.open(plain_object) as plain, ElfImage.open(packed) as image:
+        for name in (".debug_info", ".debug_str", ".debug_abbrev"):
+            ours, theirs = image.debug_section(name), plain.debug_section(name)
+            assert ours is not None
+            assert theirs is not None
+            assert bytes(image.data(ours)) == bytes(plain.data(theirs))
+        info = image.debug_section(".debug_info")
+        assert info is not None
+        assert info.name == magic
+        assert info.size < len(image.data(info))
+
+
+def gabi(kind: int, size: int, stream: bytes, is64: bool = True, little: bool = True) -> bytes:
+    """The contents of an SHF_COMPRESSED section."""
+    order = "<" if little else ">"
+    return struct.pack(f"{order}I4xQQ" if is64 else f"{order}III", kind, size, 1) + stream
+
+
+def zstd_frame(blocks: list[tuple[int, int, bytes]], size: int) -> bytes:
+    """A zstd frame (RFC 8878) of raw (0) and run-length (1) blocks: (type, size, content)."""
+    out = b"\x28\xb5\x2f\xfd\xa0" + size.to_bytes(4, "little")  # single segment, 4 bytes of content size
+    for number, (kind, length, content) in enumerate(blocks):
+        last = number == len(blocks) - 1
+        out += (last | kind << 1 | length << 3).to_bytes(3, "little") + content
+    return out
+
+
+def unpacked(content: bytes, is64: bool = True, little: bool = True) -> bytes:
+    image = ElfImage("t.o", elf([Sec(".debug_str", 1, content, 0x800)], is64=is64, little=little))
+    return bytes(image.data(image.sections[1]))
+
+
+@pytest.mark.parametrize(("is64", "little"), [(True, True), (True, False), (False, True), (False, False)])
+def test_headers_of_every_class_and_byte_order(is64: bool, little: bool) -> None:
+    text = bytes(range(256)) * 6000
+    assert unpacked(gabi(1, len(text), zlib.compress(text), is64, little), is64, little) == text
+
+
+def test_a_stream_longer_than_one_read() -> None:
+    text = bytes(x * x % 251 for x in range(300_000)) * 4
+    assert unpacked(gabi(1, len(text), zlib.compress(text, 0))) == text
+
+
+def test_nothing_compressed_is_nothing() -> None:
+    assert unpacked(gabi(1, 0, zlib.compress(b""))) == b""
+    assert unpacked(gabi(2, 0, b"")) == b""
+
+
+def test_zstd() -> None:
+    frame = zstd_frame([(0, 5, b"hello"), (1, 1000, b"x")], 1005)
+    assert unpacked(gabi(2, 1005, frame)) == b"hello" + b"x" * 1000
+
+
+def test_zstd_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise OSError(f"{name}: cannot open")
+
+    monkeypatch.setattr("ctypes.CDLL", missing)
+    with pytest.raises(InputError, match=r"\.debug_str: compressed with zstd.*Install libzstd1"):
+        unpacked(gabi(2, 5, zstd_frame([(0, 5, b"hello")], 5)))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\1\0\0", "only 3 bytes; expected a compression header of 24 bytes"),
+        (gabi(3, 5, b""), "compression type 3"),
+        (gabi(1, 99, zlib.compress(b"hello" * 20)[:-8]), r"decompresses to \d+ bytes; expected the 99"),
+        (gabi(1, 5, b"hello"), "damaged zlib data"),
+        (gabi(1, 4, zlib.compress(b"hello")), "decompresses to more than 4 bytes"),
+        (gabi(1, 6, zlib.compress(b"hello")), "decompresses to 5 bytes; expected the 6"),
+        (gabi(2, 5, b"hello"), "damaged zstd data"),
+        (gabi(2, 4, zstd_frame([(0, 5, b"hello")], 5)), "damaged zstd data"),
+        (gabi(2, 6, zstd_frame([(0, 5, b"hello")], 5)), "decompresses to 5 bytes; expected the 6"),
+        (gabi(1, 1 << 40, zlib.compress(b"hello")), "declares 1099511627776 bytes"),
+        (gabi(2, 1 << 30, zstd_frame([(1, 5, b"x")], 5)), "declares 1073741824 bytes"),
+        (gabi(1, (1 << 64) - 1, b""), "declares 18446744073709551615 bytes"),
+    ],
+)
+def test_damage(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=rf"t\.o: \.debug_str: {message}"):
+        unpacked(content)
+
+
+def test_a_bomb_stops_at_the_size_that_it_declares() -> None:
+    with pytest.raises(InputError, match="more than 16 bytes"):
+        unpacked(gabi(1, 16, zlib.compress(bytes(8 << 20))))
+
+
+@pytest.mark.parametrize("content", [b"ZLIB\0\0", b"ZLIX" + bytes(20)])
+def test_damaged_zdebug(content: bytes) -> None:
+    image = ElfImage("t.o", elf([Sec(".zdebug_info", 1, content)]))
+    with pytest.raises(InputError, match='expected "ZLIB"'):
+        image.data(image.sections[1])
