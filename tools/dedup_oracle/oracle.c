@@ -54,7 +54,12 @@ static int fail(const char *path, const char *what, int err)
 	return 1;
 }
 
-static int one(const char *in, const char *out, struct btf *base, int timed)
+static __u32 string_length(const struct btf_header *h)
+{
+	return h->magic == 0xEB9F ? h->str_len : __builtin_bswap32(h->str_len);
+}
+
+static int one(const char *in, const char *out, struct btf *base, struct btf *in_base, int timed)
 {
 	struct timespec t0, t1;
 	struct btf *src, *dst;
@@ -67,22 +72,17 @@ static int one(const char *in, const char *out, struct btf *base, int timed)
 	data = read_all(in, &size);
 	if (!data)
 		return fail(in, "read", errno);
-	src = base ? btf__new_split(data, size, base) : btf__new(data, size);
+	src = base ? btf__new_split(data, size, in_base) : btf__new(data, size);
 	if (!src)
 		return fail(in, "parse", errno);
 	dst = base ? btf__new_empty_split(base) : btf__new_empty();
 	if (!dst)
 		return fail(in, "new", errno);
 	btf__set_endianness(dst, btf__endianness(src));
-	if (base) {
-		const struct btf_header *h = btf__raw_data(base, &first);
-		base_strings = h->str_len;
-	}
-	/* The strings, in order, so that they keep their offsets. str_len is read in the file's byte order. */
-	{
-		const struct btf_header *h = data;
-		end = h->magic == 0xEB9F ? h->str_len : __builtin_bswap32(h->str_len);
-	}
+	if (base)
+		base_strings = string_length(btf__raw_data(base, &first));
+	/* The strings, in order, so that they keep their offsets. */
+	end = string_length(data);
 	for (at = base ? 0 : 1; at < end; ) {
 		const char *s = btf__str_by_offset(src, base_strings + at);
 
@@ -118,7 +118,7 @@ static int one(const char *in, const char *out, struct btf *base, int timed)
 
 int main(int argc, char **argv)
 {
-	struct btf *base = NULL;
+	struct btf *base = NULL, *in_base = NULL;
 	int i = 1, timed = 0, failed = 0;
 	__u32 size;
 	void *data;
@@ -131,12 +131,17 @@ int main(int argc, char **argv)
 			base = data ? btf__new(data, size) : NULL;
 			if (!base)
 				return fail(argv[i], "base", errno);
+			/* IN gets a base of its own: looking up a string can move all strings of the object searched, so
+			 * a string of `base` must not be passed to anything that searches `base`. */
+			in_base = btf__new(data, size);
+			if (!in_base)
+				return fail(argv[i], "base", errno);
 		} else {
 			fprintf(stderr, "usage: oracle [-b BASE] [-t] IN OUT [IN OUT ...]\n");
 			return 2;
 		}
 	}
 	for (; i + 1 < argc; i += 2)
-		failed |= one(argv[i], argv[i + 1], base, timed);
+		failed |= one(argv[i], argv[i + 1], base, in_base, timed);
 	return failed;
 }
