@@ -103,33 +103,77 @@ def _skip_address(c: cython.pointer(Cursor), unit: cython.pointer(cython.const[U
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _leb(c: cython.pointer(Cursor)) -> uint64_t:
+    """A LEB128 operand as a bit pattern of 64 bits, read as generously as the reference's reader does: one that the
+    expression cuts off, or of more than ten bytes, is all ones, not an error."""
+    value: uint64_t = 0
+    shift: cython.int = 0
+    byte: uint8_t
+    while shift < 70 and c.pos != c.end:
+        byte = c.pos[0]
+        c.pos += 1
+        if shift < 64:
+            value |= cython.cast(uint64_t, byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            return value
+    return ~cython.cast(uint64_t, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _fixed(c: cython.pointer(Cursor), limit: cython.pointer(cython.const[uint8_t]), size: cython.int) -> uint64_t:
+    """An address or offset of 4 or 8 bytes. It may, as in the reference, run past the expression, not past the
+    section."""
+    whole: Cursor = c[0]
+    value: uint64_t
+    whole.end = limit
+    value = cur_u64(cython.address(whole)) if size == 8 else cur_u32(cython.address(whole))
+    if whole.bad or (size != 4 and size != 8):
+        return cur_fail(c, CUR_TRUNCATED)
+    c.pos = whole.pos if whole.pos < c.end else c.end
+    return value
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _skip_operands(
-    c: cython.pointer(Cursor), op: cython.int, unit: cython.pointer(cython.const[Unit])
+    c: cython.pointer(Cursor), op: cython.int, unit: cython.pointer(cython.const[Unit]),
+    limit: cython.pointer(cython.const[uint8_t]), info_size: uint64_t
 ) -> cython.void:
     """Move over the operands of `op`; an unknown operation fails the cursor."""
     kind: cython.int = _operands[op]
     if kind <= 8:
         cur_skip(c, kind)
     elif kind == ARG_LEB:
-        cur_uleb(c)
+        _leb(c)
     elif kind == ARG_LEB_LEB:
-        cur_uleb(c)
-        cur_uleb(c)
+        if cur_left(c) < 2:
+            cur_fail(c, CUR_TRUNCATED)
+        _leb(c)
+        _leb(c)
     elif kind == ARG_BLOCK:
-        cur_skip(c, cur_uleb(c))
+        cur_skip(c, _leb(c))
     elif kind == ARG_ADDRESS:
-        cur_skip(c, unit.address_size)
+        _fixed(c, limit, unit.address_size)
     elif kind == ARG_U8_LEB:
+        if cur_left(c) < 2:
+            cur_fail(c, CUR_TRUNCATED)
         cur_skip(c, 1)
-        cur_uleb(c)
+        _leb(c)
     elif kind == ARG_TYPED:
-        cur_uleb(c)
+        _leb(c)
         cur_skip(c, cur_u8(c))
     elif kind == ARG_REF or kind == ARG_REF_LEB:
-        # DWARF 2 gave these references the size of an address.
-        cur_skip(c, unit.address_size if unit.version < 3 else unit.offset_size)
+        # DWARF 2 gave these references the size of an address. They must lie in .debug_info.
+        if kind == ARG_REF_LEB and cur_left(c) <= (unit.address_size if unit.version < 3 else unit.offset_size):
+            cur_fail(c, CUR_TRUNCATED)
+        if _fixed(c, limit, unit.address_size if unit.version < 3 else unit.offset_size) > info_size:
+            cur_fail(c, CUR_TRUNCATED)
         if kind == ARG_REF_LEB:
-            cur_uleb(c)
+            _leb(c)
     else:
         cur_fail(c, CUR_TRUNCATED)
 
@@ -161,35 +205,39 @@ def _is_entry_value(op: cython.int) -> cython.bint:
 @cython.exceptval(check=False)
 def _check(
     shape: cython.pointer(Shape), p: cython.pointer(cython.const[uint8_t]), n: cython.size_t,
-    unit: cython.pointer(cython.const[Unit]), swap: cython.bint
+    section: cython.pointer(cython.const[Span]), unit: cython.pointer(cython.const[Unit]),
+    sections: cython.pointer(cython.const[DebugSections])
 ) -> cython.bint:
-    """Describe the expression of `n` bytes at `p`; 0 if some operation is unknown or cut off."""
+    """Describe the expression of `n` bytes at `p`, in `section`; 0 if some operation is unknown or cut off."""
     c: Cursor
     op: cython.int
     size: uint64_t
+    limit: cython.pointer(cython.const[uint8_t]) = p + n
+    if section.p <= p and limit <= section.p + section.n:
+        limit = section.p + section.n
     shape.p = p
     shape.n = n
     shape.ops = 0
     shape.first = shape.second = shape.entry_register = -1
     shape.stack_value_later = False
-    cur_init(cython.address(c), p, 0, n, swap)
+    cur_init(cython.address(c), p, 0, n, sections.swap)
     while cur_left(cython.address(c)):
         op = cython.cast(cython.int, cur_u8(cython.address(c)))
         if shape.ops == 0:
             shape.first = op
             if _is_entry_value(op):
-                size = cur_uleb(cython.address(c))
+                size = _leb(cython.address(c))
                 if size == 1 and cur_left(cython.address(c)) and _is_register(c.pos[0]):
                     shape.entry_register = c.pos[0] - OP_REG0
                 cur_skip(cython.address(c), size)
             else:
-                _skip_operands(cython.address(c), op, unit)
+                _skip_operands(cython.address(c), op, unit, limit, sections.info.n)
         else:
             if shape.ops == 1:
                 shape.second = op
             if op == OP_STACK_VALUE:
                 shape.stack_value_later = True
-            _skip_operands(cython.address(c), op, unit)
+            _skip_operands(cython.address(c), op, unit, limit, sections.info.n)
         if c.bad:
             return False
         shape.ops += 1
@@ -246,7 +294,7 @@ def _pieces(
     while cur_left(cython.address(c)):
         op = cython.cast(cython.int, cur_u8(cython.address(c)))
         if op == OP_PIECE:
-            size = cur_uleb(cython.address(c))
+            size = _leb(cython.address(c))
             if index:
                 if offset < word:
                     param.first_word |= cython.cast(uint64_t, 1) << offset
@@ -256,7 +304,7 @@ def _pieces(
         else:
             if _is_register(op):
                 _enter(param, op - OP_REG0)
-            _skip_operands(cython.address(c), op, unit)
+            _skip_operands(cython.address(c), op, unit, c.end, ~cython.cast(uint64_t, 0))
         index += 1
 
 
@@ -339,15 +387,14 @@ def _next_range(
     sections: cython.pointer(cython.const[DebugSections])
 ) -> cython.int:
     """Step over the address range of an entry of .debug_loclists: 1 if an expression follows, 0 if not (a base
-    address, a view pair), -1 at the end of the list. Failures are left in the cursor."""
+    address), -1 at the end of the list. Failures are left in the cursor."""
     kind: cython.int = cython.cast(cython.int, cur_u8(c))
     if c.bad or kind == LLE_END_OF_LIST:
         return -1
-    if kind == LLE_OFFSET_PAIR or kind == LLE_GNU_VIEW_PAIR:
+    if kind == LLE_OFFSET_PAIR:
         cur_uleb(c)
         cur_uleb(c)
-        return kind == LLE_OFFSET_PAIR
-    if kind == LLE_STARTX_LENGTH:
+    elif kind == LLE_STARTX_LENGTH:
         _skip_indexed(c, unit, sections)
         cur_uleb(c)
     elif kind == LLE_STARTX_ENDX:
@@ -366,7 +413,7 @@ def _next_range(
         _skip_indexed(c, unit, sections)
         return 0
     elif kind != LLE_DEFAULT_LOCATION:
-        cur_fail(c, CUR_TRUNCATED)
+        cur_fail(c, CUR_TRUNCATED)      # GNU view pairs (9) are unknown to the reference as well
     return 1
 
 
@@ -414,7 +461,7 @@ def _walk_list(
         size = cur_uleb(cython.address(c)) if modern else cur_u16(cython.address(c))
         if c.bad or size > cur_left(cython.address(c)):
             return
-        if not _check(cython.address(shape), c.pos, size, unit, sections.swap):
+        if not _check(cython.address(shape), c.pos, size, section, unit, sections):
             return
         c.pos += size
         _judge(param, cython.address(shape), n, unit, one_word)
@@ -457,7 +504,7 @@ def location_walk(
     shape: Shape
     offset: uint64_t = value
     if kind == LOC_BLOCK:
-        if _check(cython.address(shape), expr, value, unit, sections.swap):
+        if _check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
             _judge(param, cython.address(shape), 0, unit, one_word)
     elif kind == LOC_LISTX:
         if _indexed_list(value, unit, sections, cython.address(offset)):
@@ -487,7 +534,7 @@ def first_operation_address(
         return False
     if expr[0] != OP_ADDR and expr[0] != OP_ADDRX and expr[0] != OP_GNU_ADDR_INDEX:
         return False
-    if not _check(cython.address(shape), expr, value, unit, sections.swap):
+    if not _check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
         return False
     cur_init(cython.address(c), expr, 1, value, sections.swap)
     if expr[0] == OP_ADDR:
@@ -519,6 +566,7 @@ def probe_location(
     offset_size: int = 4,
     one_word: bool = False,
     big_endian: bool = False,
+    info: bytes = b"",
     loc: bytes = b"",
     loclists: bytes = b"",
     loclists_base: int = 0,
@@ -539,6 +587,7 @@ def probe_location(
     unit.addr_base = addr_base
     unit.loclists_base = loclists_base
     sections.swap = big_endian
+    _span(cython.address(sections.info), info)
     _span(cython.address(sections.loc), loc)
     _span(cython.address(sections.loclists), loclists)
     _span(cython.address(sections.addr), addr)
