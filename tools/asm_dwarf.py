@@ -1,13 +1,15 @@
 """A small DWARF assembler: trees of DIEs in, GNU assembler source out.
 
-It exists for the generators and experiments beside it, which need DWARF that no compiler would write. Addresses and
-references are labels, so the assembler and the linker do the arithmetic, and the output can be linked like any
-object. Everything that the reference might look at is explicit; nothing is invented.
+It exists for the generators and experiments beside it, which need DWARF that no compiler would write.
+Addresses and references are labels, so the assembler and the linker do the arithmetic, and the output can be
+linked like any object. Everything that the reference might look at is explicit; nothing is invented.
 
     unit = Die("compile_unit", producer="GNU C11", name="a.c", language=Data(12))
     integer = unit.add(Die("base_type", name="int", encoding=Data(5), byte_size=Data(4)))
-    unit.add(Die("subprogram", name="f", low_pc=Addr("f"))).add(Die("formal_parameter", name="a", type=integer))
+    function = unit.add(Die("subprogram", name="f", low_pc=Addr("f")))
+    function.add(Die("formal_parameter", name="a", type=integer))
     text = assemble([unit], functions=["f"])
+
 """
 
 from __future__ import annotations
@@ -15,22 +17,62 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 TAGS = {
-    "array_type": 0x01, "class_type": 0x02, "enumeration_type": 0x04, "formal_parameter": 0x05, "member": 0x0D,
-    "pointer_type": 0x0F, "compile_unit": 0x11, "structure_type": 0x13, "subroutine_type": 0x15, "typedef": 0x16,
-    "union_type": 0x17, "unspecified_parameters": 0x18, "inheritance": 0x1C, "subrange_type": 0x21,
-    "base_type": 0x24, "const_type": 0x26, "enumerator": 0x28, "subprogram": 0x2E, "variable": 0x34,
-    "volatile_type": 0x35, "restrict_type": 0x37, "interface_type": 0x38,
-    "atomic_type": 0x47, "inlined_subroutine": 0x1D, "lexical_block": 0x0B,
-}  # fmt: skip
+    "array_type": 0x01,
+    "class_type": 0x02,
+    "enumeration_type": 0x04,
+    "formal_parameter": 0x05,
+    "member": 0x0D,
+    "pointer_type": 0x0F,
+    "compile_unit": 0x11,
+    "structure_type": 0x13,
+    "subroutine_type": 0x15,
+    "typedef": 0x16,
+    "union_type": 0x17,
+    "unspecified_parameters": 0x18,
+    "inheritance": 0x1C,
+    "subrange_type": 0x21,
+    "base_type": 0x24,
+    "const_type": 0x26,
+    "enumerator": 0x28,
+    "subprogram": 0x2E,
+    "variable": 0x34,
+    "volatile_type": 0x35,
+    "restrict_type": 0x37,
+    "interface_type": 0x38,
+    "atomic_type": 0x47,
+    "inlined_subroutine": 0x1D,
+    "lexical_block": 0x0B,
+}
 
 ATTRIBUTES = {
-    "sibling": 0x01, "location": 0x02, "name": 0x03, "byte_size": 0x0B, "bit_size": 0x0D, "low_pc": 0x11,
-    "high_pc": 0x12, "language": 0x13, "inline": 0x20, "const_value": 0x1C, "producer": 0x25, "prototyped": 0x27,
-    "upper_bound": 0x2F, "abstract_origin": 0x31, "calling_convention": 0x36, "count": 0x37,
-    "data_member_location": 0x38, "declaration": 0x3C, "encoding": 0x3E, "external": 0x3F,
-    "specification": 0x47, "type": 0x49, "data_bit_offset": 0x6B, "alignment": 0x88, "loclists_base": 0x8C,
-    "addr_base": 0x73, "virtuality": 0x4C,
-}  # fmt: skip
+    "sibling": 0x01,
+    "location": 0x02,
+    "name": 0x03,
+    "byte_size": 0x0B,
+    "bit_size": 0x0D,
+    "low_pc": 0x11,
+    "high_pc": 0x12,
+    "language": 0x13,
+    "inline": 0x20,
+    "const_value": 0x1C,
+    "producer": 0x25,
+    "prototyped": 0x27,
+    "upper_bound": 0x2F,
+    "abstract_origin": 0x31,
+    "calling_convention": 0x36,
+    "count": 0x37,
+    "data_member_location": 0x38,
+    "declaration": 0x3C,
+    "encoding": 0x3E,
+    "external": 0x3F,
+    "specification": 0x47,
+    "type": 0x49,
+    "data_bit_offset": 0x6B,
+    "alignment": 0x88,
+    "loclists_base": 0x8C,
+    "addr_base": 0x73,
+    "virtuality": 0x4C,
+}
 
 
 @dataclass(frozen=True)
@@ -64,8 +106,8 @@ class Raw:
 
 @dataclass(frozen=True)
 class LocList:
-    """DW_FORM_sec_offset of a list of expressions, each valid somewhere in the unit's text. Entries that are not
-    bytes are lines of assembler, put in as they are."""
+    """DW_FORM_sec_offset of a list of expressions, each valid somewhere in the unit's text. Entries that are
+    not bytes are lines of assembler, put in as they are."""
 
     entries: tuple[bytes | str, ...]
     terminated: bool = True
@@ -73,7 +115,8 @@ class LocList:
 
 @dataclass(eq=False)
 class Die:
-    """A DIE. Attributes keep their order; a string is DW_FORM_string, True is a flag, a Die is a DW_FORM_ref4."""
+    """A DIE. Attributes keep their order; a string is DW_FORM_string, True is a flag, a Die is a
+    DW_FORM_ref4."""
 
     tag: str
     attributes: dict[str, object] = field(default_factory=dict)
@@ -139,7 +182,11 @@ class _Assembler:
         if value is True:
             return (0x19, "") if self.version >= 4 else (0x0C, "\t.byte 1\n")
         if isinstance(value, Data):
-            return (0x0F, f"\t.uleb128 {value.value}\n") if value.value >= 0 else (0x0D, f"\t.sleb128 {value.value}\n")
+            return (
+                (0x0F, f"\t.uleb128 {value.value}\n")
+                if value.value >= 0
+                else (0x0D, f"\t.sleb128 {value.value}\n")
+            )
         if isinstance(value, Addr):
             return 0x01, f"\t{self.address} {value.symbol}\n"
         if isinstance(value, Expr):
@@ -198,7 +245,8 @@ class _Assembler:
 def assemble(
     units: list[Die], functions: list[str], *, version: int = 5, address_size: int = 8, extra: str = ""
 ) -> str:
-    """Assembler source with the DWARF of `units` and one STT_FUNC symbol, 16 bytes long, per name in `functions`.
+    """Assembler source with the DWARF of `units` and one STT_FUNC symbol, 16 bytes long, per name in
+    `functions`.
 
     A name given as "NAME@OTHER" is a second symbol at the address of OTHER. `extra` goes to the end.
     """
@@ -211,7 +259,9 @@ def assemble(
             alias, target = name.split("@")
             text += f"\t.type {alias}, %function\n\t.set {alias}, {target}\n"
         else:
-            text += f"\t.balign 16\n\t.type {name}, %function\n{name}:\n\t.skip 16, 0x90\n\t.size {name}, 16\n"
+            text += (
+                f"\t.balign 16\n\t.type {name}, %function\n{name}:\n\t.skip 16, 0x90\n\t.size {name}, 16\n"
+            )
     text += '\t.section .debug_abbrev,"",@progbits\n' + assembler.abbrev_text()
     text += '\t.section .debug_info,"",@progbits\n' + "".join(assembler.info)
     if assembler.lists:
