@@ -2,20 +2,21 @@
 """Functions: from what all units observed about each function to the ones that are emitted.
 
 A function of the symbol table may have been seen many times: inlined in some units, compiled in others, with
-parameters optimised away here and whole there. All these states of one entry are combined. If they contradict each
-other, or the convention, the function is left out: better no prototype than a wrong one. Else one of them, the
-canonical state, gives the prototype.
+parameters optimised away here and whole there. All these states of one entry are combined. If they contradict
+each other, or the convention, the function is left out: better no prototype than a wrong one. Else one of
+them, the canonical state, gives the prototype.
 
-The order decides in three places: which state is compared with all others (the first), which is canonical, and in
-which order flags flow from state to state. So the states are sorted once, stably: by entry, those with an address
-first. Entries are in name order already; with several input files entries of one name are neighbours and sort as
-one, which may split the states of one entry into two runs. Each run then stands for itself.
+The order decides in three places: which state is compared with all others (the first), which is canonical,
+and in which order flags flow from state to state. So the states are sorted once, stably: by entry, those with
+an address first. Entries are in name order already; with several input files entries of one name are
+neighbours and sort as one, which may split the states of one entry into two runs. Each run then stands for
+itself.
 
-Two prototypes are compared by walking both types in parallel (`types_match`). Same class means same type, so the walk
-mostly ends at once. It never enters named structs or typedefs, hence its depth is that of pointers, arrays and
-prototypes nested in one declaration. Hostile input can make that any number, and can make prototypes fan out
-exponentially; so the walk is iterative, remembers the pairs it has
-visited, and stops after `MAX_STEPS` of them in all; real kernels need some thousand.
+Two prototypes are compared by walking both types in parallel (`types_match`). Same class means same type, so
+the walk mostly ends at once. It never enters named structs or typedefs, hence its depth is that of pointers,
+arrays and prototypes nested in one declaration. Hostile input can make that any number, and can make
+prototypes fan out exponentially; so the walk is iterative, remembers the pairs it has visited, and stops
+after `MAX_STEPS` of them in all; real kernels need some thousand.
 """
 
 import cython
@@ -23,6 +24,22 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, qsort, realloc
 from cython.cimports.libc.string import memcmp, memset, strlen
 from cython.cimports.pybtf.core.functable import SYM_CLONE, SYM_SUFFIXED, FuncTable
+from cython.cimports.pybtf.core.functions import (
+    FATE_AMBIGUOUS,
+    FATE_EMITTED,
+    FATE_INCONSISTENT,
+    FATE_OPTIMIZED,
+    FATE_REORDERED,
+    FATE_UNCERTAIN,
+    FATE_UNEXPECTED,
+    FN_CONSISTENT,
+    FN_TRUE_SIGNATURE,
+    Combiner,
+    Emission,
+    Emitted,
+    Matcher,
+    Site,
+)
 from cython.cimports.pybtf.core.memory import u64s_free, u64s_push
 from cython.cimports.pybtf.core.observations import (
     S_INCONSISTENT,
@@ -62,7 +79,7 @@ from cython.cimports.pybtf.core.records import (
 )
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
-MAX_STEPS = cython.declare(uint64_t, 1 << 27)   # pairs of types compared in one run of the program
+MAX_STEPS = cython.declare(uint64_t, 1 << 27)  # pairs of types compared in one run of the program
 GOLDEN = cython.declare(uint64_t, 0x9E3779B97F4A7C15)
 SMALL_TABLE = cython.declare(cython.size_t, 256)
 
@@ -167,8 +184,9 @@ def _push(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _push_parameters(
-    m: cython.pointer(Matcher), a: cython.pointer(cython.const[uint32_t]),
-    b: cython.pointer(cython.const[uint32_t])
+    m: cython.pointer(Matcher),
+    a: cython.pointer(cython.const[uint32_t]),
+    b: cython.pointer(cython.const[uint32_t]),
 ) -> cython.bint:
     i: uint32_t
     for i in range(a[REC_COUNT]):
@@ -181,7 +199,7 @@ def _push_parameters(
 @cython.nogil
 @cython.exceptval(check=False)
 def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
-    """Compare two types down to where prototypes branch; parameters are queued. 1 match, 0 not, -1 no memory."""
+    """Compare two types down to where prototypes branch; parameters are queued. 1 match, 0 no, -1 no memory."""
     ra: cython.pointer(cython.const[uint32_t])
     rb: cython.pointer(cython.const[uint32_t])
     kind: cython.int
@@ -206,10 +224,13 @@ def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
             else:
                 return 0
             continue
-        if kind == KIND_INT or kind == KIND_FLOAT:      # an INT's encoding is not looked at
+        if kind == KIND_INT or kind == KIND_FLOAT:  # an INT's encoding is not looked at
             return ra[REC_THIRD] == rb[REC_THIRD] and ra[REC_NAME] == rb[REC_NAME]
         if (
-            kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF or kind == KIND_ENUM
+            kind == KIND_STRUCT
+            or kind == KIND_UNION
+            or kind == KIND_TYPEDEF
+            or kind == KIND_ENUM
             or kind == KIND_ENUM64
         ):
             return ra[REC_NAME] == rb[REC_NAME]
@@ -222,7 +243,10 @@ def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
             if not _push_parameters(m, ra, rb):
                 return -1
         elif (
-            kind != KIND_PTR and kind != KIND_VOLATILE and kind != KIND_CONST and kind != KIND_RESTRICT
+            kind != KIND_PTR
+            and kind != KIND_VOLATILE
+            and kind != KIND_CONST
+            and kind != KIND_RESTRICT
             and kind != KIND_TYPE_TAG
         ):
             return 0
@@ -302,7 +326,7 @@ def _find_sites(c: cython.pointer(Combiner), entry: uint32_t) -> cython.bint:
     p = c.sites
     for i in range(1, n):
         if c.sites[i].value == p.value:
-            p.clone |= c.sites[i].clone      # `suffixed` is the first already
+            p.clone |= c.sites[i].clone  # `suffixed` is the first already
         else:
             p += 1
             p[0] = c.sites[i]
@@ -508,12 +532,12 @@ def _sort(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
     i: cython.size_t
     e: uint32_t
     key: cython.size_t
+    entries: cython.size_t = c.table.n
     ranks: cython.pointer(uint32_t) = cython.cast(
-        cython.pointer(uint32_t), malloc((cython.cast(cython.size_t, c.table.n) + 1) * cython.sizeof(uint32_t))
+        cython.pointer(uint32_t), malloc((entries + 1) * cython.sizeof(uint32_t))
     )
     starts: cython.pointer(cython.size_t) = cython.cast(
-        cython.pointer(cython.size_t),
-        calloc(2 * cython.cast(cython.size_t, c.table.n) + 2, cython.sizeof(cython.size_t)),
+        cython.pointer(cython.size_t), calloc(2 * entries + 2, cython.sizeof(cython.size_t))
     )
     if ranks == cython.NULL or starts == cython.NULL:
         free(ranks)
@@ -525,7 +549,7 @@ def _sort(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
         ranks[e] = rank
     for i in range(n):
         starts[2 * cython.cast(cython.size_t, ranks[c.states[i].entry]) + (c.states[i].address == 0) + 1] += 1
-    for i in range(1, 2 * cython.cast(cython.size_t, c.table.n) + 1):
+    for i in range(1, 2 * entries + 1):
         starts[i] += starts[i - 1]
     for i in range(n):
         key = 2 * cython.cast(cython.size_t, ranks[c.states[i].entry]) + (c.states[i].address == 0)
@@ -563,9 +587,12 @@ def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def combine_functions(
-    states: cython.pointer(cython.const[State]), n: cython.size_t,
-    table: cython.pointer(cython.const[FuncTable]), classes: cython.pointer(cython.const[ClassTable]),
-    options: cython.int, out: cython.pointer(Emission)
+    states: cython.pointer(cython.const[State]),
+    n: cython.size_t,
+    table: cython.pointer(cython.const[FuncTable]),
+    classes: cython.pointer(cython.const[ClassTable]),
+    options: cython.int,
+    out: cython.pointer(Emission),
 ) -> cython.bint:
     """See functions.pxd."""
     c: Combiner

@@ -47,7 +47,6 @@ cdef enum:                      # the operations and list entries that are told 
     LLE_BASE_ADDRESS = 6
     LLE_START_END = 7
     LLE_START_LENGTH = 8
-    LLE_GNU_VIEW_PAIR = 9
 
 cdef struct Shape:              # what one valid expression looks like
     const uint8_t *p

@@ -1,20 +1,41 @@
 # cython: annotation_typing=True
 """Packed structs: was `__attribute__((packed))` on it? DWARF does not say, the layout has to tell.
 
-A struct without holes and padding whose members do not lie where their natural alignment would put them, or whose
-size does not end where it would, must have been packed. A struct with holes was not: the compiler had no reason to
-leave them. The answer matters only for structs passed by value on the stack, whose place then cannot be told.
+A struct without holes and padding whose members do not lie where their natural alignment would put them, or
+whose size does not end where it would, must have been packed. A struct with holes was not: the compiler had
+no reason to leave them. The answer matters only for structs passed by value on the stack, whose place then
+cannot be told.
 
-The natural alignment of a type is found by recursion into members and array elements; alignments are remembered for
-the whole unit, because structs nested twice in each level would otherwise take exponential time. Hostile input may
-nest types in a circle or without end: a type that is its own member, or lies deeper than `MAX_DEPTH`, counts as
-aligned to 1, and chains of typedefs are followed for no more steps than there are types.
+The natural alignment of a type is found by recursion into members and array elements; alignments are
+remembered for the whole unit, because structs nested twice in each level would otherwise take exponential
+time. Hostile input may nest types in a circle or without end: a type that is its own member, or lies deeper
+than `MAX_DEPTH`, counts as aligned to 1, and chains of typedefs are followed for no more steps than there are
+types.
 """
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.memory import U32s, u32s_reserve
+from cython.cimports.pybtf.core.packed import (
+    TAG_ARRAY,
+    TAG_ATOMIC,
+    TAG_BASE,
+    TAG_CLASS,
+    TAG_CONST,
+    TAG_ENUM,
+    TAG_INTERFACE,
+    TAG_POINTER,
+    TAG_REFERENCE,
+    TAG_RESTRICT,
+    TAG_RVALUE_REFERENCE,
+    TAG_STRING,
+    TAG_STRUCT,
+    TAG_SUBROUTINE,
+    TAG_TYPEDEF,
+    TAG_UNION,
+    TAG_VOLATILE,
+)
 from cython.cimports.pybtf.core.unit import (
     M_INHERITANCE,
     M_STATIC,
@@ -26,8 +47,8 @@ from cython.cimports.pybtf.core.unit import (
     Unit,
 )
 
-MAX_DEPTH = cython.declare(cython.int, 500)     # nesting of types by value that is followed
-BUSY = cython.declare(uint32_t, 0xFFFFFFFF)     # an alignment that is being computed
+MAX_DEPTH = cython.declare(cython.int, 500)  # nesting of types by value that is followed
+BUSY = cython.declare(uint32_t, 0xFFFFFFFF)  # an alignment that is being computed
 
 
 # ---------------------------------------------------------------- sizes
@@ -45,7 +66,10 @@ def strip_type(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint32
             return 0
         tag = unit.types[id].tag
         if (
-            tag != TAG_TYPEDEF and tag != TAG_CONST and tag != TAG_VOLATILE and tag != TAG_RESTRICT
+            tag != TAG_TYPEDEF
+            and tag != TAG_CONST
+            and tag != TAG_VOLATILE
+            and tag != TAG_RESTRICT
             and tag != TAG_ATOMIC
         ):
             return id
@@ -75,7 +99,7 @@ def type_size(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint64_
         if _is_pointer(t.tag):
             return count * unit.address_size
         if t.tag == TAG_BASE:
-            return count * (t.size & 0x1FFF)    # sizes are kept in bits, in 16 bits
+            return count * (t.size & 0x1FFF)  # sizes are kept in bits, in 16 bits
         if t.tag == TAG_ENUM:
             return count * (t.size if t.size else 4)
         if t.tag == TAG_SUBROUTINE:
@@ -98,9 +122,7 @@ def type_size(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint64_
 @cython.exceptval(check=False)
 def _counts(member: cython.pointer(cython.const[Member])) -> cython.bint:
     """Whether a member takes part: a static one does not, nor does a virtual base."""
-    return not (
-        member.flags & M_STATIC or (member.flags & M_INHERITANCE and member.flags & M_VIRTUAL)
-    )
+    return not (member.flags & M_STATIC or (member.flags & M_INHERITANCE and member.flags & M_VIRTUAL))
 
 
 @cython.cfunc
@@ -151,15 +173,17 @@ def _alignment(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cython.const[Type])) -> cython.bint:
+def _has_holes(
+    unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cython.const[Type])
+) -> cython.bint:
     """Whether whole bytes lie unused between the members of a struct or behind the last one."""
     member: cython.pointer(cython.const[Member])
     i: uint32_t
     holes: cython.bint = False
     in_bitfield: cython.bint = False
-    position: int64_t = 0                       # in bits: end of what is covered
-    end: int64_t = cython.cast(int64_t, t.size) * 8     # of the storage unit of the bitfields being laid out
-    width: int64_t = 0                          # of that unit
+    position: int64_t = 0  # in bits: end of what is covered
+    end: int64_t = cython.cast(int64_t, t.size) * 8  # of the storage unit of the bitfields being laid out
+    width: int64_t = 0  # of that unit
     start: int64_t
     storage: int64_t
     size: int64_t
@@ -208,7 +232,7 @@ def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cytho
 def _mark_misplaced(
     unit: cython.pointer(Unit), t: cython.pointer(Type), align: cython.pointer(uint32_t)
 ) -> cython.void:
-    """A struct with holes is not packed; one of its members that lies at an unnatural offset all the same is."""
+    """A struct with holes is not packed; a member of it that lies at an unnatural offset all the same is."""
     member: cython.pointer(Member)
     i: uint32_t
     id: uint32_t
@@ -220,7 +244,8 @@ def _mark_misplaced(
         if id == 0:
             continue
         if (
-            unit.types[id].tag != TAG_STRUCT and unit.types[id].tag != TAG_CLASS
+            unit.types[id].tag != TAG_STRUCT
+            and unit.types[id].tag != TAG_CLASS
             and unit.types[id].tag != TAG_INTERFACE
         ):
             continue

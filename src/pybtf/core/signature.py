@@ -1,15 +1,15 @@
 # cython: annotation_typing=True
 """Signatures: does the code of a function still take the parameters its source declares?
 
-A compiler that knows all callers may change a function: drop a parameter, pass a member instead of a struct, use
-another register. A tracer that reads the arguments where the calling convention puts them would then read
-nonsense, so such functions must be recognised from what DWARF says about their parameters: the register each one
-has at entry (`locations.py`) is compared with the register the convention gives it.
+A compiler that knows all callers may change a function: drop a parameter, pass a member instead of a struct,
+use another register. A tracer that reads the arguments where the calling convention puts them would then read
+nonsense, so such functions must be recognised from what DWARF says about their parameters: the register each
+one has at entry (`locations.py`) is compared with the register the convention gives it.
 
-Two variants exist. Clang marks functions whose signature changed (DW_CC_nocall); for the others only registers that
-contradict the convention count. GCC gives no mark, so every parameter is accounted for; the clone suffix of the
-symbol (`functions.py`) later tells whether an optimised parameter matters. Floating-point parameters are counted
-like integers: that is the reference's behaviour, on which the output depends.
+Two variants exist. Clang marks functions whose signature changed (DW_CC_nocall); for the others only
+registers that contradict the convention count. GCC gives no mark, so every parameter is accounted for; the
+clone suffix of the symbol (`functions.py`) later tells whether an optimised parameter matters. Floating-point
+parameters are counted like integers: that is the reference's behaviour, on which the output depends.
 """
 
 import cython
@@ -22,6 +22,21 @@ from cython.cimports.pybtf.core.packed import (
     TAG_STRUCT,
     TAG_TYPEDEF,
     infer_packed,
+)
+from cython.cimports.pybtf.core.signature import (
+    EM_AARCH64,
+    EM_ARC,
+    EM_ARM,
+    EM_MIPS,
+    EM_PPC,
+    EM_PPC64,
+    EM_RISCV,
+    EM_S390,
+    EM_SPARC,
+    EM_SPARCV9,
+    EM_X86_64,
+    Machine,
+    ctz64,
 )
 from cython.cimports.pybtf.core.unit import (
     F_OPTIMIZED,
@@ -69,7 +84,10 @@ def machine_init(m: cython.pointer(Machine), e_machine: cython.int) -> cython.vo
     elif e_machine == EM_S390:
         _known(m, 5, 2)
     elif (
-        e_machine == EM_RISCV or e_machine == EM_PPC or e_machine == EM_PPC64 or e_machine == EM_MIPS
+        e_machine == EM_RISCV
+        or e_machine == EM_PPC
+        or e_machine == EM_PPC64
+        or e_machine == EM_MIPS
         or e_machine == EM_ARC
     ):
         m.R = 8
@@ -133,8 +151,12 @@ def _analyse_plain_clang(
 @cython.nogil
 @cython.exceptval(check=False)
 def _located(
-    p: cython.pointer(Param), following: cython.pointer(Param), m: cython.pointer(cython.const[Machine]),
-    r: cython.int, slots: cython.int, changed: cython.bint
+    p: cython.pointer(Param),
+    following: cython.pointer(Param),
+    m: cython.pointer(cython.const[Machine]),
+    r: cython.int,
+    slots: cython.int,
+    changed: cython.bint,
 ) -> cython.int:
     """Judge a parameter that has a location; the number of registers it uses up. `following` may be NULL."""
     advance: cython.int = 1 if p.in_memory else slots
@@ -173,8 +195,10 @@ def _located(
 @cython.nogil
 @cython.exceptval(check=False)
 def _analyse_accounted(
-    unit: cython.pointer(Unit), func: cython.pointer(Function), m: cython.pointer(cython.const[Machine]),
-    changed: cython.bint
+    unit: cython.pointer(Unit),
+    func: cython.pointer(Function),
+    m: cython.pointer(cython.const[Machine]),
+    changed: cython.bint,
 ) -> cython.void:
     """GCC, or clang with a changed signature. `changed`: and true signatures are wanted."""
     p: cython.pointer(Param)
@@ -198,7 +222,7 @@ def _analyse_accounted(
         else:
             p.optimized = 1
         if r > m.R:
-            r = m.R     # from there on the count does not matter, and must not overflow
+            r = m.R  # from there on the count does not matter, and must not overflow
 
 
 # ---------------------------------------------------------------- one function
@@ -211,7 +235,7 @@ def _is_struct(unit: cython.pointer(Unit), ref: uint32_t) -> cython.bint:
     """Whether a type is a structure_type, looking through typedef and const only."""
     steps: uint32_t
     tag: uint16_t
-    for steps in range(unit.n_types):       # a longer chain goes in a circle
+    for steps in range(unit.n_types):  # a longer chain goes in a circle
         if ref == 0 or ref >= unit.n_types:
             return False
         tag = unit.types[ref].tag
@@ -225,8 +249,10 @@ def _is_struct(unit: cython.pointer(Unit), ref: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def analyse_function(
-    unit: cython.pointer(Unit), func: cython.pointer(Function), m: cython.pointer(cython.const[Machine]),
-    true_signature: cython.bint
+    unit: cython.pointer(Unit),
+    func: cython.pointer(Function),
+    m: cython.pointer(cython.const[Machine]),
+    true_signature: cython.bint,
 ) -> cython.void:
     """See signature.pxd."""
     p: cython.pointer(Param)
@@ -260,8 +286,10 @@ def analyse_function(
 @cython.nogil
 @cython.exceptval(check=False)
 def uncertain_location(
-    unit: cython.pointer(Unit), func: cython.pointer(cython.const[Function]),
-    m: cython.pointer(cython.const[Machine]), align: cython.pointer(U32s)
+    unit: cython.pointer(Unit),
+    func: cython.pointer(cython.const[Function]),
+    m: cython.pointer(cython.const[Machine]),
+    align: cython.pointer(U32s),
 ) -> cython.int:
     """See signature.pxd. Only a named struct that the parameter's type refers to directly counts."""
     t: cython.pointer(Type)
