@@ -75,8 +75,8 @@ def write_file(
     with explained(name):
         direct = _open_direct(name)
         if direct is not None:
-            with contextlib.closing(_Descriptor(direct)) as target:
-                return sum(write_all(target.fd, piece) for piece in pieces)
+            with contextlib.closing(_Descriptor(direct)) as device:
+                return sum(write_all(device.fd, piece) for piece in pieces)
     with Replacement(name, like=like, durable=durable) as new:
         with explained(name):
             written = sum(write_all(new.fd, piece) for piece in pieces)
@@ -285,9 +285,9 @@ def _explain(path: str, error: OSError, advice: str) -> str:
         what, hint = "the filesystem is read-only", advice or "Name another place."
     elif number in (errno.ENOSPC, errno.EDQUOT):
         full = "the disk is full" if number == errno.ENOSPC else "the disk quota is used up"
-        what, hint = f"{full}; nothing was changed", "Free some space, or name another place."
+        what, hint = f"{full}", "Free some space, or name another place."
     elif number == errno.EFBIG:
-        what = "the file would be larger than the limit for this process or filesystem; nothing was changed"
+        what = "the file would be larger than the limit for this process or filesystem"
         hint = "See `ulimit -f`."
     elif number == errno.EPIPE:
         what, hint = "the reader at the other end is gone", ""
