@@ -11,7 +11,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,23 @@ from pybtf.errors import OutputError
 
 OLD, NEW = b"old contents", b"new contents " * 1000
 IS_ROOT = os.geteuid() == 0
+
+
+@pytest.fixture(autouse=True)
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the system calls that publish a file, as they are made. fsync waits for no disk."""
+    made: list[str] = []
+
+    def record(name: str, real: Callable[..., None]) -> Callable[..., None]:
+        def recorded(*arguments: object, **options: object) -> None:
+            made.append(name)
+            real(*arguments, **options)
+
+        return recorded
+
+    monkeypatch.setattr(os, "fsync", record("fsync", lambda fd: None))
+    monkeypatch.setattr(os, "rename", record("rename", os.rename))
+    return made
 
 
 @pytest.fixture(params=["unnamed", "named"])
@@ -55,6 +72,13 @@ def test_new_file(tmp_path: Path, way: str) -> None:
     assert (tmp_path / "out").read_bytes() == b"onetwothree"
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o640
     assert names(tmp_path) == ["out"]
+
+
+def test_data_is_on_disk_before_it_gets_the_name(tmp_path: Path, way: str, calls: list[str]) -> None:
+    write_file(tmp_path / "out", NEW)
+    assert calls == ["fsync", "rename"]
+    write_file(tmp_path / "out", NEW, durable=False)
+    assert calls == ["fsync", "rename", "rename"]
 
 
 def test_empty_file(tmp_path: Path, way: str) -> None:

@@ -38,6 +38,12 @@ LONGER = BTF[:20] + (5 + 4000).to_bytes(4, "little") + BTF[24:] + b"x" * 3999 + 
 FOREIGN = ["i386-linux-gnu", "s390x-linux-gnu", "powerpc64-linux-gnu", "mips-linux-gnu", "arm-linux-gnueabi"]
 
 
+@pytest.fixture(autouse=True)
+def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not to wait for a busy disk; `test_atomic.py` checks that, and when, it is called."""
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+
+
 def compile_c(folder: Path, name: str, *command: str, source: str = SOURCE) -> Path:
     """Compile and maybe link `source`; returns the file made."""
     need(command[0])

@@ -264,7 +264,7 @@ def test_section_table_in_front(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("is64", "little", "count"),
-    [(True, True, 0xFEFE), (True, True, 0xFF00), *((*each, 0xFEFF) for each in COMBINATIONS)],
+    [(True, True, 0xFEFE), (False, False, 0xFEFF), (True, False, 0xFF00)],
 )
 def test_very_many_sections(file: Path, is64: bool, little: bool, count: int) -> None:
     extended = count >= 0xFF00
@@ -374,7 +374,7 @@ def test_random_damage(file: Path, seed: int) -> None:
     good = build_elf(parts, is64=is64, little=little, segments=[(1, 2, 3)] * (seed // 4), etype=2)
     table = ELFFile(io.BytesIO(good)).header["e_shoff"]
     written = refused = 0
-    for _ in range(250):
+    for _ in range(120):
         bad = bytearray(good)
         for _ in range(random_.choice((1, 1, 2, 5))):
             at = random_.choice((random_.randrange(16, 120), random_.randrange(table, len(bad))))
