@@ -75,8 +75,8 @@ def write_file(
     with explained(name):
         direct = _open_direct(name)
         if direct is not None:
-            with contextlib.closing(_Descriptor(direct)) as target:
-                return sum(write_all(target.fd, piece) for piece in pieces)
+            with contextlib.closing(_Descriptor(direct)) as device:
+                return sum(write_all(device.fd, piece) for piece in pieces)
     with Replacement(name, like=like, durable=durable) as new:
         with explained(name):
             written = sum(write_all(new.fd, piece) for piece in pieces)
@@ -117,7 +117,7 @@ class Replacement:
         with explained(path, advice):
             self.old = _stat_or_none(path)
             if self.old is not None:
-                _check_replaceable(self.old, path)
+                _check_replaceable(self.old, path, advice)
             self.target = os.path.realpath(path)
         self._like = self.old or like
         self._signals = _Signals(self._discard)
@@ -284,10 +284,10 @@ def _explain(path: str, error: OSError, advice: str) -> str:
     elif number == errno.EROFS:
         what, hint = "the filesystem is read-only", advice or "Name another place."
     elif number in (errno.ENOSPC, errno.EDQUOT):
-        full = "the disk is full" if number == errno.ENOSPC else "the disk quota is used up"
-        what, hint = f"{full}; nothing was changed", "Free some space, or name another place."
+        what = "the disk is full" if number == errno.ENOSPC else "the disk quota is used up"
+        hint = f"Free some space. {advice or 'Or name another place.'}"
     elif number == errno.EFBIG:
-        what = "the file would be larger than the limit for this process or filesystem; nothing was changed"
+        what = "the file would be larger than the limit for this process or filesystem"
         hint = "See `ulimit -f`."
     elif number == errno.EPIPE:
         what, hint = "the reader at the other end is gone", ""
@@ -304,13 +304,16 @@ def _stat_or_none(path: str) -> os.stat_result | None:
         return None
 
 
-def _check_replaceable(old: os.stat_result, path: str) -> None:
+def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
     if stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder", path)
     if not stat.S_ISREG(old.st_mode):
         raise OutputError(f"{path}: is not a regular file, and so cannot be replaced.")
     if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise OutputError(f"{path}: is write-protected. Allow writing (chmod u+w), or name another file.")
+        if os.statvfs(path).f_flag & os.ST_RDONLY:
+            raise OSError(errno.EROFS, "read-only", path)
+        hint = f"Allow it (chmod u+w). {advice or 'Or name another file.'}"
+        raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
 
 
 def _open_direct(path: str) -> int | None:
