@@ -82,7 +82,8 @@ def _run(argv: Sequence[str], env: dict[str, str] | None = None, cwd: Path | Non
     except OSError as error:
         raise Unavailable(f"{argv[0]}: {error.strerror}") from error
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("E:")] or done.stderr.splitlines()
+        lines = done.stderr.splitlines()
+        lines = [line for line in lines if line.startswith("E:")] or lines
         words = re.sub(r"\S+://\S+", "(mirror)", " ".join(lines[:3])) or f"exit status {done.returncode}"
         raise Unavailable(f"{argv[0]}: {words}")
     return done.stdout
