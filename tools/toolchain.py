@@ -25,7 +25,10 @@ COMMON = [
     "-fno-common",
 ]
 GCC_X86 = ["-fno-pie", "-fcf-protection=none"]
-LD = ["--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0", "--unresolved-symbols=ignore-all"]
+LD = [
+    *("--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0"),
+    "--unresolved-symbols=ignore-all",  # -O0 may call memcpy
+]
 
 
 @dataclass(frozen=True)
