@@ -11,9 +11,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import btfdiff
 import pytest
 
+import btfdiff
 import pybtf
 from pybtf.errors import InputError
 
