@@ -50,7 +50,7 @@ def declare(type_: Type, name: str, unit: Unit | None) -> str:
     if shape in ("const", "volatile", "restrict"):
         return _qualified(shape, type_[1], name, unit)
     if shape == "ptr":
-        inside = f"(*{name})" if type_[1][0] in ("array", "func") else f"*{name}"
+        inside = f"(*{name})" if binds_tighter(type_[1]) else f"*{name}"
         return declare(type_[1], inside, unit)
     if shape == "array":
         return declare(type_[1], f"{name}[{type_[2]}]", unit)
@@ -71,12 +71,19 @@ def declare(type_: Type, name: str, unit: Unit | None) -> str:
 def _qualified(word: str, target: Type, name: str, unit: Unit | None) -> str:
     if target[0] == "ptr":
         inside = f"*{word} {name}".rstrip()
-        if target[1][0] in ("array", "func"):
+        if binds_tighter(target[1]):
             inside = f"({inside})"
         return declare(target[1], inside, unit)
     if target[0] == "array":
         return declare(("array", (word, target[1]), target[2]), name, unit)
     return f"{word} {declare(target, name, unit)}"
+
+
+def binds_tighter(type_: Type) -> bool:
+    """Whether a declarator of this type goes behind the name, so that a star needs parentheses."""
+    while type_[0] in ("const", "volatile"):
+        type_ = type_[1]
+    return type_[0] in ("array", "func")
 
 
 def tag_name(number: int) -> str:
@@ -267,7 +274,9 @@ class Plan:
             members.append(self.member(number, 9))
         elif members[at][2] == 0:
             # The same name and often the same size: only the graph below differs.
-            type_ = self.pointer(2) if members[at][0][0] == "ptr" else self.member_type(number, f"V{number}_{at}")
+            type_ = (
+                self.pointer(2) if members[at][0][0] == "ptr" else self.member_type(number, f"V{number}_{at}")
+            )
             if members[at][0][0] == "array":
                 type_ = ("array", self.scalar(1), members[at][0][2])
             members[at] = (type_, members[at][1], 0)
@@ -279,7 +288,7 @@ class Plan:
         returns = self.returned(1) if self.rng.random() < 0.7 else VOID
         first = (returns, tuple(parameters), bool(parameters) and self.rng.random() < 0.1)
         variants = [first]
-        for _ in range(self.rng.choice([0, 0, 1, 2])):
+        for _ in range(self.rng.choice([0, 1, 1, 2])):
             other = list(parameters)
             if other and self.rng.random() < 0.7:
                 at = self.rng.randrange(len(other))
@@ -387,8 +396,8 @@ class Unit:
         rng = self.rng
         calls = []
         for number, variants in enumerate(self.plan.functions):
-            returns, parameters, variadic = rng.choice(variants) if rng.random() < 0.4 else variants[0]
-            if rng.random() < 0.45 or any(value_tags(each) - set(self.defined) for each in parameters):
+            returns, parameters, variadic = rng.choice(variants) if rng.random() < 0.5 else variants[0]
+            if rng.random() < 0.4 or any(value_tags(each) - set(self.defined) for each in parameters):
                 continue
             how = rng.choice(
                 ["static __attribute__((noinline))"] * 3
@@ -397,12 +406,13 @@ class Unit:
             )
             if variadic and "always_inline" in how:
                 continue
-            names = [f"p{i}" if rng.random() < 0.85 else f"q{self.number}" + f"_{i}" for i in range(len(parameters))]
+            names = [
+                f"p{i}" if rng.random() < 0.85 else f"q{self.number}" + f"_{i}"
+                for i in range(len(parameters))
+            ]
             shown = [self.text(type_, name) for type_, name in zip(parameters, names, strict=True)]
             head = f"f{number}({', '.join([*shown, '...'] if variadic else shown) or 'void'})"
-            uses = [
-                f'__asm__ volatile("" : : "m"({name}));' for name in names if rng.random() < 0.7
-            ]
+            uses = [f'__asm__ volatile("" : : "m"({name}));' for name in names if rng.random() < 0.7]
             if returns != VOID:
                 uses.append(f"return *({self.text(('ptr', returns))})(void *)16;")
             yield f"{how} {self.text(returns, head)} {{ {' '.join(uses)} }}"

@@ -26,6 +26,7 @@ COMMON = [
 ]
 GCC_X86 = ["-fno-pie", "-fcf-protection=none"]
 LD = [
+    *("-T", str(Path(__file__).with_name("link.ld"))),
     *("--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0"),
     "--unresolved-symbols=ignore-all",  # -O0 may call memcpy
 ]
