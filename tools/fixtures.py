@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import oracle
+import randprog
 import reference
 import toolchain
 
@@ -46,6 +47,7 @@ class Row:
     options: dict[str, str] = field(default_factory=dict)
     expect: str = "golden"
     later: str = ""
+    seed: int | None = None
 
     @property
     def key(self) -> str:
@@ -53,9 +55,26 @@ class Row:
 
     def make(self, out: Path) -> None:
         """Builds the file."""
+        if self.seed is not None:
+            with tempfile.TemporaryDirectory(prefix="pybtf-fixture-") as scratch:
+                randprog.generate(self.seed).make(Path(scratch), out)
+            return
         program = toolchain.Program(SOURCES, self.units, self.flags, self.ldflags, self.objcopy)
         with tempfile.TemporaryDirectory(prefix="pybtf-fixture-") as scratch:
             toolchain.make(program, self.build, out, Path(scratch))
+
+    def facts(self) -> dict[str, Any]:
+        """How it is built, for the manifest."""
+        if self.seed is not None:
+            return {"seed": self.seed}
+        own = ("ldflags", "objcopy", "options", "later")
+        return {
+            "compiler": self.build.compiler,
+            "units": self.units,
+            "flags": [*self.build.compile_flags(), *self.flags],
+            **{label: value for label in own if (value := getattr(self, label))},
+            **({"expect": self.expect} if self.expect != "golden" else {}),
+        }
 
 
 def rows(wanted: list[str]) -> Iterator[Row]:
@@ -71,6 +90,12 @@ def rows(wanted: list[str]) -> Iterator[Row]:
         for words in builds:
             features = {each: sets[each] for each in names}
             yield Row(name=name, build=toolchain.Build.parse(words), features=features, **entry)
+    for seed in plan["random"]["seeds"]:
+        name = f"random_{seed:04}"
+        if not wanted or any(name.startswith(word) for word in wanted):
+            build = randprog.generate(seed).builds[0]
+            label = plan["random"]["features"]
+            yield Row(name, "random program", build, [], {label: sets[label]}, seed=seed)
 
 
 def sha256(data: bytes) -> str:
@@ -112,17 +137,9 @@ def build(row: Row) -> dict[str, Any]:
         "elf": binary.name,
         "sha256": sha256(data),
         "size": len(data),
-        "compiler": row.build.compiler,
-        "units": row.units,
-        "flags": [*row.build.compile_flags(), *row.flags],
+        **row.facts(),
     }
-    for label in ("ldflags", "objcopy", "options", "later"):
-        if value := getattr(row, label):
-            entry[label] = value
-    if row.expect != "golden":
-        entry["expect"] = row.expect
-    entry["golden"] = ask(row, binary)
-    return entry
+    return {**entry, "golden": ask(row, binary)}
 
 
 def attempt(row: Row) -> dict[str, Any] | str:
@@ -144,7 +161,7 @@ def sweep(entries: list[dict[str, Any]]) -> None:
 
 
 def write_manifest(entries: list[dict[str, Any]]) -> None:
-    used = sorted({entry["compiler"] for entry in entries})
+    used = sorted({entry["compiler"] for entry in entries if "compiler" in entry})
     manifest = {
         "reference": reference.pahole_versions(),
         "compilers": {name: toolchain.version(name) for name in used},
