@@ -1,0 +1,116 @@
+"""Runs the reference on one input and keeps what it answered, by content.
+
+An answer depends on the bytes of the input, the features, the options and the version of the reference,
+on nothing else (the reference is deterministic, `encoding.md` section 12). So answers are kept under a
+digest of these four in the cache, and asked for once.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import reference
+
+USUAL = (
+    "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs,"
+    "reproducible_build"
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the reference did: the BTF it wrote (None: nothing), its exit status and what it said."""
+
+    data: bytes | None
+    status: int
+    stderr: str
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment without what changes the reference's output or makes it ask the network."""
+    drop = ("PAHOLE_LANG_EXCLUDE", "DEBUGINFOD_URLS", "LLVM_OBJCOPY", "PYTHONPATH")
+    return {name: value for name, value in os.environ.items() if name not in drop} | {"LC_ALL": "C"}
+
+
+def command(features: str, out: str, source: str, jobs: int = 1, options: Sequence[str] = ()) -> list[str]:
+    """The command line of the reference that encodes `source` into the file `out`."""
+    argv = [*reference.pahole(), "-J", f"-j{jobs}", f"--btf_features={features}"]
+    return [*argv, *options, f"--btf_encode_detached={out}", source]
+
+
+def run(
+    path: Path,
+    features: str,
+    jobs: int = 1,
+    options: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> Answer:
+    """Asks the reference, without the cache. `options` are long options by name, as `lang_exclude`."""
+    extra = [f"--{name}={value}" for name, value in (options or {}).items()]
+    with tempfile.TemporaryDirectory(prefix="pybtf-ref-") as folder:
+        out = Path(folder) / "out.btf"
+        argv = command(features, str(out), path.name, jobs, extra)
+        done = subprocess.run(
+            argv,
+            cwd=path.parent,
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+        data = out.read_bytes() if out.exists() else None
+    return Answer(data, done.returncode, done.stderr.replace(f"{folder}/", ""))
+
+
+@functools.cache
+def version_key() -> str:
+    """Identifies the reference: its version and its packages' versions, as one digest."""
+    return hashlib.sha256(json.dumps(reference.pahole_versions()).encode()).hexdigest()[:16]
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest(path: Path, _size: int, _mtime: int) -> str:
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, remembered while its size and time stay the same."""
+    seen = path.stat()
+    return _digest(path, seen.st_size, seen.st_mtime_ns)
+
+
+def ask(path: Path, features: str, options: Mapping[str, str] | None = None) -> Answer:
+    """The reference's answer, from the cache if it was asked before."""
+    question = [digest(path), features, sorted((options or {}).items()), version_key()]
+    key = hashlib.sha256(json.dumps(question).encode()).hexdigest()
+    folder = reference.cache_root() / "answers" / key[:2]
+    record, kept = folder / f"{key}.json", folder / f"{key}.btf"
+    if record.exists():
+        facts = json.loads(record.read_text())
+        data = kept.read_bytes() if facts["wrote"] else None
+        return Answer(data, facts["status"], facts["stderr"])
+    answer = run(path, features, jobs=2 if path.stat().st_size > 1 << 24 else 1, options=options)
+    folder.mkdir(parents=True, exist_ok=True)
+    if answer.data is not None:
+        _write(kept, answer.data)
+    facts = {"wrote": answer.data is not None, "status": answer.status, "stderr": answer.stderr}
+    _write(record, json.dumps(facts).encode())
+    return answer
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Writes a file that other processes see whole or not at all."""
+    stage = path.with_name(f"{path.name}.{os.getpid()}")
+    stage.write_bytes(data)
+    stage.replace(path)

@@ -1,0 +1,159 @@
+"""Compilers and linkers for the fixtures and the random programs: small, free-standing, repeatable output.
+
+A *build* is written as a few words, `gcc O2 5 obj`: compiler, optimisation, DWARF version, form. Forms:
+`obj` is a relocatable file (one unit: as compiled; several: `ld -r` in the order given), `exe` a linked one
+without a C library. A *unit* is a source with its own options: `39_b.c -DFULL`.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COMMON = [
+    "-ffreestanding",
+    "-fno-pic",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-ident",
+    "-w",
+    "-fno-common",
+]
+GCC_X86 = ["-fno-pie", "-fcf-protection=none"]
+LD = [
+    *("-T", str(Path(__file__).with_name("link.ld"))),
+    *("--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0"),
+    "--unresolved-symbols=ignore-all",  # -O0 may call memcpy
+]
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """How to run one compiler for one target, and the linker that goes with it."""
+
+    argv: tuple[str, ...]
+    ld: tuple[str, ...]
+    objcopy: str = "objcopy"
+
+    def available(self) -> bool:
+        """Whether compiler and linker are on this machine."""
+        return bool(shutil.which(self.argv[0]) and shutil.which(self.ld[0]))
+
+
+def _gcc(prefix: str) -> Compiler:
+    return Compiler((f"{prefix}-gcc", "-fno-pie"), (f"{prefix}-ld",), f"{prefix}-objcopy")
+
+
+def _clang(target: str, *flags: str) -> Compiler:
+    return Compiler(("clang", f"--target={target}", *flags), ("ld.lld",))
+
+
+COMPILERS = {
+    "gcc": Compiler(("gcc", *GCC_X86), ("ld.bfd",)),
+    "gcc-i386": Compiler(("gcc", "-m32", *GCC_X86), ("ld.bfd", "-m", "elf_i386")),
+    "gcc-s390x": _gcc("s390x-linux-gnu"),
+    "gcc-arm": _gcc("arm-linux-gnueabihf"),
+    "gcc-aarch64": _gcc("aarch64-linux-gnu"),
+    "clang": Compiler(("clang",), ("ld.bfd",)),
+    "clang-i386": _clang("i386-linux-gnu"),
+    "clang-aarch64": _clang("aarch64-linux-gnu"),
+    "clang-arm": _clang("armv7-linux-gnueabihf"),
+    "clang-riscv64": _clang("riscv64-linux-gnu"),
+    "clang-ppc64le": _clang("powerpc64le-linux-gnu"),
+    "clang-ppc64": _clang("powerpc64-linux-gnu"),
+    "clang-mips": _clang("mips-linux-gnu"),
+    "clang-s390x": Compiler(("clang", "--target=s390x-linux-gnu"), ("s390x-linux-gnu-ld",)),
+    "g++": Compiler(("g++", *GCC_X86, "-fno-rtti", "-fno-exceptions"), ("ld.bfd",)),
+    "clang++": Compiler(("clang++", "-fno-rtti", "-fno-exceptions"), ("ld.bfd",)),
+}
+
+
+class BuildError(Exception):
+    """A compiler or linker failed; the text is the command and what it said."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """One way to build: see the head of this file for its words."""
+
+    compiler: str
+    level: str
+    dwarf: str
+    form: str
+
+    @classmethod
+    def parse(cls, words: str) -> Build:
+        """Reads `gcc O2 5 obj`; ValueError if it is not of that shape."""
+        compiler, level, dwarf, form = words.split()
+        if compiler not in COMPILERS or form not in {"obj", "exe"}:
+            raise ValueError(f"not a build: {words}")
+        return cls(compiler, level, dwarf, form)
+
+    def __str__(self) -> str:
+        return f"{self.compiler}-{self.level}-{self.dwarf}-{self.form}"
+
+    def compile_flags(self) -> list[str]:
+        """The options of every unit of this build."""
+        return [f"-{self.level}", "-g", f"-gdwarf-{self.dwarf}", *COMMON]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Sources (in `folder`) that make one ELF file."""
+
+    folder: Path
+    units: Sequence[str]
+    flags: Sequence[str] = ()
+    ldflags: Sequence[str] = ()
+    objcopy: Sequence[str] = field(default=())
+
+
+def call(argv: Sequence[str], cwd: Path) -> None:
+    """Runs a tool; BuildError with its words if it fails."""
+    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"{shlex.join(argv)}\n{done.stderr.strip()}")
+
+
+def compile_unit(program: Program, unit: str, build: Build, out: Path) -> None:
+    """Compiles one unit of a program into the object `out`."""
+    source, *own = shlex.split(unit)
+    compiler = COMPILERS[build.compiler]
+    # No path of this machine gets into the debug data.
+    where = [f"-ffile-prefix-map={program.folder}=."]
+    argv = [*compiler.argv, *build.compile_flags(), *where, *program.flags, *own]
+    call([*argv, "-c", source, "-o", str(out)], program.folder)
+
+
+def link(program: Program, build: Build, objects: Sequence[Path], out: Path) -> None:
+    """Makes the file of a build from its objects; a single object is taken as it is."""
+    compiler = COMPILERS[build.compiler]
+    names = [str(path) for path in objects]
+    if build.form == "exe":
+        call([*compiler.ld, *LD, *program.ldflags, *names, "-o", str(out)], program.folder)
+    elif len(objects) > 1:
+        call([*compiler.ld, "-r", *program.ldflags, *names, "-o", str(out)], program.folder)
+    else:
+        shutil.copyfile(objects[0], out)
+    if program.objcopy:
+        call([compiler.objcopy, *program.objcopy, str(out)], program.folder)
+
+
+def make(program: Program, build: Build, out: Path, scratch: Path) -> None:
+    """Compiles and links a program into `out`, with intermediate objects in `scratch`."""
+    objects = [scratch / f"{number}.o" for number in range(len(program.units))]
+    for unit, target in zip(program.units, objects, strict=True):
+        compile_unit(program, unit, build, target)
+    link(program, build, objects, out)
+
+
+@functools.cache
+def version(name: str) -> str:
+    """The first line of a compiler's `--version`."""
+    argv = [COMPILERS[name].argv[0], "--version"]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()[0]
