@@ -28,8 +28,8 @@ UNIT_REASONS = {
     "skeleton": "a skeleton: the DWARF is in another file",
 }
 FUNCTION_REASONS = {
-    "inconsistent": "units disagree about the prototype",
     "unexpected_register": "a parameter arrives in another register than the calling convention says",
+    "inconsistent": "units disagree about the prototype",
     "uncertain_location": "a packed struct is passed on the stack",
     "reordered": "the compiler removed or reordered parameters",
     "optimized": "the only code is a clone with optimised parameters",

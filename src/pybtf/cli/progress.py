@@ -12,7 +12,7 @@ import time
 
 from . import console
 
-BAR_WIDTH = 30
+BAR_WIDTH = 20
 FIRST_AFTER = 0.3
 """Seconds before anything is shown."""
 BAR_EVERY = 0.1
@@ -46,7 +46,7 @@ class Progress:
             _write("\r\x1b[K")
 
     def text(self, done: int, total: int, seconds: float) -> str:
-        """`vmlinux  [####......]  42 %  912/2,172 units  3 s, 4 s to go`"""
+        """`vmlinux  ########............   42 %  912/2,172 units  3 s, 4 s to go`"""
         share = done / total if total else 1.0
         filled = int(BAR_WIDTH * share)
         full, empty = self._blocks

@@ -1,0 +1,85 @@
+# What there is to do with a checkout. `make encode` and `make test` set up everything they need.
+#
+#   make encode [VMLINUX=FILE]  build, and encode a kernel: by default a small one of fixtures/
+#   make test                   build, lint, check types, run all tests
+#   make build                  the virtual environment (.venv) and the compiled core
+#   make lint                   ruff and mypy
+#   make fixtures               compile the test inputs anew and ask the reference about them
+#   make conformance            compare whole kernels with the reference, byte for byte; fetches both
+#   make bench, bench-quick     time and memory against the reference
+#   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
+#   make clean, distclean       what was built; also .venv and .cache
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXAMPLE := fixtures/bin/38_kfuncs.gcc-O2-5-exe.elf
+VMLINUX ?= $(EXAMPLE)
+OUT := build/$(notdir $(VMLINUX)).btf
+GOLDEN := $(patsubst fixtures/bin/%.elf,fixtures/golden/%.usual.btf,$(filter fixtures/bin/%,$(VMLINUX)))
+TESTS ?= tests
+
+# Where tools/venv.sh had to unpack Python.h itself.
+export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help encode test build lint fixtures conformance conformance-short bench bench-quick annotate clean distclean
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
+
+$(VENV)/ready: pyproject.toml tools/venv.sh
+	tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/ready setup.py setup.cfg
+	$(BIN)/python setup.py -q build_ext --inplace --force
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# A compiled module wins over the source beside it, so it must never be older than that, nor outlive it: the build
+# runs each time. It compiles only what has changed.
+build: $(VENV)/installed
+	@for so in src/pybtf/core/*.so; do test -e "$${so%%.*}.py" || rm -f "$$so"; done
+	@$(BIN)/python setup.py -q build_ext --inplace
+
+encode: build
+	@mkdir -p build
+	$(BIN)/pybtf encode --verbose --timings --report $(OUT).json --detached $(OUT) $(VMLINUX)
+	@sha256sum $(OUT)
+	@$(if $(GOLDEN),cmp $(OUT) $(GOLDEN) && echo "the same bytes as pahole 1.32 ($(GOLDEN))")
+
+lint: build
+	$(BIN)/ruff check src tests tools setup.py
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest $(TESTS)
+
+fixtures: build
+	$(BIN)/python tools/fixtures.py build
+
+conformance: build
+	$(BIN)/python tools/conformance.py
+
+conformance-short: build
+	$(BIN)/python tools/conformance.py --short
+
+bench: build
+	$(BIN)/python tools/bench.py
+
+bench-quick: build
+	$(BIN)/python tools/bench.py --quick
+
+annotate: $(VENV)/ready
+	PYBTF_ANNOTATE=1 $(BIN)/python setup.py -q build_ext --inplace --force
+	@ls src/pybtf/core/*.html
+
+clean:
+	rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f src/pybtf/core/*.so src/pybtf/core/*.c src/pybtf/core/*.html $(VENV)/installed
+	find src tests tools -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV) .cache

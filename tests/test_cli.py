@@ -1,0 +1,599 @@
+"""The command line: options, messages, exit statuses, outputs, with a pipeline that tells what it was asked.
+
+What the real pipeline does with real files is tested elsewhere; here it is replaced, so that every way a run
+can end is within reach.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+import pybtf
+from pybtf.cli import console, manual
+from pybtf.cli.app import COMMANDS, group
+from pybtf.cli.main import main
+from pybtf.cli.progress import Progress, duration
+from pybtf.cli.summary import size
+from pybtf.encoded import Encoded
+from pybtf.errors import InputError, InternalError, Place
+from pybtf.features import DEFAULT, NAMES
+from pybtf.options import EncodeOptions, available_cpus
+from pybtf.report import Report
+
+DATA = b"H" * 24 + b"T" * 16 + b"\0int\0"
+Tick = Callable[[int, int], None]
+
+
+class Pipeline:
+    """Stands in for `pybtf.pipeline`: remembers its arguments, then raises `error` or returns `DATA`."""
+
+    def __init__(self) -> None:
+        self.path = ""
+        self.options: EncodeOptions | None = None
+        self.error: BaseException | None = None
+        self.warnings: list[str] = []
+
+    def encode_file(self, path: str, options: EncodeOptions, progress: Tick | None = None) -> Encoded:
+        self.path, self.options = path, options
+        if self.error is not None:
+            raise self.error
+        if progress is not None:
+            progress(1, 2)
+            progress(2, 2)
+        report = Report(path=path, features=options.features.names(), jobs=options.jobs)
+        report.units.kept = 2
+        report.types = {"INT": 1200, "PTR": 34}
+        report.functions.kept = 5
+        report.functions.leave_out("inconsistent", 12)
+        report.functions.leave_out("reordered", 3)
+        report.types_size, report.strings_size, report.output_size = 16, 5, 45
+        report.warnings = self.warnings
+        return Encoded(DATA, report)
+
+
+@pytest.fixture
+def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    fake = Pipeline()
+    module = types.ModuleType("pybtf.pipeline")
+    module.encode_file = fake.encode_file  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pybtf.pipeline", module)
+    monkeypatch.delenv("PAHOLE_LANG_EXCLUDE", raising=False)
+    return fake
+
+
+@pytest.fixture
+def elf(tmp_path: Path) -> str:
+    """A file to name as FILE. Nothing looks into it."""
+    path = tmp_path / "vmlinux"
+    path.write_bytes(b"the input")
+    return str(path)
+
+
+class Outcome:
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    def runner(*arguments: str) -> Outcome:
+        status = main(arguments)
+        return Outcome(status, *capfd.readouterr())
+
+    return runner
+
+
+Run = Callable[..., Outcome]
+
+
+# Help and version
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"pybtf {pybtf.__version__}\n"
+    # The quick answer and click's must be the same.
+    assert run("--version", "encode").out == f"pybtf {pybtf.__version__}\n"
+
+
+@pytest.mark.parametrize("name", [*COMMANDS])
+def test_help_is_the_manual_page_however_it_is_asked_for(run: Run, name: str) -> None:
+    assert run(name, "--help").out == run(name, "-h").out == manual.COMMANDS[name]
+    assert run(name, "--help", "more").out == manual.COMMANDS[name]
+    assert run("--help").out == run("--help", "encode", "x").out == manual.PYBTF
+    assert f"  {name} " in manual.PYBTF
+
+
+@pytest.mark.parametrize("name", [*COMMANDS])
+def test_the_manual_has_exactly_the_options_click_knows(name: str) -> None:
+    command = group().get_command(click.Context(group()), name)
+    assert command is not None
+    known = {option for param in command.params for option in [*param.opts, *param.secondary_opts]}
+    known = {option for option in known if option.startswith("-")} | {"-h", "--help"}
+    options = manual.COMMANDS[name].split("Examples:")[0] + manual.COMMANDS[name].split("\nOptions:")[-1]
+    lines = [line for line in options.splitlines() if line.startswith("  -")]
+    described = {
+        word for line in lines for word in re.findall(r"(?<!\S)(--?[a-z][a-z-]*)", line.split("   ")[0])
+    }
+    assert described == known
+
+
+def test_the_manual_names_all_features() -> None:
+    words = set(re.findall(r"[a-z0-9_]+", manual.ENCODE))
+    assert set(NAMES) <= words
+
+
+def test_manual_fits_a_terminal() -> None:
+    for page in (manual.PYBTF, *manual.COMMANDS.values()):
+        assert max(map(len, page.splitlines())) <= 110
+
+
+# Usage errors: status 2, one message, nothing encoded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "missing command; see pybtf --help"),
+        (["frob"], "no such command 'frob'; see pybtf --help"),
+        (["encode"], "missing argument 'FILE'; see pybtf encode --help"),
+        (["encode", "--bad", "x"], "no such option '?--bad'?; see pybtf encode --help"),
+        (["encode", "a", "b"], r"got unexpected extra argument \(b\)"),
+        (["encode", "-j", "0", "x"], r"invalid value for '-j' / '--jobs'.*1<=x<=1024"),
+        (["encode", "-j", "many", "x"], "invalid value for '-j' / '--jobs'"),
+        (
+            ["encode", "--features", "foo", "x"],
+            "unknown feature 'foo'; known are encode_force, var, .* default and all",
+        ),
+        (["encode", "--lang", "klingon", "x"], "unknown language 'klingon'; known are ada83, "),
+        (["encode", "--lang", "", "x"], "--lang names no language"),
+        (["encode", "--lang", "c11", "--lang-exclude", "rust", "x"], "do not go together"),
+        (["encode", "-q", "-v", "x"], "--quiet and --verbose do not go together"),
+        (["encode", "--features", "distilled_base", "x"], "needs a base BTF"),
+        (["encode", "--detached", "-", "--report", "-", "x"], "name the same file"),
+        (["completion", "tcsh"], "'tcsh' is not one of 'bash', 'zsh', 'fish'"),
+    ],
+)
+def test_usage_errors(run: Run, pipeline: Pipeline, arguments: list[str], message: str) -> None:
+    outcome = run(*arguments)
+    assert outcome.status == 2
+    assert re.match(f"pybtf: error: .*{message}", outcome.err), outcome.err
+    assert outcome.err.count("\n") == 1
+    assert (outcome.out, pipeline.path) == ("", "")
+
+
+@pytest.mark.parametrize("options", [["--detached"], ["--report"]])
+@pytest.mark.parametrize("alias", [False, True])
+def test_no_output_may_be_the_input(
+    run: Run, pipeline: Pipeline, elf: str, options: list[str], alias: bool, tmp_path: Path
+) -> None:
+    target = elf
+    if alias:
+        target = str(tmp_path / "link")
+        Path(target).symlink_to(elf)
+    outcome = run("encode", *options, target, elf)
+    assert outcome.status == 2
+    assert "FILE itself" in outcome.err
+    assert Path(elf).read_bytes() == b"the input"
+
+
+def test_report_and_detached_must_differ(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    assert run("encode", "--detached", out, "--report", f"{tmp_path}/./out", elf).status == 2
+
+
+def test_btf_does_not_go_to_a_terminal(
+    run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    outcome = run("encode", "--detached", "-", elf)
+    assert outcome.status == 2
+    assert "standard output is a terminal" in outcome.err
+
+
+# What reaches the pipeline
+
+
+def asked(run: Run, pipeline: Pipeline, elf: str, *arguments: str) -> EncodeOptions:
+    assert run("encode", "--detached", os.devnull, *arguments, elf).status == 0
+    assert pipeline.path == elf
+    assert pipeline.options is not None
+    return pipeline.options
+
+
+def test_defaults(run: Run, pipeline: Pipeline, elf: str) -> None:
+    options = asked(run, pipeline, elf)
+    assert options.features.names() == list(DEFAULT)
+    assert options.jobs == available_cpus()
+    assert (options.lang, options.lang_exclude, options.exclude_prefix) == (None, None, None)
+
+
+def test_options_arrive(run: Run, pipeline: Pipeline, elf: str) -> None:
+    options = asked(
+        run, pipeline, elf, "-j3", "--features", "var", "--features", "float", "--lang", "C11,rust"
+    )
+    assert options.features.names() == ["var", "float"]
+    assert (options.jobs, options.lang) == (3, {0x1D, 0x1C})
+    assert asked(run, pipeline, elf, "--features", "").features.names() == []
+
+
+def test_environment_excludes_languages_unless_an_option_speaks(
+    run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "rust,asm")
+    assert asked(run, pipeline, elf).lang_exclude == {0x1C, 0x8001}
+    assert asked(run, pipeline, elf, "--lang-exclude", "c11").lang_exclude == {0x1D}
+    assert asked(run, pipeline, elf, "--lang", "c11").lang_exclude is None
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "")
+    assert asked(run, pipeline, elf).lang_exclude is None
+
+
+# Outputs
+
+
+def test_detached(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.btf"
+    outcome = run("encode", "--detached", str(out), elf)
+    assert (outcome.status, outcome.out) == (0, "")
+    assert out.read_bytes() == DATA
+    assert Path(elf).read_bytes() == b"the input"
+
+
+def test_in_place(run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedded = []
+    monkeypatch.setattr(Encoded, "embed", lambda self, path: embedded.append((self.data, path)))
+    assert run("encode", elf).status == 0
+    assert embedded == [(DATA, elf)]
+
+
+def test_detached_to_standard_output(run: Run, pipeline: Pipeline, elf: str) -> None:
+    outcome = run("encode", "--detached", "-", elf)
+    assert (outcome.status, outcome.out.encode()) == (0, DATA)
+    assert outcome.err.startswith("standard output: ")
+
+
+def test_report(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    assert run("encode", "-q", "--detached", os.devnull, "--report", str(path), elf).status == 0
+    facts = json.loads(path.read_text())
+    assert facts["functions"]["left_out"]["inconsistent"] == 12
+    assert len(facts["output"]["sha256"]) == 64
+    names = [each["name"] for each in facts["timings"]["passes"]]
+    assert names == ["start", "digests", "write"]
+
+
+def test_report_of_an_in_place_run_has_the_digest_of_the_input_before(
+    run: Run, pipeline: Pipeline, elf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Encoded, "embed", lambda self, path: Path(path).write_bytes(b"changed"))
+    digests = []
+    for target in ([], ["--detached", os.devnull]):
+        Path(elf).write_bytes(b"the input")
+        path = tmp_path / "report.json"
+        assert run("encode", *target, "--report", str(path), elf).status == 0
+        digests.append(json.loads(path.read_text())["input"]["xxh3_128"])
+    assert digests[0] == digests[1]
+
+
+def test_output_that_cannot_be_written(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+    outcome = run("encode", "--detached", str(tmp_path / "no" / "such"), elf)
+    assert outcome.status == 1
+    assert outcome.err.startswith(f"pybtf: error: {tmp_path}/no/such: ")
+    assert outcome.err.count("\n") == 1
+
+
+# Messages
+
+
+def test_closing_line(run: Run, pipeline: Pipeline, elf: str) -> None:
+    outcome = run("encode", "-j2", "--detached", os.devnull, elf)
+    assert re.fullmatch(
+        r"/dev/null: 1,234 types, 5 functions, 0 variables, 45 B from 2 units; "
+        r"\d+\.\d\d s, 2 jobs, [\d.]+ MB peak memory\n",
+        outcome.err,
+    )
+
+
+def test_quiet(run: Run, pipeline: Pipeline, elf: str) -> None:
+    pipeline.warnings = ["odd"]
+    outcome = run("encode", "-q", "--detached", os.devnull, elf)
+    assert (outcome.out, outcome.err) == ("", "")
+
+
+def test_verbose_says_what_was_left_out(run: Run, pipeline: Pipeline, elf: str) -> None:
+    lines = run("encode", "-v", "--detached", os.devnull, elf).err.splitlines()
+    assert lines[:3] == [
+        "units: 2 kept, 0 left out",
+        "functions: 5 kept, 15 left out",
+        "  12  inconsistent: units disagree about the prototype",
+    ]
+
+
+def test_warnings_are_shown_but_not_without_end(run: Run, pipeline: Pipeline, elf: str) -> None:
+    pipeline.warnings = [f"odd {i}" for i in range(12)]
+    lines = run("encode", "--detached", os.devnull, elf).err.splitlines()
+    assert lines[:10] == [f"pybtf: warning: odd {i}" for i in range(10)]
+    assert lines[10] == "pybtf: warning: 2 more warnings; -v shows them"
+    assert "odd 11" in run("encode", "-v", "--detached", os.devnull, elf).err
+
+
+def test_timings(run: Run, pipeline: Pipeline, elf: str) -> None:
+    err = run("encode", "-q", "--timings", "--detached", os.devnull, elf).err
+    assert [line.split()[0] for line in err.splitlines()][:3] == ["pass", "total", "start"]
+    assert re.search(r"^peak memory \d+ MB$", err, re.MULTILINE)
+
+
+# Errors: one message, no traceback, the right status
+
+
+BAD = InputError(Place("vmlinux", ".debug_info", 0x1F), "unit length 0xfff0", "at most 0x20")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (BAD, 1, "vmlinux: .debug_info+0x1f: unit length 0xfff0; expected at most 0x20"),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file or directory", "vmlinux"),
+            1,
+            "vmlinux: No such file or directory",
+        ),
+        (OSError(errno.EIO, "Input/output error"), 1, "Input/output error"),
+        (OSError("mmap length is greater than file size"), 1, "mmap length is greater than file size"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", b"vm\xfflinux"),
+            1,
+            r"vm\udcfflinux: Permission denied",
+        ),
+        (MemoryError(), 1, "not enough memory; fewer jobs (-j) need less"),
+        (
+            BrokenPipeError(errno.EPIPE, "Broken pipe"),
+            1,
+            "standard output: the reader at the other end is gone",
+        ),
+        (ImportError("the core is missing"), 1, "the core is missing"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors(
+    run: Run, pipeline: Pipeline, elf: str, tmp_path: Path, error: BaseException, status: int, message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("pybtf.cli.faults._forget_stdout", lambda: None)
+    pipeline.error = error
+    out = tmp_path / "out"
+    outcome = run("encode", "-q", "--detached", str(out), elf)
+    assert (outcome.status, outcome.out, outcome.err) == (status, "", f"pybtf: error: {message}\n")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("error", [InternalError("ids out of order"), ZeroDivisionError("division by zero")])
+def test_bugs_are_called_bugs(
+    run: Run, pipeline: Pipeline, elf: str, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline.error = error
+    outcome = run("encode", "--detached", os.devnull, elf)
+    assert outcome.status == 70
+    assert re.match(r"pybtf: error: internal error: .*\. This is a bug in pybtf", outcome.err)
+    assert "Traceback" not in outcome.err
+    monkeypatch.setenv("PYBTF_TRACEBACK", "1")
+    assert "Traceback (most recent call last)" in run("encode", "--detached", os.devnull, elf).err
+
+
+def test_names_from_the_input_cannot_drive_the_terminal(run: Run, pipeline: Pipeline, elf: str) -> None:
+    pipeline.error = InputError(Place(elf, unit=0, unit_name="\x1b[2J\r\u202e.c"), "bad")
+    err = run("encode", "--detached", os.devnull, elf).err
+    assert r"(\x1b[2J\r\u202e.c)" in err
+    assert "\x1b" not in err
+
+
+def test_a_closed_pipe_ends_without_noise() -> None:
+    """Standard output whose reader is gone: a message, status 1, nothing from the interpreter's own exit."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "pybtf", "--help"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "pybtf: error: standard output: the reader at the other end is gone\n",
+    )
+
+
+def test_module_and_status_reach_the_shell() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pybtf", "encode", "--features", "x", "y"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("pybtf: error: unknown feature 'x'")
+
+
+# Terminal: colours and progress
+
+
+def on_terminal(code: str, **environment: str) -> str:
+    """Standard error of a program whose standard error is a terminal."""
+    ours, theirs = pty.openpty()
+    env = {name: text for name, text in os.environ.items() if name != "NO_COLOR"}
+    try:
+        subprocess.run(
+            [sys.executable, "-c", code], stderr=theirs, env=env | {"TERM": "xterm"} | environment, check=True
+        )
+        os.set_blocking(ours, False)
+        return os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+ERROR = "from pybtf.cli import console; console.error('it broke')"
+
+
+def test_colours_on_a_terminal_only() -> None:
+    assert on_terminal(ERROR) == "pybtf: \x1b[1;31merror:\x1b[0m it broke\r\n"
+    assert on_terminal(ERROR, NO_COLOR="1") == "pybtf: error: it broke\r\n"
+    assert on_terminal(ERROR, TERM="dumb") == "pybtf: error: it broke\r\n"
+
+
+BAR = """
+import time
+from pybtf.cli import console, progress
+progress.FIRST_AFTER = 0.0
+with progress.Progress("vmlinux", bar=console.is_terminal()) as tick:
+    for i in range(1, 2001):
+        tick(i, 2000)
+"""
+
+
+def test_bar_is_drawn_seldom_and_cleared() -> None:
+    shown = on_terminal(BAR)
+    frames = shown.split("\r")
+    assert 3 <= len(frames) < 20
+    assert frames[-1] == "\x1b[K"
+    assert "100 %  2,000/2,000 units  0 s, finishing" in frames[-2]
+    assert all(len(frame.removesuffix("\x1b[K")) < 80 for frame in frames)
+
+
+def test_progress_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "unicode_ok", lambda: False)
+    bar = Progress("vmlinux", bar=True)
+    expected = "vmlinux  #####...............   25 %  500/2,000 units  2 s, 6 s to go"
+    assert bar.text(500, 2000, 2.0) == expected
+    assert Progress("x", bar=False).text(1, 2000, 61.0) == "x    0 %  1/2,000 units  1 min 1 s"
+    assert Progress("x", bar=False).text(0, 0, 0.0).endswith("finishing")
+
+
+def test_without_a_terminal_progress_is_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 6.0, 7.0, 20.0, 21.0])
+    monkeypatch.setattr("pybtf.cli.progress.time.monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("vmlinux", bar=False) as tick:
+        for done in range(1, 6):
+            tick(done, 6)
+    assert stream.getvalue().splitlines() == [
+        "vmlinux   33 %  2/6 units  6 s, 12 s to go",
+        "vmlinux   67 %  4/6 units  20 s, 10 s to go",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "0 s"), (59, "59 s"), (125, "2 min 5 s"), (3780, "1 h 3 min")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (5_631_000, "5.63 MB"),
+        (214_000_000, "214 MB"),
+        (999_600_000, "1 GB"),
+    ],
+)
+def test_sizes(n: int, text: str) -> None:
+    assert size(n) == text
+
+
+# Completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(run: Run, shell: str) -> None:
+    outcome = run("completion", shell)
+    assert outcome.status == 0
+    assert f"_PYBTF_COMPLETE={shell}_complete" in outcome.out
+
+
+def completions(words: str) -> list[str]:
+    env = os.environ | {
+        "_PYBTF_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "pybtf"], env=env, capture_output=True, text=True, check=True
+    )
+    return [line.split(",", 1)[1] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("pybtf ", ["encode", "completion"]),
+        ("pybtf encode --det", ["--detached"]),
+        ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
+        ("pybtf encode --features +gl", ["+global_var"]),
+        ("pybtf encode --features var,enum", ["var,enum64"]),
+        ("pybtf encode --lang-exclude rust,r", ["rust,renderscript"]),
+        ("pybtf completion ", ["bash", "zsh", "fish"]),
+    ],
+)
+def test_completions(words: str, expected: list[str]) -> None:
+    assert completions(words) == expected
+
+
+# The Python API
+
+
+def test_public_names() -> None:
+    assert set(pybtf.__all__) <= set(dir(pybtf))
+    assert pybtf.InputError is InputError
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        pybtf.nonsense  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_encode(pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+    ticks: list[tuple[int, int]] = []
+    encoded = pybtf.encode(
+        Path(elf), features="+global_var", jobs=2, lang_exclude="rust", progress=lambda *n: ticks.append(n)
+    )
+    assert encoded.data == DATA
+    assert encoded.report.path == elf
+    assert ticks == [(1, 2), (2, 2)]
+    assert pipeline.options is not None
+    assert pipeline.options.features.global_var
+    assert pipeline.options.lang_exclude == {0x1C}
+    encoded.write(tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == DATA
+
+
+def test_encode_ignores_the_environment(
+    pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "rust")
+    pybtf.encode(elf)
+    assert pipeline.options is not None
+    assert pipeline.options.lang_exclude is None
+
+
+def test_encode_raises_what_is_wrong(pipeline: Pipeline, elf: str) -> None:
+    with pytest.raises(pybtf.UsageError, match="unknown feature"):
+        pybtf.encode(elf, features="nonsense")
+    pipeline.error = BAD
+    with pytest.raises(pybtf.PybtfError, match="unit length"):
+        pybtf.encode(elf)
