@@ -1,15 +1,16 @@
 """DWARF 2 to 5 from declarative tuples, in memory.
 
     cu = die("compile_unit", ("name", "string", "a.c"), children=[
-        die("base_type", ("name", "strp", "int"), ("byte_size", "data1", 4), ("encoding", "data1", 5), label="int"),
+        die("base_type", ("name", "strp", "int"), ("byte_size", "data1", 4), label="int"),
         die("pointer_type", ("type", "ref4", "int"))])
     sections = dwarf([Unit(cu, version=5)]).sections
 
-An attribute is (name, form, value); names come without `DW_AT_` and `DW_FORM_`, or are numbers. The value is what
-the attribute *means*; the writer puts it where the form wants it:
+An attribute is (name, form, value); names come without `DW_AT_` and `DW_FORM_`, or are numbers. The value
+is what the attribute *means*; the writer puts it where the form wants it:
 
 * strings: text, for every string form (tables are filled as needed);
-* references: the label of a DIE, `END` (the end of the DIE's own subtree, for sibling), or a number taken as it is;
+* references: the label of a DIE, `END` (the end of the DIE's own subtree, for sibling), or a number taken
+  as it is;
 * addresses: the address, for `addr` and `addrx*`;
 * expressions and blocks: bytes, or a sequence of operations (see `expression`);
 * lists: a `LocList` or `RangeList`, for `sec_offset`, `data4`, `data8`, `loclistx` and `rnglistx`;
@@ -19,9 +20,9 @@ the attribute *means*; the writer puts it where the form wants it:
 written again and again until no label moves. The tables (strings, addresses, lists) are interned, which makes
 repetition harmless.
 
-**Writing wrong files.** `Unit` has an override for every header field; `Die.code` replaces the abbreviation code;
-`bytes` among the children are copied as they are; `Dwarf.labels` gives the offset of each label in its section,
-`Dwarf.attributes` that of each attribute value, so that a test can patch exactly one thing.
+**Writing wrong files.** `Unit` has an override for every header field; `Die.code` replaces the abbreviation
+code; `bytes` among the children are copied as they are; `Dwarf.labels` gives the offset of each label in
+its section, `Dwarf.attributes` that of each attribute value, so that a test can patch exactly one thing.
 
 Sources: DWARF 5 chapter 7; the names are pyelftools'.
 """
@@ -113,7 +114,9 @@ class Dwarf(NamedTuple):
     sections: dict[str, bytes]
     labels: dict[str, int]  # section offset of each labelled DIE
     units: list[int]  # section offset of each unit header
-    attributes: dict[tuple[str, str | int], int]  # (label of the DIE, attribute name): section offset of the value
+    attributes: dict[
+        tuple[str, str | int], int
+    ]  # (label of the DIE, attribute name): section offset of the value
     abbrevs: dict[tuple[str, int], int]  # (table name, abbreviation code): offset in .debug_abbrev
     fixups: list[Fixup]
 
@@ -180,7 +183,7 @@ class _Writer:
         self.list_at: dict[tuple[int, str, int], int] = {}  # of DWARF 5 lists, by unit, kind and index
         self.addresses: list[tuple[int, int]] = []  # (offset, address) in the expression being written
 
-    # -- numbers -------------------------------------------------------------------------------------------------
+    # -- numbers -----------------------------------------------------------------------------------
 
     def number(self, value: int, size: int) -> bytes:
         return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little" if self.little else "big")
@@ -194,7 +197,7 @@ class _Writer:
     def initial_length(self, length: int, offset_size: int) -> bytes:
         return self.number(length, 4) if offset_size == 4 else b"\xff\xff\xff\xff" + self.number(length, 8)
 
-    # -- one pass ------------------------------------------------------------------------------------------------
+    # -- one pass ----------------------------------------------------------------------------------
 
     def write(self, units: Sequence[Unit]) -> None:
         self.settled = bool(self.labels)
@@ -249,19 +252,31 @@ class _Writer:
         kind = unit.unit_type
         if kind is None:
             root = "compile_unit" if unit.root is None else unit.root.tag
-            kind = {"type_unit": "type", "partial_unit": "partial", "skeleton_unit": "skeleton"}.get(str(root), "compile")
+            kind = {"type_unit": "type", "partial_unit": "partial", "skeleton_unit": "skeleton"}.get(
+                str(root), "compile"
+            )
         number = kind if isinstance(kind, int) else ENUM_DW_UT[f"DW_UT_{kind}"]
-        tail = {2: type_tail, 6: type_tail, 4: self.number(unit.signature, 8), 5: self.number(unit.signature, 8)}
+        tail = {
+            2: type_tail,
+            6: type_tail,
+            4: self.number(unit.signature, 8),
+            5: self.number(unit.signature, 8),
+        }
         return head + bytes([number]) + address + abbrev + tail.get(number, b"")
 
     def _bases(self, unit: Unit) -> tuple[tuple[str, str, Raw], ...]:
         """The `*_base` attributes the unit's forms need, unless the test gives its own."""
         if unit.root is None or unit.version < 5:
             return ()
-        forms = {form for form in _forms(unit.root)}
+        forms = set(_forms(unit.root))
         own = {name for name, _, _ in unit.root.attributes}
         needs = [
-            ("str_offsets_base", ".debug_str_offsets", any(str(form).startswith("strx") for form in forms), 4),
+            (
+                "str_offsets_base",
+                ".debug_str_offsets",
+                any(str(form).startswith("strx") for form in forms),
+                4,
+            ),
             ("addr_base", ".debug_addr", any(str(form).startswith("addrx") for form in forms), 4),
             ("loclists_base", ".debug_loclists", "loclistx" in forms, 8),
             ("rnglists_base", ".debug_rnglists", "rnglistx" in forms, 8),
@@ -273,7 +288,7 @@ class _Writer:
             if needed and name not in own
         )
 
-    # -- DIEs ----------------------------------------------------------------------------------------------------
+    # -- DIEs --------------------------------------------------------------------------------------
 
     def _die(self, entry: Die) -> None:
         number, self.sequence = self.sequence, self.sequence + 1
@@ -299,7 +314,11 @@ class _Writer:
     def _abbrev_code(self, entry: Die, children: bool) -> int:
         table = self.tables.setdefault(self.unit.abbrevs, {})
         described = tuple(
-            (_attribute(name), _form(form), value if _form(form) == ENUM_DW_FORM["DW_FORM_implicit_const"] else None)
+            (
+                _attribute(name),
+                _form(form),
+                value if _form(form) == ENUM_DW_FORM["DW_FORM_implicit_const"] else None,
+            )
             for name, form, value in entry.attributes
         )
         key = (_tag(entry.tag), children, described)
@@ -318,7 +337,7 @@ class _Writer:
                 out += b"\0\0"
             out += b"\0"
 
-    # -- values --------------------------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
 
     def _value(self, form: Form, value: Any, number: int) -> bytes:
         if isinstance(form, tuple):  # ("indirect", FORM)
@@ -332,7 +351,7 @@ class _Writer:
         name = form if isinstance(form, str) else ""
         if name in _FIXED:
             return self._fixed(name, value)
-        if name.startswith("ref") and name != "ref_sig8":
+        if name in _REFERENCES:
             return self._reference(name, value, number)
         if name in ("strp", "line_strp") or name.startswith("strx"):
             return self._string(name, value)
@@ -426,10 +445,10 @@ class _Writer:
             items.append(value)
         return items.index(value)
 
-    # -- expressions and lists -----------------------------------------------------------------------------------
+    # -- expressions and lists ---------------------------------------------------------------------
 
     def expression(self, operations: Iterable[tuple[Any, ...]]) -> bytes:
-        """Operations are tuples: name without `DW_OP_`, then operands; `entry_value` takes a list of operations."""
+        """Operations are tuples: name without `DW_OP_`, operands; `entry_value` takes operations."""
         out = b""
         for name, *operands in operations:
             code = name if isinstance(name, int) else _OPCODES[name]
@@ -461,8 +480,10 @@ class _Writer:
             return self.number(item.value if isinstance(item, Raw) else item, size)
         kind = "loc" if isinstance(item, LocList) else "rng"
         five = self.unit.version >= 5
-        section = {"loc": ".debug_loclists" if five else ".debug_loc",
-                   "rng": ".debug_rnglists" if five else ".debug_ranges"}[kind]
+        section = {
+            "loc": ".debug_loclists" if five else ".debug_loc",
+            "rng": ".debug_rnglists" if five else ".debug_ranges",
+        }[kind]
         if five:  # in the unit's contribution, after the table of offsets, which every list is in
             index = self._pooled(kind, item)
             offset = self.list_at.get((len(self.unit_at), kind, index), 0)
@@ -488,7 +509,9 @@ class _Writer:
         for entry in item.entries:
             kind, *values = entry if isinstance(entry[0], str) else ("offset_pair", *entry)
             out += bytes([table[prefix + kind]])
-            values, tail = (values[:-1], values[-1]) if loc and not kind.startswith("base") else (values, None)
+            values, tail = (
+                (values[:-1], values[-1]) if loc and not kind.startswith("base") else (values, None)
+            )
             out += b"".join(self._list_operand(kind, n, value) for n, value in enumerate(values))
             if tail is not None:
                 data = tail if isinstance(tail, bytes) else self.expression(tail)
@@ -502,7 +525,7 @@ class _Writer:
             return self.number(value, self.unit.address_size)
         return uleb(value)
 
-    # -- tables of the unit --------------------------------------------------------------------------------------
+    # -- tables of the unit ------------------------------------------------------------------------
 
     def _flush_pools(self, unit: Unit) -> None:
         size = unit.offset_size
@@ -552,6 +575,7 @@ class _Strings:
 
 
 _FIXED = {"data1": 1, "data2": 2, "data4": 4, "data8": 8, "data16": 16, "flag": 1, "ref_sig8": 8}
+_REFERENCES = ("ref1", "ref2", "ref4", "ref8", "ref_udata", "ref_addr")
 _OPCODES = {name.removeprefix("DW_OP_"): code for name, code in DW_OP_name2opcode.items()}
 
 
@@ -561,7 +585,11 @@ def _forms(entry: Die) -> Iterable[str | int]:
         if isinstance(value, LocList | RangeList):
             if any("x" in str(item[0]) for item in value.entries):  # startx_*, base_addressx
                 yield "addrx"
-        elif isinstance(value, list | tuple) and not isinstance(value, Raw) and any(op[0] == "addrx" for op in value):
+        elif (
+            isinstance(value, list | tuple)
+            and not isinstance(value, Raw)
+            and any(op[0] == "addrx" for op in value)
+        ):
             yield "addrx"
     for child in entry.children:
         if isinstance(child, Die):
@@ -590,4 +618,17 @@ def _form(form: Form) -> int:
     return form if isinstance(form, int) else ENUM_DW_FORM[f"DW_FORM_{form}"]
 
 
-__all__ = ["END", "Die", "Dwarf", "Fixup", "LocList", "RangeList", "Raw", "Unit", "die", "dwarf", "sleb", "uleb"]
+__all__ = [
+    "END",
+    "Die",
+    "Dwarf",
+    "Fixup",
+    "LocList",
+    "RangeList",
+    "Raw",
+    "Unit",
+    "die",
+    "dwarf",
+    "sleb",
+    "uleb",
+]

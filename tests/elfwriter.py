@@ -1,10 +1,11 @@
 """ELF files from declarative tuples, in memory: the input of tests no compiler would write.
 
-The file is laid out plainly: header, program headers, section data in the order given (each aligned), then the
-section header table. Section 0 is added in front; `.symtab`, `.strtab`, `.shstrtab` and one `.rela*` per
-relocated section are added behind what the caller gives, so the indices of the caller's sections are 1..n in the
-order given. Nothing is checked against the ELF specification: tests want to write wrong files too. Where a field
-must be wrong, patch the bytes: `Elf.header_at` and `Elf.data_at` say where each section ended up.
+The file is laid out plainly: header, program headers, section data in the order given (each aligned), then
+the section header table. Section 0 is added in front; `.symtab`, `.strtab`, `.shstrtab` and one `.rela*`
+per relocated section are added behind what the caller gives, so the indices of the caller's sections are
+1..n in the order given. Nothing is checked against the ELF specification: tests want to write wrong files
+too. Where a field must be wrong, patch the bytes: `Elf.header_at` and `Elf.data_at` say where each section
+ended up.
 
 Sources: System V gABI (chapters 4 and 5, and its `SHF_COMPRESSED` addition) and pyelftools' tables of names.
 """
@@ -30,7 +31,7 @@ SHN_UNDEF, SHN_ABS, SHN_COMMON, SHN_XINDEX = 0, 0xFFF1, 0xFFF2, 0xFFFF
 
 
 class Section(NamedTuple):
-    """One section. `type` is a name without `SHT_`, or a number. `link` and `info`: an index, or a section name."""
+    """One section. `type`: a name without `SHT_`, or a number; `link`, `info`: an index or a section name."""
 
     name: str
     data: bytes = b""
@@ -42,7 +43,7 @@ class Section(NamedTuple):
     info: str | int = 0
     align: int = 1
     entsize: int = 0
-    compress: bool = False  # SHF_COMPRESSED, zlib
+    compress: int | None = None  # SHF_COMPRESSED, zlib, at this level
 
 
 class Symbol(NamedTuple):
@@ -89,12 +90,13 @@ def note(owner: bytes, kind: int, descriptor: bytes, *, little: bool = True) -> 
     return head + _padded(owner + b"\0", 4) + _padded(descriptor, 4)
 
 
-def btf_ids(entries: Sequence[tuple[str, int, int]], *, address: int, little: bool = True) -> tuple[Section, list[Symbol]]:
+def btf_ids(
+    entries: Sequence[tuple[str, int, int]], *, address: int, little: bool = True
+) -> tuple[Section, list[Symbol]]:
     """`.BTF_ids` and its symbols from (symbol name, first word, second word) triples.
 
-    A symbol starting with `__BTF_ID__set8__` covers itself and all entries up to the next set, as the kernel's
-    linker script lays them out; the others are eight bytes long.
-    """
+    A symbol starting with `__BTF_ID__set8__` covers itself and all entries up to the next set, as the
+    kernel's linker script lays them out; the others are eight bytes long."""
     order = "<" if little else ">"
     starts = [n for n, entry in enumerate(entries) if entry[0].startswith("__BTF_ID__set8__")]
     data, symbols = b"", []
@@ -119,8 +121,13 @@ def elf(
 ) -> Elf:
     """Write an ELF file. `symbols=None` leaves out the symbol table; local symbols are moved to its front."""
     return _Writer(bits, little).write(
-        list(sections), symbols, dict(relocations or {}), segments, _enum(ENUM_E_MACHINE, machine),
-        _enum(ENUM_E_TYPE, type), rela,
+        list(sections),
+        symbols,
+        dict(relocations or {}),
+        segments,
+        _enum(ENUM_E_MACHINE, machine),
+        _enum(ENUM_E_TYPE, type),
+        rela,
     )
 
 
@@ -157,11 +164,23 @@ class _Writer:
             table, names = self._symbols(ordered, index)
             local = 1 + sum(symbol.bind == "LOCAL" for symbol in ordered)
             entsize = 24 if self.wide else 16
-            sections.append(Section(".symtab", table, "SYMTAB", 0, link=".strtab", info=local, align=self.word,
-                                    entsize=entsize))
+            sections.append(
+                Section(
+                    ".symtab",
+                    table,
+                    "SYMTAB",
+                    0,
+                    link=".strtab",
+                    info=local,
+                    align=self.word,
+                    entsize=entsize,
+                )
+            )
             sections.append(Section(".strtab", names, "STRTAB"))
             numbers = {symbol.name: n for n, symbol in reversed(list(enumerate(ordered, 1)))}
-            sections += [self._relocations(name, entries, numbers, rela) for name, entries in relocations.items()]
+            sections += [
+                self._relocations(name, entries, numbers, rela) for name, entries in relocations.items()
+            ]
         names, name_offsets = _strings([*(section.name for section in sections), ".shstrtab"])
         sections.append(Section(".shstrtab", names, "STRTAB"))
         index = {section.name: n for n, section in reversed(list(enumerate(sections)))}
@@ -172,7 +191,11 @@ class _Writer:
         table = bytes(24 if self.wide else 16)
         for symbol in symbols:
             info = _enum(ENUM_ST_INFO_BIND, f"STB_{symbol.bind}") << 4
-            info |= symbol.type if isinstance(symbol.type, int) else _enum(ENUM_ST_INFO_TYPE, f"STT_{symbol.type}")
+            info |= (
+                symbol.type
+                if isinstance(symbol.type, int)
+                else _enum(ENUM_ST_INFO_TYPE, f"STT_{symbol.type}")
+            )
             section = symbol.section if isinstance(symbol.section, int) else index[symbol.section]
             name = offsets[symbol.name]
             if self.wide:
@@ -181,14 +204,23 @@ class _Writer:
                 table += self.pack("IIIBBH", name, symbol.value, symbol.size, info, 0, section)
         return table, names
 
-    def _relocations(self, name: str, entries: Sequence[Reloc], numbers: Mapping[str, int], rela: bool) -> Section:
+    def _relocations(
+        self, name: str, entries: Sequence[Reloc], numbers: Mapping[str, int], rela: bool
+    ) -> Section:
         data = b""
         for entry in entries:
             symbol = entry.symbol if isinstance(entry.symbol, int) else numbers[entry.symbol]
             info = symbol << 32 | entry.type if self.wide else symbol << 8 | entry.type
             data += self.pack("WW", entry.offset, info) + (self.pack("W", entry.addend) if rela else b"")
-        return Section((".rela" if rela else ".rel") + name, data, "RELA" if rela else "REL", link=".symtab", info=name,
-                       align=self.word, entsize=self.word * (3 if rela else 2))
+        return Section(
+            (".rela" if rela else ".rel") + name,
+            data,
+            "RELA" if rela else "REL",
+            link=".symtab",
+            info=name,
+            align=self.word,
+            entsize=self.word * (3 if rela else 2),
+        )
 
     def _assemble(
         self,
@@ -204,7 +236,7 @@ class _Writer:
         body, headers, data_at, stored = b"", b"", {}, []
         for section in sections:
             data, flags = section.data, section.flags
-            if section.compress:
+            if section.compress is not None:
                 data, flags = self._compressed(section), flags | SHF_COMPRESSED
             pad = -(at + len(body)) % max(section.align, 1)
             if section.type == "NULL":
@@ -218,7 +250,9 @@ class _Writer:
             headers += self.pack(
                 "IIWWWWIIWW",
                 name_offsets[section.name],
-                section.type if isinstance(section.type, int) else _enum(ENUM_SH_TYPE_BASE, f"SHT_{section.type}"),
+                section.type
+                if isinstance(section.type, int)
+                else _enum(ENUM_SH_TYPE_BASE, f"SHT_{section.type}"),
                 flags,
                 section.address,
                 offset,
@@ -232,15 +266,31 @@ class _Writer:
         header_at = {name: shoff + n * shentsize for name, n in index.items()}
         ident = b"\x7fELF" + bytes([2 if self.wide else 1, 1 if self.little else 2, 1]) + bytes(9)
         header = ident + self.pack(
-            "HHIWWWIHHHHHH", kind, machine, 1, 0, ehsize if segments else 0, shoff, 0, ehsize,
-            phentsize if segments else 0, len(segments), shentsize, len(sections), index[".shstrtab"],
+            "HHIWWWIHHHHHH",
+            kind,
+            machine,
+            1,
+            0,
+            ehsize if segments else 0,
+            shoff,
+            0,
+            ehsize,
+            phentsize if segments else 0,
+            len(segments),
+            shentsize,
+            len(sections),
+            index[".shstrtab"],
         )
         programs = b"".join(self._segment(segment, sections, stored, index) for segment in segments)
         data = header + programs + body
         return Elf(data.ljust(shoff, b"\0") + headers, data_at, header_at, index)
 
     def _segment(
-        self, segment: Segment, sections: list[Section], stored: list[tuple[int, int]], index: Mapping[str, int]
+        self,
+        segment: Segment,
+        sections: list[Section],
+        stored: list[tuple[int, int]],
+        index: Mapping[str, int],
     ) -> bytes:
         first, last = index[segment.sections[0]], index[segment.sections[-1]]
         offset, address = stored[first][0], sections[first].address
@@ -248,13 +298,20 @@ class _Writer:
         size = stored[last][0] + (0 if sections[last].type == "NOBITS" else stored[last][1]) - offset
         kind = _enum(ENUM_P_TYPE_BASE, segment.type)
         if self.wide:
-            return self.pack("IIQQQQQQ", kind, segment.flags, offset, address, address, size, memory, segment.align)
-        return self.pack("IIIIIIII", kind, offset, address, address, size, memory, segment.flags, segment.align)
+            return self.pack(
+                "IIQQQQQQ", kind, segment.flags, offset, address, address, size, memory, segment.align
+            )
+        return self.pack(
+            "IIIIIIII", kind, offset, address, address, size, memory, segment.flags, segment.align
+        )
 
     def _compressed(self, section: Section) -> bytes:
+        assert section.compress is not None
         reserved = [0] if self.wide else []
         layout = "IIQQ" if self.wide else "III"
-        return self.pack(layout, 1, *reserved, len(section.data), section.align) + zlib.compress(section.data)
+        return self.pack(layout, 1, *reserved, len(section.data), section.align) + zlib.compress(
+            section.data, section.compress
+        )
 
 
 def _strings(names: Iterable[str]) -> tuple[bytes, dict[str, int]]:

@@ -1,9 +1,8 @@
 """A kernel in miniature: the least ELF with DWARF that has every kind of thing pybtf encodes.
 
-One unit, which declares `int`, `struct point { int x; int y; }`, a pointer to it, an array, a typedef, an enum,
-`int f(int a)` at the address of the symbol `f`, and the per-CPU variable `counter`. Tests change one thing at a
-time: the DIEs (`extra`, `dies`), the sections, or the finished bytes.
-"""
+One unit, which declares `int`, `struct point { int x; int y; }`, a pointer to it, an array, a typedef, an
+enum, `int f(int a)` at the address of the symbol `f`, and the per-CPU variable `counter`. Tests change one
+thing at a time: the DIEs (`extra`, `dies`), the sections, or the finished bytes."""
 
 from __future__ import annotations
 
@@ -37,30 +36,64 @@ FLAVOURS = {
 }
 
 #: Lines of the unit that most tests leave alone. The labels are there to be referred to.
-INT = die("base_type", ("name", "string", "int"), ("byte_size", "data1", 4), ("encoding", "data1", 5), label="int")
+INT = die(
+    "base_type", ("name", "string", "int"), ("byte_size", "data1", 4), ("encoding", "data1", 5), label="int"
+)
 
 
 def point() -> Die:
     return die(
-        "structure_type", ("name", "string", "point"), ("byte_size", "data1", 8), label="point", children=[
-            die("member", ("name", "string", "x"), ("type", "ref4", "int"), ("data_member_location", "data1", 0)),
-            die("member", ("name", "string", "y"), ("type", "ref4", "int"), ("data_member_location", "data1", 4)),
-        ])
+        "structure_type",
+        ("name", "string", "point"),
+        ("byte_size", "data1", 8),
+        label="point",
+        children=[
+            die(
+                "member",
+                ("name", "string", "x"),
+                ("type", "ref4", "int"),
+                ("data_member_location", "data1", 0),
+            ),
+            die(
+                "member",
+                ("name", "string", "y"),
+                ("type", "ref4", "int"),
+                ("data_member_location", "data1", 4),
+            ),
+        ],
+    )
 
 
-def function(flavour: Flavour, name: str = "f", type: Any = "int", offset: int = 0, label: str | None = "f") -> Die:
+def function(
+    flavour: Flavour, name: str = "f", type: Any = "int", offset: int = 0, label: str | None = "f"
+) -> Die:
     return die(
-        "subprogram", ("name", "string", name), ("type", "ref4", "int"), ("low_pc", "addr", flavour.text + offset),
-        ("high_pc", "data4", 16), label=label, children=[
-            die("formal_parameter", ("name", "string", "a"), ("type", "ref4", type),
-                ("location", "exprloc", [("fbreg", -20)])),
-        ])
+        "subprogram",
+        ("name", "string", name),
+        ("type", "ref4", "int"),
+        ("low_pc", "addr", flavour.text + offset),
+        ("high_pc", "data4", 16),
+        label=label,
+        children=[
+            die(
+                "formal_parameter",
+                ("name", "string", "a"),
+                ("type", "ref4", type),
+                ("location", "exprloc", [("fbreg", -20)]),
+            ),
+        ],
+    )
 
 
 def variable(flavour: Flavour, name: str = "counter", type: Any = "int", offset: int = 0) -> Die:
     return die(
-        "variable", ("name", "string", name), ("type", "ref4", type), ("external", "flag", 1),
-        ("location", "exprloc", [("addr", flavour.percpu + offset)]), label=name)
+        "variable",
+        ("name", "string", name),
+        ("type", "ref4", type),
+        ("external", "flag", 1),
+        ("location", "exprloc", [("addr", flavour.percpu + offset)]),
+        label=name,
+    )
 
 
 def standard(flavour: Flavour) -> list[Die | bytes]:
@@ -68,20 +101,41 @@ def standard(flavour: Flavour) -> list[Die | bytes]:
     return [
         INT,
         point(),
-        die("pointer_type", ("byte_size", "data1", flavour.address_size), ("type", "ref4", "point"), label="pointer"),
-        die("array_type", ("type", "ref4", "int"), label="array", children=[
-            die("subrange_type", ("type", "ref4", "int"), ("upper_bound", "data1", 6))]),
+        die(
+            "pointer_type",
+            ("byte_size", "data1", flavour.address_size),
+            ("type", "ref4", "point"),
+            label="pointer",
+        ),
+        die(
+            "array_type",
+            ("type", "ref4", "int"),
+            label="array",
+            children=[die("subrange_type", ("type", "ref4", "int"), ("upper_bound", "data1", 6))],
+        ),
         die("typedef", ("name", "string", "point_t"), ("type", "ref4", "point"), label="point_t"),
-        die("enumeration_type", ("name", "string", "colour"), ("byte_size", "data1", 4), ("type", "ref4", "int"),
-            label="colour", children=[die("enumerator", ("name", "string", "RED"), ("const_value", "data1", 1))]),
+        die(
+            "enumeration_type",
+            ("name", "string", "colour"),
+            ("byte_size", "data1", 4),
+            ("type", "ref4", "int"),
+            label="colour",
+            children=[die("enumerator", ("name", "string", "RED"), ("const_value", "data1", 1))],
+        ),
         function(flavour),
         variable(flavour),
     ]
 
 
 def unit(children: Sequence[Die | bytes], **fields: Any) -> Unit:
-    root = die("compile_unit", ("name", "string", "unit.c"), ("language", "data1", 12),
-               ("producer", "string", "GNU C11 12.2.0"), children=children, label="unit")
+    root = die(
+        "compile_unit",
+        ("name", "string", "unit.c"),
+        ("language", "data1", 12),
+        ("producer", "string", "GNU C11 12.2.0"),
+        children=children,
+        label="unit",
+    )
     return Unit(root, **fields)
 
 
@@ -106,7 +160,7 @@ def kernel(
     extra_sections: Sequence[Section] = (),
     extra_symbols: Sequence[Symbol] = (),
     debug: dict[str, bytes | Section] | None = None,
-    compress: bool = False,
+    compress: int | None = None,
     loaded: bool = False,
     **options: Any,
 ) -> Elf:
@@ -117,13 +171,18 @@ def kernel(
     written = units if isinstance(units, Dwarf) else dwarf(units, little=flavour.little)
     contents: dict[str, bytes | Section] = {**written.sections, **(debug or {})}
     debugs = [
-        data if isinstance(data, Section) else Section(name, data, compress=compress) for name, data in contents.items()
+        data if isinstance(data, Section) else Section(name, data, compress=compress)
+        for name, data in contents.items()
     ]
     options.setdefault("symbols", [*symbols(flavour), *extra_symbols])
     segments = [Segment([".text"])] if loaded else []
     return elf(
-        [*sections(flavour), *extra_sections, *debugs], segments=segments, bits=flavour.bits, little=flavour.little,
-        machine=flavour.machine, **options,
+        [*sections(flavour), *extra_sections, *debugs],
+        segments=segments,
+        bits=flavour.bits,
+        little=flavour.little,
+        machine=flavour.machine,
+        **options,
     )
 
 
@@ -147,13 +206,23 @@ def relocatable(
             target = next(name for name, start in base.items() if start <= addend < start + 0x1000)
             addend -= base[target]
         field = 0x5A5A5A5A5A5A5A5A if rela else addend
-        field_bytes = (field & ((1 << 8 * fixup.size) - 1)).to_bytes(fixup.size, "little" if flavour.little else "big")
+        field_bytes = (field & ((1 << 8 * fixup.size) - 1)).to_bytes(
+            fixup.size, "little" if flavour.little else "big"
+        )
         data[fixup.section][fixup.offset : fixup.offset + fixup.size] = field_bytes
         entry = Reloc(fixup.offset, f".L{target}", flavour.absolute[fixup.size], addend)
         relocations.setdefault(fixup.section, []).append(entry)
     plain = [section._replace(address=0) for section in sections(flavour)]
     return elf(
         [*plain, *(Section(name, bytes(content)) for name, content in data.items())],
-        [*anchors, *(symbol._replace(value=symbol.value - base[str(symbol.section)]) for symbol in symbols(flavour))],
-        relocations, bits=flavour.bits, little=flavour.little, machine=flavour.machine, type="ET_REL", rela=rela,
+        [
+            *anchors,
+            *(symbol._replace(value=symbol.value - base[str(symbol.section)]) for symbol in symbols(flavour)),
+        ],
+        relocations,
+        bits=flavour.bits,
+        little=flavour.little,
+        machine=flavour.machine,
+        type="ET_REL",
+        rela=rela,
     )
