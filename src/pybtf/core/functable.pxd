@@ -1,10 +1,16 @@
 # The immutable table of ELF functions (see functable.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+from pybtf.core.hashing cimport hash_bytes
+from pybtf.core.symbols cimport SymbolSource
 
 cdef enum:                      # FuncTable.sym_flags
     SYM_SUFFIXED = 1            # the name has a '.'
     SYM_CLONE = 2               # the suffix contains ".constprop" or ".isra"
+
+cdef enum:
+    NO_ENTRY = 0xFFFFFFFF       # functable_find: no such name
 
 cdef struct FuncTable:
     uint32_t n                  # entries, sorted bytewise by base name
@@ -17,3 +23,32 @@ cdef struct FuncTable:
     uint64_t *value             # st_value, in symbol-table order inside an entry
     const char **sym_name       # full name, NUL-terminated
     uint8_t *sym_flags
+    uint32_t *slots             # hash of base names: entry + 1, 0 free; `slot_mask` + 1 of them, a power of two,
+    uint32_t slot_mask          # at most half of them used; `slots` is never NULL
+
+cdef struct ObjectSet:          # names of STT_OBJECT symbols by section, hashed like `slots`
+    const char **name           # NULL: free
+    uint32_t *name_len
+    uint32_t *section
+    uint32_t mask               # slots - 1; a power of two, at most half of them used
+
+cdef class FunctionTable:
+    cdef FuncTable t            # never changes once `frozen`
+    cdef ObjectSet objects      # `name` is NULL unless the table was built with objects
+    cdef bint frozen
+    cdef SymbolSource source    # name pointers point into its strtab
+
+cdef inline uint32_t functable_find(const FuncTable *t, const char *name, size_t size) noexcept nogil:
+    # The entry whose base name is exactly this, or NO_ENTRY.
+    cdef uint32_t at = hash_bytes(name, size) & t.slot_mask
+    cdef uint32_t entry
+    while t.slots[at]:
+        entry = t.slots[at] - 1
+        if t.name_len[entry] == size and memcmp(t.name[entry], name, size) == 0:
+            return entry
+        at = (at + 1) & t.slot_mask
+    return NO_ENTRY
+
+# Whether section `section` has an STT_OBJECT symbol of exactly this name. The table must have been built with
+# objects of that section.
+cdef bint object_symbol(FunctionTable table, uint32_t section, const char *name, size_t size) noexcept nogil

@@ -5,6 +5,16 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
+cdef extern from *:
+    """
+    #ifndef _GNU_SOURCE
+    #define _GNU_SOURCE
+    #endif
+    #include <string.h>
+    void *memmem(const void *, size_t, const void *, size_t);
+    """
+    void *memmem(const void *hay, size_t hay_size, const void *needle, size_t needle_size) noexcept nogil
+
 cdef struct U32s:
     uint32_t *p
     size_t n        # elements in use
@@ -101,3 +111,21 @@ cdef inline void u8s_free(U8s *a) noexcept nogil:
     free(a.p)
     a.p = NULL
     a.n = a.cap = 0
+
+cdef inline bint room(void **p, uint32_t *cap, uint32_t need, size_t size) noexcept nogil:
+    # Makes an array of `size`-byte elements hold at least `need`; 0 if there is no memory or `need` wrapped.
+    cdef uint64_t bigger
+    cdef void *q
+    if need <= cap[0] and p[0] != NULL:
+        return 1
+    bigger = cap[0] * <uint64_t> 2 if cap[0] else 64
+    while bigger < need:
+        bigger *= 2
+    if bigger > 0xFFFFFFF0ULL:
+        return 0
+    q = realloc(p[0], bigger * size)
+    if q == NULL:
+        return 0
+    p[0] = q
+    cap[0] = <uint32_t> bigger
+    return 1

@@ -1,6 +1,6 @@
 # What units observed about functions: the mutable counterpart of the function table.
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:                      # State.flags
     S_UNEXPECTED = 1

@@ -3,9 +3,9 @@
 # A class is what a type is "by name": its own words, with every reference replaced by the class of the target, and
 # a reference to a named struct or union (declared or defined) replaced by a key made of kind and name only. Two
 # types of different units with the same class are the same type unless a name in reach has several definitions.
-# A class id is a word index into the table's chunks; 0 is void.
+# Class ids count from 1 in order of arrival; 0 is void.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 cdef enum:                      # BTF kinds, and two of our own
     KIND_INT = 1
@@ -39,15 +39,27 @@ cdef enum:                      # words of a record
                                 # FUNC_PROTO: (name, class); ARRAY: (nelems); INT: (encoding word);
                                 # DECL_TAG: (component index)
 
-cdef struct ClassTable:
-    uint32_t **chunks           # chunks[id >> CHUNK_BITS][id & CHUNK_MASK] is the first word of record `id`
+    KIND_CYCLE = 34             # a type that reaches itself without passing a named struct: REC_NAME unit, REC_THIRD id
 
 cdef enum:
-    CHUNK_BITS = 16
-    CHUNK_MASK = 65535
+    CLASS_CHUNK_BITS = 13
+    CLASS_CHUNK = 8192
+    CLASS_CHUNKS = 65536
+    NO_CLASS = 0xFFFFFFFF       # out of memory
+
+cdef struct ClassTable:         # see classes.py; readers need only `records`
+    uint32_t ***records         # records[id >> CLASS_CHUNK_BITS][id & (CLASS_CHUNK - 1)]
+    uint32_t *heads
+    uint32_t mask
+    uint32_t n                  # ids in use, 0 included
+    uint32_t *block             # room for records
+    size_t block_left
+    uint32_t **blocks
+    uint32_t n_blocks, cap_blocks
+    int busy
 
 cdef inline const uint32_t *class_record(const ClassTable *t, uint32_t id) noexcept nogil:
-    return t.chunks[id >> CHUNK_BITS] + (id & CHUNK_MASK)
+    return t.records[id >> CLASS_CHUNK_BITS][id & (CLASS_CHUNK - 1)]
 
 cdef inline uint32_t record_kind(const uint32_t *r) noexcept nogil:
     return r[0] & 0xFF

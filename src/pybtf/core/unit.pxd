@@ -14,6 +14,7 @@ cdef enum:                      # Type.flags
     T_VARIADIC = 2
     T_PACKED_KNOWN = 4          # `packed.py` has decided
     T_PACKED = 8
+    T_REF_LOCAL = 16            # `ref` is a small id from the start
 
 cdef struct Type:
     uint32_t die
@@ -58,6 +59,10 @@ cdef struct Param:              # of a subroutine type or of a function
     uint32_t candidate_ref      # and its type
     uint64_t first_word         # piece offsets met in the first machine word, one bit each
     uint64_t second_word
+    uint64_t loc                # DW_AT_location as read: value, size and class (A_*) of the attribute
+    uint32_t loc_size
+    uint8_t loc_cls
+    uint8_t has_type            # its own DW_AT_type is there
     uint16_t size               # bytes; 0 unknown
     int16_t reg                 # DWARF register at entry, -1 none
     uint8_t has_loc
@@ -77,6 +82,7 @@ cdef enum:                      # Function.flags
     F_REORDERED = 32
     F_OPTIMIZED = 64
     F_UNEXPECTED = 128
+    F_HAS_ORIGIN = 256          # the attribute is there, whatever it says
 
 cdef struct Function:
     uint64_t address            # DW_AT_low_pc, 0 if absent
@@ -89,7 +95,7 @@ cdef struct Function:
     uint32_t count
     uint32_t anns
     uint16_t n_anns
-    uint8_t flags
+    uint16_t flags
 
 cdef enum:                      # Variable.flags
     V_DECLARATION = 1
@@ -111,6 +117,12 @@ cdef struct Variable:
 cdef struct Annotation:         # btf_decl_tag
     uint32_t value
     int component               # member or parameter index, -1 the object itself
+
+cdef struct OffsetMap:          # DIE offset -> index, open addressing; the last entry of an offset wins
+    uint32_t *slots             # pairs (offset, index + 1)
+    uint32_t cap                # allocated
+    uint32_t mask               # of the part in use
+    uint32_t n
 
 cdef struct Unit:
     # facts of the unit header and its root DIE
@@ -142,3 +154,6 @@ cdef struct Unit:
     uint32_t n_variables, cap_variables
     Annotation *anns
     uint32_t n_anns, cap_anns
+    OffsetMap type_at           # .debug_info offsets of `types`
+    OffsetMap function_at
+    OffsetMap variable_at

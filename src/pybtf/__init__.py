@@ -1,0 +1,63 @@
+"""pybtf: BTF from DWARF, byte for byte as pahole 1.32 makes it.
+
+    import pybtf
+
+    encoded = pybtf.encode("vmlinux", jobs=2)
+    encoded.write("vmlinux.btf")
+    print(encoded.report.functions.kept, encoded.btf.by_name("task_struct"))
+
+Everything is imported when it is first used: `import pybtf` itself costs next to nothing.
+"""
+
+from ._version import __version__ as __version__
+
+# Known to type checkers under this name; `typing` itself would be the dearest import of all.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .api import encode as encode
+    from .btf import BTF as BTF
+    from .encoded import Encoded as Encoded
+    from .errors import EncodeError as EncodeError
+    from .errors import InputError as InputError
+    from .errors import InternalError as InternalError
+    from .errors import OutputError as OutputError
+    from .errors import Place as Place
+    from .errors import PybtfError as PybtfError
+    from .errors import UsageError as UsageError
+    from .features import Features as Features
+    from .report import Report as Report
+
+_HOMES = {
+    "encode": "api",
+    "BTF": "btf",
+    "Encoded": "encoded",
+    "EncodeError": "errors",
+    "InputError": "errors",
+    "InternalError": "errors",
+    "OutputError": "errors",
+    "Place": "errors",
+    "PybtfError": "errors",
+    "UsageError": "errors",
+    "Features": "features",
+    "Report": "report",
+}
+
+__all__ = [
+    "__version__",
+    *_HOMES,
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

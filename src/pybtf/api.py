@@ -1,0 +1,35 @@
+"""The Python API's one verb. `pybtf.encode` is this `encode`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from .encoded import Encoded
+from .features import Features
+from .options import make_options
+
+
+def encode(
+    path: str | os.PathLike[str],
+    *,
+    features: str | Sequence[str] | Features = "default",
+    jobs: int | None = None,
+    lang: str = "",
+    lang_exclude: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Encoded:
+    """Encode BTF from the DWARF of the ELF file `path`, which is only read.
+
+    `features`, `lang` and `lang_exclude` are what the options of `pybtf encode` take: lists separated by
+    commas (several feature lists may be given as a sequence). The environment is not looked at. `jobs` is the
+    number of workers, None for one on each CPU this process may use; the result does not depend on it.
+    `progress` is called in this thread with the number of units done and of all units.
+
+    Raises `UsageError` for an unknown feature or language, and `InputError` for a file that cannot be read or
+    encoded, with the place where it is at fault.
+    """
+    from .pipeline import encode_file
+
+    options = make_options(features, jobs, lang, lang_exclude)
+    return encode_file(os.fspath(path), options, progress)

@@ -1,0 +1,44 @@
+"""BTF as data: reading it (`BTF`), its model (`types`), writing small ones (`BtfBuilder`), describing them.
+
+Importing this package costs next to nothing: a name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .describe import Difference, describe, first_difference
+    from .kinds import IntEncoding, Kind, Linkage
+    from .reader import BTF
+    from .writer import BtfBuilder
+
+__all__ = [
+    "BTF",
+    "BtfBuilder",
+    "Difference",
+    "IntEncoding",
+    "Kind",
+    "Linkage",
+    "describe",
+    "first_difference",
+]
+
+_HOME = {
+    "BTF": "reader",
+    "BtfBuilder": "writer",
+    "Difference": "describe",
+    "IntEncoding": "kinds",
+    "Kind": "kinds",
+    "Linkage": "kinds",
+    "describe": "describe",
+    "first_difference": "describe",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)

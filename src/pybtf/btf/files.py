@@ -1,0 +1,122 @@
+"""From a file to the bytes of its BTF: raw BTF, told by its magic, or a section of an ELF file.
+
+Only what is needed is read: the ELF header, the section headers, their names and the section itself. A kernel
+with DWARF has half a gigabyte, its BTF five megabytes.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import BinaryIO, NamedTuple
+
+from pybtf.errors import InputError, Place
+
+from .header import has_magic
+
+SHT_NOBITS = 8
+SHF_COMPRESSED = 0x800
+SHN_XINDEX = 0xFFFF
+
+
+class ElfSection(NamedTuple):
+    """A section header's fields that matter here; offset and size in bytes."""
+
+    name: int
+    type: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+
+
+def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes, Place]:
+    """Bytes of the BTF in a file, and their place. `section` is the one to take from an ELF file.
+
+    Raises InputError if the file cannot be read, is neither raw BTF nor ELF, or holds no usable section.
+    """
+    file = os.fspath(path)
+    try:
+        with open(file, "rb") as stream:
+            start = stream.read(64)
+            if has_magic(start):
+                return start + stream.read(), Place(file)
+            if start[:4] == b"\x7fELF":
+                return _Elf(stream, file, start).contents(section), Place(file, section)
+    except OSError as error:
+        raise InputError(file, error.strerror or str(error), "a readable file") from error
+    found = f"a file that begins with {start[:4].hex(' ')}" if start else "an empty file"
+    raise InputError(file, found, "raw BTF or an ELF file")
+
+
+class _Elf:
+    """Just enough of an ELF file to find one section by name."""
+
+    def __init__(self, stream: BinaryIO, file: str, start: bytes) -> None:
+        self.stream = stream
+        self.file = file
+        self.size = os.fstat(stream.fileno()).st_size
+        if len(start) < 52 or start[4] not in (1, 2) or start[5] not in (1, 2):
+            raise InputError(file, "a damaged ELF header", "class and byte order 1 or 2")
+        wide = start[4] == 2
+        order = "<" if start[5] == 1 else ">"
+        self.record = order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII")
+        self.headers, entry_size, count, names = self._header(start, order, wide)
+        if self.headers == 0:
+            raise InputError(file, "no section headers", "an ELF file with sections")
+        if entry_size != struct.calcsize(self.record):
+            raise InputError(
+                file, f"section headers of {entry_size} bytes", str(struct.calcsize(self.record))
+            )
+        first = self._sections(1)[0]
+        self.sections = self._sections(count or first.size)
+        self.names_index = first.link if names == SHN_XINDEX else names
+
+    def _header(self, start: bytes, order: str, wide: bool) -> tuple[int, int, int, int]:
+        """e_shoff, e_shentsize, e_shnum, e_shstrndx."""
+        length = 64 if wide else 52
+        if len(start) < length:
+            raise InputError(self.file, f"{len(start)} bytes", f"an ELF header of {length}")
+        (offset,) = struct.unpack_from(order + ("Q" if wide else "I"), start, 40 if wide else 32)
+        entry_size, count, names = struct.unpack_from(order + "HHH", start, length - 6)
+        return offset, entry_size, count, names
+
+    def _sections(self, count: int) -> list[ElfSection]:
+        data = self._read(self.headers, count * struct.calcsize(self.record), "section headers")
+        fields = struct.iter_unpack(self.record, data)
+        return [ElfSection(f[0], f[1], f[2], f[4], f[5], f[6]) for f in fields]
+
+    def _read(self, offset: int, size: int, what: str) -> bytes:
+        if offset > self.size or size > self.size - offset:
+            place = Place(self.file, None, offset)
+            raise InputError(
+                place, f"{what} of {size} bytes", f"an end within the {self.size} bytes of the file"
+            )
+        self.stream.seek(offset)
+        return self.stream.read(size)
+
+    def _names(self) -> bytes:
+        if not self.names_index < len(self.sections):
+            found = f"section {self.names_index} as table of section names"
+            raise InputError(self.file, found, f"an index below {len(self.sections)}")
+        table = self.sections[self.names_index]
+        return self._read(table.offset, table.size, "section names")
+
+    def contents(self, name: str) -> bytes:
+        names = self._names()
+        wanted = name.encode() + b"\0"
+        for section in self.sections:
+            if names[section.name : section.name + len(wanted)] == wanted:
+                return self._contents(section, name)
+        raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
+
+    def _contents(self, section: ElfSection, name: str) -> bytes:
+        place = Place(self.file, name)
+        if section.type == SHT_NOBITS:
+            found = f"a NOBITS section of {section.size} bytes: its contents are not in this file"
+            hint = "Separate debug files keep only the header of .BTF; use the file they were split from."
+            raise InputError(place, found, "a section with contents", hint=hint)
+        if section.flags & SHF_COMPRESSED:
+            hint = "`objcopy --decompress-debug-sections` undoes it."
+            raise InputError(place, "a compressed section", "BTF as it is", hint=hint)
+        return self._read(section.offset, section.size, f"section {name}")

@@ -1,0 +1,160 @@
+"""Questions about types that take more than one record: sizes, and how C writes a type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pybtf.errors import InputError
+
+from .kinds import Kind
+from .types import (
+    Array,
+    Composite,
+    Const,
+    Datasec,
+    Enumeration,
+    Float,
+    FuncProto,
+    Fwd,
+    Int,
+    Ptr,
+    Restrict,
+    Symbol,
+    Type,
+    Typedef,
+    TypeTag,
+    Volatile,
+)
+
+if TYPE_CHECKING:
+    from .reader import BTF
+
+_LONG = ("long", "long int", "unsigned long", "long unsigned int")
+_QUALIFIERS = {Kind.CONST: ["const"], Kind.VOLATILE: ["volatile"], Kind.RESTRICT: ["restrict"]}
+_NAME_BUDGET = 200
+"""Types visited for one C name. Real names need a handful; hostile prototypes multiply without end."""
+
+
+def guess_pointer_size(btf: BTF) -> int:
+    """Size of `long`, which is that of a pointer in every ABI of Linux; 8 if there is no `long`."""
+    for name in _LONG:
+        found = btf.by_name(name, Kind.INT)
+        if isinstance(found, Int) and found.size in (4, 8):
+            return found.size
+    return 8
+
+
+def size_of(btf: BTF, id: int) -> int | None:
+    """See `BTF.size_of`."""
+    factor = 1
+    at = id
+    for _ in range(btf.end_id + 1):
+        type = btf.type(at)
+        match type:
+            case Int() | Float() | Composite() | Enumeration() | Datasec():
+                return factor * type.size
+            case Ptr():
+                return factor * btf.pointer_size
+            case Array():
+                factor *= type.nelems
+                at = type.type
+                if factor >> 64:
+                    raise InputError(btf.place, f"type {id} has more than 2^64 elements", "a size of 64 bits")
+            case Const() | Volatile() | Restrict() | Typedef() | TypeTag():
+                at = type.type
+            case Symbol() if type.kind is Kind.VAR:
+                at = type.type
+            case _:
+                return None
+    raise InputError(btf.place, f"type {id} refers to itself", "a type with a size")
+
+
+class _Namer:
+    """Builds one C declaration from the inside out, as the type reads from the outside in."""
+
+    def __init__(self, btf: BTF) -> None:
+        self.btf = btf
+        self.budget = _NAME_BUDGET
+
+    def declare(self, id: int, inner: str) -> str:
+        """`inner` declared with a type; `inner` is a declarator, or empty."""
+        while self.budget:
+            self.budget -= 1
+            type = self.btf.type(id)
+            match type:
+                case Ptr():
+                    inner = f"*{inner}"
+                case Array():
+                    inner = f"{_grouped(inner)}[{type.nelems}]"
+                    id = type.type
+                    continue
+                case FuncProto():
+                    inner = f"{_grouped(inner)}({self.parameters(type)})"
+                    id = type.return_type
+                    continue
+                case Const() | Volatile() | Restrict() | TypeTag():
+                    words, id = self.qualifiers(id)
+                    if not isinstance(self.btf.type(id), Ptr):
+                        return _join(words, self.declare(id, inner))
+                    inner = _join(words, inner)
+                    continue
+                case Symbol():
+                    inner = type.name
+                case _:
+                    return _join(base_name(type), inner)
+            id = type.type
+        return _join("...", inner)
+
+    def qualifiers(self, id: int) -> tuple[str, int]:
+        """Qualifiers from a type on, in C, and what they qualify. Tags have no spelling of their own."""
+        words: list[str] = []
+        while self.budget:
+            type = self.btf.type(id)
+            if not isinstance(type, Const | Volatile | Restrict | TypeTag):
+                break
+            self.budget -= 1
+            words += _QUALIFIERS.get(type.kind, ())
+            id = type.type
+        return " ".join(words), id
+
+    def parameters(self, proto: FuncProto) -> str:
+        if not proto.params:
+            return "void"
+        last = len(proto.params) - 1 if proto.variadic else -1
+        names = ["..." if i == last else self.declare(p.type, p.name) for i, p in enumerate(proto.params)]
+        return ", ".join(names)
+
+
+def _grouped(declarator: str) -> str:
+    """A declarator that an array or parameter list may follow."""
+    return f"({declarator})" if declarator.startswith("*") else declarator
+
+
+def _join(before: str, after: str) -> str:
+    return f"{before} {after}".strip()
+
+
+_KEYWORDS = {
+    Kind.STRUCT: "struct",
+    Kind.UNION: "union",
+    Kind.ENUM: "enum",
+    Kind.ENUM64: "enum",
+    Kind.VOID: "void",
+}
+
+
+def base_name(type: Type) -> str:
+    """Name of a type that does not wrap another."""
+    if isinstance(type, Fwd):
+        return f"{'union' if type.is_union else 'struct'} {type.name}"
+    keyword = _KEYWORDS.get(type.kind)
+    if keyword is None:
+        return type.name
+    if type.kind is Kind.VOID:
+        return keyword
+    return f"{keyword} {type.name or '(anonymous)'}"
+
+
+def c_name(btf: BTF, id: int, declarator: str = "") -> str:
+    """See `BTF.c_name`."""
+    return _Namer(btf).declare(id, declarator)

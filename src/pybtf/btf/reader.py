@@ -1,0 +1,207 @@
+"""`BTF`: reading BTF, types decoded when asked for.
+
+Opening checks the header, the sections and the boundaries of all records, which takes some hundredths of a
+second for a kernel. A type is decoded and checked each time it is asked for; nothing decoded is kept.
+Iterating over all types therefore checks everything there is.
+
+Split BTF describes a module on top of its kernel, the base: its ids and its string offsets go on where those
+of the base end.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pybtf.errors import InputError, Place
+
+from .files import read_btf
+from .header import read_header, read_layout
+from .index import check_layout, index_records
+from .kinds import Kind, info_kind
+from .strings import BadStringOffset, Strings
+
+if TYPE_CHECKING:
+    from .decode import Decoder
+    from .types import Type
+
+
+class BTF:
+    """One BTF, or one layer of split BTF over its `base`.
+
+    `len()` and iteration are about the types of this layer; `type()` and `by_name()` see the base too. Ids of
+    this layer are `first_id` up to `end_id`, which is not included; id 0 is void.
+    """
+
+    def __init__(self, data: bytes, base: BTF | None, place: Place) -> None:
+        """Use `from_bytes` or `from_file`."""
+        self.data = data
+        self.base = base
+        self.place = place
+        self.header = read_header(data, place)
+        self.layout = read_layout(data, self.header)
+        check_layout(self.layout, self._section_place("layout"))
+        start, end = self.header.section("str")
+        self.strings: Strings = Strings(
+            data[start:end], base.strings if base else None, self._section_place("str")
+        )
+        self.words = self._read_words()
+        self.first_id = base.end_id if base else 1
+        types = self._section_place("type")
+        self.starts = index_records(self.words, self.layout, self.first_id, types)
+        self.end_id: int = self.first_id + len(self.starts) - 1
+        self._types_offset = types.offset or 0
+        self._decoder: Decoder | None = None
+        self._ids_by_name: dict[str, list[int]] | None = None
+        self._pointer_size = 0
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, base: BTF | None = None, *, name: str = "<bytes>"
+    ) -> BTF:
+        """Read BTF of either byte order; `name` stands for it in messages.
+
+        `base` is what split BTF builds on. Raises InputError if the BTF is malformed.
+        """
+        return cls(bytes(data), base, Place(name, None, 0))
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], base: BTF | None = None, *, section: str = ".BTF"
+    ) -> BTF:
+        """Read a file of raw BTF, or a `section` of an ELF file. Raises InputError."""
+        data, place = read_btf(path, section)
+        return cls(data, base, Place(place.file, place.section, 0))
+
+    def _section_place(self, name: str) -> Place:
+        return Place(self.place.file, self.place.section, self.header.section(name)[0])
+
+    def _read_words(self) -> array[int]:
+        start, end = self.header.section("type")
+        words = array("I")
+        words.frombytes(memoryview(self.data)[start:end])
+        if self.header.little != (sys.byteorder == "little"):
+            words.byteswap()
+        return words
+
+    def __repr__(self) -> str:
+        types = f"types {self.first_id} to {self.end_id - 1}"
+        return f"<BTF {self.place.file}: {types}, {len(self.strings)} strings>"
+
+    def __len__(self) -> int:
+        """Number of types of this layer, void not counted."""
+        return self.end_id - self.first_id
+
+    def __iter__(self) -> Iterator[Type]:
+        """The types of this layer, in id order."""
+        return map(self._decode, range(self.first_id, self.end_id))
+
+    def type(self, id: int) -> Type:
+        """The type with this id. Raises IndexError if there is none, InputError if it is malformed."""
+        if not 0 <= id < self.end_id:
+            raise IndexError(f"type id {id} is not below {self.end_id}")
+        if id >= self.first_id:
+            return self._decode(id)
+        if self.base is not None:
+            return self.base.type(id)
+        from .types import Void
+
+        return Void()
+
+    def _decode(self, id: int) -> Type:
+        decoder = self._decoder or self._make_decoder()
+        index = id - self.first_id
+        try:
+            return decoder.decode(self.starts[index], id, self.starts[index + 1])
+        except decoder.errors as error:
+            if isinstance(error, BadStringOffset):
+                found, expected = f"string offset {error.offset:#x}", f"below {self.strings.end:#x}"
+            else:
+                found, expected = error.found, error.expected
+            name = self.kind_of(id).name
+            place = Place(self.place.file, self.place.section, self._types_offset + 4 * self.starts[index])
+            raise InputError(place, f"type {id} ({name}): {found}", expected) from None
+
+    def _make_decoder(self) -> Decoder:
+        from .decode import Decoder
+
+        self._decoder = Decoder(self.words, self.strings.lookup, self.end_id)
+        return self._decoder
+
+    def kind_of(self, id: int) -> Kind:
+        """Kind of a type, without decoding it; VOID for void and for kinds that are not known."""
+        if id >= self.first_id:
+            number = info_kind(self.words[self.starts[id - self.first_id] + 1])
+            return _KIND.get(number, Kind.VOID)
+        return self.base.kind_of(id) if self.base else Kind.VOID
+
+    def references(self, id: int) -> list[int]:
+        """Ids that a type refers to, in the order of its record, void included. They are not checked."""
+        from .decode import references
+
+        if id >= self.first_id:
+            return references(self.words, self.starts[id - self.first_id])
+        return self.base.references(id) if self.base else []
+
+    def count_kinds(self) -> dict[Kind, int]:
+        """How many types of each kind this layer has, by kind number. Only kinds that occur."""
+        infos = Counter(info_kind(self.words[at + 1]) for at in self.starts[:-1])
+        return {_KIND.get(number, Kind.VOID): infos[number] for number in sorted(infos)}
+
+    def by_name(self, name: str, kind: Kind | None = None) -> Type | None:
+        """The type of this name (and kind) with the lowest id, base included; None if there is none."""
+        return next(self.all_by_name(name, kind), None)
+
+    def all_by_name(self, name: str, kind: Kind | None = None) -> Iterator[Type]:
+        """All types of this name (and kind) in id order, base included. Nothing has the empty name."""
+        if self.base is not None:
+            yield from self.base.all_by_name(name, kind)
+        if self._ids_by_name is None:
+            self._ids_by_name = self._index_names()
+        for id in self._ids_by_name.get(name, ()):
+            if kind is None or self.kind_of(id) == kind:
+                yield self._decode(id)
+
+    def _index_names(self) -> dict[str, list[int]]:
+        self.strings.preload()
+        ids: dict[str, list[int]] = {}
+        for id, at in enumerate(self.starts[:-1], self.first_id):
+            offset = self.words[at]
+            if offset and offset < self.strings.end:
+                ids.setdefault(self.strings.lookup(offset), []).append(id)
+        return ids
+
+    @property
+    def pointer_size(self) -> int:
+        """Size of a pointer in bytes. BTF does not tell; it is taken from the type `long`, else it is 8."""
+        if not self._pointer_size:
+            from .queries import guess_pointer_size
+
+            self._pointer_size = guess_pointer_size(self)
+        return self._pointer_size
+
+    def size_of(self, id: int) -> int | None:
+        """Size in bytes of the values of a type, through typedefs, qualifiers and arrays.
+
+        None for what has no size: void, functions, prototypes, forward declarations, declaration tags. Raises
+        InputError if the type refers to itself.
+        """
+        from .queries import size_of
+
+        return size_of(self, id)
+
+    def c_name(self, id: int, declarator: str = "") -> str:
+        """A type as C writes it: `const char *`, `struct page`, `int (*)(void *)`.
+
+        With a `declarator`, a declaration of it: `int (*f)(void *)`.
+        """
+        from .queries import c_name
+
+        return c_name(self, id, declarator)
+
+
+_KIND = {int(kind): kind for kind in Kind}

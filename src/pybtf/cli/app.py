@@ -1,0 +1,92 @@
+"""The group of commands. A command's module is imported when the command is used, not before.
+
+To add one: a line in `COMMANDS`, a module beside this one, a text in `manual.COMMANDS`, and a line in
+`manual.PYBTF`.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+import click
+
+from .. import __version__
+from ..errors import UsageError
+from . import manual
+
+COMMANDS = {
+    "encode": "encode",
+    "completion": "completion",
+}
+"""Module, in this package, by command name; the function there has the name `command`."""
+
+COMPLETE_VARIABLE = "_PYBTF_COMPLETE"
+"""Set by the scripts of `pybtf completion` when a shell asks for completions."""
+
+
+class Command(click.Command):
+    """A command whose help is its page of the manual."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        return manual.COMMANDS[self.name or ""].rstrip("\n")
+
+
+class Group(click.Group):
+    """The commands, loaded when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f".{COMMANDS[cmd_name]}", __package__).command
+        return command
+
+    def get_help(self, ctx: click.Context) -> str:
+        return manual.PYBTF.rstrip("\n")
+
+
+def group() -> Group:
+    """The whole command line, for running it, completing it, and comparing it with the manual."""
+    return Group(
+        "pybtf",
+        params=[
+            click.Option(
+                ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_print_version
+            ),
+        ],
+        context_settings={"help_option_names": ["-h", "--help"]},
+        no_args_is_help=False,
+    )
+
+
+def run(arguments: list[str]) -> int:
+    """Parse the arguments and run the command; its exit status. Raises what the command raises."""
+    instruction = os.environ.get(COMPLETE_VARIABLE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group(), {}, "pybtf", COMPLETE_VARIABLE, instruction)
+    try:
+        with group().make_context("pybtf", arguments) as context:
+            return context.command.invoke(context) or 0
+    except click.exceptions.Exit as exit:
+        return exit.exit_code
+    except click.Abort as abort:
+        raise KeyboardInterrupt from abort
+    except click.UsageError as error:
+        raise UsageError(_with_hint(error)) from error
+
+
+def _with_hint(error: click.UsageError) -> str:
+    text = error.format_message().rstrip(".")
+    where = error.ctx.command_path if error.ctx is not None else "pybtf"
+    return f"{text[:1].lower()}{text[1:]}; see {where} --help"
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"pybtf {__version__}")
+        ctx.exit()

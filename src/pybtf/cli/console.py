@@ -1,0 +1,60 @@
+"""Writing to people: standard error, in colour on a terminal, with nothing hostile passed through.
+
+Names in messages come from the input and may hold anything, escape sequences of a terminal too; whatever is
+not printable is shown escaped.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+BOLD = "1"
+RED = "1;31"
+YELLOW = "1;33"
+DIM = "2"
+
+
+def is_terminal() -> bool:
+    """Whether standard error is a terminal that can move its cursor."""
+    try:
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    except ValueError:  # closed
+        return False
+
+
+def styled(text: str, style: str) -> str:
+    """`text` in a style, if standard error is a terminal and NO_COLOR is not set (https://no-color.org)."""
+    if os.environ.get("NO_COLOR") or not is_terminal():
+        return text
+    return f"\x1b[{style}m{text}\x1b[0m"
+
+
+def printable(text: str) -> str:
+    """`text` with everything that is not printable, line ends excepted, as an escape."""
+    if text.replace("\n", "").isprintable():
+        return text
+    shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return "".join(shown)
+
+
+def unicode_ok() -> bool:
+    """Whether standard error can show more than ASCII."""
+    return (getattr(sys.stderr, "encoding", "") or "").lower().startswith("utf")
+
+
+def say(text: str) -> None:
+    """Print a line for people as it is. A standard error that is closed or full is no reason to fail."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def error(text: str) -> None:
+    say(f"pybtf: {styled('error:', RED)} {printable(text)}")
+
+
+def warning(text: str) -> None:
+    say(f"pybtf: {styled('warning:', YELLOW)} {printable(text)}")

@@ -1,0 +1,83 @@
+"""From whatever went wrong to one message and an exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import InternalError, PybtfError
+from . import console
+
+FAILED = 1
+BUG = InternalError.exit_code
+INTERRUPTED = 130
+
+TRACEBACK_VARIABLE = "PYBTF_TRACEBACK"
+"""If set, the traceback is printed in front of every message."""
+
+
+def report_fault(error: BaseException) -> int:
+    """Print the message for `error` and return the exit status."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if os.environ.get(TRACEBACK_VARIABLE):
+        import traceback
+
+        traceback.print_exception(error)
+    text, status = explain(error)
+    if isinstance(error, BrokenPipeError):
+        _forget_stdout()
+    console.error(text)
+    return status
+
+
+def explain(error: BaseException) -> tuple[str, int]:
+    """The message for `error` and the exit status it deserves."""
+    if isinstance(error, InternalError):
+        return _bug(str(error)), BUG
+    if isinstance(error, PybtfError):
+        return str(error), error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, MemoryError):
+        return "not enough memory; fewer jobs (-j) need less", FAILED
+    if isinstance(error, BrokenPipeError):
+        return "standard output: the reader at the other end is gone", FAILED
+    if isinstance(error, OSError):
+        return _system(error), FAILED
+    if isinstance(error, ImportError):
+        return str(error), FAILED
+    return _bug(f"{type(error).__name__}: {error}{_where(error)}"), BUG
+
+
+def _system(error: OSError) -> str:
+    what = error.strerror or str(error)
+    if error.filename is None:
+        return what
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
+    return f"{name}: {what}"
+
+
+def _bug(what: str) -> str:
+    return (
+        f"internal error: {what}. This is a bug in pybtf, please report it; {TRACEBACK_VARIABLE}=1 shows more"
+    )
+
+
+def _where(error: BaseException) -> str:
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return ""
+    return f" ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})"  # noqa: PTH119
+
+
+def _forget_stdout() -> None:
+    """Nobody reads standard output any more: what is left of it goes nowhere, also at the exit."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        pass

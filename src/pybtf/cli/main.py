@@ -1,0 +1,65 @@
+"""Entry point of `pybtf`: quick answers, and one place where errors become messages and exit statuses.
+
+A build starts this program hundreds of times, often just to ask for its version. click takes several times
+as long to import as the bare interpreter to start, so `--version` and `--help` are answered from plain texts
+before anything is imported; tests/test_imports.py keeps it so.
+
+Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug of pybtf, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from .. import __version__
+
+# Known to type checkers under this name; importing `typing` would cost more than answering `--version`.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `pybtf` with `argv` (default: the process's arguments) and return the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    answer = quick_answer(arguments)
+    if answer is not None:
+        return guarded(lambda: _print(answer))
+    return guarded(lambda: _run(arguments))
+
+
+def quick_answer(arguments: Sequence[str]) -> str | None:
+    """The text to print for `--version` and `--help`, or None if there is more to do."""
+    if list(arguments) == ["--version"]:
+        return f"pybtf {__version__}\n"
+    if arguments and arguments[-1] in ("--help", "-h") and len(arguments) <= 2:
+        from . import manual
+
+        if len(arguments) == 1:
+            return manual.PYBTF
+        return manual.COMMANDS.get(arguments[0])
+    return None
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Run `work`; whatever goes wrong becomes one message on standard error and a status. Never raises."""
+    try:
+        try:
+            return work()
+        finally:
+            sys.stdout.flush()
+    except BaseException as error:
+        from .faults import report_fault
+
+        return report_fault(error)
+
+
+def _print(text: str) -> int:
+    sys.stdout.write(text)
+    return 0
+
+
+def _run(arguments: list[str]) -> int:
+    from .app import run
+
+    return run(arguments)

@@ -1,0 +1,94 @@
+"""The help texts, written by hand as one would a manual page, and printed without importing click.
+
+tests/test_cli.py compares them with the options that click knows: neither may have one the other lacks.
+"""
+
+from __future__ import annotations
+
+PYBTF = """\
+Usage: pybtf COMMAND [ARGUMENTS]
+       pybtf --version | --help
+
+Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
+pahole 1.32 makes.
+
+Commands:
+  encode      Encode the DWARF of an ELF file as BTF
+  completion  Print the script that makes a shell complete pybtf's arguments
+
+Options:
+  --version   Print the version
+  -h, --help  Print this text; after a command, that command's
+
+Examples:
+  pybtf encode vmlinux                         put .BTF into a kernel
+  pybtf encode --detached vmlinux.btf vmlinux  write it to a file of its own
+
+Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
+130 interrupted.
+"""
+
+ENCODE = """\
+Usage: pybtf encode [OPTIONS] FILE
+
+Encode the DWARF of the ELF file FILE as BTF. Without --detached, the BTF becomes the section .BTF of FILE; an
+existing .BTF is replaced. Whatever happens, even kill -9 or a full disk, FILE is afterwards either as it was
+or complete. If anything in FILE is at fault, one message says what and where, nothing is written, and the
+exit status is 1.
+
+Output:
+  --detached OUT       Write raw BTF to OUT and only read FILE. OUT may be - for standard output
+  --report JSON        Write what was found and done to the file JSON: input, units, types, what was left out
+                       and why, digests, timings
+
+What is encoded:
+  --features LIST      Features, separated by commas; may be repeated, lists add up. Known are
+                         encode_force, var, float, decl_tag, type_tag, enum64, optimized_func,
+                         consistent_func, decl_tag_kfuncs,
+                         reproducible_build, distilled_base, global_var, attributes, true_signature,
+                         layout, force_cu_merging
+                       and `default` for the first nine, which is what is encoded without this option;
+                       `all`; `+NAME,...` for the default and NAME
+  --lang LIST          Encode only units written in these languages (c11, rust, asm...)
+  --lang-exclude LIST  Leave out units written in these languages. Without either option,
+                       $PAHOLE_LANG_EXCLUDE is used, if set
+
+How:
+  -j, --jobs N         Number of workers; default: the CPUs this process may use. The output does not
+                       depend on it
+
+Messages (all on standard error):
+  -q, --quiet          Print errors only
+  -v, --verbose        Also print what was left out, counted by reason
+  --progress / --no-progress
+                       Show progress; default: if standard error is a terminal. Not to a terminal, a line
+                       every few seconds
+  --timings            Print a tree of the passes with wall time, CPU time and share, and peak memory
+  -h, --help           Print this text
+
+Examples:
+  pybtf encode vmlinux
+  pybtf encode --detached vmlinux.btf --features +global_var vmlinux
+  pybtf encode --detached - vmlinux | sha256sum
+  pybtf encode -j 4 -v --timings --report vmlinux.json --detached vmlinux.btf vmlinux
+
+Environment:
+  PAHOLE_LANG_EXCLUDE  See --lang-exclude
+  NO_COLOR             If set and not empty, no colours
+"""
+
+COMPLETION = """\
+Usage: pybtf completion bash|zsh|fish
+
+Print the script that makes a shell complete pybtf's commands, options, features and languages.
+
+Examples:
+  bash:  pybtf completion bash > ~/.local/share/bash-completion/completions/pybtf
+  zsh:   pybtf completion zsh > "${fpath[1]}/_pybtf"
+  fish:  pybtf completion fish > ~/.config/fish/completions/pybtf.fish
+
+Options:
+  -h, --help  Print this text
+"""
+
+COMMANDS = {"encode": ENCODE, "completion": COMPLETION}

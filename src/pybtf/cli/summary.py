@@ -1,0 +1,59 @@
+"""What a run says at its end: the closing line, and with `-v` what was left out and why."""
+
+from __future__ import annotations
+
+from ..report import Report, Tally
+from .console import BOLD, printable, styled
+
+MAX_WARNINGS = 10
+"""Without `-v`, more warnings than these are only counted."""
+
+
+def closing_line(report: Report, target: str, seconds: float, peak: int) -> str:
+    """`vmlinux.btf: 94,548 types, 52,111 functions, 312 variables, 5.63 MB from 2,172 units; ...`"""
+    what = ", ".join(
+        [
+            count(report.total_types, "type"),
+            count(report.functions.kept, "function"),
+            count(report.variables.kept, "variable"),
+            size(report.output_size),
+        ]
+    )
+    how = f"{seconds:.2f} s, {count(report.jobs, 'job')}, {size(peak)} peak memory"
+    name = styled(printable(target), BOLD)
+    return f"{name}: {what} from {count(report.units.kept, 'unit')}; {how}"
+
+
+def left_out(report: Report) -> list[str]:
+    """Lines on units, functions and variables: how many were kept, and how many left out for each reason."""
+    lines = []
+    for name, tally in (
+        ("units", report.units),
+        ("functions", report.functions),
+        ("variables", report.variables),
+    ):
+        lines.append(f"{name}: {tally.kept:,} kept, {tally.total_left_out:,} left out")
+        lines += _reasons(tally)
+    return lines
+
+
+def _reasons(tally: Tally) -> list[str]:
+    rows = [(f"{n:,}", reason) for reason, n in tally.by_frequency()]
+    width = max((len(n) for n, _ in rows), default=0)
+    return [f"  {n:>{width}}  {reason}: {tally.reasons[reason]}" for n, reason in rows]
+
+
+def count(n: int, noun: str) -> str:
+    """`1 type`, `94,548 types`"""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def size(n: int) -> str:
+    """Bytes for people, powers of ten: `712 B`, `5.63 MB`, `214 MB`"""
+    if n < 1000:
+        return f"{n} B"
+    value, units = n / 1000, ["kB", "MB", "GB", "TB"]
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
+        del units[0]
+    return f"{value:.3g} {units[0]}"

@@ -1,0 +1,120 @@
+# Abbreviation tables compiled to programs (see abbrevs.py).
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from pybtf.core.faults cimport Fault
+from pybtf.core.memory cimport U32s
+from pybtf.core.sections cimport Span
+
+cdef enum:                      # operations; the low byte of a program word
+    OP_END = 0
+    OP_SKIP = 1                 # argument: bytes
+    OP_SKIP_LEB = 2
+    OP_SKIP_STRING = 3
+    OP_SKIP_BLOCK1 = 4
+    OP_SKIP_BLOCK2 = 5
+    OP_SKIP_BLOCK4 = 6
+    OP_SKIP_BLOCK = 7
+    OP_U1 = 8
+    OP_U2 = 9
+    OP_U4 = 10
+    OP_U8 = 11
+    OP_U3 = 12
+    OP_ULEB = 13
+    OP_SLEB = 14
+    OP_IMPLICIT = 15            # the value follows in two words
+    OP_STRING = 16
+    OP_BLOCK1 = 17
+    OP_BLOCK2 = 18
+    OP_BLOCK4 = 19
+    OP_BLOCK = 20
+    OP_DATA16 = 21
+    OP_INDIRECT = 22            # the form is in the DIE
+
+cdef enum:
+    UNKNOWN_FORM = 0xFFFFFFFF
+
+cdef enum:                      # class of a value; the third byte of a program word
+    A_NONE = 0
+    A_CONST = 1                 # zero-extended or sign-extended to 64 bits
+    A_FLAG = 2
+    A_ADDR = 3
+    A_ADDRX = 4                 # index into .debug_addr
+    A_STRING = 5                # value: .debug_info offset of the text
+    A_STRP = 6
+    A_LINE_STRP = 7
+    A_STRX = 8
+    A_REF = 9                   # value: unit-relative offset; made absolute by the reader
+    A_REF_ADDR = 10
+    A_SIG8 = 11
+    A_ALT = 12                  # into the alternate file
+    A_BLOCK = 13                # value: .debug_info offset of the bytes, `size` of them
+    A_SEC_OFFSET = 14
+    A_LISTX = 15
+    A_DATA16 = 16
+    A_STR_ALT = 17
+
+cdef enum:                      # slots for wanted attributes; the second byte of a program word
+    D_SIBLING = 0
+    D_NAME
+    D_TYPE
+    D_BYTE_SIZE
+    D_BIT_SIZE
+    D_BIT_OFFSET
+    D_DATA_BIT_OFFSET
+    D_MEMBER_LOCATION
+    D_ENCODING
+    D_DECLARATION
+    D_EXTERNAL
+    D_CONST_VALUE
+    D_UPPER_BOUND
+    D_COUNT
+    D_LOW_PC
+    D_ORIGIN
+    D_SPECIFICATION
+    D_INLINE
+    D_CALLING_CONVENTION
+    D_LOCATION
+    D_ARTIFICIAL
+    D_ANNOTATION
+    D_IMPORT
+    D_VIRTUALITY
+    D_LANGUAGE
+    D_PRODUCER
+    D_STR_OFFSETS_BASE
+    D_ADDR_BASE
+    D_LOCLISTS_BASE
+    D_RNGLISTS_BASE
+    N_SLOTS
+
+cdef struct AbbrevDecl:
+    uint64_t code
+    uint32_t program            # index of the first word in `ops`
+    uint16_t tag
+    uint8_t children
+
+cdef struct AbbrevTable:
+    U32s ops
+    AbbrevDecl *decls
+    uint32_t n, cap
+    bint dense                  # decls[i].code == i + 1
+    uint32_t *slots             # otherwise: open addressing, index + 1
+    uint32_t slot_mask
+    # what the programs depend on
+    uint64_t offset
+    uint8_t address_size, offset_size, version
+    bint valid
+    bint has_ref_addr           # some declaration, used or not, has DW_FORM_ref_addr
+
+cdef int abbrevs_read(AbbrevTable *t, Span section, uint64_t offset, uint8_t address_size, uint8_t offset_size,
+                      uint8_t version, Fault *fault) noexcept nogil
+cdef void abbrevs_free(AbbrevTable *t) noexcept nogil
+cdef AbbrevDecl *abbrevs_find_sparse(AbbrevTable *t, uint64_t code) noexcept nogil
+cdef uint32_t form_op(uint64_t form, uint8_t address_size, uint8_t offset_size, uint8_t version) noexcept nogil
+
+cdef inline AbbrevDecl *abbrevs_find(AbbrevTable *t, uint64_t code) noexcept nogil:
+    # NULL if the table has no such code; 0 is never in a table.
+    if t.dense:
+        if code - 1 < t.n:
+            return &t.decls[code - 1]
+        return NULL
+    return abbrevs_find_sparse(t, code)

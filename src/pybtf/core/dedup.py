@@ -1,0 +1,251 @@
+# cython: annotation_typing=True
+"""De-duplication of BTF types: many units in, each distinct type once out, in the bytes of the reference.
+
+The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among equal types,
+the one the reference keeps, because survivors stay where they were and keep their number. Three things decide that:
+
+* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards, references;
+* the order in which candidates of one signature are tried (`candidates.pxd`);
+* what a successful comparison of two structs settles besides its own question (`equivalence.py`).
+
+A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of several equal
+ones to survive is the one reached first by that recursion, not the first in the list.
+
+Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls `dedup_run` on its
+own records.
+"""
+
+from sys import byteorder
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.candidates import candidates_free, candidates_init
+from cython.cimports.pybtf.core.dedup import DedupError, DedupInput
+from cython.cimports.pybtf.core.phases import (
+    Work,
+    enter_base,
+    flatten,
+    rewrite_survivors,
+    settle_forwards,
+    settle_primitives,
+    settle_references,
+    settle_structs,
+)
+from cython.cimports.pybtf.core.typegraph import (
+    DEDUP_CYCLE,
+    DEDUP_EFFORT,
+    DEDUP_KIND,
+    DEDUP_MEMORY,
+    DEDUP_OK,
+    EFFORT_BASE,
+    EFFORT_PER_TYPE,
+    TypeGraph,
+)
+from cython.cimports.pybtf.core.wire import (
+    WIRE_HEADER,
+    WIRE_MAGIC,
+    WIRE_OK,
+    WireError,
+    wire_check_names,
+    wire_check_refs,
+    wire_compact,
+    wire_index,
+    wire_load,
+    wire_store,
+)
+
+from pybtf.core.wire import wire_error, wire_header
+from pybtf.errors import InputError, Place
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def dedup_run(
+    input: cython.pointer[DedupInput], map: cython.pointer[uint32_t], error: cython.pointer[DedupError]
+) -> cython.int:
+    """See `dedup.pxd`."""
+    w: Work
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    status: cython.int = DEDUP_OK
+    memset(cython.address(w), 0, cython.sizeof(Work))
+    g.words = input.words
+    g.offs = input.offs
+    g.map = map
+    g.n = input.n
+    g.first_own = input.first_own
+    g.effort = EFFORT_BASE + EFFORT_PER_TYPE * cython.cast(uint64_t, input.n)
+    g.hypothesis = cython.cast(cython.pointer[uint32_t], malloc(input.n * cython.sizeof(uint32_t)))
+    if (
+        g.hypothesis == cython.NULL
+        or not candidates_init(cython.address(w.table), g.n)
+        or not candidates_init(cython.address(w.enums), g.n)
+        or not candidates_init(cython.address(w.mixed), g.n)
+    ):
+        status = DEDUP_MEMORY
+    else:
+        memset(g.hypothesis, 0xFF, input.n * cython.sizeof(uint32_t))
+        memset(map, 0xFF, input.n * cython.sizeof(uint32_t))
+        map[0] = 0
+        if g.first_own > 1:
+            status = enter_base(cython.address(w))
+        if status == DEDUP_OK:
+            status = settle_primitives(cython.address(w))
+        if status == DEDUP_OK:
+            status = settle_structs(cython.address(w))
+        if status == DEDUP_OK:
+            status = settle_forwards(cython.address(w))
+        if status == DEDUP_OK:
+            flatten(g)
+            status = settle_references(cython.address(w))
+        if status == DEDUP_OK:
+            rewrite_survivors(g)
+    candidates_free(cython.address(w.table))
+    candidates_free(cython.address(w.enums))
+    candidates_free(cython.address(w.mixed))
+    free(g.hypothesis)
+    free(g.touched)
+    free(g.frames)
+    error.code = status
+    error.id = g.bad
+    return status
+
+
+REASONS = {
+    DEDUP_CYCLE: ("type {id} is part of a cycle of reference types", "a cycle to pass through a struct or union"),
+    DEDUP_KIND: ("type {id} is reached from a struct or typedef but its kind cannot be compared", "a type of C"),
+    DEDUP_EFFORT: ("comparing type {id} takes too many steps", "BTF made by a compiler or encoder"),
+}
+
+
+@cython.cclass
+class Image:
+    """The types of one or two raw BTF blobs (a base, then what is built on it) as one array of records."""
+
+    words: cython.pointer[uint32_t]
+    offs: cython.pointer[cython.size_t]
+    map: cython.pointer[uint32_t]
+    number: cython.pointer[uint32_t]
+    n_words: cython.size_t
+    cap: cython.size_t
+    n: uint32_t
+    strings: cython.ulonglong
+
+    def __cinit__(self, n_words: cython.size_t):
+        self.words = cython.cast(cython.pointer[uint32_t], malloc(4 * n_words + 4))
+        self.n = 1
+        if self.words == cython.NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.words)
+        free(self.offs)
+        free(self.map)
+        free(self.number)
+
+    @cython.cfunc
+    def add(self, data: bytes, name: str, header: tuple) -> object:
+        """Append the types of one blob, checked."""
+        swap: cython.bint
+        at: cython.size_t
+        size: cython.size_t
+        strings: cython.ulonglong
+        first: cython.size_t = self.n_words
+        start: uint32_t = self.n
+        error: WireError
+        status: cython.int
+        src: cython.pointer[cython.const[cython.uchar]] = data
+        swap, at, size, _, strings = header
+        self.strings += strings
+        if self.strings > 0xFFFFFFFF:
+            raise InputError(Place(name, "strings"), f"{self.strings} bytes of strings", "less than 4 GiB")
+        with cython.nogil:
+            wire_load(self.words + first, src + at, size // 4, swap)
+            status = wire_index(
+                self.words,
+                size // 4,
+                start,
+                first,
+                cython.address(self.offs),
+                cython.address(self.n),
+                cython.address(self.cap),
+                cython.address(error),
+            )
+            if status == WIRE_OK:
+                status = wire_check_names(
+                    self.words,
+                    self.offs,
+                    start,
+                    self.n,
+                    cython.cast(uint32_t, self.strings),
+                    cython.address(error),
+                )
+            if status == WIRE_OK:
+                status = wire_check_refs(self.words, self.offs, start, self.n, cython.address(error))
+        if status != WIRE_OK:
+            raise wire_error(Place(name, "types", 4 * (error.word - first)), status, error.id, error.value)
+        self.n_words += size // 4
+
+    @cython.cfunc
+    def run(self, first_own: uint32_t, name: str) -> cython.size_t:
+        """De-duplicate and compact. Returns the number of words of own types, which lie where they were."""
+        input: DedupInput
+        error: DedupError
+        words: cython.size_t = 0
+        self.map = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
+        self.number = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
+        if self.map == cython.NULL or self.number == cython.NULL:
+            raise MemoryError
+        input.words = self.words
+        input.offs = self.offs
+        input.n = self.n
+        input.first_own = first_own
+        with cython.nogil:
+            if dedup_run(cython.address(input), self.map, cython.address(error)) == DEDUP_OK:
+                words = wire_compact(self.words, self.offs, first_own, self.n, self.map, self.number)
+        if error.code == DEDUP_MEMORY:
+            raise MemoryError
+        if error.code != DEDUP_OK:
+            found, expected = REASONS[error.code]
+            raise InputError(Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected)
+        return words
+
+
+def dedup_btf(data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF") -> bytes:
+    """De-duplicate raw BTF; with `base`, BTF that is split from that base.
+
+    Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as it was.
+    `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged, or holds a graph
+    of types that cannot be de-duplicated.
+    """
+    out: bytearray
+    view: cython.pointer[cython.uchar]
+    own: cython.pointer[uint32_t]
+    words: cython.size_t
+    swap: cython.bint
+    start: cython.size_t
+    first_own: uint32_t
+    header = wire_header(data, name, base is not None)
+    base_header = wire_header(base, base_name, False) if base is not None else (False, 0, 0, 0, 0)
+    image: Image = Image((header[2] + base_header[2]) // 4)
+    if base is not None:
+        image.add(base, base_name, base_header)
+    first_own = image.n
+    start = image.n_words
+    image.add(data, name, header)
+    words = image.run(first_own, name)
+    swap, _, _, str_at, str_len = header
+    order = byteorder if not swap else ("big" if byteorder == "little" else "little")
+    out = bytearray(WIRE_HEADER + 4 * words)
+    out[:2] = WIRE_MAGIC.to_bytes(2, order)
+    out[2] = 1
+    for i, field in enumerate((WIRE_HEADER, 0, 4 * words, 4 * words, str_len)):
+        out[4 + 4 * i : 8 + 4 * i] = field.to_bytes(4, order)
+    view = out
+    own = image.words + start
+    with cython.nogil:
+        wire_store(view + WIRE_HEADER, own, words, swap)
+    out += data[str_at : str_at + str_len]
+    return bytes(out)

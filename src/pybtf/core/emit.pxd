@@ -1,0 +1,14 @@
+# From the type list and the map of the de-duplication to bytes (see emit.py).
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from pybtf.core.encoder cimport Encoder
+
+cdef struct Layout:
+    uint32_t *number            # id in the output by id in the list
+    uint32_t types              # types in the output, void included
+    uint64_t type_size          # bytes
+    uint64_t string_size
+    uint32_t kinds[32]          # types in the output by kind
+
+cdef int emit_layout(const Encoder *e, const uint32_t *map, Layout *out) noexcept nogil
+cdef void emit_bytes(const Encoder *e, const uint32_t *map, const Layout *l, uint8_t *out, bint swap) noexcept nogil

@@ -1,0 +1,147 @@
+# cython: annotation_typing=True
+"""From the type list to the bytes of the `.BTF` section: compaction, renumbering, header, strings, byte order.
+
+Survivors of the de-duplication keep their order and get consecutive ids. Strings are written in order of first
+insertion, all of them, whether a surviving type uses them or not.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import malloc
+from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.cursor import bswap16, bswap32
+from cython.cimports.pybtf.core.emit import Layout
+from cython.cimports.pybtf.core.encoder import Encoder
+from cython.cimports.pybtf.core.records import *
+from cython.cimports.pybtf.core.strings import StringEntry, string_entry
+from cython.cimports.pybtf.core.wirekinds import (
+    wire_each,
+    wire_fixed,
+    wire_kind,
+    wire_size,
+    wire_third_is_type,
+    wire_vlen,
+)
+
+HEADER = cython.declare(uint32_t, 24)
+MAGIC = cython.declare(uint16_t, 0xEB9F)
+LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def emit_layout(
+    e: cython.pointer[cython.const[Encoder]], map: cython.pointer[cython.const[uint32_t]], out: cython.pointer[Layout]
+) -> cython.int:
+    """Numbers the survivors and measures the output. The caller frees `out.number`. Nonzero: no memory or too large."""
+    id: uint32_t
+    r: cython.pointer[uint32_t]
+    memset(out, 0, cython.sizeof(Layout))
+    out.number = cython.cast(cython.pointer[uint32_t], malloc(e.offs.n * cython.sizeof(uint32_t)))
+    if out.number == cython.NULL:
+        return 1
+    out.number[0] = 0
+    out.types = 1
+    for id in range(1, cython.cast(uint32_t, e.offs.n)):
+        if map[id] == id:
+            r = e.words.p + e.offs.p[id]
+            out.number[id] = out.types
+            out.types += 1
+            out.type_size += 4 * wire_size(r)
+            out.kinds[wire_kind(r)] += 1
+    out.string_size = e.string_size
+    return out.type_size + out.string_size > LIMIT
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def store(p: cython.pointer[uint8_t], v: uint32_t, swap: cython.bint) -> cython.pointer[uint8_t]:
+    if swap:
+        v = bswap32(v)
+    memcpy(p, cython.address(v), 4)
+    return p + 4
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def header(l: cython.pointer[cython.const[Layout]], p: cython.pointer[uint8_t], swap: cython.bint) -> cython.pointer[uint8_t]:
+    magic: uint16_t = bswap16(MAGIC) if swap else MAGIC
+    memcpy(p, cython.address(magic), 2)
+    p[2] = 1  # version
+    p[3] = 0  # flags
+    p = store(p + 4, HEADER, swap)
+    p = store(p, 0, swap)
+    p = store(p, cython.cast(uint32_t, l.type_size), swap)
+    p = store(p, cython.cast(uint32_t, l.type_size), swap)
+    return store(p, cython.cast(uint32_t, l.string_size), swap)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def record(
+    e: cython.pointer[cython.const[Encoder]],
+    number: cython.pointer[uint32_t],
+    r: cython.pointer[uint32_t],
+    p: cython.pointer[uint8_t],
+    swap: cython.bint,
+) -> cython.pointer[uint8_t]:
+    """Writes one record; references in `r` are ids of survivors."""
+    kind: uint32_t = wire_kind(r)
+    vlen: uint32_t = wire_vlen(r)
+    at: cython.pointer[uint32_t] = e.string_at.p
+    k: uint32_t
+    j: uint32_t
+    each: uint32_t = wire_each(kind)
+    p = store(p, at[r[0]] if r[0] else 0, swap)
+    p = store(p, r[1], swap)
+    p = store(p, number[r[2]] if wire_third_is_type(kind) else r[2], swap)
+    r += 3
+    if kind == KIND_ARRAY:
+        p = store(p, number[r[0]], swap)
+        p = store(p, number[r[1]], swap)
+        return store(p, r[2], swap)
+    if wire_fixed(kind):
+        return store(p, r[0], swap)
+    for k in range(vlen if each else 0):
+        if kind == KIND_DATASEC:
+            p = store(p, number[r[0]], swap)
+            p = store(p, r[1], swap)
+        else:
+            p = store(p, at[r[0]] if r[0] else 0, swap)
+            p = store(p, r[1] if kind == KIND_ENUM or kind == KIND_ENUM64 else number[r[1]], swap)
+        for j in range(2, each):
+            p = store(p, r[j], swap)
+        r += each
+    return p
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def emit_bytes(
+    e: cython.pointer[cython.const[Encoder]],
+    map: cython.pointer[cython.const[uint32_t]],
+    l: cython.pointer[cython.const[Layout]],
+    out: cython.pointer[uint8_t],
+    swap: cython.bint,
+) -> cython.void:
+    """Writes header, types and strings to `out`, which has room for 24 + type_size + string_size bytes."""
+    id: uint32_t
+    i: cython.size_t
+    x: cython.pointer[StringEntry]
+    p: cython.pointer[uint8_t] = header(l, out, swap)
+    for id in range(1, cython.cast(uint32_t, e.offs.n)):
+        if map[id] == id:
+            p = record(e, l.number, e.words.p + e.offs.p[id], p, swap)
+    p[0] = 0
+    p += 1
+    for i in range(e.string_order.n):
+        x = string_entry(e.strings, e.string_order.p[i])
+        memcpy(p, x.text, x.size)
+        p[x.size] = 0
+        p += x.size + 1

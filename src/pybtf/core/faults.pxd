@@ -1,0 +1,67 @@
+# What went wrong in compiled code, for the one place that makes exceptions of it (faults.py).
+#
+# The first fault of a unit is kept; whoever meets it returns nonzero up to the edge.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef enum:                      # Fault.section
+    IN_INFO = 0
+    IN_ABBREV = 1
+    IN_STR = 2
+    IN_LINE_STR = 3
+    IN_STR_OFFSETS = 4
+    IN_ADDR = 5
+    IN_TYPES = 6
+
+cdef enum:                      # Fault.code
+    FAULT_NONE = 0
+    FAULT_MEMORY = 1
+    FAULT_TRUNCATED = 2         # data ends inside a value
+    FAULT_LEB = 3
+    FAULT_STRING = 4            # a string without end
+    FAULT_FORM = 5              # value: the form
+    FAULT_ABBREV_CODE = 6       # value: the code
+    FAULT_ABBREV_OFFSET = 7
+    FAULT_OFFSET = 8            # value: an offset past the end of `section`
+    FAULT_REFERENCE = 9         # value: a DIE reference out of its unit or section
+    FAULT_VERSION = 10
+    FAULT_UNIT_LENGTH = 11
+    FAULT_DEPTH = 12            # value: nesting
+    FAULT_UNIT_TAG = 13         # value: DW_TAG of the unit DIE
+    FAULT_ORIGIN = 14           # value: abstract origin that names no function
+    FAULT_ADDRESS_SIZE = 15
+    FAULT_TOO_MANY = 16         # value: more of something than ids can count
+    FAULT_CYCLE = 17            # value: a chain of references that comes back to itself
+    FAULT_INDEX = 18            # value: index past the end of a table in `section`
+    FAULT_DUPLICATE_CODE = 19
+    FAULT_TAG = 20
+    # what BTF cannot express (specification 4.6)
+    FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG
+    FAULT_NO_NAME = 33          # value: DW_TAG
+    FAULT_FLOAT_COMPLEX = 34
+    FAULT_FLOAT_SIZE = 35       # value: bytes
+    FAULT_MEMBER_OFFSET = 36    # value: bits
+    FAULT_BITFIELD_OFFSET = 37  # value: bits
+    FAULT_UNION_OFFSET = 38     # value: bits
+    FAULT_ENUM_VALUE = 39       # value: the value
+    FAULT_ENUM_SIZE = 40        # value: bytes
+    FAULT_VARIABLE_NAME = 41
+    FAULT_VARIABLE_TYPE = 42
+    FAULT_EMPTY_TAG = 43
+    FAULT_ARENA = 44
+
+cdef struct Fault:
+    int code
+    int section
+    uint64_t offset             # in `section`
+    uint64_t die                # .debug_info offset of the DIE being read, 0 unknown
+    int64_t value
+
+cdef inline int fault_set(Fault *f, int code, int section, uint64_t offset, uint64_t die, int64_t value) noexcept nogil:
+    if f.code == FAULT_NONE:
+        f.code = code
+        f.section = section
+        f.offset = offset
+        f.die = die
+        f.value = value
+    return 1

@@ -1,0 +1,74 @@
+# From everything that was observed about functions to the list of those that are emitted (see functions.py).
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from pybtf.core.functable cimport FuncTable
+from pybtf.core.memory cimport U64s
+from pybtf.core.observations cimport State
+from pybtf.core.records cimport ClassTable
+
+cdef enum:                      # fate of a table entry
+    FATE_UNSEEN = 0             # no state at all
+    FATE_EMITTED = 1
+    FATE_UNEXPECTED = 2         # a parameter arrives in another register than the convention says
+    FATE_INCONSISTENT = 3       # units disagree about the prototype
+    FATE_UNCERTAIN = 4          # a packed struct on the stack
+    FATE_REORDERED = 5          # parameters were removed in front of others
+    FATE_OPTIMIZED = 6          # the only code is a clone with optimised parameters
+    FATE_AMBIGUOUS = 7          # several addresses for one name
+    FATE_N = 8
+
+cdef struct Emitted:
+    uint32_t entry              # in the function table
+    uint32_t state              # index of the state whose prototype and annotations are used
+    const char *name            # not necessarily NUL-terminated
+    uint32_t name_len
+    bint full_symbol_name       # `name` is that of a symbol, not the base name
+    bint kfunc                  # gets the kfunc tags (if these are enabled)
+    uint32_t kfunc_flags
+
+cdef struct Emission:
+    Emitted *p                  # in order of emission
+    size_t n
+    size_t cap
+    uint8_t *fate               # FATE_* of each table entry; the best, if it had several runs
+    uint64_t counts[8]          # number of runs by FATE_*
+
+cdef enum:                      # options of combine_functions
+    FN_CONSISTENT = 1           # feature consistent_func
+    FN_TRUE_SIGNATURE = 2       # feature true_signature
+
+cdef struct Matcher:            # one parallel walk of two types at a time
+    const ClassTable *classes
+    U64s todo                   # pairs still to be compared: first type << 32 | second
+    uint64_t *seen              # hash table of pairs that were met, 0 empty
+    size_t size                 # slots, a power of two or 0
+    size_t used
+    uint64_t steps              # how many pairs may still be compared
+
+cdef struct Site:               # an address at which an entry has symbols
+    uint64_t value
+    uint32_t suffixed           # the first symbol with a suffix there, 0xFFFFFFFF if there is none
+    bint clone                  # some symbol there is a .constprop or .isra
+
+cdef struct Combiner:
+    const State *states
+    const FuncTable *table
+    Emission *out
+    Matcher matcher
+    uint32_t *order             # states in sorted order; a "place" is an index here
+    uint8_t *flags              # S_* by place
+    Site *sites                 # of the entry in work, by ascending value
+    uint32_t n_sites
+    uint32_t cap_sites
+    int options
+
+# Fills `out` (zeroed by the caller). Entries with equal names must be neighbours in the table (several input
+# files). Returns 0 if memory ran out.
+cdef bint combine_functions(
+    const State *states, size_t n, const FuncTable *table, const ClassTable *classes, int options, Emission *out,
+) noexcept nogil
+
+cdef void emission_free(Emission *e) noexcept nogil
+
+# Whether two prototypes, or any two types, match: 1, 0, or -1 if memory ran out.
+cdef int types_match(const ClassTable *classes, uint32_t a, uint32_t b) noexcept nogil

@@ -1,0 +1,598 @@
+# cython: annotation_typing=True
+"""Functions: from what all units observed about each function to the ones that are emitted.
+
+A function of the symbol table may have been seen many times: inlined in some units, compiled in others, with
+parameters optimised away here and whole there. All these states of one entry are combined. If they contradict each
+other, or the convention, the function is left out: better no prototype than a wrong one. Else one of them, the
+canonical state, gives the prototype.
+
+The order decides in three places: which state is compared with all others (the first), which is canonical, and in
+which order flags flow from state to state. So the states are sorted once, stably: by entry, those with an address
+first. Entries are in name order already; with several input files entries of one name are neighbours and sort as
+one, which may split the states of one entry into two runs. Each run then stands for itself.
+
+Two prototypes are compared by walking both types in parallel (`types_match`). Same class means same type, so the walk
+mostly ends at once. It never enters named structs or typedefs, hence its depth is that of pointers, arrays and
+prototypes nested in one declaration. Hostile input can make that any number, and can make prototypes fan out
+exponentially; so the walk is iterative, remembers the pairs it has
+visited, and stops after `MAX_STEPS` of them in all; real kernels need some thousand.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, malloc, qsort, realloc
+from cython.cimports.libc.string import memcmp, memset, strlen
+from cython.cimports.pybtf.core.functable import SYM_CLONE, SYM_SUFFIXED, FuncTable
+from cython.cimports.pybtf.core.memory import u64s_free, u64s_push
+from cython.cimports.pybtf.core.observations import (
+    S_INCONSISTENT,
+    S_OPTIMIZED,
+    S_REORDERED,
+    S_SIGNATURE_CHANGED,
+    S_UNCERTAIN,
+    S_UNEXPECTED,
+    State,
+)
+from cython.cimports.pybtf.core.records import (
+    KIND_ARRAY,
+    KIND_CONST,
+    KIND_ENUM,
+    KIND_ENUM64,
+    KIND_FLOAT,
+    KIND_FUNC_PROTO,
+    KIND_FWD,
+    KIND_INT,
+    KIND_KEY_STRUCT,
+    KIND_KEY_UNION,
+    KIND_PTR,
+    KIND_RESTRICT,
+    KIND_STRUCT,
+    KIND_TYPE_TAG,
+    KIND_TYPEDEF,
+    KIND_UNION,
+    KIND_VOLATILE,
+    REC_COUNT,
+    REC_HEAD,
+    REC_KIND,
+    REC_NAME,
+    REC_THIRD,
+    ClassTable,
+    class_record,
+    record_kind,
+)
+
+NONE = cython.declare(uint32_t, 0xFFFFFFFF)
+MAX_STEPS = cython.declare(uint64_t, 1 << 27)   # pairs of types compared in one run of the program
+GOLDEN = cython.declare(uint64_t, 0x9E3779B97F4A7C15)
+SMALL_TABLE = cython.declare(cython.size_t, 256)
+
+# ---------------------------------------------------------------- do two types match?
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) -> cython.size_t:
+    """Where `pair` is, or would go, in a table of a power of two."""
+    i: cython.size_t = (pair * GOLDEN) >> 32
+    i &= size - 1
+    while table[i] and table[i] != pair:
+        i = (i + 1) & (size - 1)
+    return i
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _resize(m: cython.pointer(Matcher), size: cython.size_t) -> cython.bint:
+    i: cython.size_t
+    table: cython.pointer(uint64_t) = cython.cast(
+        cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t))
+    )
+    if table == cython.NULL:
+        return False
+    for i in range(m.size):
+        if m.seen[i]:
+            table[_slot(table, size, m.seen[i])] = m.seen[i]
+    free(m.seen)
+    m.seen = table
+    m.size = size
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_new(m: cython.pointer(Matcher), pair: uint64_t) -> cython.int:
+    """Whether the pair is visited for the first time; -1 if memory ran out."""
+    i: cython.size_t
+    if m.used * 2 >= m.size and not _resize(m, m.size * 2 if m.size else SMALL_TABLE):
+        return -1
+    i = _slot(m.seen, m.size, pair)
+    if m.seen[i]:
+        return 0
+    m.seen[i] = pair
+    m.used += 1
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _forget(m: cython.pointer(Matcher)) -> cython.void:
+    """Empty the matcher for the next comparison; a table that grew large is given back."""
+    m.todo.n = 0
+    m.used = 0
+    if m.size > SMALL_TABLE:
+        free(m.seen)
+        m.seen = cython.NULL
+        m.size = 0
+    elif m.size:
+        memset(m.seen, 0, m.size * cython.sizeof(uint64_t))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _release(m: cython.pointer(Matcher)) -> cython.void:
+    u64s_free(cython.address(m.todo))
+    free(m.seen)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kind(r: cython.pointer(cython.const[uint32_t])) -> cython.int:
+    """The kind for the comparison: a forward declaration, or a key, is a struct or union like any other."""
+    kind: cython.int = record_kind(r)
+    if kind == KIND_FWD:
+        return KIND_UNION if r[REC_KIND] >> 31 else KIND_STRUCT
+    if kind == KIND_KEY_STRUCT:
+        return KIND_STRUCT
+    if kind == KIND_KEY_UNION:
+        return KIND_UNION
+    return kind
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _push(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.bint:
+    if a == b:
+        return True
+    return u64s_push(cython.address(m.todo), cython.cast(uint64_t, a) << 32 | b)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _push_parameters(
+    m: cython.pointer(Matcher), a: cython.pointer(cython.const[uint32_t]),
+    b: cython.pointer(cython.const[uint32_t])
+) -> cython.bint:
+    i: uint32_t
+    for i in range(a[REC_COUNT]):
+        if not _push(m, a[REC_HEAD + 2 * i + 1], b[REC_HEAD + 2 * i + 1]):
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
+    """Compare two types down to where prototypes branch; parameters are queued. 1 match, 0 not, -1 no memory."""
+    ra: cython.pointer(cython.const[uint32_t])
+    rb: cython.pointer(cython.const[uint32_t])
+    kind: cython.int
+    other: cython.int
+    fresh: cython.int
+    while a != b:
+        if a == 0 or b == 0 or m.steps == 0:
+            return 0
+        m.steps -= 1
+        fresh = _is_new(m, cython.cast(uint64_t, a) << 32 | b)
+        if fresh <= 0:
+            return 1 if fresh == 0 else -1
+        ra = class_record(m.classes, a)
+        rb = class_record(m.classes, b)
+        kind = _kind(ra)
+        other = _kind(rb)
+        if kind != other:
+            if kind == KIND_CONST:
+                a = ra[REC_THIRD]
+            elif other == KIND_CONST:
+                b = rb[REC_THIRD]
+            else:
+                return 0
+            continue
+        if kind == KIND_INT or kind == KIND_FLOAT:      # an INT's encoding is not looked at
+            return ra[REC_THIRD] == rb[REC_THIRD] and ra[REC_NAME] == rb[REC_NAME]
+        if (
+            kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF or kind == KIND_ENUM
+            or kind == KIND_ENUM64
+        ):
+            return ra[REC_NAME] == rb[REC_NAME]
+        if kind == KIND_ARRAY:
+            if ra[REC_HEAD] != rb[REC_HEAD]:
+                return 0
+        elif kind == KIND_FUNC_PROTO:
+            if ra[REC_COUNT] != rb[REC_COUNT]:
+                return 0
+            if not _push_parameters(m, ra, rb):
+                return -1
+        elif (
+            kind != KIND_PTR and kind != KIND_VOLATILE and kind != KIND_CONST and kind != KIND_RESTRICT
+            and kind != KIND_TYPE_TAG
+        ):
+            return 0
+        a = ra[REC_THIRD]
+        b = rb[REC_THIRD]
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _match(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
+    pair: uint64_t
+    result: cython.int = _walk(m, a, b)
+    while result == 1 and m.todo.n:
+        m.todo.n -= 1
+        pair = m.todo.p[m.todo.n]
+        result = _walk(m, cython.cast(uint32_t, pair >> 32), cython.cast(uint32_t, pair))
+    _forget(m)
+    return result
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def types_match(classes: cython.pointer(cython.const[ClassTable]), a: uint32_t, b: uint32_t) -> cython.int:
+    """See functions.pxd."""
+    m: Matcher
+    result: cython.int
+    memset(cython.address(m), 0, cython.sizeof(Matcher))
+    m.classes = classes
+    m.steps = MAX_STEPS
+    result = _match(cython.address(m), a, b)
+    _release(cython.address(m))
+    return result
+
+
+# ---------------------------------------------------------------- the symbols of one entry
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _by_value(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
+    x: cython.pointer(cython.const[Site]) = cython.cast(cython.pointer(cython.const[Site]), a)
+    y: cython.pointer(cython.const[Site]) = cython.cast(cython.pointer(cython.const[Site]), b)
+    if x.value != y.value:
+        return -1 if x.value < y.value else 1
+    return -1 if x.suffixed < y.suffixed else x.suffixed > y.suffixed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _find_sites(c: cython.pointer(Combiner), entry: uint32_t) -> cython.bint:
+    """Collect the addresses of the entry's symbols, each once, with what the symbols there have in common."""
+    t: cython.pointer(cython.const[FuncTable]) = c.table
+    first: uint32_t = t.first[entry]
+    n: uint32_t = t.first[entry + 1] - first
+    p: cython.pointer(Site)
+    i: uint32_t
+    if n > c.cap_sites:
+        p = cython.cast(cython.pointer(Site), realloc(c.sites, n * cython.sizeof(Site)))
+        if p == cython.NULL:
+            return False
+        c.sites = p
+        c.cap_sites = n
+    for i in range(n):
+        c.sites[i].value = t.value[first + i]
+        c.sites[i].clone = (t.sym_flags[first + i] & SYM_CLONE) != 0
+        c.sites[i].suffixed = first + i if t.sym_flags[first + i] & SYM_SUFFIXED else NONE
+    c.n_sites = n
+    if n < 2:
+        return True
+    qsort(c.sites, n, cython.sizeof(Site), _by_value)
+    c.n_sites = 1
+    p = c.sites
+    for i in range(1, n):
+        if c.sites[i].value == p.value:
+            p.clone |= c.sites[i].clone      # `suffixed` is the first already
+        else:
+            p += 1
+            p[0] = c.sites[i]
+            c.n_sites += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _site(c: cython.pointer(Combiner), address: uint64_t) -> cython.pointer(Site):
+    """What the entry's symbols say about an address; NULL if there is none."""
+    low: uint32_t = 0
+    high: uint32_t = c.n_sites
+    middle: uint32_t
+    while low < high:
+        middle = low + (high - low) // 2
+        if c.sites[middle].value < address:
+            low = middle + 1
+        else:
+            high = middle
+    if low < c.n_sites and c.sites[low].value == address:
+        return c.sites + low
+    return cython.NULL
+
+
+# ---------------------------------------------------------------- one run of states
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _accumulate(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.bint:
+    """Let the flags of the run flow together, and compare prototypes; 0 if memory ran out."""
+    shared: uint8_t = S_UNEXPECTED | S_INCONSISTENT | S_UNCERTAIN | S_REORDERED
+    a: cython.pointer(cython.const[State]) = c.states + c.order[begin]
+    b: cython.pointer(cython.const[State])
+    merged: uint8_t = c.flags[begin] & shared
+    i: cython.size_t
+    matched: cython.int
+    for i in range(begin + 1, end):
+        b = c.states + c.order[i]
+        merged |= c.flags[i] & shared
+        # A copy that was only inlined cannot contradict real code, if true signatures are wanted.
+        if not merged & (S_UNEXPECTED | S_INCONSISTENT | S_REORDERED) and not (
+            c.options & FN_TRUE_SIGNATURE and a.address and not b.address
+        ):
+            matched = _match(cython.address(c.matcher), a.proto, b.proto)
+            if matched < 0:
+                return False
+            if not matched:
+                merged |= S_INCONSISTENT
+        c.flags[i] |= merged
+    c.flags[begin] |= merged
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _skip_optimized(c: cython.pointer(Combiner), i: cython.size_t) -> cython.bint:
+    """Whether the state at place `i` is that of a clone whose parameters are not those of the source."""
+    site: cython.pointer(Site)
+    if c.options & FN_TRUE_SIGNATURE or not c.flags[i] & S_OPTIMIZED:
+        return False
+    if c.flags[i] & S_SIGNATURE_CHANGED:
+        return True
+    if c.states[c.order[i]].address == 0:
+        return False
+    site = _site(c, c.states[c.order[i]].address)
+    return site != cython.NULL and site.clone
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _canonical(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.size_t:
+    """The place of the state that speaks for the run: one at the address of a symbol, whole if possible."""
+    i: cython.size_t
+    placed: cython.size_t = end
+    if end - begin == 1:
+        return begin
+    for i in range(begin, end):
+        if _site(c, c.states[c.order[i]].address) != cython.NULL:
+            if not _skip_optimized(c, i):
+                return i
+            if placed == end:
+                placed = i
+    return placed if placed < end else begin
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _true_clone(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.size_t:
+    """The place of the first sound state at the address of a suffixed symbol; `end` if there is none."""
+    i: cython.size_t
+    site: cython.pointer(Site)
+    for i in range(begin, end):
+        if c.states[c.order[i]].address == 0 or c.flags[i] & (S_UNEXPECTED | S_UNCERTAIN):
+            continue
+        site = _site(c, c.states[c.order[i]].address)
+        if site != cython.NULL and site.suffixed != NONE:
+            return i
+    return end
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _fate(c: cython.pointer(Combiner), begin: cython.size_t, canonical: cython.size_t) -> cython.int:
+    """Why the run is dropped, or FATE_EMITTED. Only the test for inconsistency can be switched off."""
+    flags: uint8_t = c.flags[begin]
+    if flags & S_UNEXPECTED:
+        return FATE_UNEXPECTED
+    if flags & S_INCONSISTENT and c.options & FN_CONSISTENT:
+        return FATE_INCONSISTENT
+    if flags & S_UNCERTAIN:
+        return FATE_UNCERTAIN
+    if flags & S_REORDERED:
+        return FATE_REORDERED
+    if _skip_optimized(c, canonical):
+        return FATE_OPTIMIZED
+    if c.table.ambiguous[c.states[c.order[begin]].entry]:
+        return FATE_AMBIGUOUS
+    return FATE_EMITTED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _emit(c: cython.pointer(Combiner), i: cython.size_t, plain: cython.bint) -> cython.bint:
+    """Append the state at place `i` to the emission; `plain`: by the normal path. 0 if memory ran out."""
+    out: cython.pointer(Emission) = c.out
+    t: cython.pointer(cython.const[FuncTable]) = c.table
+    s: cython.pointer(cython.const[State]) = c.states + c.order[i]
+    e: cython.pointer(Emitted)
+    site: cython.pointer(Site) = cython.NULL
+    cap: cython.size_t
+    if out.n == out.cap:
+        cap = out.cap * 2 if out.cap else 1024
+        e = cython.cast(cython.pointer(Emitted), realloc(out.p, cap * cython.sizeof(Emitted)))
+        if e == cython.NULL:
+            return False
+        out.p = e
+        out.cap = cap
+    e = out.p + out.n
+    out.n += 1
+    e.entry = s.entry
+    e.state = c.order[i]
+    e.name = t.name[s.entry]
+    e.name_len = t.name_len[s.entry]
+    e.full_symbol_name = False
+    e.kfunc = plain and t.kfunc[s.entry]
+    e.kfunc_flags = t.kfunc_flags[s.entry] if t.kfunc[s.entry] else 0
+    if c.options & FN_TRUE_SIGNATURE and s.address:
+        site = _site(c, s.address)
+    if site != cython.NULL and site.suffixed != NONE:
+        e.full_symbol_name = True
+        e.name = t.sym_name[site.suffixed]
+        e.name_len = cython.cast(uint32_t, strlen(e.name))
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _combine_run(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.bint:
+    entry: uint32_t = c.states[c.order[begin]].entry
+    fate: cython.int = FATE_EMITTED
+    chosen: cython.size_t = end
+    clone: cython.bint = False
+    if not _find_sites(c, entry) or not _accumulate(c, begin, end):
+        return False
+    if c.options & FN_TRUE_SIGNATURE:
+        chosen = _true_clone(c, begin, end)
+        clone = chosen < end
+    if not clone:
+        chosen = _canonical(c, begin, end)
+        fate = _fate(c, begin, chosen)
+    c.out.counts[fate] += 1
+    if c.out.fate[entry] != FATE_EMITTED:
+        c.out.fate[entry] = fate
+    return fate != FATE_EMITTED or _emit(c, chosen, not clone)
+
+
+# ---------------------------------------------------------------- all states
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _same_name(t: cython.pointer(cython.const[FuncTable]), a: uint32_t, b: uint32_t) -> cython.bint:
+    return t.name_len[a] == t.name_len[b] and memcmp(t.name[a], t.name[b], t.name_len[a]) == 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sort(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
+    """Fill `order` by (name, address is zero), stably: a counting sort, entries being in name order already."""
+    rank: uint32_t = 0
+    i: cython.size_t
+    e: uint32_t
+    key: cython.size_t
+    ranks: cython.pointer(uint32_t) = cython.cast(
+        cython.pointer(uint32_t), malloc((cython.cast(cython.size_t, c.table.n) + 1) * cython.sizeof(uint32_t))
+    )
+    starts: cython.pointer(cython.size_t) = cython.cast(
+        cython.pointer(cython.size_t),
+        calloc(2 * cython.cast(cython.size_t, c.table.n) + 2, cython.sizeof(cython.size_t)),
+    )
+    if ranks == cython.NULL or starts == cython.NULL:
+        free(ranks)
+        free(starts)
+        return False
+    for e in range(c.table.n):
+        if e and not _same_name(c.table, e - 1, e):
+            rank += 1
+        ranks[e] = rank
+    for i in range(n):
+        starts[2 * cython.cast(cython.size_t, ranks[c.states[i].entry]) + (c.states[i].address == 0) + 1] += 1
+    for i in range(1, 2 * cython.cast(cython.size_t, c.table.n) + 1):
+        starts[i] += starts[i - 1]
+    for i in range(n):
+        key = 2 * cython.cast(cython.size_t, ranks[c.states[i].entry]) + (c.states[i].address == 0)
+        c.order[starts[key]] = cython.cast(uint32_t, i)
+        starts[key] += 1
+    free(ranks)
+    free(starts)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
+    begin: cython.size_t = 0
+    end: cython.size_t
+    entry: uint32_t
+    i: cython.size_t
+    if not _sort(c, n):
+        return False
+    for i in range(n):
+        c.flags[i] = c.states[c.order[i]].flags
+    while begin < n:
+        entry = c.states[c.order[begin]].entry
+        end = begin + 1
+        while end < n and c.states[c.order[end]].entry == entry:
+            end += 1
+        if not _combine_run(c, begin, end):
+            return False
+        begin = end
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def combine_functions(
+    states: cython.pointer(cython.const[State]), n: cython.size_t,
+    table: cython.pointer(cython.const[FuncTable]), classes: cython.pointer(cython.const[ClassTable]),
+    options: cython.int, out: cython.pointer(Emission)
+) -> cython.bint:
+    """See functions.pxd."""
+    c: Combiner
+    ok: cython.bint = False
+    memset(cython.address(c), 0, cython.sizeof(Combiner))
+    c.states = states
+    c.table = table
+    c.options = options
+    c.out = out
+    c.matcher.classes = classes
+    c.matcher.steps = MAX_STEPS
+    c.order = cython.cast(cython.pointer(uint32_t), malloc((n + 1) * cython.sizeof(uint32_t)))
+    c.flags = cython.cast(cython.pointer(uint8_t), malloc(n + 1))
+    out.fate = cython.cast(cython.pointer(uint8_t), calloc(cython.cast(cython.size_t, table.n) + 1, 1))
+    if c.order != cython.NULL and c.flags != cython.NULL and out.fate != cython.NULL:
+        ok = _combine_all(cython.address(c), n)
+    _release(cython.address(c.matcher))
+    free(c.order)
+    free(c.flags)
+    free(c.sites)
+    return ok
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def emission_free(e: cython.pointer(Emission)) -> cython.void:
+    free(e.p)
+    free(e.fate)
+    memset(e, 0, cython.sizeof(Emission))

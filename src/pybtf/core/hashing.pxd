@@ -1,0 +1,63 @@
+# Hashing and the few atomic operations of the shared tables.
+#
+# Hashes only choose a bucket: every hit is compared in full, so their quality decides speed, never bytes.
+
+from libc.stdint cimport uint32_t, uint64_t
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #include <sched.h>
+    static inline uint64_t pybtf_fold(uint64_t a, uint64_t b) {
+        __uint128_t m = (__uint128_t)a * b;
+        return (uint64_t)m ^ (uint64_t)(m >> 64);
+    }
+    static inline uint64_t pybtf_hash_bytes(const char *p, size_t n) {
+        uint64_t h = 0x9E3779B97F4A7C15ull ^ n, a, b;
+        while (n > 16) {
+            memcpy(&a, p, 8); memcpy(&b, p + 8, 8);
+            h = pybtf_fold(a ^ 0xA0761D6478BD642Full, b ^ h);
+            p += 16; n -= 16;
+        }
+        if (n >= 8) {
+            memcpy(&a, p, 8); memcpy(&b, p + n - 8, 8);
+        } else if (n >= 4) {
+            uint32_t x, y;
+            memcpy(&x, p, 4); memcpy(&y, p + n - 4, 4);
+            a = x; b = y;
+        } else {
+            a = n ? ((uint64_t)(uint8_t)p[0] << 16) | ((uint64_t)(uint8_t)p[n >> 1] << 8) | (uint8_t)p[n - 1] : 0;
+            b = 0;
+        }
+        return pybtf_fold(a ^ 0xE7037ED1A0B428DBull, b ^ h);
+    }
+    static inline uint64_t pybtf_hash_words(const uint32_t *p, size_t n) {
+        uint64_t h = 0x8EBC6AF09C88C6E3ull ^ n, a;
+        while (n >= 2) {
+            memcpy(&a, p, 8);
+            h = pybtf_fold(a ^ 0xA0761D6478BD642Full, h ^ 0xE7037ED1A0B428DBull);
+            p += 2; n -= 2;
+        }
+        if (n) h = pybtf_fold((uint64_t)*p ^ 0x589965CC75374CC3ull, h ^ 0xE7037ED1A0B428DBull);
+        return h;
+    }
+    static inline uint32_t pybtf_load(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+    static inline void pybtf_store(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+    static inline uint32_t pybtf_add(uint32_t *p, uint32_t v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+    static inline void pybtf_lock(int *l) {
+        while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) {
+            int spins = 0;
+            while (__atomic_load_n(l, __ATOMIC_RELAXED)) if (++spins > 64) { sched_yield(); spins = 0; }
+        }
+    }
+    static inline void pybtf_unlock(int *l) { __atomic_store_n(l, 0, __ATOMIC_RELEASE); }
+    """
+    uint64_t fold "pybtf_fold"(uint64_t a, uint64_t b) noexcept nogil
+    uint64_t hash_bytes "pybtf_hash_bytes"(const char *p, size_t n) noexcept nogil
+    uint64_t hash_words "pybtf_hash_words"(const uint32_t *p, size_t n) noexcept nogil
+    uint32_t load_acquire "pybtf_load"(const uint32_t *p) noexcept nogil
+    void store_release "pybtf_store"(uint32_t *p, uint32_t v) noexcept nogil
+    uint32_t fetch_add "pybtf_add"(uint32_t *p, uint32_t v) noexcept nogil
+    void lock "pybtf_lock"(int *l) noexcept nogil
+    void unlock "pybtf_unlock"(int *l) noexcept nogil

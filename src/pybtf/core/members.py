@@ -1,0 +1,53 @@
+# cython: annotation_typing=True
+"""Where bitfields lie.
+
+Before DWARF 4, a bitfield was described by its storage unit (DW_AT_byte_size bytes at DW_AT_data_member_location) and
+DW_AT_bit_offset, the distance of its *most* significant bit from the most significant bit of the unit, whatever the
+byte order. BTF wants the distance of the first bit from the start of the struct in memory order, which for a little-endian
+target has to be counted from the other end. DW_AT_data_bit_offset (DWARF 4 and later) already is what BTF wants.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
+from cython.cimports.pybtf.core.packed import strip_type
+from cython.cimports.pybtf.core.unit import M_DATA_BIT_OFFSET, Member, Type, Unit
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lay_out(u: cython.pointer[Unit], m: cython.pointer[Member], little: cython.bint) -> cython.void:
+    t: uint32_t
+    legacy: cython.schar
+    if m.storage == 0:
+        t = strip_type(u, m.ref)
+        m.storage = u.types[t].size if t else 0
+        if t and u.types[t].tag == 0x04 and m.storage == 0:
+            m.storage = 4
+    if m.storage == 0:
+        return
+    if not m.flags & M_DATA_BIT_OFFSET:
+        legacy = m.legacy_bit_offset
+        if little:
+            legacy = cython.cast(cython.schar, cython.cast(int64_t, m.storage) * 8 - legacy - m.bitfield_size)
+        m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8 + cython.cast(uint64_t, cython.cast(int64_t, legacy))
+    m.byte_offset = cython.cast(uint32_t, m.bit_offset // (m.storage * cython.cast(uint64_t, 8)) * m.storage)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lay_out_members(u: cython.pointer[Unit], little: cython.bint) -> cython.void:
+    """Gives all members of all structs their final `bit_offset`; bitfields also their storage unit."""
+    i: uint32_t
+    k: uint32_t
+    t: cython.pointer[Type]
+    for i in range(1, u.n_types):
+        t = cython.address(u.types[i])
+        if t.tag != 0x13 and t.tag != 0x17 and t.tag != 0x02 and t.tag != 0x38:
+            continue
+        for k in range(t.first, t.first + t.count):
+            if u.members[k].bitfield_size:
+                lay_out(u, cython.address(u.members[k]), little)
+            elif u.members[k].flags & M_DATA_BIT_OFFSET:
+                u.members[k].byte_offset = cython.cast(uint32_t, u.members[k].bit_offset // 8)

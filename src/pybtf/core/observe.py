@@ -1,0 +1,204 @@
+# cython: annotation_typing=True
+"""Functions of a unit: which instances are remembered, and what is remembered of them.
+
+An instance is any DW_TAG_subprogram that is no declaration: abstract, out-of-line copy or plain. Whether the function is
+written at all is decided at the end, over the instances of all units (functions.py).
+
+Function names are the first string ids: id `i + 1` is the base name of entry `i` of the function table.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint16_t, uint32_t
+from cython.cimports.pybtf.core.classes import Classifier, class_intern, class_of_ref
+from cython.cimports.pybtf.core.faults import FAULT_EMPTY_TAG, FAULT_MEMORY, FAULT_TOO_MANY, IN_INFO, fault_set
+from cython.cimports.pybtf.core.functable import FuncTable
+from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.observations import (
+    S_OPTIMIZED,
+    S_REORDERED,
+    S_SIGNATURE_CHANGED,
+    S_UNCERTAIN,
+    S_UNEXPECTED,
+    State,
+)
+from cython.cimports.pybtf.core.observe import Observer
+from cython.cimports.pybtf.core.records import *
+from cython.cimports.pybtf.core.signature import Machine, uncertain_location
+from cython.cimports.pybtf.core.unit import *
+from cython.cimports.pybtf.core.value import *
+
+MAX_PARAMS = cython.declare(uint32_t, 65535)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def out_of_memory(v: cython.pointer[UnitValue], f: cython.pointer[Function]) -> cython.int:
+    return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, f.die, f.die, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def left_out(u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cython.pointer[Function], n: uint32_t) -> cython.bint:
+    """Whether the instance is not remembered; counts why."""
+    i: uint32_t
+    if f.flags & F_DECLARATION:
+        return True
+    v.counts[COUNT_FUNCTIONS] += 1
+    if f.name == 0:
+        v.counts[COUNT_NAMELESS] += 1
+        return True
+    if f.name > n:
+        v.counts[COUNT_NO_SYMBOL] += 1
+        return True
+    for i in range(f.first, f.first + f.count):
+        if u.params[i].name == 0:
+            v.counts[COUNT_UNNAMED_PARAMETER] += 1
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def dropped(f: cython.pointer[Function], p: cython.pointer[Param], changed: cython.bint) -> cython.bint:
+    """Whether a parameter is left out of the prototype."""
+    if f.flags & F_REORDERED and (not p.has_loc or p.optimized):
+        return True
+    return changed and p.optimized
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def prototype(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    f: cython.pointer[Function],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    classes: cython.pointer[ClassTable],
+    changed: cython.bint,
+) -> uint32_t:
+    """The class of the prototype; its small ids are appended to `v.locals`. NO_CLASS: no memory."""
+    i: uint32_t
+    at: uint32_t = REC_HEAD
+    p: cython.pointer[Param]
+    r: cython.pointer[uint32_t]
+    o.record.n = 0
+    if not u32s_reserve(cython.address(o.record), REC_HEAD + 2 * (f.count + 1)):
+        return NO_CLASS
+    if not u32s_reserve(cython.address(v.locals), f.count + 2):
+        return NO_CLASS
+    r = o.record.p
+    r[REC_KIND] = KIND_FUNC_PROTO
+    r[REC_NAME] = 0
+    r[REC_THIRD] = class_of_ref(c, v, f.ref)
+    u32s_push(cython.address(v.locals), f.ref)
+    for i in range(f.first, f.first + f.count):
+        p = cython.address(u.params[i])
+        if dropped(f, p, changed):
+            continue
+        r[at] = p.candidate_name if changed and p.candidate_name else p.name
+        r[at + 1] = class_of_ref(c, v, p.ref)
+        at += 2
+        u32s_push(cython.address(v.locals), p.ref)
+    if f.flags & F_VARIADIC:
+        r[at] = 0
+        r[at + 1] = 0
+        at += 2
+        u32s_push(cython.address(v.locals), 0)
+    r[REC_COUNT] = (at - REC_HEAD) // 2
+    return class_intern(classes, r, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def remember(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    f: cython.pointer[Function],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    classes: cython.pointer[ClassTable],
+    machine: cython.pointer[cython.const[Machine]],
+    true_signature: cython.bint,
+) -> cython.int:
+    s: cython.pointer[State]
+    i: uint32_t
+    uncertain: cython.int
+    changed: cython.bint = true_signature and f.flags & F_SIGNATURE_CHANGED
+    if f.count >= MAX_PARAMS:
+        return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, f.count)
+    if not room(
+        cython.cast(cython.pp_void, cython.address(v.states)),
+        cython.address(v.cap_states),
+        v.n_states + 1,
+        cython.sizeof(State),
+    ):
+        return out_of_memory(v, f)
+    s = cython.address(v.states[v.n_states])
+    s.address = f.address
+    s.entry = f.name - 1
+    s.unit = v.number
+    s.flags = 0
+    if f.flags & F_UNEXPECTED:
+        s.flags |= S_UNEXPECTED
+    if f.flags & F_REORDERED:
+        s.flags |= S_REORDERED
+    if f.flags & F_OPTIMIZED:
+        s.flags |= S_OPTIMIZED
+    if f.flags & F_SIGNATURE_CHANGED:
+        s.flags |= S_SIGNATURE_CHANGED
+    uncertain = uncertain_location(u, f, machine, cython.address(o.align))
+    if uncertain < 0:
+        return out_of_memory(v, f)
+    if uncertain:
+        s.flags |= S_UNCERTAIN
+    s.locals = cython.cast(uint32_t, v.locals.n)
+    s.proto = prototype(u, v, f, o, c, classes, changed)
+    if s.proto == NO_CLASS:
+        return out_of_memory(v, f)
+    s.anns = cython.cast(uint32_t, v.anns.n)
+    s.n_anns = f.n_anns
+    for i in range(f.anns, f.anns + f.n_anns):
+        if u.anns[i].value == 0:
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, f.die, f.die, 0x2E)
+        if not u32s_push(cython.address(v.anns), u.anns[i].value):
+            return out_of_memory(v, f)
+        if not u32s_push(cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)):
+            return out_of_memory(v, f)
+    v.n_states += 1
+    v.counts[COUNT_REMEMBERED] += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def observe_functions(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    classes: cython.pointer[ClassTable],
+    table: cython.pointer[cython.const[FuncTable]],
+    machine: cython.pointer[cython.const[Machine]],
+    true_signature: cython.bint,
+) -> cython.int:
+    """Fills `states`, `locals` and `anns` of the value. Nonzero: fault."""
+    i: uint32_t
+    f: cython.pointer[Function]
+    v.n_states = 0
+    v.locals.n = 0
+    v.anns.n = 0
+    o.align.n = 0
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if left_out(u, v, f, table.n):
+            continue
+        if remember(u, v, f, o, c, classes, machine, true_signature):
+            return 1
+    return 0

@@ -1,0 +1,23 @@
+# The phases of de-duplication, in the order in which they run (see phases.py). Each returns a DEDUP_* status.
+
+from libc.stdint cimport uint32_t
+from pybtf.core.candidates cimport Candidates
+from pybtf.core.typegraph cimport TypeGraph
+
+cdef struct Work:
+    TypeGraph g
+    Candidates table            # the reference's table: all kinds
+    Candidates enums            # non-empty enums by all their words
+    Candidates mixed            # names of enums for which the chain of the name must be walked
+
+cdef struct Pending:            # a type that waits, from reference `next` on, for one it refers to
+    uint32_t id
+    uint32_t next
+
+cdef int enter_base(Work *w) noexcept nogil
+cdef int settle_primitives(Work *w) noexcept nogil
+cdef int settle_structs(Work *w) noexcept nogil
+cdef int settle_forwards(Work *w) noexcept nogil
+cdef void flatten(TypeGraph *g) noexcept nogil
+cdef int settle_references(Work *w) noexcept nogil
+cdef void rewrite_survivors(TypeGraph *g) noexcept nogil

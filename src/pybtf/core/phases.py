@@ -1,0 +1,524 @@
+# cython: annotation_typing=True
+"""The phases of de-duplication, each in the order of ids, each settling what later ones rely on (see `dedup.py`).
+
+`map` is the result in progress. A struct or union may be mapped before its turn, by a comparison that began elsewhere;
+a forward declaration may be mapped to a definition, and that later to the canonical one. What is mapped to itself is in
+the table of candidates.
+
+Each record is hashed when it is looked up, that is at most once: most structs of a unit are settled by a comparison
+that began at another struct, and are never hashed. A hash only finds a chain; equality is always decided on words.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, realloc
+from cython.cimports.pybtf.core.candidates import (
+    Candidates,
+    Slot,
+    candidates_free,
+    candidates_init,
+    candidates_insert,
+    chain_first,
+    chain_next,
+    chain_of,
+)
+from cython.cimports.pybtf.core.equivalence import (
+    EQ_YES,
+    apply_hypothesis,
+    clear_hypothesis,
+    compatible_enums,
+    equal_enums,
+    equal_members,
+    equal_words,
+    equivalent,
+)
+from cython.cimports.pybtf.core.phases import Pending, Work
+from cython.cimports.pybtf.core.records import (
+    KIND_DATASEC,
+    KIND_ENUM,
+    KIND_ENUM64,
+    KIND_FLOAT,
+    KIND_FWD,
+    KIND_INT,
+    KIND_STRUCT,
+    KIND_TYPEDEF,
+    KIND_UNION,
+    KIND_VAR,
+)
+from cython.cimports.pybtf.core.typegraph import (
+    DEDUP_CYCLE,
+    DEDUP_EFFORT,
+    DEDUP_KIND,
+    DEDUP_MEMORY,
+    DEDUP_OK,
+    IN_PROGRESS,
+    UNMAPPED,
+    TypeGraph,
+    hash_more,
+    hash_three,
+    record_of,
+    resolve,
+)
+from cython.cimports.pybtf.core.wire import (
+    RefSpan,
+    wire_forward_kind,
+    wire_kind,
+    wire_refs,
+    wire_vlen,
+    wire_words,
+)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def stop(w: cython.pointer[Work], status: cython.int, id: uint32_t) -> cython.int:
+    w.g.bad = id
+    return status
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def spend(w: cython.pointer[Work], steps: uint64_t) -> cython.bint:
+    if w.g.effort < steps:
+        return False
+    w.g.effort -= steps
+    return True
+
+
+# Signatures. The salt-free mixing is enough: only members of one chain are compared, and in full.
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def hash_record(r: cython.pointer[uint32_t]) -> uint64_t:
+    """All words."""
+    h: uint64_t = hash_three(r)
+    i: cython.size_t = 3
+    n: cython.size_t = wire_words(r[1])
+    while i + 1 < n:
+        h = hash_more(h, r[i], r[i + 1])
+        i += 2
+    return hash_more(h, r[i], 0) if i < n else h
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def hash_members(r: cython.pointer[uint32_t]) -> uint64_t:
+    """STRUCT, UNION: everything but the types of the members."""
+    h: uint64_t = hash_three(r)
+    p: cython.pointer[uint32_t] = r + 3
+    end: cython.pointer[uint32_t] = p + 3 * cython.cast(cython.size_t, wire_vlen(r))
+    while p < end:
+        h = hash_more(h, p[0], p[2])
+        p += 3
+    return h
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def hash_name(r: cython.pointer[uint32_t]) -> uint64_t:
+    return hash_more(0x2545F4914F6CDD1D, r[0], 0)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def hash_typedef(r: cython.pointer[uint32_t]) -> uint64_t:
+    return hash_more(0x2545F4914F6CDD1D, r[0], r[1])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def same_record(w: cython.pointer[Work], r: cython.pointer[uint32_t], hash: uint64_t) -> uint32_t:
+    """The first candidate equal in all words, 0 if there is none. UNMAPPED: effort used up."""
+    s: cython.pointer[Slot] = chain_of(cython.address(w.table), hash)
+    c: uint32_t = chain_first(cython.address(w.table), s)
+    n: cython.size_t = wire_words(r[1])
+    while c:
+        if equal_words(r, record_of(cython.address(w.g), c), n):
+            return c
+        if not spend(w, 1):
+            return UNMAPPED
+        c = chain_next(cython.address(w.table), s, c)
+    return 0
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def settle(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t]) -> cython.int:
+    """Map a type of which all words are final to its equal, or make it canonical."""
+    hash: uint64_t = hash_record(r)
+    c: uint32_t = same_record(w, r, hash)
+    if c == UNMAPPED:
+        return stop(w, DEDUP_EFFORT, id)
+    if c:
+        w.g.map[id] = c
+        return DEDUP_OK
+    w.g.map[id] = id
+    if not candidates_insert(cython.address(w.table), hash, id):
+        return stop(w, DEDUP_MEMORY, id)
+    return DEDUP_OK
+
+
+# Enums. The reference walks the chain of a name, which holds every anonymous enum of a kernel. All entries of a chain
+# without empty enums and without duplicates are mutually unequal, so there the walk can only find the one equal entry:
+# a look-up by all words does the same. `mixed` has the names whose chains are not so.
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def insert_enum(
+    w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], name: uint64_t, full: uint64_t
+) -> cython.bint:
+    """Make an enum canonical. `full`: hash of all words."""
+    s: cython.pointer[Slot]
+    c: uint32_t
+    plain: cython.bint = wire_vlen(r) != 0
+    if plain:
+        s = chain_of(cython.address(w.enums), full)
+        c = chain_first(cython.address(w.enums), s)
+        while c and not equal_enums(r, record_of(cython.address(w.g), c)):
+            c = chain_next(cython.address(w.enums), s, c)
+        if c:  # a base may hold duplicates
+            plain = False
+        elif not candidates_insert(cython.address(w.enums), full, id):
+            return False
+    if not plain and chain_of(cython.address(w.mixed), name) == cython.NULL:
+        if not candidates_insert(cython.address(w.mixed), name, id):
+            return False
+    return candidates_insert(cython.address(w.table), name, id)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t]) -> cython.int:
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    name: uint64_t = hash_name(r)
+    full: uint64_t = 0
+    s: cython.pointer[Slot]
+    c: uint32_t
+    found: uint32_t = 0
+    rc: cython.pointer[uint32_t]
+    if wire_vlen(r):
+        full = hash_record(r)
+    if wire_vlen(r) and chain_of(cython.address(w.mixed), name) == cython.NULL:
+        s = chain_of(cython.address(w.enums), full)
+        c = chain_first(cython.address(w.enums), s)
+        while c:
+            if equal_enums(r, record_of(g, c)):
+                found = c
+                break
+            c = chain_next(cython.address(w.enums), s, c)
+    else:
+        s = chain_of(cython.address(w.table), name)
+        c = chain_first(cython.address(w.table), s)
+        while c:
+            rc = record_of(g, c)
+            if not spend(w, 1 + cython.cast(uint64_t, wire_vlen(r))):
+                return stop(w, DEDUP_EFFORT, id)
+            if equal_enums(r, rc):
+                found = c
+                break
+            if compatible_enums(r, rc):
+                if wire_vlen(r) == 0:
+                    found = c
+                    break
+                g.map[c] = id  # the candidate is a declaration of this one
+            c = chain_next(cython.address(w.table), s, c)
+    if found:
+        g.map[id] = found
+        return DEDUP_OK
+    g.map[id] = id
+    if not insert_enum(w, id, r, name, full):
+        return stop(w, DEDUP_MEMORY, id)
+    return DEDUP_OK
+
+
+# The phases.
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enter_base(w: cython.pointer[Work]) -> cython.int:
+    """Put the types of the base into the table. Its typedefs get another signature than own ones look for [quirk]."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    id: uint32_t
+    r: cython.pointer[uint32_t]
+    kind: uint32_t
+    done: cython.bint
+    for id in range(1, g.first_own):
+        g.map[id] = id
+        r = record_of(g, id)
+        kind = wire_kind(r)
+        if kind == KIND_VAR or kind == KIND_DATASEC:
+            continue
+        if kind == KIND_ENUM or kind == KIND_ENUM64:
+            done = insert_enum(w, id, r, hash_name(r), hash_record(r))
+        elif kind == KIND_STRUCT or kind == KIND_UNION:
+            done = candidates_insert(cython.address(w.table), hash_members(r), id)
+        else:
+            done = candidates_insert(cython.address(w.table), hash_record(r), id)
+        if not done:
+            return stop(w, DEDUP_MEMORY, id)
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_primitives(w: cython.pointer[Work]) -> cython.int:
+    """INT, FLOAT, FWD, ENUM and ENUM64; VAR and DATASEC stand for themselves."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    id: uint32_t
+    r: cython.pointer[uint32_t]
+    kind: uint32_t
+    status: cython.int
+    for id in range(g.first_own, g.n):
+        r = record_of(g, id)
+        kind = wire_kind(r)
+        if kind == KIND_INT or kind == KIND_FLOAT or kind == KIND_FWD:
+            status = settle(w, id, r)
+        elif kind == KIND_ENUM or kind == KIND_ENUM64:
+            status = place_enum(w, id, r)
+        elif kind == KIND_VAR or kind == KIND_DATASEC:
+            g.map[id] = id
+            continue
+        elif wire_words(r[1]) == 0:
+            return stop(w, DEDUP_KIND, id)
+        else:
+            continue
+        if status != DEDUP_OK:
+            return status
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_struct(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t]) -> cython.int:
+    """STRUCT, UNION or TYPEDEF: map it to the first equivalent candidate, or make it canonical."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    rc: cython.pointer[uint32_t]
+    typedef: cython.bint = wire_kind(r) == KIND_TYPEDEF
+    hash: uint64_t = hash_typedef(r) if typedef else hash_members(r)
+    s: cython.pointer[Slot] = chain_of(cython.address(w.table), hash)
+    c: uint32_t = chain_first(cython.address(w.table), s)
+    answer: cython.int
+    while c:
+        if not spend(w, 1):
+            return stop(w, DEDUP_EFFORT, id)
+        rc = record_of(g, c)
+        if (r[0] == rc[0] and r[1] == rc[1]) if typedef else equal_members(r, rc):
+            answer = equivalent(g, id, c)
+            if answer < 0:
+                return -answer  # g.bad is set
+            if answer == EQ_YES and not apply_hypothesis(g):
+                clear_hypothesis(g)
+                g.map[id] = c
+                return DEDUP_OK
+            clear_hypothesis(g)
+        c = chain_next(cython.address(w.table), s, c)
+    g.map[id] = id
+    if not candidates_insert(cython.address(w.table), hash, id):
+        return stop(w, DEDUP_MEMORY, id)
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_structs(w: cython.pointer[Work]) -> cython.int:
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    id: uint32_t
+    r: cython.pointer[uint32_t]
+    kind: uint32_t
+    status: cython.int
+    for id in range(g.first_own, g.n):
+        if g.map[id] != UNMAPPED:
+            continue
+        r = record_of(g, id)
+        kind = wire_kind(r)
+        if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
+            status = place_struct(w, id, r)
+            if status != DEDUP_OK:
+                return status
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_forwards(w: cython.pointer[Work]) -> cython.int:
+    """A declaration that is left goes to the only struct or union of its name, if that is of its kind.
+
+    Structs and unions share the names here: one of each blocks both.
+    """
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    names: Candidates
+    several: cython.pointer[cython.uchar]
+    id: uint32_t
+    c: uint32_t
+    r: cython.pointer[uint32_t]
+    rc: cython.pointer[uint32_t]
+    s: cython.pointer[Slot]
+    kind: uint32_t
+    hash: uint64_t
+    status: cython.int = DEDUP_OK
+    done: cython.bint = candidates_init(cython.address(names), g.n)
+    several = cython.cast(cython.pointer[cython.uchar], calloc(g.n, 1))
+    if not done or several == cython.NULL:
+        status = DEDUP_MEMORY
+    for id in range(1, g.n):
+        if status != DEDUP_OK:
+            break
+        if g.map[id] != id:
+            continue
+        r = record_of(g, id)
+        kind = wire_kind(r)
+        if kind != KIND_STRUCT and kind != KIND_UNION:
+            continue
+        hash = hash_name(r)
+        s = chain_of(cython.address(names), hash)
+        c = chain_first(cython.address(names), s)
+        while c and record_of(g, c)[0] != r[0]:
+            c = chain_next(cython.address(names), s, c)
+        if c:
+            several[c] = 1
+        elif not candidates_insert(cython.address(names), hash, id):
+            status = DEDUP_MEMORY
+    for id in range(g.first_own, g.n):
+        if status != DEDUP_OK:
+            break
+        if g.map[id] != id:
+            continue
+        r = record_of(g, id)
+        if wire_kind(r) != KIND_FWD:
+            continue
+        s = chain_of(cython.address(names), hash_name(r))
+        c = chain_first(cython.address(names), s)
+        while c:
+            rc = record_of(g, c)
+            if rc[0] == r[0]:
+                if not several[c] and wire_kind(rc) == wire_forward_kind(r):
+                    g.map[id] = c
+                break
+            c = chain_next(cython.address(names), s, c)
+    candidates_free(cython.address(names))
+    free(several)
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def flatten(g: cython.pointer[TypeGraph]) -> cython.void:
+    """Make every decided entry of `map` point at its final type."""
+    id: uint32_t
+    m: uint32_t
+    for id in range(1, g.n):
+        m = g.map[id]
+        if m != UNMAPPED and m != id and g.map[m] != m:
+            g.map[id] = resolve(g, m)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_references(w: cython.pointer[Work]) -> cython.int:
+    """The remaining kinds, targets first, each rewritten to final targets before it is looked up."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    stack: cython.pointer[Pending] = cython.NULL
+    grown: cython.pointer[Pending]
+    cap: cython.size_t = 0
+    depth: cython.size_t
+    root: uint32_t
+    id: uint32_t
+    i: uint32_t
+    t: uint32_t
+    m: uint32_t = 0
+    p: cython.pointer[uint32_t]
+    r: cython.pointer[uint32_t]
+    refs: RefSpan
+    status: cython.int = DEDUP_OK
+    for root in range(g.first_own, g.n):
+        if g.map[root] != UNMAPPED:
+            continue
+        id = root
+        i = 0
+        depth = 0
+        while True:
+            # Go on with type `id` at its reference `i`; the stack has those that wait for it.
+            r = record_of(g, id)
+            refs = wire_refs(r)
+            t = 0
+            while i < refs.count:
+                p = refs.p + cython.cast(cython.size_t, i) * refs.stride
+                t = p[0]
+                m = g.map[t]
+                if m >= IN_PROGRESS:
+                    break
+                p[0] = m
+                i += 1
+            if i < refs.count:
+                if m == IN_PROGRESS:
+                    status = stop(w, DEDUP_CYCLE, t)
+                    break
+                if depth == cap:
+                    cap = 2 * cap if cap else 256
+                    grown = cython.cast(
+                        cython.pointer[Pending], realloc(stack, cap * cython.sizeof(Pending))
+                    )
+                    if grown == cython.NULL:
+                        status = stop(w, DEDUP_MEMORY, id)
+                        break
+                    stack = grown
+                stack[depth].id = id
+                stack[depth].next = i
+                depth += 1
+                g.map[id] = IN_PROGRESS
+                id = t
+                i = 0
+                continue
+            status = settle(w, id, r)
+            if status != DEDUP_OK or depth == 0:
+                break
+            depth -= 1
+            id = stack[depth].id
+            i = stack[depth].next
+        if status != DEDUP_OK:
+            break
+    free(stack)
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rewrite_survivors(g: cython.pointer[TypeGraph]) -> cython.void:
+    """References of structs, typedefs, variables and sections. Those of reference types are final already."""
+    id: uint32_t
+    i: cython.size_t
+    refs: RefSpan
+    for id in range(g.first_own, g.n):
+        if g.map[id] != id:
+            continue
+        refs = wire_refs(record_of(g, id))
+        for i in range(refs.count):
+            refs.p[i * refs.stride] = g.map[refs.p[i * refs.stride]]

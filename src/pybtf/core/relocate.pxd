@@ -1,0 +1,9 @@
+# Operations of relocations (see relocate.py). One byte of a machine's table is an operation, and the width of the
+# field in bytes << 4.
+
+cdef enum:
+    OP_UNKNOWN = 0      # not a relocation type of the machine
+    OP_LEAVE = 1        # known, but without effect on debug sections
+    OP_SET = 2          # field = value
+    OP_ADD = 3          # field += value
+    OP_SUB = 4          # field -= value

@@ -1,0 +1,15 @@
+# From DIE offsets to small ids (see resolve.py).
+
+from libc.stdint cimport uint32_t
+from pybtf.core.faults cimport Fault
+from pybtf.core.sections cimport DebugSections
+from pybtf.core.signature cimport Machine
+from pybtf.core.unit cimport Unit
+
+cdef enum:                      # options of resolve_unit
+    R_TRUE_SIGNATURE = 1
+    R_LITTLE_ENDIAN = 2
+
+cdef int resolve_unit(Unit *u, const DebugSections *sections, const Machine *machine, uint32_t n_known, int options,
+                      Fault *fault) noexcept nogil
+cdef uint32_t variable_specified(Unit *u, uint32_t die, Fault *fault) noexcept nogil

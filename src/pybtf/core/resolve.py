@@ -1,0 +1,410 @@
+# cython: annotation_typing=True
+"""From DIE offsets to small ids, and what follows from it: the second half of decoding a unit.
+
+The order of the passes is part of the result, because some of them copy what earlier ones have left: all types, then
+parameters and variables, then functions in order (names, then parameters of out-of-line copies, which also
+write back into their abstract origin), then the analysis of each function, then the layout of members.
+
+A reference to a DIE that is no type is void, as in the reference; one that leaves the section is an error.
+
+Only functions whose name is in the function table can be written, so locations of parameters, the costly part, are
+read for those alone. String ids up to `n_known` are exactly those names.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.abbrevs import A_BLOCK, A_CONST, A_LISTX, A_SEC_OFFSET
+from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_ORIGIN, FAULT_REFERENCE, IN_INFO, Fault, fault_set
+from cython.cimports.pybtf.core.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
+from cython.cimports.pybtf.core.members import lay_out_members
+from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
+from cython.cimports.pybtf.core.sections import DebugSections
+from cython.cimports.pybtf.core.signature import Machine, analyse_function, find_candidate
+from cython.cimports.pybtf.core.unit import *
+
+OUTSIDE = cython.declare(uint32_t, 0xFFFFFFFE)
+LONGEST_TYPE_CHAIN = cython.declare(cython.int, 4096)
+
+
+# ---- maps from offsets ----------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def slot_of(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
+    return ((offset * cython.cast(uint32_t, 2654435761)) >> 7) & m.mask
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def map_reset(m: cython.pointer[OffsetMap], n: uint32_t) -> cython.int:
+    """Empties the map and makes room for `n` entries. Nonzero: no memory."""
+    size: uint32_t = 256
+    while size < n * cython.cast(uint64_t, 2) and size < (1 << 30):
+        size *= 2
+    if m.cap < size:
+        free(m.slots)
+        m.cap = 0
+        m.slots = cython.cast(cython.pointer[uint32_t], malloc(size * 2 * cython.sizeof(uint32_t)))
+        if m.slots == cython.NULL:
+            return 1
+        m.cap = size
+    # A map that was made for a much larger unit is used only as far as this one needs.
+    memset(m.slots, 0, cython.cast(cython.size_t, size) * 2 * cython.sizeof(uint32_t))
+    m.mask = size - 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def map_put(m: cython.pointer[OffsetMap], offset: uint32_t, index: uint32_t) -> cython.void:
+    at: uint32_t = slot_of(m, offset)
+    while m.slots[2 * at + 1] and m.slots[2 * at] != offset:
+        at = (at + 1) & m.mask
+    m.slots[2 * at] = offset
+    m.slots[2 * at + 1] = index + 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def map_get(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
+    """The index of an offset, or NO_INDEX."""
+    at: uint32_t = slot_of(m, offset)
+    while m.slots[2 * at + 1]:
+        if m.slots[2 * at] == offset:
+            return m.slots[2 * at + 1] - 1
+        at = (at + 1) & m.mask
+    return NO_INDEX
+
+
+# ---- references to types -------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def type_id(u: cython.pointer[Unit], ref: uint32_t, die: uint32_t, fault: cython.pointer[Fault]) -> uint32_t:
+    """The small id of a reference, 0 for void and for what is no type."""
+    found: uint32_t
+    if ref == 0:
+        return 0
+    if ref >= OUTSIDE:
+        if ref == OUTSIDE:
+            fault_set(fault, FAULT_REFERENCE, IN_INFO, die, die, -1)
+        return 0
+    found = map_get(cython.address(u.type_at), ref)
+    return 0 if found == NO_INDEX else found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+    i: uint32_t
+    k: uint32_t
+    t: cython.pointer[Type]
+    named: uint32_t
+    if map_reset(cython.address(u.type_at), u.n_types):
+        return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
+    for i in range(1, u.n_types):
+        if u.types[i].die:
+            map_put(cython.address(u.type_at), u.types[i].die, i)
+    for i in range(1, u.n_types):
+        t = cython.address(u.types[i])
+        if not t.flags & T_REF_LOCAL:
+            t.ref = type_id(u, t.ref, t.die, fault)
+        if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
+            for k in range(t.first, t.first + t.count):
+                u.members[k].ref = type_id(u, u.members[k].ref, t.die, fault)
+            if t.name == 0 and t.spec:
+                named = type_id(u, t.spec, t.die, fault)
+                t.name = u.types[named].name
+        elif t.tag == 0x15:
+            for k in range(t.first, t.first + t.count):
+                u.params[k].ref = type_id(u, u.params[k].ref, u.params[k].die, fault)
+    return fault.code
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_rest(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+    """Variables, and functions with their parameters: their own DW_AT_type."""
+    i: uint32_t
+    k: uint32_t
+    f: cython.pointer[Function]
+    for i in range(u.n_variables):
+        u.variables[i].ref = type_id(u, u.variables[i].ref, u.variables[i].die, fault)
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        f.ref = type_id(u, f.ref, f.die, fault)
+        for k in range(f.first, f.first + f.count):
+            u.params[k].ref = type_id(u, u.params[k].ref, u.params[k].die, fault)
+    return fault.code
+
+
+# ---- functions ------------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def function_at(u: cython.pointer[Unit], die: uint32_t) -> cython.pointer[Function]:
+    found: uint32_t
+    if die == 0 or die >= OUTSIDE:
+        return cython.NULL
+    found = map_get(cython.address(u.function_at), die)
+    return cython.NULL if found == NO_INDEX else cython.address(u.functions[found])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def name_functions(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+    """Names from abstract origins and specifications, and DW_CC_nocall, which means a changed signature."""
+    i: uint32_t
+    f: cython.pointer[Function]
+    origin: cython.pointer[Function]
+    if map_reset(cython.address(u.function_at), u.n_functions):
+        return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
+    for i in range(u.n_functions):
+        map_put(cython.address(u.function_at), u.functions[i].die, i)
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if f.origin == OUTSIDE or f.spec == OUTSIDE:
+            return fault_set(fault, FAULT_REFERENCE, IN_INFO, f.die, f.die, -1)
+        origin = function_at(u, f.origin)
+        if u.is_clang and not f.flags & F_INLINE:
+            if f.flags & F_HAS_ORIGIN:
+                if origin != cython.NULL and origin.flags & F_NOCALL:
+                    f.flags |= F_SIGNATURE_CHANGED
+            elif f.flags & F_NOCALL:
+                f.flags |= F_SIGNATURE_CHANGED
+        if f.name == 0:
+            if origin == cython.NULL:
+                origin = function_at(u, f.spec)
+            if origin != cython.NULL:
+                f.name = origin.name
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def origin_param(u: cython.pointer[Unit], f: cython.pointer[Function], die: uint32_t) -> cython.pointer[Param]:
+    """The parameter DIE `die`, looked for in the abstract origin of `f` first, then everywhere."""
+    origin: cython.pointer[Function] = function_at(u, f.origin)
+    low: uint32_t = 0
+    high: uint32_t
+    k: uint32_t
+    if die == 0 or die >= OUTSIDE:
+        return cython.NULL
+    if origin != cython.NULL:
+        for k in range(origin.first, origin.first + origin.count):
+            if u.params[k].die == die:
+                return cython.address(u.params[k])
+    # Functions enter their table when they end, so the one that holds a DIE starts before it; nested ones come first.
+    high = u.n_functions
+    for low in range(high):
+        if u.functions[low].count and u.functions[low].die < die:
+            if die <= u.params[u.functions[low].first + u.functions[low].count - 1].die:
+                for k in range(u.functions[low].first, u.functions[low].first + u.functions[low].count):
+                    if u.params[k].die == die:
+                        return cython.address(u.params[k])
+    return cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def param_size(u: cython.pointer[Unit], ref: uint32_t) -> uint16_t:
+    """Bytes of a value of a type: the first size met on the way along the types' references."""
+    steps: cython.int = 0
+    t: cython.pointer[Type]
+    while ref and steps < LONGEST_TYPE_CHAIN:
+        t = cython.address(u.types[ref])
+        if t.tag == 0x0F:
+            return u.address_size
+        if t.size:
+            return cython.cast(uint16_t, t.size)
+        ref = t.ref
+        steps += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def locate(
+    u: cython.pointer[Unit],
+    f: cython.pointer[Function],
+    p: cython.pointer[Param],
+    sections: cython.pointer[cython.const[DebugSections]],
+    machine: cython.pointer[cython.const[Machine]],
+) -> cython.void:
+    """Size of a parameter, and where it is when the function is entered."""
+    origin: cython.pointer[Param]
+    ref: uint32_t = p.ref
+    kind: cython.int = 0
+    if p.origin:
+        origin = origin_param(u, f, p.origin)
+        if origin != cython.NULL:
+            ref = origin.ref
+    p.size = param_size(u, ref)
+    p.in_memory = p.size > (1 if machine.is_s390 else 2) * u.address_size
+    if not p.has_loc:
+        return
+    if p.loc_cls == A_BLOCK:
+        kind = LOC_BLOCK
+        if p.loc_size == 0:
+            return
+        location_read(p, kind, sections.info.p + p.loc, p.loc_size, u, sections, machine.is_s390)
+        return
+    if p.loc_cls == A_LISTX:
+        kind = LOC_LISTX
+    elif p.loc_cls == A_SEC_OFFSET or (p.loc_cls == A_CONST and u.version < 4):
+        kind = LOC_LIST
+    if kind:
+        location_read(p, kind, cython.NULL, p.loc, u, sections, machine.is_s390)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def inherit(p: cython.pointer[Param], o: cython.pointer[Param]) -> cython.void:
+    """A parameter of an out-of-line copy takes name and type of its origin, which learns where the copy has it."""
+    p.ref = o.ref
+    if p.name == 0:
+        p.name = o.name
+    o.has_loc |= p.has_loc
+    o.has_const |= p.has_const
+    o.const_at_entry |= p.const_at_entry
+    o.stack_at_entry |= p.stack_at_entry
+    o.in_memory |= p.in_memory
+    if p.reg >= 0:
+        o.reg = p.reg
+    if p.size:
+        o.size = p.size
+    o.first_word |= p.first_word
+    o.second_word |= p.second_word
+    if o.candidate_name == 0:
+        o.candidate_name = p.candidate_name
+        o.candidate_ref = p.candidate_ref
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_functions(
+    u: cython.pointer[Unit],
+    sections: cython.pointer[cython.const[DebugSections]],
+    machine: cython.pointer[cython.const[Machine]],
+    n_known: uint32_t,
+    options: cython.int,
+    fault: cython.pointer[Fault],
+) -> cython.int:
+    i: uint32_t
+    k: uint32_t
+    f: cython.pointer[Function]
+    p: cython.pointer[Param]
+    o: cython.pointer[Param]
+    origin: cython.pointer[Function]
+    true_signature: cython.bint = (options & R_TRUE_SIGNATURE) != 0
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if f.name == 0 or f.name > n_known or f.flags & F_DECLARATION:
+            continue
+        for k in range(f.first, f.first + f.count):
+            locate(u, f, cython.address(u.params[k]), sections, machine)
+            if true_signature and u.params[k].name:
+                find_candidate(u, cython.address(u.params[k]))
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if not f.flags & F_HAS_ORIGIN:
+            continue
+        for k in range(f.first, f.first + f.count):
+            p = cython.address(u.params[k])
+            if p.has_type or p.origin == 0:
+                continue
+            o = origin_param(u, f, p.origin)
+            if o == cython.NULL or o == p:
+                continue
+            if index_of(u, f, o) != k - f.first:
+                f.flags |= F_REORDERED
+            inherit(p, o)
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if f.name and f.name <= n_known and not f.flags & F_DECLARATION:
+            analyse_function(u, f, machine, true_signature)
+        if f.ref == 0 and f.flags & F_HAS_ORIGIN:
+            origin = function_at(u, f.origin)
+            if origin == cython.NULL:
+                return fault_set(fault, FAULT_ORIGIN, IN_INFO, f.die, f.die, cython.cast(int64_t, f.origin))
+            f.ref = origin.ref
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def index_of(u: cython.pointer[Unit], f: cython.pointer[Function], o: cython.pointer[Param]) -> uint32_t:
+    """The index of an origin parameter in its function."""
+    origin: cython.pointer[Function] = function_at(u, f.origin)
+    at: uint32_t = cython.cast(uint32_t, o - u.params)
+    i: uint32_t
+    if origin != cython.NULL and origin.first <= at < origin.first + origin.count:
+        return at - origin.first
+    for i in range(u.n_functions):
+        if u.functions[i].first <= at < u.functions[i].first + u.functions[i].count:
+            return at - u.functions[i].first
+    return NO_INDEX
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.pointer[Fault]) -> uint32_t:
+    """Index of the variable a definition specifies, or NO_INDEX. The map is made when first needed in a unit."""
+    i: uint32_t
+    if die >= OUTSIDE:
+        return NO_INDEX
+    if u.variable_at.n != u.n_variables or u.variable_at.slots == cython.NULL:
+        if map_reset(cython.address(u.variable_at), u.n_variables):
+            fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
+            return NO_INDEX
+        for i in range(u.n_variables):
+            map_put(cython.address(u.variable_at), u.variables[i].die, i)
+        u.variable_at.n = u.n_variables
+    return map_get(cython.address(u.variable_at), die)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_unit(
+    u: cython.pointer[Unit],
+    sections: cython.pointer[cython.const[DebugSections]],
+    machine: cython.pointer[cython.const[Machine]],
+    n_known: uint32_t,
+    options: cython.int,
+    fault: cython.pointer[Fault],
+) -> cython.int:
+    """Resolves a decoded unit in place. Nonzero: fault."""
+    u.variable_at.n = NO_INDEX
+    if resolve_types(u, fault) or resolve_rest(u, fault) or name_functions(u, fault):
+        return 1
+    if resolve_functions(u, sections, machine, n_known, options, fault):
+        return 1
+    lay_out_members(u, (options & R_LITTLE_ENDIAN) != 0)
+    return 0

@@ -1,0 +1,449 @@
+# cython: annotation_typing=True
+"""One encoding: the workers, the hand-over to the encoder, and what follows the last unit.
+
+All workers do the same. A worker claims the next unit, decodes it into a value and puts the value into the ring
+at the unit's place. If nobody is encoding, it then encodes whatever is ready at the head of the ring, in
+unit order, and goes on decoding. So there is no thread that only waits, one worker needs no thread at all, and the encoder
+still sees every unit exactly once and in order.
+
+The ring bounds how far decoding may run ahead of encoding, and so the memory: a worker whose unit would not fit
+waits. It cannot wait for ever: the unit at the head of the ring is being decoded by somebody who encodes it next.
+
+Worker 0 belongs to the main thread and comes back to Python now and then, for signals and progress.
+"""
+
+import cython
+from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, malloc
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_free, abbrevs_read
+from cython.cimports.pybtf.core.classes import classes_delete, classes_new
+from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
+from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_layout
+from cython.cimports.pybtf.core.encoder import (
+    Encoder,
+    encode_functions,
+    encode_sections,
+    encode_unit,
+    encoder_free,
+    encoder_init,
+)
+from cython.cimports.pybtf.core.faults import Fault
+from cython.cimports.pybtf.core.functable import FunctionTable
+from cython.cimports.pybtf.core.sections import Span
+from cython.cimports.pybtf.core.signature import machine_init
+from cython.cimports.pybtf.core.strings import StringEntry, string_entry, string_intern, strings_delete, strings_new
+from cython.cimports.pybtf.core.sync import *
+from cython.cimports.pybtf.core.value import *
+from cython.cimports.pybtf.core.variables import SectionRange
+from cython.cimports.pybtf.core.worker import *
+
+SECTION_NAMES = (
+    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists", "types",
+)  # fmt: skip
+COUNT_NAMES = (
+    "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
+    "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
+)  # fmt: skip
+FATE_NAMES = (
+    "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
+)  # fmt: skip
+
+
+@cython.final
+@cython.cclass
+class Run:
+    """Everything one encoding needs; freed as a whole."""
+
+    x: Context
+    e: Encoder
+    values: cython.pointer[UnitValue]
+    window: uint32_t
+    monitor: Monitor
+    claimed: uint32_t
+    consumed: uint32_t
+    units: uint32_t
+    draining: cython.bint
+    stopped: cython.bint
+    encode_ns: int64_t
+    bad: Fault
+    bad_unit: uint32_t
+    bad_name: uint32_t
+    map: cython.pointer[uint32_t]
+    layout: Layout
+    section_names: cython.pointer[uint32_t]
+    n_section_names: uint32_t
+    symbols: FunctionTable
+    buffers: list
+
+    def __cinit__(self, sections, symbols, **options):
+        memset(cython.address(self.x), 0, cython.sizeof(Context))
+        memset(cython.address(self.e), 0, cython.sizeof(Encoder))
+        memset(cython.address(self.layout), 0, cython.sizeof(Layout))
+        self.values = cython.NULL
+        self.map = cython.NULL
+        self.section_names = cython.NULL
+        monitor_init(cython.address(self.monitor))
+
+    def __dealloc__(self):
+        i: uint32_t
+        if self.values != cython.NULL:
+            for i in range(self.window):
+                value_free(cython.address(self.values[i]))
+        free(self.values)
+        free(self.map)
+        free(self.layout.number)
+        free(self.section_names)
+        free(self.x.headers)
+        free(self.x.variables.sections)
+        encoder_free(cython.address(self.e))
+        strings_delete(self.x.strings)
+        classes_delete(self.x.classes)
+        monitor_destroy(cython.address(self.monitor))
+
+    def __init__(
+        self,
+        sections,
+        symbols: FunctionTable,
+        *,
+        little,
+        machine,
+        options,
+        force,
+        ranges,
+        names,
+        languages,
+        only_languages,
+        jobs,
+    ):
+        self.symbols = symbols
+        self.buffers = []
+        self.x.little = little
+        self.x.sections.swap = not little
+        self.x.options = options
+        self.x.table = cython.address(symbols.t)
+        machine_init(cython.address(self.x.machine), machine)
+        self.set_sections(sections)
+        self.set_tables()
+        self.set_variables(ranges, names, force)
+        if len(languages) > MAX_LANGUAGES:
+            raise ValueError(f"at most {MAX_LANGUAGES} languages")
+        for i, code in enumerate(languages):
+            self.x.languages[i] = code
+        self.x.n_languages = len(languages)
+        self.x.only_languages = only_languages
+        self.window = 4 * jobs + 4
+        self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
+        self.e.strings = self.x.strings
+        self.e.classes = self.x.classes
+        self.e.table = self.x.table
+        self.e.known = self.x.known
+        self.e.options = options
+        if self.values == cython.NULL or encoder_init(cython.address(self.e)):
+            raise MemoryError
+
+    @cython.cfunc
+    def set_sections(self, sections):
+        """Points the spans at the buffers, which live as long as this object."""
+        spans: cython.pointer[Span] = cython.address(self.x.sections.info)
+        view: cython.const[uint8_t][::1]
+        i: cython.int
+        for i in range(len(SECTION_NAMES)):
+            data = sections.get(SECTION_NAMES[i])
+            if data is None or len(data) == 0:
+                continue
+            view = data
+            self.buffers.append(data)
+            spans[i].p = cython.address(view[0])
+            spans[i].n = view.shape[0]
+
+    @cython.cfunc
+    def set_tables(self):
+        i: uint32_t
+        t: cython.pointer[Context] = cython.address(self.x)
+        t.strings = strings_new(t.sections.str.n // 32 + t.table.n)
+        t.classes = classes_new(t.sections.info.n // 1024)
+        if t.strings == cython.NULL or t.classes == cython.NULL:
+            raise MemoryError
+        # Function names come first: string id i + 1 is entry i of the table.
+        for i in range(t.table.n):
+            if string_intern(t.strings, t.table.name[i], t.table.name_len[i], False) != i + 1:
+                raise MemoryError
+        t.known.int_ = string_intern(t.strings, b"int", 3, False)
+        t.known.sanitized = string_intern(t.strings, b"__SANITIZED_FAKE_INT__", 22, False)
+        t.known.bpf_kfunc = string_intern(t.strings, b"bpf_kfunc", 9, False)
+        t.known.bpf_fastcall = string_intern(t.strings, b"bpf_fastcall", 12, False)
+        t.known.arena = string_intern(t.strings, b"address_space(1)", 16, False)
+        t.variables.strings = t.strings
+
+    @cython.cfunc
+    def set_variables(self, ranges, names, force):
+        r: cython.pointer[SectionRange]
+        i: uint32_t
+        self.x.variables.force = force
+        self.x.variables.n_sections = len(ranges)
+        self.x.variables.sections = cython.cast(
+            cython.pointer[SectionRange], calloc(len(ranges) + 1, cython.sizeof(SectionRange))
+        )
+        self.n_section_names = len(names)
+        self.section_names = cython.cast(
+            cython.pointer[uint32_t], calloc(len(names) + 1, cython.sizeof(uint32_t))
+        )
+        if self.x.variables.sections == cython.NULL or self.section_names == cython.NULL:
+            raise MemoryError
+        for i in range(len(ranges)):
+            r = cython.address(self.x.variables.sections[i])
+            r.address, r.size, r.index, r.included = ranges[i]
+        for i in range(len(names)):
+            name: bytes = names[i]
+            self.section_names[i] = string_intern(self.x.strings, name, len(name), True)
+
+    def scan(self, merge):
+        """Reads all unit headers; returns how many. `merge`: treat them as one logical unit."""
+        with cython.nogil:
+            scan_units(
+                cython.address(self.x.sections),
+                cython.address(self.x.headers),
+                cython.address(self.x.n_units),
+                cython.address(self.bad),
+            )
+        self.x.merge = merge
+        self.units = (1 if self.x.n_units else 0) if merge else self.x.n_units
+        if self.bad.code:
+            self.bad_unit = 0xFFFFFFFF
+        return self.x.n_units
+
+    def merge(self):
+        """Treats all units as one logical unit from now on."""
+        self.x.merge = True
+        self.units = 1 if self.x.n_units else 0
+
+    def has_reference_to_other_units(self):
+        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr."""
+        t: AbbrevTable
+        i: uint32_t
+        h: cython.pointer[UnitHeader]
+        fault: Fault
+        found: cython.bint = False
+        memset(cython.address(t), 0, cython.sizeof(AbbrevTable))
+        memset(cython.address(fault), 0, cython.sizeof(Fault))
+        with cython.nogil:
+            for i in range(self.x.n_units):
+                h = cython.address(self.x.headers[i])
+                fault.code = 0
+                abbrevs_read(
+                    cython.address(t),
+                    self.x.sections.abbrev,
+                    h.abbrev,
+                    h.address_size,
+                    h.offset_size,
+                    h.version,
+                    cython.address(fault),
+                )
+                if t.has_ref_addr:
+                    found = True
+                    break
+            abbrevs_free(cython.address(t))
+        return found
+
+    # ---- the hand-over --------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def claim(self, patience: cython.long) -> int64_t:
+        """The number of the next unit to decode; -1: none is left; -2: none before the time is up."""
+        number: int64_t = -1
+        monitor_enter(cython.address(self.monitor))
+        while not self.stopped and self.claimed < self.units and self.claimed - self.consumed >= self.window:
+            monitor_wait(cython.address(self.monitor), patience)
+            if self.claimed - self.consumed >= self.window:
+                number = -2
+                break
+        if number != -2 and not self.stopped and self.claimed < self.units:
+            number = self.claimed
+            self.claimed += 1
+        elif self.stopped or self.claimed >= self.units:
+            number = -1
+        monitor_leave(cython.address(self.monitor))
+        return number
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def publish(self, v: cython.pointer[UnitValue]) -> cython.void:
+        """Puts a value into the ring, and encodes what is ready unless somebody else does."""
+        head: cython.pointer[UnitValue]
+        start: int64_t
+        monitor_enter(cython.address(self.monitor))
+        v.ready = True
+        if self.draining:
+            monitor_leave(cython.address(self.monitor))
+            return
+        self.draining = True
+        while not self.stopped and self.consumed < self.claimed:
+            head = cython.address(self.values[self.consumed % self.window])
+            if not head.ready:
+                break
+            monitor_leave(cython.address(self.monitor))
+            start = now_ns()
+            if head.fault.code:
+                self.bad = head.fault
+                self.bad_unit = head.number
+                self.bad_name = head.name
+            elif encode_unit(cython.address(self.e), head):
+                self.bad_unit = head.number
+                self.bad_name = head.name
+            self.encode_ns += now_ns() - start
+            monitor_enter(cython.address(self.monitor))
+            head.ready = False
+            self.consumed += 1
+            if self.bad.code or self.e.error:
+                self.stopped = True
+            monitor_notify(cython.address(self.monitor))
+        self.draining = False
+        monitor_leave(cython.address(self.monitor))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
+        """Decodes until nothing is left (1) or the time is up (0); `milliseconds` 0: without limit."""
+        end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
+        start: int64_t
+        number: int64_t
+        v: cython.pointer[UnitValue]
+        while True:
+            number = self.claim(milliseconds if milliseconds else 1000)
+            if number == -1:
+                return True
+            if number >= 0:
+                start = now_ns()
+                v = cython.address(self.values[number % self.window])
+                decode_unit(w, cython.address(self.x), cython.cast(uint32_t, number), v, self.symbols)
+                self.publish(v)
+            if milliseconds and now_ns() >= end:
+                return False
+
+    def work(self, on_slice=None):
+        """Takes part in the run until nothing is left to decode; see the module.
+
+        `on_slice(done, units)` is called every 50 ms, from this thread; what it raises ends the run.
+        """
+        slice_: cython.long = 0 if on_slice is None else 50
+        done: cython.bint = False
+        w: cython.pointer[Worker] = cython.cast(cython.pointer[Worker], malloc(cython.sizeof(Worker)))
+        if w == cython.NULL or worker_init(w, cython.address(self.x)):
+            free(w)
+            raise MemoryError
+        try:
+            while not done:
+                with cython.nogil:
+                    done = self.loop(w, slice_)
+                if on_slice is not None:
+                    on_slice(self.consumed, self.units)
+        finally:
+            worker_free(w)
+            free(w)
+
+    def stop(self):
+        """Makes all workers return after the unit they are at."""
+        monitor_enter(cython.address(self.monitor))
+        self.stopped = True
+        monitor_notify(cython.address(self.monitor))
+        monitor_leave(cython.address(self.monitor))
+
+    def fault(self):
+        """The first fault in unit order, or None."""
+        f: Fault = self.bad
+        if f.code == 0:
+            return None
+        unit = -1
+        if self.bad_unit < self.x.n_units:
+            unit = self.x.headers[self.bad_unit].offset
+        elif self.x.n_units and f.section == 0:
+            unit = f.offset
+        return {
+            "code": f.code,
+            "section": f.section,
+            "offset": f.offset,
+            "die": f.die,
+            "value": f.value,
+            "unit": unit,
+            "unit_name": self.text(self.bad_name),
+        }
+
+    def error(self):
+        """The encoder's error (ENCODE_*) and the name or number it is about, or None."""
+        if self.e.error == 0:
+            return None
+        if self.e.error == 3:
+            return self.e.error, self.text(self.e.error_entry + 1)
+        return self.e.error, str(self.e.error_entry)
+
+    @cython.cfunc
+    def text(self, sid: uint32_t):
+        if sid == 0 or sid >= self.x.strings.n:
+            return ""
+        x: cython.pointer[StringEntry] = string_entry(self.x.strings, sid)
+        return x.text[: x.size].decode("utf-8", "backslashreplace")
+
+    # ---- after the last unit ----------------------------------------------------------------------------------------
+
+    def finish(self):
+        """Functions and sections of variables; returns the number of types before de-duplication."""
+        with cython.nogil:
+            if encode_functions(cython.address(self.e)) == 0:
+                encode_sections(cython.address(self.e), self.section_names, self.n_section_names)
+        return self.e.offs.n - 1
+
+    def deduplicate(self):
+        """Returns (DEDUP_* code, offending id): code 0 if all went well."""
+        input: DedupInput
+        error: DedupError
+        self.map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))
+        if self.map == cython.NULL:
+            raise MemoryError
+        input.words = self.e.words.p
+        input.offs = cython.cast(cython.pointer[cython.size_t], self.e.offs.p)
+        input.n = cython.cast(uint32_t, self.e.offs.n)
+        input.first_own = 1
+        error.code = 0
+        error.id = 0
+        with cython.nogil:
+            dedup_run(cython.address(input), self.map, cython.address(error))
+        return error.code, error.id
+
+    def data(self):
+        """The finished BTF. Raises `OverflowError` if it does not fit a section of 4 GiB."""
+        out: cython.pointer[uint8_t]
+        if emit_layout(cython.address(self.e), self.map, cython.address(self.layout)):
+            raise OverflowError("the BTF would be larger than 4 GiB")
+        data = PyBytes_FromStringAndSize(
+            cython.NULL, cython.cast(cython.Py_ssize_t, 24 + self.layout.type_size + self.layout.string_size)
+        )
+        out = cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data))
+        with cython.nogil:
+            emit_bytes(cython.address(self.e), self.map, cython.address(self.layout), out, self.x.sections.swap)
+        return data
+
+    def facts(self):
+        """Counts for the report."""
+        kinds = {i: self.layout.kinds[i] for i in range(32) if self.layout.kinds[i]}
+        return {
+            "units": self.e.units,
+            "filtered": self.e.filtered,
+            "types_before": self.e.offs.n - 1,
+            "types": self.layout.types - 1,
+            "kinds": kinds,
+            "type_size": self.layout.type_size,
+            "string_size": self.layout.string_size,
+            "functions": self.e.functions,
+            "variables": self.e.n_entries,
+            "counts": {name: self.e.counts[i] for i, name in enumerate(COUNT_NAMES)},
+            "fates": {name: self.e.emission.counts[i] for i, name in enumerate(FATE_NAMES)},
+            "encode_seconds": self.encode_ns / 1e9,
+            "classes": self.x.classes.n - 1,
+            "strings": self.x.strings.n - 1,
+        }

@@ -1,0 +1,41 @@
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
+
+from pybtf.core.functable import FunctionTable
+
+class FaultInfo(TypedDict):
+    code: int
+    section: int
+    offset: int
+    die: int
+    value: int
+    unit: int
+    unit_name: str
+
+class Run:
+    def __init__(
+        self,
+        sections: dict[str, bytes | bytearray | memoryview],
+        symbols: FunctionTable,
+        *,
+        little: bool,
+        machine: int,
+        options: int,
+        force: bool,
+        ranges: Sequence[tuple[int, int, int, bool]],
+        names: Sequence[bytes],
+        languages: Sequence[int],
+        only_languages: bool,
+        jobs: int,
+    ) -> None: ...
+    def scan(self, merge: bool) -> int: ...
+    def merge(self) -> None: ...
+    def has_reference_to_other_units(self) -> bool: ...
+    def work(self, on_slice: Callable[[int, int], None] | None = None) -> None: ...
+    def stop(self) -> None: ...
+    def fault(self) -> FaultInfo | None: ...
+    def error(self) -> tuple[int, str] | None: ...
+    def finish(self) -> int: ...
+    def deduplicate(self) -> tuple[int, int]: ...
+    def data(self) -> bytes: ...
+    def facts(self) -> dict[str, Any]: ...

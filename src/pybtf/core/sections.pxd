@@ -1,0 +1,22 @@
+# The debug sections of one input file, as the compiled core sees them: plain ranges of memory, already
+# decompressed and relocated. An absent section is {NULL, 0}. Nothing here is owned.
+
+from libc.stdint cimport uint8_t
+
+cdef struct Span:
+    const uint8_t *p
+    size_t n
+
+cdef struct DebugSections:
+    Span info
+    Span abbrev
+    Span str
+    Span line_str
+    Span str_offsets
+    Span addr
+    Span loc            # .debug_loc, DWARF 2 to 4
+    Span loclists       # .debug_loclists, DWARF 5
+    Span ranges
+    Span rnglists
+    Span types          # .debug_types, DWARF 4
+    bint swap           # the file's byte order differs from the host's

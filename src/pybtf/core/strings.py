@@ -1,0 +1,186 @@
+# cython: annotation_typing=True
+"""Interned strings: one table, written by all workers at once.
+
+A string id stands for a text for the whole run, whatever section or unit it came from, so that everything above
+compares and hashes one word. Ids are given in order of arrival, which depends on the timing of the workers; nothing
+that is written may depend on their values. The offsets in the output are given later, by the encoder alone, in the
+order the reference inserts strings.
+
+Look-ups take no lock: a bucket is a list of entries linked by ids, an entry is complete before its id is published
+in the head of its bucket, and nothing is ever moved or removed. Insertion takes the lock and looks again.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
+from cython.cimports.libc.string import memcmp, memcpy
+from cython.cimports.pybtf.core.hashing import hash_bytes, load_acquire, lock, store_release, unlock
+from cython.cimports.pybtf.core.strings import (
+    NO_STRING,
+    STRING_CHUNK,
+    STRING_CHUNK_BITS,
+    STRING_CHUNKS,
+    StringEntry,
+    Strings,
+    string_entry,
+)
+
+COPY_BLOCK = cython.declare(cython.uint, 65536)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def strings_new(expected: cython.size_t) -> cython.pointer[Strings]:
+    """An empty table with buckets for about `expected` strings, or NULL."""
+    t: cython.pointer[Strings] = cython.cast(cython.pointer[Strings], calloc(1, cython.sizeof(Strings)))
+    buckets: cython.size_t = 1024
+    if t == cython.NULL:
+        return cython.NULL
+    while buckets < expected and buckets < (1 << 21):
+        buckets *= 2
+    t.mask = cython.cast(uint32_t, buckets - 1)
+    t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
+    t.chunks = cython.cast(
+        cython.pointer[cython.pointer[StringEntry]], calloc(STRING_CHUNKS, cython.sizeof(cython.p_void))
+    )
+    if t.heads != cython.NULL and t.chunks != cython.NULL:
+        t.chunks[0] = cython.cast(
+            cython.pointer[StringEntry], calloc(STRING_CHUNK, cython.sizeof(StringEntry))
+        )
+    if t.heads == cython.NULL or t.chunks == cython.NULL or t.chunks[0] == cython.NULL:
+        strings_delete(t)
+        return cython.NULL
+    t.n = 1
+    return t
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def strings_delete(t: cython.pointer[Strings]) -> cython.void:
+    i: uint32_t
+    if t == cython.NULL:
+        return
+    if t.chunks != cython.NULL:
+        for i in range(STRING_CHUNKS):
+            if t.chunks[i] == cython.NULL:
+                break
+            free(t.chunks[i])
+    for i in range(t.n_blocks):
+        free(t.blocks[i])
+    free(t.blocks)
+    free(t.chunks)
+    free(t.heads)
+    free(t)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def find(
+    t: cython.pointer[Strings], sid: uint32_t, h: uint64_t, text: cython.p_const_char, size: cython.size_t
+) -> uint32_t:
+    e: cython.pointer[StringEntry]
+    while sid:
+        e = string_entry(t, sid)
+        if e.hash == h and e.size == size and memcmp(e.text, text, size) == 0:
+            return sid
+        sid = e.next
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def keep(t: cython.pointer[Strings], text: cython.p_const_char, size: cython.size_t) -> cython.p_const_char:
+    """A copy of `text` that lives as long as the table, or NULL. Called with the lock held."""
+    room: cython.size_t = size if size > COPY_BLOCK else COPY_BLOCK
+    blocks: cython.pointer[cython.p_char]
+    cap: uint32_t
+    if size > t.copies_left:
+        if t.n_blocks == t.cap_blocks:
+            cap = t.cap_blocks * 2 if t.cap_blocks else 16
+            blocks = cython.cast(
+                cython.pointer[cython.p_char], realloc(t.blocks, cap * cython.sizeof(cython.p_char))
+            )
+            if blocks == cython.NULL:
+                return cython.NULL
+            t.blocks = blocks
+            t.cap_blocks = cap
+        t.copies = cython.cast(cython.p_char, malloc(room))
+        if t.copies == cython.NULL:
+            t.copies_left = 0
+            return cython.NULL
+        t.copies_left = cython.cast(uint32_t, room)
+        t.blocks[t.n_blocks] = t.copies
+        t.n_blocks += 1
+    memcpy(t.copies, text, size)
+    t.copies += size
+    t.copies_left -= cython.cast(uint32_t, size)
+    return t.copies - size
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def insert(
+    t: cython.pointer[Strings],
+    h: uint64_t,
+    text: cython.p_const_char,
+    size: cython.size_t,
+    copy: cython.bint,
+) -> uint32_t:
+    """Adds a string that is not there. Called with the lock held."""
+    sid: uint32_t = t.n
+    bucket: uint32_t = cython.cast(uint32_t, h >> 32) & t.mask
+    e: cython.pointer[StringEntry]
+    chunk: uint32_t = sid >> STRING_CHUNK_BITS
+    if chunk >= STRING_CHUNKS or size > 0x7FFFFFFF:
+        return NO_STRING
+    if t.chunks[chunk] == cython.NULL:
+        t.chunks[chunk] = cython.cast(
+            cython.pointer[StringEntry], malloc(STRING_CHUNK * cython.sizeof(StringEntry))
+        )
+        if t.chunks[chunk] == cython.NULL:
+            return NO_STRING
+    if copy:
+        text = keep(t, text, size)
+        if text == cython.NULL:
+            return NO_STRING
+    e = string_entry(t, sid)
+    e.text = text
+    e.size = cython.cast(uint32_t, size)
+    e.hash = h
+    e.next = t.heads[bucket]
+    t.n = sid + 1
+    store_release(cython.address(t.heads[bucket]), sid)
+    return sid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def string_intern(
+    t: cython.pointer[Strings], text: cython.p_const_char, size: cython.size_t, copy: cython.bint
+) -> uint32_t:
+    """The id of a string: 0 for the empty one, `NO_STRING` if there is no memory.
+
+    `copy`: the text lies in memory that does not live as long as the table.
+    """
+    h: uint64_t
+    head: cython.pointer[uint32_t]
+    sid: uint32_t
+    if size == 0:
+        return 0
+    h = hash_bytes(text, size)
+    head = cython.address(t.heads[cython.cast(uint32_t, h >> 32) & t.mask])
+    sid = find(t, load_acquire(head), h, text, size)
+    if sid:
+        return sid
+    lock(cython.address(t.busy))
+    sid = find(t, head[0], h, text, size)
+    if sid == 0:
+        sid = insert(t, h, text, size, copy)
+    unlock(cython.address(t.busy))
+    return sid

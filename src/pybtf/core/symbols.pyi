@@ -1,0 +1,19 @@
+from _typeshed import ReadableBuffer
+
+class SymbolError(ValueError):
+    symbol: int
+    found: str
+    expected: str
+
+class SymbolSource:
+    def __init__(
+        self,
+        symtab: ReadableBuffer,
+        strtab: ReadableBuffer,
+        *,
+        is64: bool,
+        little: bool,
+        shndx: ReadableBuffer | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def in_section(self, section: int, prefix: bytes) -> list[tuple[bytes, int, int]]: ...

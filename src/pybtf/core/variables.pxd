@@ -1,0 +1,22 @@
+# Variables of one unit (see variables.py).
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.faults cimport Fault
+from pybtf.core.functable cimport FunctionTable
+from pybtf.core.strings cimport Strings
+from pybtf.core.unit cimport Unit
+from pybtf.core.value cimport UnitValue
+
+cdef struct SectionRange:       # a PROGBITS or NOBITS section, in order of index
+    uint64_t address
+    uint64_t size
+    uint32_t index
+    bint included               # its variables are wanted
+
+cdef struct VariableRules:
+    SectionRange *sections
+    uint32_t n_sections
+    bint force                  # encode_force: leave out what cannot be named or has no type
+    const Strings *strings
+
+cdef int collect_variables(Unit *u, UnitValue *v, const VariableRules *rules, FunctionTable symbols) noexcept nogil

@@ -1,0 +1,77 @@
+# Decoding the DIE tree of a unit into a `Unit` (see walk.py).
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from pybtf.core.abbrevs cimport AbbrevTable
+from pybtf.core.dies cimport Die, Reader
+from pybtf.core.faults cimport Fault
+from pybtf.core.sections cimport DebugSections
+from pybtf.core.strings cimport Strings
+from pybtf.core.unit cimport Annotation, Enumerator, Function, Member, Param, Type, Unit, Variable
+
+cdef enum:                      # Frame.mode: whose children are being read
+    IN_UNIT = 0
+    IN_NAMESPACE = 1
+    IN_STRUCT = 2
+    IN_ENUM = 3
+    IN_ARRAY = 4
+    IN_SUBROUTINE = 5
+    IN_FUNCTION = 6
+    IN_BLOCK = 7
+    IN_POINTER = 8
+    IN_TYPEDEF = 9
+    IN_VARIABLE = 10
+    IN_PARAMETER = 11           # of a function
+    IN_MEMBER = 12
+
+cdef struct Frame:              # an object whose children are being read
+    uint8_t mode
+    uint32_t mark               # its first entry in the stack of members, enumerators, dimensions or parameters
+    uint32_t anns_mark          # its first entry in the stack of annotations
+    int index                   # children counted so far: members, parameters
+    uint64_t chain              # DW_AT_GNU_annotation of the object, 0 none
+    Type type
+    Function func
+    Variable var
+
+cdef struct Walker:
+    Reader r
+    Die d
+    Unit u
+    AbbrevTable table
+    Strings *strings
+    const DebugSections *sections
+    uint64_t *string_cache      # (offset + 1) << 32 | string id of names in .debug_str
+    bint want_decl_tags, want_type_tags, want_variables
+    Frame *frames
+    uint32_t n_frames, cap_frames
+    # children of open frames; a frame's own are the topmost when it closes
+    Member *members
+    uint32_t n_members, cap_members
+    Enumerator *enumerators
+    uint32_t n_enumerators, cap_enumerators
+    Param *params
+    uint32_t n_params, cap_params
+    Annotation *anns
+    uint32_t n_anns, cap_anns
+    uint64_t *dims
+    uint32_t n_dims, cap_dims
+    uint64_t skipped_tags       # DIEs of unsupported tags that were passed over
+    uint16_t skipped_tag        # one of them
+    Fault fault
+
+cdef struct UnitHeader:
+    uint64_t offset             # of the header in .debug_info
+    uint64_t end
+    uint64_t first_die
+    uint64_t abbrev
+    uint8_t version, address_size, offset_size, type
+
+cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
+cdef void walker_free(Walker *w) noexcept nogil
+cdef int walker_reset(Walker *w) noexcept nogil
+cdef int unit_open(Walker *w, UnitHeader *h, bint first) noexcept nogil
+cdef int walk_children(Walker *w) noexcept nogil
+cdef uint32_t walk_name(Walker *w, int slot) noexcept nogil
+cdef bint named(Walker *w, const char *name, size_t length) noexcept nogil
+cdef int add_type(Walker *w, Type *t) noexcept nogil
+cdef int no_memory(Walker *w) noexcept nogil

@@ -1,0 +1,57 @@
+# From a unit header to a unit value (see worker.py).
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.classes cimport Classifier
+from pybtf.core.faults cimport Fault
+from pybtf.core.functable cimport FuncTable, FunctionTable
+from pybtf.core.observe cimport Observer
+from pybtf.core.records cimport ClassTable
+from pybtf.core.sections cimport DebugSections
+from pybtf.core.signature cimport Machine
+from pybtf.core.strings cimport Strings
+from pybtf.core.translate cimport KnownStrings
+from pybtf.core.value cimport UnitValue
+from pybtf.core.variables cimport VariableRules
+from pybtf.core.walk cimport UnitHeader, Walker
+
+cdef enum:                      # Context.options
+    OPT_FLOAT = 1               # as T_FLOAT
+    OPT_ENUM64 = 2              # as T_ENUM64
+    OPT_DECL_TAG = 4
+    OPT_TYPE_TAG = 8
+    OPT_VARIABLES = 16
+    OPT_TRUE_SIGNATURE = 32
+    OPT_CONSISTENT = 64
+    OPT_KFUNC_TAGS = 128
+    OPT_ATTRIBUTES = 256
+
+cdef enum:
+    MAX_LANGUAGES = 64
+
+cdef struct Context:            # shared by all workers, never written while they run
+    DebugSections sections
+    UnitHeader *headers
+    uint32_t n_units
+    bint merge                  # all units are one logical unit
+    bint little
+    Strings *strings
+    ClassTable *classes
+    const FuncTable *table
+    Machine machine
+    VariableRules variables
+    KnownStrings known
+    int options
+    uint32_t languages[MAX_LANGUAGES]
+    int n_languages
+    bint only_languages         # encode only these; otherwise all but these
+
+cdef struct Worker:
+    Walker walker
+    Classifier classifier
+    Observer observer
+
+cdef int scan_units(const DebugSections *s, UnitHeader **headers, uint32_t *n, Fault *fault) noexcept nogil
+cdef int worker_init(Worker *w, const Context *x) noexcept nogil
+cdef void worker_free(Worker *w) noexcept nogil
+cdef int decode_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols) noexcept nogil
+cdef void value_free(UnitValue *v) noexcept nogil

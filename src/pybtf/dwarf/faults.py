@@ -1,0 +1,87 @@
+"""Faults of the compiled core as exceptions: one sentence for each of the codes in core/faults.pxd."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pybtf.errors import EncodeError, InputError, Place
+
+if TYPE_CHECKING:
+    from pybtf.core.run import FaultInfo
+
+_SECTIONS: Final = (
+    ".debug_info",
+    ".debug_abbrev",
+    ".debug_str",
+    ".debug_line_str",
+    ".debug_str_offsets",
+    ".debug_addr",
+    ".debug_types",
+)
+
+# code: (found, expected); {v} is the fault's value, {x} the same in hexadecimal, {tag} a DWARF tag's name
+_DAMAGE: Final[dict[int, tuple[str, str]]] = {
+    2: ("the data ends inside a value", "the rest of the value"),
+    3: ("a LEB128 number that does not end", "a number of at most 64 bits"),
+    4: ("a string without its NUL byte", "a NUL byte before the end of the section"),
+    5: ("the unknown attribute form {x}", "a form of DWARF 2 to 5"),
+    6: ("the abbreviation code {v}, which the unit's table does not have", "a code of its table"),
+    7: ("an abbreviation table that starts past the end of the section", "an offset below {x}"),
+    8: ("an offset past the end of the section", "an offset below {x}"),
+    9: ("a reference to {x}, which is outside", "a DIE of the unit or section"),
+    10: ("DWARF version {v}", "version 2, 3, 4 or 5"),
+    11: ("the unit length {x}", "a length that ends within the section"),
+    12: ("DIEs nested more than {v} deep", "a shallower tree"),
+    13: ("a unit that starts with {tag}", "DW_TAG_compile_unit"),
+    14: ("an abstract origin at {x} that is no function", "a DW_TAG_subprogram"),
+    15: ("addresses of {v} bytes", "4 or 8 bytes"),
+    16: ("{v} of something that BTF counts in 16 or 32 bits", "fewer"),
+    17: ("a chain of references that comes back to {x}", "a chain that ends"),
+    18: ("the index {v} past the end of its table", "a smaller index"),
+}
+_INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
+    32: ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
+    33: ("a {tag} without a name", "a name", ""),
+    34: ("a complex or imaginary floating-point type", "a real one", "Leave out the feature float."),
+    35: ("a floating-point type of {v} bytes", "2, 4, 8, 12 or 16 bytes", "Leave out the feature float."),
+    36: ("a member at bit {v}", "a multiple of 8, as it is no bitfield", ""),
+    37: ("a bitfield at bit {v}", "at most bit 16777215", ""),
+    38: ("a union member at bit {v}", "bit 0", ""),
+    39: ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", ""),
+    40: ("an enumeration of {v} bytes", "1, 2, 4 or 8 bytes", ""),
+    41: ("a variable with a name that BTF does not allow", "letters, digits, _ and .", "Add encode_force to the features."),
+    42: ("a variable without a type", "a type", "Add encode_force to the features."),
+    43: ("a declaration tag without a value", "a nonempty string", ""),
+}
+
+
+def fault_error(path: str, fault: FaultInfo) -> Exception:
+    """The exception for a fault of the file `path`."""
+    code = fault["code"]
+    if code == 1:
+        return MemoryError(f"{path}: not enough memory")
+    place = Place(
+        path,
+        _SECTIONS[fault["section"]],
+        fault["offset"],
+        fault["unit"] if fault["unit"] >= 0 else None,
+        fault["unit_name"] or None,
+        fault["die"] or None,
+    )
+    value = fault["value"]
+    words = {"v": value, "x": hex(value) if value >= 0 else "a place", "tag": tag_name(value)}
+    if code in _INEXPRESSIBLE:
+        found, expected, hint = _INEXPRESSIBLE[code]
+        return EncodeError(place, found.format(**words), expected, hint)
+    found, expected = _DAMAGE[code]
+    return InputError(place, found.format(**words), expected)
+
+
+def tag_name(tag: int) -> str:
+    """DW_TAG_... for people."""
+    from elftools.dwarf.enums import ENUM_DW_TAG
+
+    for name, number in ENUM_DW_TAG.items():
+        if number == tag and name.startswith("DW_TAG_"):
+            return str(name)
+    return f"DW_TAG {tag:#x}"

@@ -1,0 +1,23 @@
+"""Whether all units of a file form one logical unit (specification of the reference, "merge mode").
+
+Units that refer to each other cannot be decoded one by one: link-time optimisation leaves such DWARF, and so does dwz.
+The reference decides by what the file says of itself: a Linux build note that link-time optimisation was used, or any
+abbreviation with a reference that may leave its unit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pybtf.elf.image import ElfImage
+from pybtf.elf.notes import notes
+
+LTO_NOTE: Final = 0x101
+
+
+def built_with_lto(image: ElfImage) -> bool:
+    """Whether a Linux note of type 0x101 with a nonzero descriptor says so."""
+    for owner, kind, desc in notes(image):
+        if owner == b"Linux" and kind == LTO_NOTE and len(desc) >= 4 and any(desc[:4]):
+            return True
+    return False

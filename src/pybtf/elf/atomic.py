@@ -1,0 +1,362 @@
+"""Writing a file so that nobody ever meets half of it.
+
+The problem: a build that is interrupted (Ctrl-C, kill -9, a full disk, a dead machine) must find either the
+old file or the new one, whole. Writing into the target cannot give that. So the bytes go to a new file on the
+same filesystem, and one `rename` puts it in the place of the old one; to all others that step is atomic.
+
+*A file without a name.* The new file is opened with O_TMPFILE where the filesystem can (ext4, xfs, btrfs,
+tmpfs, overlayfs): it has no name, so whatever kills the process, the kernel reclaims it and nothing is left
+behind. `linkat` gives it a name at the end; but `linkat` never replaces an existing file, and unlinking the
+target first would leave a moment with no file at all. So it is linked under a temporary name beside the
+target and renamed from there: a kill in the microseconds between can leave a complete `.NAME.pybtf-*`, and
+never a damaged target. Where O_TMPFILE (or /proc, which `linkat` needs) is missing, NFS for one, the file has
+that temporary name from the start; exceptions, Ctrl-C, SIGTERM and SIGHUP remove it, kill -9 cannot.
+
+*fsync.* A rename may reach the disk before the data it publishes (XFS, ext4 without `auto_da_alloc`), so a
+power cut could leave an empty file where a good one was; and network or quota-limited filesystems may report
+"no space" only when data is forced out, which must be before the rename. So the data is synchronised first.
+The folder is not: a lost rename leaves the old file, which is one of the two allowed results.
+`durable=False` omits this for those who can rebuild everything.
+
+*Whose file, which mode.* A new file gets 0666 less the umask, as from any compiler (the kernel applies it,
+and default ACLs too: reading the umask would mean setting it). A replaced file keeps mode, owner, group and
+extended attributes, ACLs among them. An owner that may not be given away is not kept, and set-user-id and
+set-group-id bits then go, as on `chown`. Capabilities and integrity hashes go too, as on any write: they
+vouch for the old bytes. A file that may not be written to is refused, although the rename would work:
+write protection means the contents.
+
+*What is written to directly.* Devices, fifos and sockets have no contents to protect and must not be replaced
+by a file. The same holds for /dev/stdout, /dev/fd/N and the like, whatever is behind them: the descriptor
+was passed to us to be written to. Symbolic links are followed: the file at their end is replaced, and they
+remain. Other hard links to a replaced file keep the old contents; see `writer.py`.
+"""
+
+# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH119, PTH120
+# Descriptor-relative calls have no pathlib form, and pathlib drops the final slash that means "a folder".
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import stat
+import threading
+from collections.abc import Iterable, Iterator
+from types import FrameType, TracebackType
+from typing import Final
+
+from pybtf.errors import OutputError
+
+Bytes = bytes | bytearray | memoryview
+
+_PRIVATE_MODE: Final = 0o600
+_NAME_MAX: Final = 255
+_MAX_LINKS: Final = 40
+# Attributes that vouch for the contents; the kernel itself drops the first on every write.
+_CONTENT_XATTRS: Final = frozenset({"security.capability", "security.ima", "security.evm"})
+_NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
+
+
+def write_file(
+    path: str | os.PathLike[str],
+    content: Bytes | Iterable[Bytes],
+    *,
+    like: os.stat_result | None = None,
+    durable: bool = True,
+) -> int:
+    """Make `content` (bytes, or pieces of it in order) the contents of the file `path`, all or nothing.
+
+    A file that exists keeps mode and owner; a new one gets those of `like` if given, else the usual ones.
+    Returns the number of bytes. Raises `OutputError`; a regular file is then as it was, and no other left.
+    """
+    pieces = [content] if isinstance(content, Bytes) else content
+    name = os.fspath(path)
+    with explained(name):
+        direct = _open_direct(name)
+        if direct is not None:
+            with contextlib.closing(_Descriptor(direct)) as target:
+                return sum(write_all(target.fd, piece) for piece in pieces)
+    with Replacement(name, like=like, durable=durable) as new:
+        with explained(name):
+            written = sum(write_all(new.fd, piece) for piece in pieces)
+        new.publish()
+    return written
+
+
+def write_all(fd: int, data: Bytes) -> int:
+    """Write all of `data` at the position of `fd`; returns its length in bytes. Raises `OSError`."""
+    left = memoryview(data).cast("B")
+    total = len(left)
+    while len(left):
+        left = left[os.write(fd, left) :]
+    return total
+
+
+class Replacement:
+    """A file in the making that takes the place of `path` when `publish` is called, and vanishes otherwise.
+
+    Use as a context manager. `fd` is open for reading and writing; `target` is the path with symbolic links
+    resolved. `old` is the stat of the file to be replaced, or None. All methods raise `OutputError`.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        like: os.stat_result | None = None,
+        durable: bool = True,
+        advice: str = "",
+    ) -> None:
+        self.path = path
+        self._durable = durable
+        self._advice = advice
+        self._link: str | None = None  # the temporary name, while there is one
+        self._folder_fd = -1
+        self.fd = -1
+        with explained(path, advice):
+            self.old = _stat_or_none(path)
+            if self.old is not None:
+                _check_replaceable(self.old, path)
+            self.target = os.path.realpath(path)
+        self._like = self.old or like
+        self._signals = _Signals(self._discard)
+
+    def __enter__(self) -> Replacement:
+        self._signals.catch()
+        try:
+            with explained(self.path, self._advice):
+                folder = os.path.dirname(self.target) or "."
+                self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                self._open(folder)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def publish(self) -> None:
+        """Give the file its attributes, force it to the disk, and put it in the place of the target."""
+        with explained(self.path, self._advice):
+            if self._like is not None:
+                self._copy_attributes(self._like)
+            if self._durable:
+                os.fsync(self.fd)
+            if self._link is None:
+                self._link_in()
+            link = self._link
+            assert link is not None
+            fd, self.fd = self.fd, -1
+            os.close(fd)  # a filesystem that writes late reports its errors here
+            here = self._folder_fd
+            os.rename(link, os.path.basename(self.target), src_dir_fd=here, dst_dir_fd=here)
+            self._link = None
+
+    def _open(self, folder: str) -> None:
+        """Open the new file, without a name if that is possible."""
+        mode = 0o666 if self._like is None else _PRIVATE_MODE
+        try:
+            self.fd = open_unnamed(folder, mode)
+        except OSError as error:
+            if error.errno not in _NO_TMPFILE:
+                raise
+            for name in _temporary_names(self.target):
+                with contextlib.suppress(FileExistsError):
+                    self._link = name  # before it exists: a signal may come right after
+                    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                    self.fd = os.open(name, flags, mode, dir_fd=self._folder_fd)
+                    return
+                self._link = None
+
+    def _link_in(self) -> None:
+        """Give the nameless file a temporary name in the folder of the target."""
+        here, handle = self._folder_fd, f"/proc/self/fd/{self.fd}"
+        for name in _temporary_names(self.target):
+            with contextlib.suppress(FileExistsError):
+                self._link = name
+                # With `src_dir_fd` Python calls linkat(AT_SYMLINK_FOLLOW); without, it links the symlink.
+                os.link(handle, name, src_dir_fd=here, dst_dir_fd=here)
+                return
+            self._link = None
+
+    def _copy_attributes(self, like: os.stat_result) -> None:
+        mode = stat.S_IMODE(like.st_mode)
+        try:
+            os.fchown(self.fd, like.st_uid, like.st_gid)
+        except PermissionError:
+            mode &= ~(stat.S_ISUID | stat.S_ISGID)
+            with contextlib.suppress(PermissionError):
+                os.fchown(self.fd, -1, like.st_gid)
+        if self.old is not None:
+            _copy_xattrs(self.target, self.fd)
+        os.fchmod(self.fd, mode)  # last: fchown clears the set-id bits, and ACLs write the group's
+
+    def _discard(self) -> None:
+        """Remove the temporary name. Never raises; safe to call at any moment, also from a signal handler."""
+        link = self._link
+        if link is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(link, dir_fd=self._folder_fd)
+        self._link = None
+
+    def _close(self) -> None:
+        self._discard()
+        for fd in (self.fd, self._folder_fd):
+            if fd >= 0:
+                with contextlib.suppress(OSError):
+                    os.close(fd)
+        self.fd = self._folder_fd = -1
+        self._signals.release()
+
+
+class _Signals:
+    """While caught, SIGTERM, SIGHUP and an unhandled SIGINT first call `clean`, then end the process.
+
+    Only what still has its default action is caught, and only in the main thread: Python allows no other.
+    """
+
+    def __init__(self, clean: object) -> None:
+        self._clean = clean
+        self._caught: list[int] = []
+
+    def catch(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, self._end)
+                self._caught.append(number)
+
+    def release(self) -> None:
+        while self._caught:
+            signal.signal(self._caught.pop(), signal.SIG_DFL)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        assert callable(self._clean)
+        self._clean()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+
+class _Descriptor:
+    """A descriptor that `contextlib.closing` closes. Errors of the close are reported, not swallowed."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+def open_unnamed(folder: str, mode: int) -> int:
+    """A new file in `folder` that has no name. Raises `OSError` where there is no such thing."""
+    if not os.path.exists("/proc/self/fd"):
+        raise OSError(errno.EOPNOTSUPP, "no /proc, so it could never get a name")
+    return os.open(folder, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, mode)
+
+
+@contextlib.contextmanager
+def explained(path: str, advice: str = "") -> Iterator[None]:
+    """Turn an `OSError` raised inside into an `OutputError` for `path` that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(_explain(path, error, advice)) from error
+
+
+def _explain(path: str, error: OSError, advice: str) -> str:
+    folder = os.path.dirname(os.path.realpath(path)) or "."
+    number = error.errno
+    what, hint = os.strerror(number) if number else str(error), advice
+    if number == errno.ENOENT and not os.path.isdir(folder):
+        what, hint = f"the folder {folder} does not exist", "Create it first, or name another place."
+    elif number == errno.EISDIR:
+        what, hint = "this is a folder", "Name a file."
+    elif number == errno.ENOTDIR:
+        what, hint = "part of this path is not a folder", "Check the path."
+    elif number in (errno.EACCES, errno.EPERM):
+        what = f"no permission to write in {folder}"
+        hint = advice or "Name a place you may write to."
+    elif number == errno.EROFS:
+        what, hint = "the filesystem is read-only", advice or "Name another place."
+    elif number in (errno.ENOSPC, errno.EDQUOT):
+        full = "the disk is full" if number == errno.ENOSPC else "the disk quota is used up"
+        what, hint = f"{full}; nothing was changed", "Free some space, or name another place."
+    elif number == errno.EFBIG:
+        what = "the file would be larger than the limit for this process or filesystem; nothing was changed"
+        hint = "See `ulimit -f`."
+    elif number == errno.EPIPE:
+        what, hint = "the reader at the other end is gone", ""
+    return f"{path}: cannot be written: {what}." + (f" {hint}" if hint else "")
+
+
+def _stat_or_none(path: str) -> os.stat_result | None:
+    """The stat of what `path` leads to, or None if it may be made. Other failures stay `OSError`."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        if not os.path.basename(os.path.realpath(path)) or path.endswith("/"):
+            raise IsADirectoryError(errno.EISDIR, "names a folder", path) from None
+        return None
+
+
+def _check_replaceable(old: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+    if not stat.S_ISREG(old.st_mode):
+        raise OutputError(f"{path}: is not a regular file, and so cannot be replaced.")
+    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise OutputError(f"{path}: is write-protected. Allow writing (chmod u+w), or name another file.")
+
+
+def _open_direct(path: str) -> int | None:
+    """A descriptor for what must be written to as it is (see the head of this file), or None for a file."""
+    own = _own_descriptor(path)
+    if own is not None:
+        return os.dup(own)
+    old = _stat_or_none(path)
+    if old is None or stat.S_ISREG(old.st_mode) or stat.S_ISDIR(old.st_mode):
+        return None
+    return os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+
+
+def _own_descriptor(path: str) -> int | None:
+    """N if `path` leads through /dev/stdout, /dev/fd/N, /proc/self/fd/N or such to our descriptor N."""
+    descriptors = os.path.realpath("/proc/self/fd")
+    for _ in range(_MAX_LINKS):
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder or ".")
+        if folder == descriptors:
+            return int(name) if name.isdecimal() else None
+        path = os.path.join(folder, name)
+        if not os.path.islink(path):
+            return None
+        path = os.path.join(folder, os.readlink(path))
+    return None
+
+
+def _temporary_names(target: str) -> Iterator[str]:
+    """Names for a temporary beside `target`: hidden, recognisable, short enough, never the same twice."""
+    base = os.path.basename(target)
+    while True:
+        tail = f".pybtf-{os.urandom(6).hex()}"
+        stem = os.fsencode(base)[: _NAME_MAX - len(tail) - 1]
+        yield f".{os.fsdecode(stem)}{tail}"
+
+
+def _copy_xattrs(path: str, fd: int) -> None:
+    """Give `fd` the extended attributes of `path`, as far as this process may set them here."""
+    try:
+        names = os.listxattr(path)
+    except OSError:
+        return
+    with contextlib.suppress(OSError):  # what the folder's default ACL gave it
+        os.removexattr(fd, "system.posix_acl_access")
+    for name in names:
+        if name not in _CONTENT_XATTRS:
+            with contextlib.suppress(OSError):
+                os.setxattr(fd, name, os.getxattr(path, name))

@@ -1,0 +1,27 @@
+"""The numbers of the ELF format that pybtf acts on (System V gABI, chapters 4 and 5)."""
+
+from typing import Final
+
+ET_REL: Final = 1
+
+SHN_UNDEF: Final = 0
+SHN_XINDEX: Final = 0xFFFF
+
+SHT_NULL: Final = 0
+SHT_PROGBITS: Final = 1
+SHT_SYMTAB: Final = 2
+SHT_STRTAB: Final = 3
+SHT_RELA: Final = 4
+SHT_NOTE: Final = 7
+SHT_NOBITS: Final = 8
+SHT_REL: Final = 9
+SHT_SYMTAB_SHNDX: Final = 18
+
+SHF_ALLOC: Final = 0x2
+SHF_GROUP: Final = 0x200
+SHF_COMPRESSED: Final = 0x800
+
+ELFCOMPRESS_ZLIB: Final = 1
+ELFCOMPRESS_ZSTD: Final = 2
+
+NT_GNU_BUILD_ID: Final = 3

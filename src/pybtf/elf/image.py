@@ -1,0 +1,353 @@
+"""An ELF file, mapped: header, section table, data of sections.
+
+Why a reader of its own, when pyelftools is at hand: importing pyelftools takes longer (45 ms) than encoding
+a small kernel module may take in all, and its messages do not know file offsets. The header and the section
+table are two `struct` formats in two classes and two byte orders, so reading them here costs little.
+pyelftools still supplies what is not worth repeating, the names of machines and section types, and is
+imported only once a message needs one.
+
+The file is mapped, never read: `data` hands out slices of the map, and a page of a section that nobody looks
+at is never loaded. Only compressed sections are copied (see `compressed.py`).
+
+What is checked when: the header and the section table at `open`, for without them nothing has a meaning. The
+extent of a section's data is checked when the data is asked for, so damage in a section that plays no role
+does no harm, as in the reference. Every number in the file is taken as hostile: counts and sizes are compared
+with the size of the file before anything is allocated for them.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from struct import Struct
+from types import TracebackType
+from typing import Final
+
+from pybtf.elf.compressed import decompress_gabi, decompress_gnu
+from pybtf.elf.constants import SHF_COMPRESSED, SHF_GROUP, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
+from pybtf.errors import InputError, Place
+
+# Far above any real file (a kernel linked with `ld -r` and a section per function has some 100,000), far
+# below what would hurt: a `Section` is a few hundred bytes.
+MAX_SECTIONS: Final = 1 << 20
+
+_IDENT_SIZE: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One entry of the section table. `offset` and `size` are bytes in the file; `addr` is as on disk."""
+
+    index: int
+    name: str
+    type: int
+    flags: int
+    addr: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    addralign: int
+    entsize: int
+
+
+class ElfImage:
+    """An open ELF file. Usable as a context manager; views handed out stay valid after `close`."""
+
+    __slots__ = (
+        "_by_name",
+        "_cache",
+        "_debug",
+        "_view",
+        "etype",
+        "flags",
+        "is64",
+        "little",
+        "machine",
+        "mapping",
+        "path",
+        "sections",
+    )
+
+    path: str
+    is64: bool
+    little: bool
+    machine: int
+    etype: int
+    flags: int
+    sections: list[Section]
+    mapping: mmap.mmap | None
+
+    def __init__(self, path: str, content: bytes | mmap.mmap) -> None:
+        """Read header and section table of `content`; `path` serves messages only. Raises `InputError`."""
+        self.path = path
+        self.mapping = content if isinstance(content, mmap.mmap) else None
+        self._view = memoryview(content)
+        self._cache: dict[int, memoryview] = {}
+        shoff, shnum, shstrndx = self._read_header()
+        self.sections = self._read_sections(shoff, shnum, shstrndx)
+        self._by_name: dict[str, Section] = {}
+        self._debug: dict[str, Section] = {}
+        for section in self.sections:
+            self._by_name.setdefault(section.name, section)
+            if section.name.startswith((".debug_", ".zdebug_")) and not (
+                section.flags & SHF_GROUP or section.type == SHT_NOBITS
+            ):
+                self._debug.setdefault(section.name.replace(".zdebug_", ".debug_", 1), section)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> ElfImage:
+        """Map the file at `path`, following symbolic links. Raises `InputError` if it is not a usable ELF."""
+        name = os.fspath(path)
+        mapping = _map_file(name)
+        try:
+            return cls(name, mapping)
+        except BaseException:
+            _close_map(mapping)
+            raise
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return len(self._view)
+
+    def close(self) -> None:
+        """Drop the map. The memory goes when the last view of it does."""
+        self._cache.clear()
+        self._view.release()
+        if self.mapping is not None:
+            _close_map(self.mapping)
+            self.mapping = None
+
+    def __enter__(self) -> ElfImage:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def place(self, section: Section | None = None, offset: int | None = None) -> Place:
+        """A place in this file, for messages. `offset` counts from the start of `section`, or of the file."""
+        return Place(self.path, section.name or f"section {section.index}" if section else None, offset)
+
+    def section(self, name: str) -> Section | None:
+        """The first section with this name."""
+        return self._by_name.get(name)
+
+    def debug_section(self, name: str) -> Section | None:
+        """The section that supplies the DWARF of this name (`.debug_info`), be it stored as `.zdebug_info`.
+
+        Members of COMDAT groups and sections without data do not count; of several, the first does.
+        """
+        return self._debug.get(name)
+
+    def linked(self, section: Section, kind: int, what: str) -> Section:
+        """The section that `sh_link` of `section` names. Raises `InputError` if its type is not `kind`."""
+        if 0 < section.link < len(self.sections) and self.sections[section.link].type == kind:
+            return self.sections[section.link]
+        raise InputError(self.place(section), f"sh_link is {section.link}", f"the index of its {what}")
+
+    def raw(self, section: Section) -> memoryview:
+        """The section's bytes in the file, whatever its type. Raises `InputError` if they pass the end."""
+        end = section.offset + section.size
+        if end > len(self._view):
+            raise InputError(
+                self.place(section),
+                f"data of {section.size} bytes at file offset {section.offset:#x} ends at {end:#x}",
+                f"an end within the file, which has {len(self._view):#x} bytes",
+                "The file is truncated, or its section table is damaged.",
+            )
+        return self._view[section.offset : end]
+
+    def data(self, section: Section) -> memoryview:
+        """The section's contents, decompressed if need be; empty if it has none in the file.
+
+        Raises `InputError` if they pass the end of the file or do not decompress to the declared size.
+        """
+        if section.type in (SHT_NOBITS, SHT_NULL):
+            return memoryview(b"")
+        gnu = section.name.startswith(".zdebug_")
+        if not (gnu or section.flags & SHF_COMPRESSED):
+            return self.raw(section)
+        found = self._cache.get(section.index)
+        if found is None:
+            raw, place = self.raw(section), self.place(section)
+            if section.flags & SHF_COMPRESSED:
+                found = decompress_gabi(raw, place, is64=self.is64, little=self.little)
+            else:
+                found = decompress_gnu(raw, place)
+            self._cache[section.index] = found
+        return found
+
+    def _read_header(self) -> tuple[int, int, int]:
+        """Check the file header; give offset, count and string section of the section table, as stored."""
+        view = self._view
+        magic = bytes(view[:4])
+        if magic != b"\x7fELF":
+            if len(view) < 4 and b"\x7fELF".startswith(magic):
+                raise InputError(self.place(), f"only {len(view)} bytes", "an ELF file")
+            raise InputError(
+                self.place(offset=0), f"starts with {magic.hex(' ')}", "an ELF file (7f 45 4c 46)"
+            )
+        if len(view) < _IDENT_SIZE:
+            raise InputError(self.place(), f"only {len(view)} bytes", "the ELF identification, 16 bytes")
+        eclass, order, version = view[4], view[5], view[6]
+        if eclass not in (1, 2):
+            raise InputError(self.place(offset=4), f"ELF class {eclass}", "1 (32 bits) or 2 (64 bits)")
+        if order not in (1, 2):
+            raise InputError(self.place(offset=5), f"byte order {order}", "1 (little) or 2 (big)")
+        if version != 1:
+            raise InputError(self.place(offset=6), f"ELF version {version}", "1")
+        self.is64, self.little = eclass == 2, order == 1
+        word = "Q" if self.is64 else "I"
+        header = Struct(f"{self.order}16xHHI{word}{word}{word}IHHHHHH")
+        if len(view) < header.size:
+            raise InputError(self.place(), f"only {len(view)} bytes", f"the ELF header, {header.size} bytes")
+        (self.etype, self.machine, _, _, _, shoff, self.flags, _, _, _, entsize, shnum, shstrndx) = (
+            header.unpack_from(view)
+        )
+        if shoff and entsize != (64 if self.is64 else 40):
+            raise InputError(
+                self.place(offset=header.size - 6),
+                f"section table entries of {entsize} bytes",
+                f"{64 if self.is64 else 40}",
+            )
+        return shoff, shnum, shstrndx
+
+    @property
+    def order(self) -> str:
+        """The byte order as a `struct` prefix."""
+        return "<" if self.little else ">"
+
+    def _read_sections(self, shoff: int, shnum: int, shstrndx: int) -> list[Section]:
+        """Read the section table. Entry 0 carries the counts that do not fit the header."""
+        if shoff == 0:
+            return []
+        view = self._view
+        entry = Struct(f"{self.order}IIQQQQIIQQ" if self.is64 else f"{self.order}IIIIIIIIII")
+        if shoff > len(view) or len(view) - shoff < entry.size:
+            raise InputError(
+                self.place(offset=shoff),
+                "the section table starts past the end of the file"
+                if shoff >= len(view)
+                else "the file ends inside the section table",
+                f"at least one entry within {len(view):#x} bytes",
+                "The file is truncated.",
+            )
+        first = entry.unpack_from(view, shoff)
+        count = shnum or first[5]
+        if shstrndx == SHN_XINDEX:
+            shstrndx = first[6]
+        if count > MAX_SECTIONS:
+            raise InputError(self.place(offset=shoff), f"{count} sections", f"at most {MAX_SECTIONS}")
+        if count * entry.size > len(view) - shoff:
+            raise InputError(
+                self.place(offset=shoff),
+                f"a section table of {count} entries, {count * entry.size} bytes",
+                f"at most {len(view) - shoff} bytes up to the end of the file",
+                "The file is truncated.",
+            )
+        table = list(entry.iter_unpack(view[shoff : shoff + count * entry.size]))
+        if count and shstrndx >= count:
+            raise InputError(
+                self.place(), f"the section names are in section {shstrndx}", f"an index below {count}"
+            )
+        names = self._read_names(table, shstrndx, shoff, entry.size)
+        return [Section(i, name, *row[1:]) for i, (name, row) in enumerate(zip(names, table, strict=True))]
+
+    def _read_names(
+        self, table: list[tuple[int, ...]], shstrndx: int, shoff: int, entry_size: int
+    ) -> Iterator[str]:
+        """The names of all sections. Names that are not UTF-8 keep their bytes as lone surrogates."""
+        if shstrndx == SHN_UNDEF or not table:
+            yield from [""] * len(table)
+            return
+        row = table[shstrndx]
+        if row[1] == SHT_NOBITS:
+            raise InputError(self.place(), f"the section of names, {shstrndx}, has no data", "a string table")
+        strings = bytes(self.raw(Section(shstrndx, ".shstrtab", *row[1:])))
+        # Overlapping names can add up to far more than the table; real ones share at most a few tails.
+        budget = 16 * len(strings) + 65536
+        known: dict[int, str] = {}
+        for index, (offset, *_) in enumerate(table):
+            name = known.get(offset)
+            if name is None:
+                end = strings.find(b"\0", offset)
+                budget -= end - offset
+                if end < 0 or budget < 0:
+                    raise InputError(
+                        self.place(offset=shoff + index * entry_size),
+                        f"the name of section {index} is at {offset:#x} of the section names",
+                        f"a string that ends within its {len(strings):#x} bytes"
+                        if end < 0
+                        else "names that do not overlap",
+                    )
+                name = known[offset] = strings[offset:end].decode("utf-8", "surrogateescape")
+            yield name
+
+
+def machine_name(machine: int) -> str:
+    """What ELF calls this machine, for messages: `EM_X86_64 (62)`. Imports pyelftools."""
+    from elftools.elf.enums import ENUM_E_MACHINE
+
+    return _named(ENUM_E_MACHINE, machine)
+
+
+def section_type_name(kind: int) -> str:
+    """What ELF calls this section type, for messages: `SHT_NOTE (7)`. Imports pyelftools."""
+    from elftools.elf.enums import ENUM_SH_TYPE_BASE
+
+    return _named(ENUM_SH_TYPE_BASE, kind)
+
+
+def _named(names: Mapping[str, int], value: int) -> str:
+    return next((f"{name} ({value})" for name, number in names.items() if number == value), str(value))
+
+
+def _map_file(path: str) -> mmap.mmap:
+    """Map a regular file read-only. Raises `InputError` for everything that can be wrong with a path."""
+    try:
+        # O_NONBLOCK: opening a FIFO must not wait for a writer.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise InputError(path, *_open_failure(path, error)) from None
+    try:
+        status = os.fstat(fd)
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(path, "is a folder", "an ELF file")
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(path, "is not a regular file", "an ELF file")
+        if status.st_size == 0:
+            raise InputError(path, "is empty", "an ELF file")
+        try:
+            return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ)
+        except (OSError, ValueError, OverflowError) as error:
+            raise InputError(path, f"cannot be mapped: {error}", "a file that can be mapped") from None
+    finally:
+        os.close(fd)
+
+
+def _open_failure(path: str, error: OSError | ValueError) -> tuple[str, str]:
+    """Found and expected of a failed open."""
+    if isinstance(error, ValueError):  # a NUL in the path
+        return f"cannot be opened: {error}", ""
+    if error.errno == errno.ENOENT:
+        if os.path.islink(path):  # noqa: PTH114 - pathlib is not imported otherwise
+            return "is a symbolic link to a file that does not exist", ""
+        return "no such file", ""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "no permission to read it", "a readable file"
+    return f"cannot be opened: {os.strerror(error.errno or 0)}", ""
+
+
+def _close_map(mapping: mmap.mmap) -> None:
+    """Close the map, unless somebody still holds a view; then it closes with the last of these."""
+    try:
+        mapping.close()
+    except BufferError:
+        return

@@ -1,0 +1,42 @@
+"""Notes: small records that producers leave in SHT_NOTE sections.
+
+Two of them matter: the build id, and the kernel's mark that it was built with LTO. Nothing depends on a note
+being there, so a damaged one is not an error: it ends the reading of its section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from pybtf.elf.constants import NT_GNU_BUILD_ID, SHT_NOTE
+from pybtf.elf.image import ElfImage
+from pybtf.errors import InputError
+
+
+def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
+    """Owner (without its NUL), type and descriptor of every note, in section order."""
+    header = Struct(f"{image.order}III")
+    for section in image.sections:
+        if section.type != SHT_NOTE:
+            continue
+        try:
+            data = image.data(section)
+        except InputError:
+            continue
+        align = 8 if section.addralign == 8 else 4
+        at = 0
+        while len(data) - at >= header.size:
+            name_size, desc_size, kind = header.unpack_from(data, at)
+            name = at + header.size
+            desc = -(-(name + name_size) // align) * align
+            if desc + desc_size > len(data):
+                break
+            owner = bytes(data[name : name + name_size])
+            yield owner[:-1] if owner.endswith(b"\0") else owner, kind, bytes(data[desc : desc + desc_size])
+            at = -(-(desc + desc_size) // align) * align
+
+
+def build_id(image: ElfImage) -> bytes | None:
+    """The build id, if the linker left one."""
+    return next((d for owner, kind, d in notes(image) if owner == b"GNU" and kind == NT_GNU_BUILD_ID), None)

@@ -1,0 +1,106 @@
+"""Relocating the debug sections of a relocatable file: which relocations there are, and what they mean.
+
+A machine is one row: the types that set or change a field, and the highest number its ABI gives to any type.
+Types up to there without an operation are left alone, as the reference leaves them: TLS offsets (a
+thread-local variable has no address that BTF could use) and PC-relative ones. A higher number means that the
+file is damaged or of a kind this program does not know, and is an error, for the alternative would be wrong
+names and types.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import Final
+
+from pybtf.core.relocate import OPERATIONS, RelocationError, apply_relocations
+from pybtf.elf.constants import SHT_REL, SHT_RELA, SHT_SYMTAB
+from pybtf.elf.image import ElfImage, Section, machine_name
+from pybtf.elf.symbols import symbol_source
+from pybtf.errors import InputError
+
+EM_MIPS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """The number of its last relocation type, and bytes of the field by type, for each operation."""
+
+    last: int
+    set: dict[int, int]
+    add: dict[int, int] = field(default_factory=dict)
+    sub: dict[int, int] = field(default_factory=dict)
+
+    def table(self) -> bytes:
+        """Operation | bytes << 4 by relocation type, as the compiled core wants it."""
+        cells = bytearray([OPERATIONS["leave"]]) * (self.last + 1)
+        for operation, fields in (("set", self.set), ("add", self.add), ("sub", self.sub)):
+            for kind, width in fields.items():
+                cells[kind] = OPERATIONS[operation] | width << 4
+        return bytes(cells)
+
+
+# By e_machine. The numbers are those of the processor supplements of the System V ABI; which of them have an
+# effect was measured, by giving every type in turn to the location of a variable.
+_MACHINES: Final = {
+    3: _Machine(43, {1: 4, 20: 2, 22: 1}),  # i386: 32, 16, 8
+    EM_MIPS: _Machine(255, {1: 2, 2: 4, 18: 8}),  # MIPS: 16, 32, 64
+    20: _Machine(255, {1: 4, 24: 4, 25: 2}),  # PowerPC: ADDR32, UADDR32, UADDR16
+    21: _Machine(255, {1: 4, 24: 4, 25: 2, 38: 8, 43: 8}),  # PowerPC64: and ADDR64, UADDR64
+    22: _Machine(65, {1: 1, 3: 2, 4: 4, 22: 8}),  # s390: 8, 16, 32, 64
+    40: _Machine(255, {2: 4, 5: 2, 8: 1}),  # Arm: ABS32, ABS16, ABS8
+    62: _Machine(42, {1: 8, 10: 4, 11: 4, 12: 2, 14: 1}),  # x86-64: 64, 32, 32S, 16, 8
+    183: _Machine(1032, {257: 8, 258: 4, 259: 2}),  # AArch64: ABS64, ABS32, ABS16
+    # RISC-V: 32, 64, SET8 to SET32; ADD16 to ADD64; SUB16 to SUB64. The 6-bit, 8-bit and ULEB128 differences
+    # that its assembler also leaves in line and location lists have no effect in the reference.
+    243: _Machine(255, {1: 4, 2: 8, 54: 1, 55: 2, 56: 4}, {34: 2, 35: 4, 36: 8}, {38: 2, 39: 4, 40: 8}),
+    # LoongArch: 32, 64; ADD16, 32, 64; SUB16, 32, 64
+    258: _Machine(126, {1: 4, 2: 8}, {48: 2, 50: 4, 51: 8}, {53: 2, 55: 4, 56: 8}),
+}
+
+
+def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memoryview | bytearray:
+    """The contents of `section` with its relocations applied: a private copy, or its data if it has none.
+
+    `addresses`: see `section_addresses`. Raises `InputError` if the machine is not known, or a relocation is
+    damaged.
+    """
+    relocations = [s for s in image.sections if s.info == section.index and s.type in (SHT_RELA, SHT_REL)]
+    data = image.data(section)
+    if not any(s.size for s in relocations):
+        return data
+    machine = _MACHINES.get(image.machine)
+    if machine is None:
+        raise InputError(
+            image.place(section),
+            f"relocations for the machine {machine_name(image.machine)}",
+            "a machine whose relocations are known: " + ", ".join(machine_name(m) for m in sorted(_MACHINES)),
+            "Link the file first.",
+        )
+    out = bytearray(data)
+    for relocation in relocations:
+        _apply(image, relocation, out, addresses, machine.table())
+    return out
+
+
+def _apply(image: ElfImage, relocation: Section, out: bytearray, addresses: array[int], table: bytes) -> None:
+    rela = relocation.type == SHT_RELA
+    size = (8 if image.is64 else 4) * (3 if rela else 2)
+    if relocation.entsize != size:
+        raise InputError(image.place(relocation), f"entries of {relocation.entsize} bytes", f"{size}")
+    symtab = image.linked(relocation, SHT_SYMTAB, "symbol table")
+    try:
+        apply_relocations(
+            out,
+            image.data(relocation),
+            symbol_source(image, symtab),
+            addresses,
+            table,
+            rela=rela,
+            mips64=image.machine == EM_MIPS and image.is64,
+        )
+    except RelocationError as error:
+        found = f"relocation {error.index}: {error.found}"
+        if error.type is not None:
+            found += f" for {machine_name(image.machine)}"
+        raise InputError(image.place(relocation, error.index * size), found, error.expected) from None

@@ -1,0 +1,43 @@
+"""The result of an encoding: the BTF and the report of how it came about."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .report import Report
+
+if TYPE_CHECKING:
+    from .btf import BTF
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Raw BTF, complete with header, in the byte order of the input, and the facts about it."""
+
+    data: bytes | bytearray | memoryview
+    report: Report
+
+    @property
+    def btf(self) -> BTF:
+        """The same BTF, opened for reading."""
+        from .btf import BTF
+
+        return BTF.from_bytes(bytes(self.data))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the raw BTF to `path`: the file appears complete or not at all. Raises `OutputError`."""
+        from .elf.atomic import write_file
+
+        write_file(os.fspath(path), self.data)
+
+    def embed(self, path: str | os.PathLike[str]) -> None:
+        """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
+
+        The file is replaced as a whole, at once. Raises `InputError` if it is no ELF that can take the
+        section, `OutputError` if it cannot be written.
+        """
+        from .elf.writer import put_sections
+
+        put_sections(os.fspath(path), {".BTF": self.data})

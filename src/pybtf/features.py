@@ -1,0 +1,98 @@
+"""Feature names: what `--features` accepts and what it switches on.
+
+The names, their order and the way lists are read are pahole's, so that a kernel's list can be handed over
+unchanged. A list is read like this: a leading `+` adds the default set and is dropped; the rest is split at
+commas; empty elements vanish; `default` and `all` stand for sets; everything else must be the exact name of a
+feature. Several lists add up. Giving any list switches off all that it does not name: `--features var` is not
+"the default and var". (Source: observed behaviour of pahole 1.32, `--btf_features_strict`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+from .errors import UsageError
+
+
+@dataclass(frozen=True)
+class Features:
+    """Which features are on: one flag each, in the order of the reference's table."""
+
+    encode_force: bool = False
+    """Skip variables BTF cannot name or type, instead of failing."""
+    var: bool = False
+    """Per-CPU variables and their DATASEC."""
+    float: bool = False
+    """Floating-point types as FLOAT; without it they become INT."""
+    decl_tag: bool = False
+    """Declaration tags (`btf_decl_tag`)."""
+    type_tag: bool = False
+    """Type tags on pointers (`btf_type_tag`)."""
+    enum64: bool = False
+    """ENUM64 for enumerations wider than 32 bits; without it their values are truncated."""
+    optimized_func: bool = False
+    """Accepted for compatibility; no effect in 1.32."""
+    consistent_func: bool = False
+    """Leave out functions whose units disagree about the prototype."""
+    decl_tag_kfuncs: bool = False
+    """Declaration tags on the kfuncs that `.BTF_ids` lists."""
+    reproducible_build: bool = False
+    """Accepted for compatibility; the output is always reproducible."""
+    distilled_base: bool = False
+    """With a base: also a minimal copy of what is used of it, in `.BTF.base`."""
+    global_var: bool = False
+    """Global variables of all sections."""
+    attributes: bool = False
+    """Type tags for the address spaces of kfunc arguments."""
+    true_signature: bool = False
+    """Functions with the signature of the optimised code."""
+    layout: bool = False
+    """Accepted for compatibility; no effect with the library the reference uses."""
+    force_cu_merging: bool = False
+    """Treat all units of the file as one."""
+
+    @classmethod
+    def parse(cls, *lists: str) -> Features:
+        """The union of comma-separated `lists` (at least one; none at all means the default set).
+
+        Raises `UsageError`, naming the features there are, for an unknown name.
+        """
+        on: set[str] = set()
+        for text in lists or ("default",):
+            on.update(_names_in(text))
+        return cls(**dict.fromkeys(on, True))
+
+    def names(self) -> list[str]:
+        """The names of the features that are on, in table order."""
+        return [name for name in NAMES if getattr(self, name)]
+
+    def __str__(self) -> str:
+        return ",".join(self.names())
+
+
+NAMES = tuple(field.name for field in fields(Features))
+"""All feature names, in table order."""
+
+DEFAULT = NAMES[: NAMES.index("decl_tag_kfuncs") + 1]
+"""What `default` and a leading `+` switch on."""
+
+ALL = (*DEFAULT, "reproducible_build", "global_var", "attributes", "true_signature")
+"""What `all` switches on: as in the reference, it leaves out `distilled_base` and `force_cu_merging`."""
+
+_SETS = {"default": DEFAULT, "all": ALL}
+
+
+def _names_in(text: str) -> Iterable[str]:
+    if text.startswith("+"):
+        yield from DEFAULT
+        text = text[1:]
+    for element in text.split(","):
+        if element in _SETS:
+            yield from _SETS[element]
+        elif element in NAMES:
+            yield element
+        elif element:
+            raise UsageError(
+                f"unknown feature {element!r}; known are {', '.join(NAMES)}, and the sets default and all"
+            )

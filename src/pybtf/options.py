@@ -1,0 +1,109 @@
+"""What an encoding is asked to do, checked once and immutable from then on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import UsageError
+from .features import Features
+from .languages import parse_languages
+
+MAX_JOBS = 1024
+"""More workers than this is a mistake, not a wish."""
+
+
+@dataclass(frozen=True)
+class EncodeOptions:
+    """All that decides the bytes of an encoding, and how many workers make them.
+
+    The output is a function of the input and of everything here but `jobs`.
+    """
+
+    features: Features = field(default_factory=Features.parse)
+    jobs: int = 1
+    lang: frozenset[int] | None = None
+    """Encode only units in these languages (DW_LANG codes); None: no such limit."""
+    lang_exclude: frozenset[int] | None = None
+    """Leave out units in these languages, before they are decoded; None: leave out none."""
+    exclude_prefix: str | None = None
+    """Leave out units whose name starts with this."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.jobs <= MAX_JOBS:
+            raise UsageError(f"the number of jobs is {self.jobs}; expected 1 to {MAX_JOBS}")
+        if self.lang is not None and self.lang_exclude is not None:
+            raise UsageError("a list of languages to encode and one to leave out do not go together")
+
+
+def make_options(
+    features: str | Sequence[str] | Features = "default",
+    jobs: int | None = None,
+    lang: str = "",
+    lang_exclude: str = "",
+) -> EncodeOptions:
+    """Options from the texts that the command line and the Python API take.
+
+    `features`: one list or several (see `pybtf.features`), or a `Features`. `jobs`: None: `available_cpus()`.
+    `lang`, `lang_exclude`: comma-separated names; empty means none given. Raises `UsageError`.
+    """
+    if isinstance(features, str):
+        features = Features.parse(features)
+    elif not isinstance(features, Features):
+        features = Features.parse(*features)
+    return EncodeOptions(
+        features=features,
+        jobs=available_cpus() if jobs is None else jobs,
+        lang=parse_languages(lang) if lang else None,
+        lang_exclude=parse_languages(lang_exclude) if lang_exclude else None,
+    )
+
+
+def available_cpus(cgroups: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc/self/cgroup")) -> int:
+    """How many CPUs this process may use: its affinity mask, or less where a cgroup's CPU quota says so.
+
+    A quota of 1.5 CPUs counts as two: a worker that waits a little is better than an idle half CPU.
+    """
+    cpus = len(os.sched_getaffinity(0))
+    return max(1, min(cpus, *(-int(-quota // 1) for quota in _quotas(cgroups, proc)), MAX_JOBS))
+
+
+def _quotas(cgroups: Path, proc: Path) -> list[float]:
+    """The CPU quotas, in CPUs, of this process's cgroups and all their parents; versions 2 and 1."""
+    quotas = []
+    for line in _lines(proc):
+        number, controllers, path = ([*line.split(":", 2), "", ""])[:3]
+        if number == "0":
+            roots = [cgroups, cgroups / "unified"]
+        elif "cpu" in controllers.split(","):
+            roots = [cgroups / controllers, cgroups / "cpu"]
+        else:
+            continue
+        for root in roots:
+            folder = root / path.lstrip("/")
+            for place in [folder, *folder.parents]:
+                quotas += _quota_of(place)
+                if place == root:
+                    break
+    return quotas
+
+
+def _quota_of(folder: Path) -> list[float]:
+    """The quota set at one cgroup: `cpu.max` ("max 100000", "150000 100000"), or version 1's two files."""
+    words = " ".join(_lines(folder / "cpu.max")).split()
+    if not words:
+        words = _lines(folder / "cpu.cfs_quota_us") + _lines(folder / "cpu.cfs_period_us")
+    try:
+        quota, period = (int(word) for word in words)
+    except ValueError:  # absent, "max", or something this program does not know
+        return []
+    return [quota / period] if quota > 0 and period > 0 else []
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().split("\n")[:-1]
+    except (OSError, UnicodeDecodeError):
+        return []

@@ -1,0 +1,203 @@
+"""What an encoding found and did, as facts: for `--report`, the closing line, `-v` and the Python API.
+
+The pipeline fills a `Report` as it goes; nothing here knows how. Reasons for leaving something out are a
+fixed vocabulary (the tables below), so that a program reading the JSON can rely on them and a misspelt one
+fails at once. The JSON's keys, their order and their meaning are documented in docs/report.md.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._version import __version__
+from .timings import Timings
+
+SCHEMA = 1
+"""Raised when a key of the JSON is renamed, removed or changes its meaning; not when one is added."""
+
+COMPATIBLE_WITH = "pahole 1.32"
+
+UNIT_REASONS = {
+    "language": "written in a language that was not asked for",
+    "prefix": "its name starts with the excluded prefix",
+    "partial": "a partial unit",
+    "skeleton": "a skeleton: the DWARF is in another file",
+}
+FUNCTION_REASONS = {
+    "inconsistent": "units disagree about the prototype",
+    "unexpected_register": "a parameter arrives in another register than the calling convention says",
+    "uncertain_location": "a packed struct is passed on the stack",
+    "reordered": "the compiler removed or reordered parameters",
+    "optimized": "the only code is a clone with optimised parameters",
+    "ambiguous_address": "several functions of this name at different addresses",
+    "unnamed_parameter": "a parameter has no name",
+    "no_symbol": "no function symbol of this name",
+}
+VARIABLE_REASONS = {
+    "section": "in a section that was not asked for",
+    "no_address": "no fixed address: optimised away, thread-local or in a register",
+    "declaration": "only declared",
+    "unnamed": "without a name",
+    "generated": "made by the kernel's macros",
+    "no_symbol": "at the start of a section, without an object symbol",
+    "invalid_name": "the name is not one BTF allows",
+    "void_type": "without a type",
+    "size": "without a size, or too large or too far into its section for BTF",
+}
+
+
+@dataclass
+class Tally:
+    """How many of some thing were kept, and how many were left out for which reason."""
+
+    reasons: Mapping[str, str]
+    """All reasons there are, with an explanation for people."""
+    kept: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, n: int = 1) -> None:
+        """Count `n` more left out for `reason`, which must be one of `reasons` (else `KeyError`)."""
+        self.reasons[reason]
+        if n:
+            self.left_out[reason] = self.left_out.get(reason, 0) + n
+
+    @property
+    def total_left_out(self) -> int:
+        return sum(self.left_out.values())
+
+    @property
+    def total(self) -> int:
+        return self.kept + self.total_left_out
+
+    def by_frequency(self) -> list[tuple[str, int]]:
+        """Reasons that occurred and their counts, most frequent first."""
+        return sorted(self.left_out.items(), key=lambda item: (-item[1], item[0]))
+
+    def _counts(self) -> dict[str, int]:
+        return {reason: self.left_out.get(reason, 0) for reason in self.reasons}
+
+
+@dataclass
+class Digests:
+    """XXH3-128 (hexadecimal) of the input and of each part of the output; SHA-256 of the whole output."""
+
+    input: str
+    header: str
+    types: str
+    strings: str
+    output_sha256: str
+
+
+@dataclass
+class Report:
+    """The facts of one encoding. Counts are of the output, after de-duplication, unless said otherwise."""
+
+    path: str = ""
+    input_size: int = 0
+    """Bytes of the input file."""
+    byte_order: str = ""
+    """`little` or `big`."""
+    features: list[str] = field(default_factory=list)
+    jobs: int = 0
+    units: Tally = field(default_factory=lambda: Tally(UNIT_REASONS))
+    types: dict[str, int] = field(default_factory=dict)
+    """Number of types by kind (`INT`, `PTR`...), in order of kind."""
+    functions: Tally = field(default_factory=lambda: Tally(FUNCTION_REASONS))
+    variables: Tally = field(default_factory=lambda: Tally(VARIABLE_REASONS))
+    types_size: int = 0
+    """Bytes of the type section."""
+    strings_size: int = 0
+    """Bytes of the string section."""
+    output_size: int = 0
+    """Bytes of the whole BTF."""
+    warnings: list[str] = field(default_factory=list)
+    timings: Timings = field(default_factory=Timings)
+    digests: Digests | None = None
+
+    @property
+    def total_types(self) -> int:
+        return sum(self.types.values())
+
+    def add_digests(self, data: bytes | bytearray | memoryview) -> None:
+        """Digest the input file, which must still be what was encoded, and the BTF `data`.
+
+        Raises `OSError` if the input cannot be read any more.
+        """
+        from hashlib import sha256
+
+        from xxhash import xxh3_128_hexdigest
+
+        view = memoryview(data)
+        strings = len(view) - self.strings_size
+        types = strings - self.types_size
+        self.digests = Digests(
+            input=_file_digest(self.path),
+            header=xxh3_128_hexdigest(view[:types]),
+            types=xxh3_128_hexdigest(view[types:strings]),
+            strings=xxh3_128_hexdigest(view[strings:]),
+            output_sha256=sha256(view).hexdigest(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON's types, keys in their documented order. Finishes the timings."""
+        total = self.timings.finish()
+        digests = self.digests
+        return {
+            "schema": SCHEMA,
+            "pybtf": __version__,
+            "compatible_with": COMPATIBLE_WITH,
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "input": {
+                "path": self.path,
+                "size": self.input_size,
+                "byte_order": self.byte_order,
+                "xxh3_128": digests and digests.input,
+            },
+            "features": self.features,
+            "jobs": self.jobs,
+            "units": {
+                "total": self.units.total,
+                "encoded": self.units.kept,
+                "left_out": self.units._counts(),
+            },
+            "types": {"total": self.total_types, "by_kind": self.types},
+            "functions": {"kept": self.functions.kept, "left_out": self.functions._counts()},
+            "variables": {"kept": self.variables.kept, "left_out": self.variables._counts()},
+            "output": {
+                "size": self.output_size,
+                "sha256": digests and digests.output_sha256,
+                "sections": {
+                    "header": {
+                        "size": self.output_size - self.types_size - self.strings_size,
+                        "xxh3_128": digests and digests.header,
+                    },
+                    "types": {"size": self.types_size, "xxh3_128": digests and digests.types},
+                    "strings": {"size": self.strings_size, "xxh3_128": digests and digests.strings},
+                },
+            },
+            "warnings": self.warnings,
+            "peak_memory_bytes": total.peak,
+            "timings": total.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """The report as a JSON text: two spaces of indentation, ASCII, a newline at the end."""
+        return json.dumps(self.to_dict(), indent=2) + "\n"
+
+
+def _file_digest(path: str) -> str:
+    """XXH3-128 of a file, read in pieces: mapping it would count a second time towards peak memory."""
+    from xxhash import xxh3_128
+
+    digest = xxh3_128()
+    buffer = bytearray(1 << 20)
+    view = memoryview(buffer)
+    with open(path, "rb", buffering=0) as file:
+        while n := file.readinto(buffer):
+            digest.update(view[:n])
+    return digest.hexdigest()

@@ -1,0 +1,151 @@
+"""Where the time went: a tree of passes, each with wall and CPU time.
+
+CPU time is that of the whole process, all threads together, so a pass run by two busy workers shows about
+twice as much CPU as wall time. Passes are opened by the main thread only; what a worker measured itself is
+added with `Timings.add`. Taking the times of a pass costs microseconds: passes are for the dozen stages of a
+run, not for units.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+NS = 1_000_000_000
+
+
+@dataclass
+class Pass:
+    """One stage of a run. Times in nanoseconds; `peak`: the process's peak memory, in bytes, at its end."""
+
+    name: str
+    wall: int = 0
+    cpu: int = 0
+    calls: int = 0
+    peak: int = 0
+    children: list[Pass] = field(default_factory=list)
+
+    def child(self, name: str) -> Pass:
+        """The sub-pass of that name, made when it is met first: repeated passes add up."""
+        for each in self.children:
+            if each.name == name:
+                return each
+        self.children.append(Pass(name))
+        return self.children[-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pass and its children, times in seconds, memory in bytes."""
+        return {
+            "name": self.name,
+            "wall_seconds": self.wall / NS,
+            "cpu_seconds": self.cpu / NS,
+            "calls": self.calls,
+            "peak_memory_bytes": self.peak,
+            "passes": [each.to_dict() for each in self.children],
+        }
+
+
+class Timings:
+    """The passes of one run, from its creation on (or from the start of the process, see `include_start`)."""
+
+    def __init__(self) -> None:
+        self.root = Pass("total", calls=1)
+        self._stack = [self.root]
+        self._wall = time.perf_counter_ns()
+        self._cpu = time.process_time_ns()
+
+    @contextmanager
+    def pass_(self, name: str) -> Iterator[Pass]:
+        """Count the time of the `with` block to the pass `name` inside the one now open."""
+        this = self._stack[-1].child(name)
+        self._stack.append(this)
+        wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+        try:
+            yield this
+        finally:
+            this.wall += time.perf_counter_ns() - wall
+            this.cpu += time.process_time_ns() - cpu
+            this.calls += 1
+            this.peak = peak_memory()
+            self._stack.pop()
+
+    def add(self, name: str, wall: int, cpu: int, calls: int = 1) -> None:
+        """Add nanoseconds measured elsewhere to the pass `name` inside the one now open."""
+        this = self._stack[-1].child(name)
+        this.wall += wall
+        this.cpu += cpu
+        this.calls += calls
+
+    def include_start(self, wall: int) -> None:
+        """Count what the process did before these timings, starting and importing, as a pass `start`."""
+        wall = max(0, wall)
+        self.root.children.insert(0, Pass("start", wall, self._cpu, 1))
+        self._wall -= wall
+        self._cpu = 0  # the CPU clock of a process begins with the process
+
+    def elapsed(self) -> int:
+        """Nanoseconds since the beginning."""
+        return time.perf_counter_ns() - self._wall
+
+    def finish(self) -> Pass:
+        """The root, with the times and the peak memory up to now. May be called again later."""
+        self.root.wall = self.elapsed()
+        self.root.cpu = time.process_time_ns() - self._cpu
+        self.root.peak = peak_memory()
+        return self.root
+
+
+def peak_memory() -> int:
+    """Peak resident memory of this process in bytes, pages of mapped files included; 0 where unknown.
+
+    It is `VmHWM` of /proc/self/status: `getrusage` would also count the process before `exec`.
+    """
+    try:
+        with open("/proc/self/status", "rb") as status:
+            for line in status:
+                if line.startswith(b"VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return 0
+
+
+def since_process_start() -> int:
+    """Nanoseconds since the kernel started this process (to 10 ms), or 0 if that cannot be told."""
+    try:
+        with open("/proc/self/stat", "rb") as stat:
+            ticks = int(stat.read().rpartition(b")")[2].split()[19])
+        age = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * (NS // 100)
+    except (OSError, ValueError, IndexError):
+        return 0
+    return age if 0 < age < 60 * NS else 0
+
+
+def render(root: Pass, blocks: str = "█", width: int = 20) -> str:
+    """The tree as text, a line a pass: wall time, CPU time, share of the total as figure and bar."""
+    rows = list(_rows(root, 0))
+    margin = max(len(label) for label, _ in rows)
+    total = max(root.wall, 1)
+    lines = [f"{'pass':<{margin}}      wall       cpu   share"]
+    for label, row in rows:
+        share = row.wall / total
+        bar = blocks * round(width * min(share, 1))
+        times = f"{row.wall / NS:6.3f} s  {row.cpu / NS:6.3f} s"
+        lines.append(f"{label:<{margin}}  {times}  {100 * share:4.0f} %  {bar}".rstrip())
+    lines.append(f"peak memory {root.peak / 1e6:,.0f} MB")
+    return "\n".join(lines)
+
+
+def _rows(node: Pass, depth: int) -> Iterator[tuple[str, Pass]]:
+    """Labels and passes, depth first; time inside a pass that none of its children explains is `(rest)`."""
+    times = f" x{node.calls}" if node.calls > 1 else ""
+    yield "  " * depth + node.name + times, node
+    for each in node.children:
+        yield from _rows(each, depth + 1)
+    rest = node.wall - sum(each.wall for each in node.children)
+    if node.children and rest > node.wall // 100:
+        cpu = max(0, node.cpu - sum(each.cpu for each in node.children))
+        yield "  " * (depth + 1) + "(rest)", Pass("(rest)", rest, cpu)
