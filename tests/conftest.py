@@ -1,0 +1,60 @@
+"""What tests share: running the command line, and saying plainly why a test cannot run here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
+Require = Callable[[str], str]
+
+
+def environment() -> dict[str, str]:
+    """The environment of a child that is to import the package under test, built in place or installed."""
+    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    return {
+        **{name: value for name, value in os.environ.items() if name != "PAHOLE_LANG_EXCLUDE"},
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+@pytest.fixture(scope="session")
+def run_cli() -> RunCli:
+    """`run_cli("encode", ...)` runs `python -m pybtf encode ...` and waits; text in and out."""
+
+    def run(*arguments: object, timeout: float = 60, **options: object) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "pybtf", *(str(argument) for argument in arguments)]
+        return subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            env=environment(),
+            check=False,
+            **options,  # type: ignore[call-overload]
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def require() -> Require:
+    """`require("readelf")` gives the path of a program, or skips the test with its name as the reason."""
+
+    def find(tool: str) -> str:
+        found = shutil.which(tool)
+        if found is None:
+            pytest.skip(f"{tool} is not installed")
+        return found
+
+    return find

@@ -1,0 +1,139 @@
+"""Makes fixtures/synthetic: what the reference writes for the files that the tests build in memory.
+
+    python tools/synthetic_golden.py            ask the reference for everything, write goldens and manifest
+    python tools/synthetic_golden.py --check    only say what would change
+    python tools/synthetic_golden.py --write-inputs FOLDER
+                                                put the input files into FOLDER, to look at
+
+The manifest has, for each case, the SHA-256 of the input, the features, and the outcome:
+
+* `btf`: the reference wrote NAME.btf;
+* `error`: it wrote nothing, or stopped decoding half-way; what it said is kept. pybtf must fail.
+
+A case on which the reference crashes or hangs does not belong here: the tool stops at it. The forms of one
+logical program (tests/formsprogram.py) share one golden file per byte order; the tool makes sure that the
+reference agrees for every single variant, and stores one digest over all inputs."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ROOT / "fixtures" / "synthetic"
+sys.path.insert(0, str(ROOT / "tests"))
+
+import oracle  # noqa: E402
+import reference  # noqa: E402
+
+import formsprogram  # noqa: E402
+import synthetic  # noqa: E402
+
+#: Said on stderr when the reference gives up on a unit: what follows it is missing from the output.
+GAVE_UP = "error decoding cu"
+
+
+def ask(data: bytes, features: str) -> oracle.Answer:
+    with tempfile.TemporaryDirectory(prefix="pybtf-golden-") as folder:
+        path = Path(folder) / "input.elf"
+        path.write_bytes(data)
+        try:
+            answer = oracle.run(path, features, timeout=20)
+        except subprocess.TimeoutExpired:
+            return oracle.Answer(None, -1, "hangs")
+    return answer
+
+
+def one_case(case: synthetic.Case) -> tuple[dict[str, Any], bytes | None]:
+    data = case.build()
+    answer = ask(data, case.features)
+    if answer.status < 0:
+        sys.exit(f"{case.name}: the reference ends with status {answer.status} {answer.stderr}")
+    broken = answer.data is None or GAVE_UP in answer.stderr
+    entry = {
+        "features": case.features,
+        "input_sha256": hashlib.sha256(data).hexdigest(),
+        "outcome": "error" if broken else "btf",
+    }
+    if broken:
+        entry["reference_says"] = answer.stderr.strip().splitlines()
+    return entry, None if broken else answer.data
+
+
+def forms() -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The digest of all variants, and the golden file of each byte order."""
+    goldens: dict[str, bytes] = {}
+    digests: dict[str, Any] = {}
+    total = 0
+    rows = list(formsprogram.variants())
+    with ThreadPoolExecutor(2) as pool:
+        answers = pool.map(lambda row: ask(formsprogram.build(row[1], row[2]), "default"), rows)
+        for (name, flavour, variant), answer in zip(rows, answers, strict=True):
+            order = "le" if flavour.little else "be"
+            if answer.data is None or answer.data != goldens.setdefault(order, answer.data):
+                sys.exit(
+                    f"{name}: the reference does not write what it writes for the others: {answer.stderr}"
+                )
+            total += 1
+            if variant.compress is None:  # what zlib makes of it may change with its version
+                digest = digests.setdefault(flavour.machine, hashlib.sha256())
+                digest.update(formsprogram.build(flavour, variant))
+    return {
+        "variants": total,
+        "features": "default",
+        "input_sha256": {machine: digest.hexdigest() for machine, digest in digests.items()},
+    }, {f"forms-{order}.btf": data for order, data in goldens.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--write-inputs", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    if options.write_inputs:
+        options.write_inputs.mkdir(parents=True, exist_ok=True)
+        for case in synthetic.load().values():
+            (options.write_inputs / f"{case.name}.elf").write_bytes(case.build())
+        return 0
+    manifest: dict[str, Any] = {"reference": reference.pahole_versions(), "cases": {}}
+    manifest["forms"], files = forms()
+    for case in synthetic.load().values():
+        manifest["cases"][case.name], golden = one_case(case)
+        if golden is not None:
+            files[f"{case.name}.btf"] = golden
+    files["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
+    HOME.mkdir(parents=True, exist_ok=True)
+    changed = [
+        name
+        for name, data in files.items()
+        if not (HOME / name).exists() or (HOME / name).read_bytes() != data
+    ]
+    stale = [path for path in HOME.iterdir() if path.name not in files]
+    for name in changed:
+        print(("would change: " if options.check else "wrote: ") + name)
+    for path in stale:
+        print(f"stale: {path.name}")
+    if options.check:
+        return 1 if changed or stale else 0
+    for path in stale:
+        path.unlink()
+    for name in changed:
+        (HOME / name).write_bytes(files[name])
+    errors = sum(entry["outcome"] == "error" for entry in manifest["cases"].values())
+    print(
+        f"{len(manifest['cases'])} cases ({errors} errors), {manifest['forms']['variants']} variants of forms"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
