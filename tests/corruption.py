@@ -67,7 +67,7 @@ def regions(data: bytes) -> list[tuple[int, int]]:
 
 
 def mutate(data: bytes, places: Sequence[tuple[int, int]], seed: str) -> bytes:
-    """The data with one to six things wrong, each in one of the places. The same for the same seed, everywhere."""
+    """The data with one to six things wrong, each in one of the places. Depends on nothing but the arguments."""
     dice = random.Random(seed)
     out = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3, 6))):
@@ -151,15 +151,14 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
 def watch(
     file: Path, seed: str, start: int, stop: int, step: int, environment: dict[str, str], limited: bool = True
 ) -> tuple[dict[str, int], list[Problem]]:
-    """Have the cases `start, start + step, ...` below `stop` worked on. Counts of answers, and the problems."""
+    """Have the cases `start, start + step, ...` below `stop` worked on. Answers counted, and problems."""
     counts = {"encoded": 0, "refused": 0}
     problems: list[Problem] = []
     while start < stop:
         argv = [sys.executable, __file__, str(file), seed, str(start), str(stop), str(step)]
         done = subprocess.run(
             [*argv, *([] if limited else ["--unlimited"])],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             errors="replace",
             env=environment,

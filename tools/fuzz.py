@@ -129,9 +129,8 @@ def main() -> int:
                 done += sum(counts.values()) + len(problems)
                 for problem in problems:
                     found += 1
-                    print(
-                        f"\n{file.name} {problem.seed}: {problem.what}\n  kept: {keep(file, problem, options.keep)}"
-                    )
+                    print(f"{file.name} {problem.seed}: {problem.what}")
+                    print(f"kept: {keep(file, problem, options.keep)}")
             print(f"{done} cases, {found} problems", flush=True)
     return 1 if found else 0
 
