@@ -20,7 +20,6 @@ from pathlib import Path
 
 import click
 import pytest
-from pybtf.elf.writer import Written
 
 import pybtf
 from pybtf.cli import console, manual
@@ -28,6 +27,7 @@ from pybtf.cli.app import COMMANDS, group
 from pybtf.cli.main import main
 from pybtf.cli.progress import Progress, duration
 from pybtf.cli.summary import size
+from pybtf.elf.writer import Written
 from pybtf.encoded import Encoded
 from pybtf.errors import InputError, InternalError, Place
 from pybtf.features import DEFAULT, NAMES
