@@ -23,6 +23,7 @@ from elf_writer_support import (
     section_data,
     sections_of,
 )
+from pybtf.elf import outline
 from pybtf.elf.writer import put_sections
 from pybtf.errors import InputError, OutputError, PybtfError
 
@@ -355,6 +356,14 @@ def test_damaged_sections(file: Path, sections: list[Sec], message: str) -> None
     with pytest.raises(InputError, match=message):
         put(file, old, BTF=BTF)
     assert file.read_bytes() == old
+
+
+def test_more_entries_than_any_file_has(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outline, "MAX_ENTRIES", 2)
+    with pytest.raises(InputError, match="section table of 3 entries; expected at most 2"):
+        put(file, build_elf([TEXT, NAMES]), BTF=BTF)
+    with pytest.raises(InputError, match="program header table of 3 entries; expected at most 2"):
+        put(file, build_elf([NAMES], segments=[(1, 1, 0)] * 3), BTF=BTF)
 
 
 def test_segment_past_the_end(file: Path) -> None:
