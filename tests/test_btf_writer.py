@@ -11,7 +11,6 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -134,7 +133,7 @@ def build(types: list[Type], base: BTF | None = None) -> BtfBuilder:
     return builder
 
 
-HEADERS = st.sampled_from(
+HEADERS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [{}, {"layout": True}, {"header_length": 40}, {"header_length": 48, "layout": True}]
 )
 
@@ -219,7 +218,8 @@ def reads_or_input_error(data: bytes) -> str:
 def corruptions(draw: st.DrawFn) -> bytes:
     """A valid BTF with some bytes changed, and perhaps cut off, lengthened, or with a part repeated."""
     builder = build(draw(btf_lists()))
-    data = bytearray(builder.tobytes(draw(st.booleans()), **draw(HEADERS)))
+    header = draw(HEADERS)
+    data = bytearray(builder.tobytes(draw(st.booleans()), **header))
     for _ in range(draw(st.integers(0, 4))):
         data[draw(st.integers(0, len(data) - 1))] = draw(st.one_of(BYTE, st.sampled_from([0, 1, 0x80, 0xFF])))
     start, end = sorted((draw(st.integers(0, len(data))), draw(st.integers(0, len(data)))))
@@ -401,8 +401,8 @@ CHANGES: list[tuple[list[str], list[Type], list[str], dict[str, bool], str]] = [
     ([], BASE, ["more"], {}, "string 0x9:\n  a: no string begins here\n  b: 'more'"),
     (["s"], BASE, [], {}, "string 0x1:\n  a: 'int'\n  b: 's'"),
 ]
-"""What to build otherwise than `BASE` (strings before the types, types, strings after them, how to write), and what
-differs then."""
+"""What to build otherwise than `BASE` (strings before the types, types, strings after, how to write), and the
+difference that makes."""
 
 
 @pytest.mark.parametrize(
