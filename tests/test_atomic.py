@@ -214,6 +214,7 @@ def test_unusable_targets(tmp_path: Path, way: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
     for target, message in [
         (tmp_path, "this is a folder. Name a file"),
+        ("", "this is a folder"),
         (f"{tmp_path}/missing/out", f"the folder {tmp_path}/missing does not exist. Create it"),
         (f"{tmp_path}/missing/", "this is a folder|does not exist"),
         (f"{tmp_path}/file/out", "part of this path is not a folder"),

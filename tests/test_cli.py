@@ -27,6 +27,7 @@ from pybtf.cli.app import COMMANDS, group
 from pybtf.cli.main import main
 from pybtf.cli.progress import Progress, duration
 from pybtf.cli.summary import size
+from pybtf.elf.writer import Written
 from pybtf.encoded import Encoded
 from pybtf.errors import InputError, InternalError, Place
 from pybtf.features import DEFAULT, NAMES
@@ -251,11 +252,24 @@ def test_detached(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> Non
     assert Path(elf).read_bytes() == b"the input"
 
 
-def test_in_place(run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("links", "warning"), [(0, ""), (1, "1 other hard link of it"), (2, "2 other hard links")]
+)
+def test_in_place(
+    run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch, links: int, warning: str
+) -> None:
     embedded = []
-    monkeypatch.setattr(Encoded, "embed", lambda self, path: embedded.append((self.data, path)))
-    assert run("encode", elf).status == 0
+
+    def embed(self: Encoded, path: str) -> Written:
+        embedded.append((self.data, path))
+        return Written(path, {".BTF": "added"}, True, 9, 54, links)
+
+    monkeypatch.setattr(Encoded, "embed", embed)
+    outcome = run("encode", elf)
+    assert outcome.status == 0
     assert embedded == [(DATA, elf)]
+    assert warning in outcome.err
+    assert ("warning" in outcome.err) == (links > 0)
 
 
 def test_detached_to_standard_output(run: Run, pipeline: Pipeline, elf: str) -> None:
@@ -277,7 +291,11 @@ def test_report(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
 def test_report_of_an_in_place_run_has_the_digest_of_the_input_before(
     run: Run, pipeline: Pipeline, elf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Encoded, "embed", lambda self, path: Path(path).write_bytes(b"changed"))
+    def embed(self: Encoded, path: str) -> Written:
+        Path(path).write_bytes(b"changed")
+        return Written(path, {".BTF": "added"}, True, 9, 7, 0)
+
+    monkeypatch.setattr(Encoded, "embed", embed)
     digests = []
     for target in ([], ["--detached", os.devnull]):
         Path(elf).write_bytes(b"the input")
@@ -356,6 +374,11 @@ BAD = InputError(Place("vmlinux", ".debug_info", 0x1F), "unit length 0xfff0", "a
             PermissionError(errno.EACCES, "Permission denied", b"vm\xfflinux"),
             1,
             r"vm\udcfflinux: Permission denied",
+        ),
+        (
+            MemoryError("vmlinux: not enough memory"),
+            1,
+            "vmlinux: not enough memory; fewer jobs (-j) need less",
         ),
         (MemoryError(), 1, "not enough memory; fewer jobs (-j) need less"),
         (

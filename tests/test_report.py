@@ -136,12 +136,22 @@ def test_rendering() -> None:
     root = Pass("total", 4 * NS, 6 * NS, 1, 2_500_000)
     root.children = [Pass("decode", 3 * NS, 5 * NS, 1), Pass("write", NS // 2, NS // 2, 3)]
     assert render(root, "#").splitlines() == [
-        "pass            wall       cpu   share",
-        "total        4.000 s   6.000 s   100 %  ####################",
-        "  decode     3.000 s   5.000 s    75 %  ###############",
-        "  write x3   0.500 s   0.500 s    12 %  ##",
-        "  (rest)     0.500 s   0.500 s    12 %  ##",
+        "pass          wall s     cpu s   share",
+        "total          4.000     6.000   100 %  ####################",
+        "  decode       3.000     5.000    75 %  ###############",
+        "  write x3     0.500     0.500    12 %  ##",
+        "  (rest)       0.500     0.500    12 %  ##",
         "peak memory 2 MB",
+    ]
+
+
+def test_rendering_of_a_short_run() -> None:
+    root = Pass("total", 20_500_000, 20_000_000, 1, 9_000_000, [Pass("start", 20_400_000, 20_000_000, 1)])
+    assert render(root, "#").splitlines() == [
+        "pass      wall ms    cpu ms   share",
+        "total      20.500    20.000   100 %  ####################",
+        "  start    20.400    20.000   100 %  ####################",
+        "peak memory 9 MB",
     ]
 
 

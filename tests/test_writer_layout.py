@@ -14,6 +14,7 @@ from elf_writer_support import (
     ALLOC,
     COMPRESSED,
     NOBITS,
+    PROGBITS,
     REL,
     STRTAB,
     SYMTAB,
@@ -23,6 +24,7 @@ from elf_writer_support import (
     section_data,
     sections_of,
 )
+from pybtf.elf import outline
 from pybtf.elf.writer import put_sections
 from pybtf.errors import InputError, OutputError, PybtfError
 
@@ -96,6 +98,23 @@ def test_leftover_bytes_become_zero(file: Path) -> None:
     assert moved[start : start + len(BTF)] == bytes(len(BTF))
     back = put(file, shorter, BTF=BTF)  # it fits into the zeros again
     assert back == old
+
+
+def test_zero_bytes_of_another_section_are_not_free(file: Path) -> None:
+    old = build_elf([TEXT, Sec(".BTF", BTF), Sec(".zeros", bytes(9000)), DEBUG, NAMES])
+    check_kept(old, put(file, old, BTF=BTF + b"longer"), ".BTF")
+
+
+def test_bytes_shared_with_another_section_stay(file: Path) -> None:
+    parts = [TEXT, Sec(".shared", type=PROGBITS, size=len(BTF)), Sec(".BTF", BTF), DEBUG, NAMES]
+    old = build_elf(parts)
+    for content in (BTF[::-1], BTF[:9], LONGER):
+        new = put(file, old, BTF=content)
+        check_kept(old, new, ".BTF")
+        assert section_data(new, ".BTF") == content
+    loaded = [TEXT, Sec(".shared", flags=ALLOC, size=9), Sec(".BTF", BTF, flags=ALLOC), DEBUG, NAMES]
+    with pytest.raises(OutputError, match=r"shares bytes with another section.*--detached"):
+        put(file, build_elf(loaded, segments=[(1, 3, 0)], etype=2), BTF=BTF[::-1])
 
 
 def test_two_sections_at_once(file: Path) -> None:
@@ -355,6 +374,14 @@ def test_damaged_sections(file: Path, sections: list[Sec], message: str) -> None
     with pytest.raises(InputError, match=message):
         put(file, old, BTF=BTF)
     assert file.read_bytes() == old
+
+
+def test_more_entries_than_any_file_has(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outline, "MAX_ENTRIES", 2)
+    with pytest.raises(InputError, match="section table of 3 entries; expected at most 2"):
+        put(file, build_elf([TEXT, NAMES]), BTF=BTF)
+    with pytest.raises(InputError, match="program header table of 3 entries; expected at most 2"):
+        put(file, build_elf([NAMES], segments=[(1, 1, 0)] * 3), BTF=BTF)
 
 
 def test_segment_past_the_end(file: Path) -> None:

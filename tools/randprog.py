@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import toolchain
 
@@ -43,7 +43,8 @@ def declare(type_: Type, name: str, unit: Unit | None) -> str:
     """A C declaration of `name` with that type; a type name if `name` is empty.
 
     Shapes: (base, C name), (ptr, T), (const|volatile|restrict, T), (array, T, n), (tag, number),
-    (typedef, number), (func, returns, parameters, variadic), (anon, struct|union|enum, body lines).
+    (typedef, number), (func, returns, parameters, variadic), (anon, struct|union|enum, body), where a
+    body holds lines of C and (type, name) pairs.
     `unit` decides what a tag is there: struct, union or enum.
     """
     shape = type_[0]
@@ -64,7 +65,8 @@ def declare(type_: Type, name: str, unit: Unit | None) -> str:
     if shape == "typedef":
         return f"{typedef_name(type_[1])} {name}".rstrip()
     if shape == "anon":
-        return f"{type_[1]} {{ {' '.join(type_[2])} }} {name}".rstrip()
+        body = [each if isinstance(each, str) else declare(*each, unit) + ";" for each in type_[2]]
+        return f"{type_[1]} {{ {' '.join(body)} }} {name}".rstrip()
     return f"{type_[1]} {name}".rstrip()
 
 
@@ -117,22 +119,30 @@ def value_tags(type_: Type) -> set[int]:
 
 
 class Plan:
-    """All names of a program with all their variants."""
+    """All names of a program with all their variants, and how units choose among them."""
+
+    first_variant_chance = 0.65
+    most_units = 6
+    sizes: ClassVar = {"tags": (2, 9), "typedefs": (0, 7), "functions": (0, 6), "others": (0, 2)}
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.tags: list[list[Tag]] = []
         self.typedefs: list[list[Type]] = []
         self.functions: list[list[tuple[Type, tuple[Type, ...], bool]]] = []
-        self.tag_count = rng.randint(2, 9)
-        self.typedef_count = rng.randint(0, 7)
+        self.tag_count = rng.randint(*self.sizes["tags"])
+        self.typedef_count = rng.randint(*self.sizes["typedefs"])
         for number in range(self.typedef_count):
             first = self.typedef_target(number)
             self.typedefs.append([first, *(self.typedef_target(number) for _ in range(rng.randint(0, 2)))])
         for number in range(self.tag_count):
             self.tags.append(self.tag_variants(number))
-        for _ in range(rng.randint(0, 6)):
+        for _ in range(rng.randint(*self.sizes["functions"])):
             self.functions.append(self.prototype_variants())
+
+    def define_chance(self, tag: int) -> float:
+        """How often units define this tag, when nothing makes them."""
+        return 0.5
 
     def leaf(self) -> Type:
         return ("base", self.rng.choice(BASES))
@@ -201,7 +211,10 @@ class Plan:
             count = self.rng.randint(1, 2)
             return ("anon", "enum", tuple(f"{prefix}_E{index}," for index in range(count)))
         kind = "struct" if roll < 0.7 else "union"
+        tag = ("tag", self.rng.randrange(self.tag_count))
         shapes = (
+            ((("ptr", tag), "t"),),
+            ((("array", ("ptr", tag), 2), "t"), "int a;"),
             ("int a;",),
             ("int a;", "long b;"),
             ("int a;", "int *b;"),
@@ -230,7 +243,7 @@ class Plan:
         """The first variant, and others that differ from it a little or altogether."""
         first = self.tag(number, self.rng.choice(["struct"] * 7 + ["union"] * 2 + ["enum"] * 2))
         variants = [first]
-        for _ in range(self.rng.randint(0, 2)):
+        for _ in range(self.rng.randint(*self.sizes["others"])):
             roll = self.rng.random()
             if roll < 0.15:
                 variants.append(self.tag(number, self.rng.choice(["struct", "union", "enum"])))
@@ -313,6 +326,52 @@ class Plan:
         return ("ptr", VOID) if roll < 0.8 else self.scalar(1)
 
 
+class DensePlan(Plan):
+    """Few names, many units. The first tags are in conflict: they have variants, and often are only declared.
+    The others hold pointers to lower ones. A holder seen where its target is only declared then fits several
+    earlier holders, and the order in which they are tried decides.
+    """
+
+    first_variant_chance = 0.1
+    most_units = 12
+    sizes: ClassVar = {"tags": (6, 14), "typedefs": (0, 2), "functions": (0, 2), "others": (1, 2)}
+
+    def in_conflict(self, number: int) -> bool:
+        return number < (self.tag_count + 1) // 2
+
+    def define_chance(self, tag: int) -> float:
+        return 0.45 if self.in_conflict(tag) else 0.9
+
+    def tag_variants(self, number: int) -> list[Tag]:
+        if self.in_conflict(number):
+            return super().tag_variants(number)
+        return [self.tag(number, self.rng.choice(["struct"] * 5 + ["union"]))]
+
+    def some_tag(self, number: int) -> Type:
+        """Mostly a lower tag: in a graph where all reach all, nothing fits more than one candidate."""
+        below = self.tag_count if self.rng.random() < 0.08 else number
+        tag: Type = ("tag", self.rng.randrange(max(below, 1)))
+        return ("const", tag) if self.rng.random() < 0.2 else tag
+
+    def member_type(self, number: int, prefix: str) -> Type:
+        roll = self.rng.random()
+        if self.in_conflict(number) and roll < 0.8:
+            return ("ptr", ("tag", number)) if roll < 0.2 else self.leaf()
+        if roll < 0.70:
+            return ("ptr", self.some_tag(number))
+        if roll < 0.78:
+            return ("array", ("ptr", self.some_tag(number)), 2)
+        if roll < 0.84:
+            return ("ptr", ("func", VOID, (("ptr", self.some_tag(number)),), False))
+        return super().member_type(number, prefix) if roll > 0.95 else self.leaf()
+
+    def tag(self, number: int, kind: str) -> Tag:
+        if kind == "enum":
+            return super().tag(number, kind)
+        count = self.rng.choice([1, 1, 2, 2, 3])
+        return Tag(kind, tuple(self.member(number, index) for index in range(count)))
+
+
 class Unit:
     """One unit: what it picked of the plan, and its C text as a list of removable lines."""
 
@@ -325,8 +384,9 @@ class Unit:
             # Enum declarations are an extension, and an incomplete enum has no size.
             self.kinds[tag] = rng.choice(variants).kind if rng.random() < 0.3 else variants[0].kind
         for tag, variants in enumerate(plan.tags):
-            if rng.random() < 0.5:
-                self.define(tag, variants[0] if rng.random() < 0.65 else rng.choice(variants))
+            if rng.random() < plan.define_chance(tag):
+                first = rng.random() < plan.first_variant_chance
+                self.define(tag, variants[0] if first else rng.choice(variants))
         self.typedef_pick = [rng.choice(each) if rng.random() < 0.3 else each[0] for each in plan.typedefs]
 
     def define(self, tag: int, variant: Tag) -> None:
@@ -452,8 +512,8 @@ class Program:
 def generate(seed: int) -> Program:
     """The program of a seed."""
     rng = Random(f"pybtf {seed}")
-    plan = Plan(rng)
-    units = [Unit(plan, number) for number in range(rng.randint(2, 6))]
+    plan = DensePlan(rng) if seed % 3 else Plan(rng)
+    units = [Unit(plan, number) for number in range(rng.randint(2, plan.most_units))]
     sources = [[*unit.lines, *([unit.tail] if unit.tail else [])] for unit in units]
     form = rng.choice(["obj", "exe"])
     compiler = rng.choice(["gcc", "gcc", "clang"])

@@ -32,7 +32,7 @@ has 'import sys; assert sys.version_info >= (3, 11)' ||
 command -v "${CC:-gcc}" >/dev/null || fail "no C compiler: apt-get install gcc"
 
 mkdir -p "$venv"
-if has 'import ensurepip'; then
+if has 'import ensurepip; ensurepip.version()'; then
     "$python" -m venv "$venv"
 else
     echo "no ensurepip here: taking pip out of Debian's package"

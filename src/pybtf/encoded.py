@@ -10,6 +10,7 @@ from .report import Report
 
 if TYPE_CHECKING:
     from .btf import BTF
+    from .elf.writer import Written
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Encoded:
 
     data: bytes | bytearray | memoryview
     report: Report
+    source: os.stat_result | None = None
+    """The stat of the input file while it was read, if known: `embed` refuses to change another file."""
 
     @property
     def btf(self) -> BTF:
@@ -32,12 +35,14 @@ class Encoded:
 
         write_file(os.fspath(path), self.data)
 
-    def embed(self, path: str | os.PathLike[str]) -> None:
+    def embed(self, path: str | os.PathLike[str]) -> Written:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
 
-        The file is replaced as a whole, at once. Raises `InputError` if it is no ELF that can take the
-        section, `OutputError` if it cannot be written.
+        The file is replaced as a whole, at once. Raises `InputError` if it is no ELF that can take it,
+        `OutputError` if it cannot be written, or if it is the input and has changed since it was encoded.
         """
         from .elf.writer import put_sections
 
-        put_sections(os.fspath(path), {".BTF": self.data})
+        target = os.fspath(path)
+        expect = self.source if target == self.report.path else None
+        return put_sections(target, {".BTF": self.data}, expect=expect)

@@ -125,15 +125,19 @@ def since_process_start() -> int:
 
 
 def render(root: Pass, blocks: str = "█", width: int = 20) -> str:
-    """The tree as text, a line a pass: wall time, CPU time, share of the total as figure and bar."""
+    """The tree as text, a line a pass: wall time, CPU time, share of the total as figure and bar.
+
+    Times are in seconds, or in milliseconds if the total is below a second.
+    """
     rows = list(_rows(root, 0))
     margin = max(len(label) for label, _ in rows)
     total = max(root.wall, 1)
-    lines = [f"{'pass':<{margin}}      wall       cpu   share"]
+    unit, scale = ("s", NS) if total >= NS else ("ms", NS // 1000)
+    lines = [f"{'pass':<{margin}}  {f'wall {unit}':>8}  {f'cpu {unit}':>8}   share"]
     for label, row in rows:
         share = row.wall / total
         bar = blocks * round(width * min(share, 1))
-        times = f"{row.wall / NS:6.3f} s  {row.cpu / NS:6.3f} s"
+        times = f"{row.wall / scale:8.3f}  {row.cpu / scale:8.3f}"
         lines.append(f"{label:<{margin}}  {times}  {100 * share:4.0f} %  {bar}".rstrip())
     lines.append(f"peak memory {root.peak / 1e6:,.0f} MB")
     return "\n".join(lines)

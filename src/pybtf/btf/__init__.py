@@ -1,6 +1,7 @@
-"""BTF as data: reading it (`BTF`), its model (`types`), writing small ones (`BtfBuilder`), describing them.
+"""BTF as data: reading it (`BTF`), its model (`types`), writing it (`BtfBuilder`), describing it.
 
-Importing this package costs next to nothing: a name is loaded when it is first used.
+Importing this package costs next to nothing: a name is loaded when it is first used. (The function
+`describe` has the name of its module and is imported from there.)
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .describe import Difference, describe, first_difference
+    from .describe import Difference, first_difference
     from .kinds import IntEncoding, Kind, Linkage
     from .reader import BTF
     from .writer import BtfBuilder
@@ -20,7 +21,6 @@ __all__ = [
     "IntEncoding",
     "Kind",
     "Linkage",
-    "describe",
     "first_difference",
 ]
 
@@ -31,7 +31,6 @@ _HOME = {
     "IntEncoding": "kinds",
     "Kind": "kinds",
     "Linkage": "kinds",
-    "describe": "describe",
     "first_difference": "describe",
 }
 

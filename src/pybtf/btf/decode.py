@@ -125,11 +125,10 @@ class Decoder:
 
     def _elements(self, at: int, info: int) -> list[array[int]]:
         """The elements' words by column: all first words, all second words, ..."""
-        spec = KINDS[info_kind(info)]
-        start = at + spec.words(0)
-        width = len(spec.element)
-        words = self._words[start : start + info_vlen(info) * width]
-        return [words[column::width] for column in range(width)]
+        fixed, width = _SHAPES[info >> 24 & 0x1F]
+        start = at + fixed
+        end = start + width * (info & 0xFFFF)
+        return [self._words[first:end:width] for first in range(start, start + width)]
 
     def _zero_third(self, at: int) -> None:
         if self._words[at + 2]:
@@ -142,7 +141,7 @@ class Decoder:
         return kind(self._lookup(self._words[at]), self._type(at + 2), kind_flag=info >= FLAG, id=id)
 
     def _symbol(self, kind: type[_S], linkage: int, at: int, info: int, id: int) -> _S:
-        if linkage > max(Linkage):
+        if linkage >= len(_LINKAGE):
             raise BadRecord(f"linkage {linkage}", "0 (static), 1 (global) or 2 (extern)")
         return kind(self._lookup(self._words[at]), self._type(at + 2), _LINKAGE[linkage], id=id)
 
@@ -219,6 +218,8 @@ class Decoder:
 
 
 _LINKAGE = tuple(Linkage)
+_SHAPES = {kind: (spec.words(0), len(spec.element)) for kind, spec in KINDS.items()}
+"""Words before the elements and words of an element, by kind."""
 
 
 def references(words: array[int], at: int) -> list[int]:

@@ -163,10 +163,9 @@ def _line(btf: BTF, id: int) -> str:
 def _types(a: BTF, b: BTF) -> Difference | None:
     if a.words == b.words and a.strings.data == b.strings.data:
         return None
-    for id in range(a.first_id, min(a.end_id, b.end_id)):
-        left, right = _line(a, id), _line(b, id)
+    for left, right in zip(a, b, strict=False):
         if left != right:
-            return Difference(f"type {id}", left, right)
+            return Difference(f"type {left.id}", describe(left), describe(right))
     if a.end_id == b.end_id:
         return None
     id = min(a.end_id, b.end_id)

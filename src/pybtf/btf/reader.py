@@ -47,10 +47,10 @@ class BTF:
         check_layout(self.layout, self._section_place("layout"))
         start, end = self.header.section("str")
         self.strings: Strings = Strings(
-            data[start:end], base.strings if base else None, self._section_place("str")
+            data[start:end], base.strings if base is not None else None, self._section_place("str")
         )
         self.words = self._read_words()
-        self.first_id = base.end_id if base else 1
+        self.first_id = base.end_id if base is not None else 1
         types = self._section_place("type")
         self.starts = index_records(self.words, self.layout, self.first_id, types)
         self.end_id: int = self.first_id + len(self.starts) - 1
@@ -137,7 +137,7 @@ class BTF:
         if id >= self.first_id:
             number = info_kind(self.words[self.starts[id - self.first_id] + 1])
             return _KIND.get(number, Kind.VOID)
-        return self.base.kind_of(id) if self.base else Kind.VOID
+        return self.base.kind_of(id) if self.base is not None else Kind.VOID
 
     def references(self, id: int) -> list[int]:
         """Ids that a type refers to, in the order of its record, void included. They are not checked."""
@@ -145,7 +145,7 @@ class BTF:
 
         if id >= self.first_id:
             return references(self.words, self.starts[id - self.first_id])
-        return self.base.references(id) if self.base else []
+        return self.base.references(id) if self.base is not None else []
 
     def count_kinds(self) -> dict[Kind, int]:
         """How many types of each kind this layer has, by kind number. Only kinds that occur."""

@@ -65,10 +65,10 @@ class Strings:
             raise InputError(
                 place, found, "the empty string first", hint="Split BTF? Then its base is needed."
             )
-        self.start: int = base.end if base else 0
+        self.start: int = base.end if base is not None else 0
         self.end: int = self.start + len(data)
         self._data = data
-        self._names: _Names = _Names(data, self.start, base._names if base else None)
+        self._names: _Names = _Names(data, self.start, base._names if base is not None else None)
         self.lookup: Callable[[int], str] = self._names.__getitem__
         """The string at an offset, as `[]`, but raises BadStringOffset."""
 

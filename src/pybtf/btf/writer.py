@@ -44,11 +44,11 @@ class BtfBuilder:
     """
 
     def __init__(self, base: BTF | None = None) -> None:
-        self.first_id = base.end_id if base else 1
+        self.first_id = base.end_id if base is not None else 1
         self.next_id = self.first_id
         self._words = array("I")
         self._strings = bytearray()
-        self._first_string = base.strings.end if base else 0
+        self._first_string = base.strings.end if base is not None else 0
         self._offsets: dict[bytes, int] = {}
         layer = base
         while layer is not None:

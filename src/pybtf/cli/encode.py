@@ -125,7 +125,10 @@ def _encode(request: Request, options: EncodeOptions) -> Encoded:
 
 def _write(request: Request, encoded: Encoded) -> None:
     if request.detached is None:
-        encoded.embed(request.file)
+        links = encoded.embed(request.file).other_links
+        if links:
+            what = f"{request.file}: {links} other hard link{'s' * (links > 1)} of it"
+            encoded.report.warnings.append(f"{what} kept the old contents, without this BTF")
     else:
         encoded.write(_path(request.detached))
 

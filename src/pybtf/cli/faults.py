@@ -40,7 +40,7 @@ def explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", INTERRUPTED
     if isinstance(error, MemoryError):
-        return "not enough memory; fewer jobs (-j) need less", FAILED
+        return f"{str(error) or 'not enough memory'}; fewer jobs (-j) need less", FAILED
     if isinstance(error, BrokenPipeError):
         return "standard output: the reader at the other end is gone", FAILED
     if isinstance(error, OSError):

@@ -52,6 +52,7 @@ cdef enum:                      # class of a value; the third byte of a program 
     A_LISTX = 15
     A_DATA16 = 16
     A_STR_ALT = 17
+    A_EXPR = 18                 # as A_BLOCK, of the form exprloc
 
 cdef enum:                      # slots for wanted attributes; the second byte of a program word
     D_SIBLING = 0

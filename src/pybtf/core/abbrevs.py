@@ -87,8 +87,10 @@ def form_op(form: uint64_t, address_size: uint8_t, offset_size: uint8_t, version
         return op(OP_U8, A_CONST)
     if form == 0x08:
         return op(OP_STRING, A_STRING)
-    if form == 0x09 or form == 0x18:  # block, exprloc
+    if form == 0x09:  # block
         return op(OP_BLOCK, A_BLOCK)
+    if form == 0x18:
+        return op(OP_BLOCK, A_EXPR)
     if form == 0x0A:
         return op(OP_BLOCK1, A_BLOCK)
     if form == 0x0B:  # data1

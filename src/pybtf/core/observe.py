@@ -10,7 +10,7 @@ Function names are the first string ids: id `i + 1` is the base name of entry `i
 import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.pybtf.core.classes import Classifier, class_intern, class_of_ref
-from cython.cimports.pybtf.core.faults import FAULT_EMPTY_TAG, FAULT_MEMORY, FAULT_TOO_MANY, IN_INFO, fault_set
+from cython.cimports.pybtf.core.faults import FAULT_EMPTY_TAG, FAULT_MEMORY, FAULT_NO_NAME, FAULT_TOO_MANY, IN_INFO, fault_set
 from cython.cimports.pybtf.core.functable import FuncTable
 from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.observations import (
@@ -53,7 +53,7 @@ def left_out(u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cython.po
         v.counts[COUNT_NO_SYMBOL] += 1
         return True
     for i in range(f.first, f.first + f.count):
-        if u.params[i].name == 0:
+        if not u.params[i].named:
             v.counts[COUNT_UNNAMED_PARAMETER] += 1
             return True
     return False
@@ -197,6 +197,9 @@ def observe_functions(
     o.align.n = 0
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
+        if f.flags & F_EMPTY_NAME and not f.flags & F_DECLARATION and table.n and table.name_len[0] == 0:
+            # The symbol table has a function without a name as well, so the reference would write this one.
+            return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, 0x2E)
         if left_out(u, v, f, table.n):
             continue
         if remember(u, v, f, o, c, classes, machine, true_signature):

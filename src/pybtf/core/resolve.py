@@ -15,7 +15,7 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.abbrevs import A_BLOCK, A_CONST, A_LISTX, A_SEC_OFFSET
+from cython.cimports.pybtf.core.abbrevs import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_ORIGIN, FAULT_REFERENCE, IN_INFO, Fault, fault_set
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.members import lay_out_members
@@ -265,7 +265,7 @@ def locate(
     p.in_memory = p.size > (1 if machine.is_s390 else 2) * u.address_size
     if not p.has_loc:
         return
-    if p.loc_cls == A_BLOCK:
+    if p.loc_cls == A_EXPR:
         kind = LOC_BLOCK
         if p.loc_size == 0:
             return
@@ -285,8 +285,9 @@ def locate(
 def inherit(p: cython.pointer[Param], o: cython.pointer[Param]) -> cython.void:
     """A parameter of an out-of-line copy takes name and type of its origin, which learns where the copy has it."""
     p.ref = o.ref
-    if p.name == 0:
+    if not p.named:
         p.name = o.name
+        p.named = o.named
     o.has_loc |= p.has_loc
     o.has_const |= p.has_const
     o.const_at_entry |= p.const_at_entry
@@ -325,6 +326,7 @@ def resolve_functions(
         f = cython.address(u.functions[i])
         if f.name == 0 or f.name > n_known or f.flags & F_DECLARATION:
             continue
+        unit_bases(u, f.bases)
         for k in range(f.first, f.first + f.count):
             locate(u, f, cython.address(u.params[k]), sections, machine)
             if true_signature and u.params[k].name:

@@ -33,7 +33,7 @@ from cython.cimports.pybtf.core.faults import Fault
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.signature import machine_init
-from cython.cimports.pybtf.core.strings import StringEntry, string_entry, string_intern, strings_delete, strings_new
+from cython.cimports.pybtf.core.strings import StringEntry, string_entry, string_intern, string_reserve, strings_delete, strings_new
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
@@ -168,7 +168,10 @@ class Run:
             raise MemoryError
         # Function names come first: string id i + 1 is entry i of the table.
         for i in range(t.table.n):
-            if string_intern(t.strings, t.table.name[i], t.table.name_len[i], False) != i + 1:
+            if t.table.name_len[i] == 0:
+                if string_reserve(t.strings) != i + 1:
+                    raise MemoryError
+            elif string_intern(t.strings, t.table.name[i], t.table.name_len[i], False) != i + 1:
                 raise MemoryError
         t.known.int_ = string_intern(t.strings, b"int", 3, False)
         t.known.sanitized = string_intern(t.strings, b"__SANITIZED_FAKE_INT__", 22, False)

@@ -29,5 +29,6 @@ cdef inline StringEntry *string_entry(const Strings *t, uint32_t sid) noexcept n
     return t.chunks[sid >> STRING_CHUNK_BITS] + (sid & (STRING_CHUNK - 1))
 
 cdef uint32_t string_intern(Strings *t, const char *text, size_t size, bint copy) noexcept nogil
+cdef uint32_t string_reserve(Strings *t) noexcept nogil
 cdef Strings *strings_new(size_t expected) noexcept nogil
 cdef void strings_delete(Strings *t) noexcept nogil

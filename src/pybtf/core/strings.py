@@ -184,3 +184,11 @@ def string_intern(
         sid = insert(t, h, text, size, copy)
     unlock(cython.address(t.busy))
     return sid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def string_reserve(t: cython.pointer[Strings]) -> uint32_t:
+    """An id that no text will ever get, whose text is empty."""
+    return insert(t, 0, b"", 0, False)

@@ -144,6 +144,9 @@ def enum_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.p
         return fault(v, t, FAULT_TOO_MANY, t.count)
     if not u32s_reserve(cython.address(v.words), 3 + 3 * cython.cast(cython.size_t, t.count)):
         return fault(v, t, FAULT_MEMORY, 0)
+    for i in range(t.first, t.first + t.count):
+        if u.enumerators[i].name == 0:
+            return fault(v, t, FAULT_NO_NAME, 0x28)
     if wide:
         flag = t.ref != 0 and (u.types[t.ref].encoding == 5 or u.types[t.ref].encoding == 6)
         put(v, t.name, KIND_ENUM64, flag, t.count, size)

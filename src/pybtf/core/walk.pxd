@@ -33,6 +33,18 @@ cdef struct Frame:              # an object whose children are being read
     Function func
     Variable var
 
+cdef struct UnitHeader:
+    uint64_t offset             # of the header in .debug_info
+    uint64_t end
+    uint64_t first_die
+    uint64_t abbrev
+    uint8_t version, address_size, offset_size, type
+
+cdef struct Import:             # where to go on when an imported partial unit has been read
+    Reader reader
+    uint64_t abbrev             # offset of its abbreviation table
+    uint32_t bases
+
 cdef struct Walker:
     Reader r
     Die d
@@ -57,14 +69,13 @@ cdef struct Walker:
     uint32_t n_dims, cap_dims
     uint64_t skipped_tags       # DIEs of unsupported tags that were passed over
     uint16_t skipped_tag        # one of them
+    # merge mode only: all unit headers, and which of them have been imported
+    UnitHeader *headers
+    uint8_t *imported
+    uint32_t n_headers
+    Import *imports
+    uint32_t n_imports, cap_imports
     Fault fault
-
-cdef struct UnitHeader:
-    uint64_t offset             # of the header in .debug_info
-    uint64_t end
-    uint64_t first_die
-    uint64_t abbrev
-    uint8_t version, address_size, offset_size, type
 
 cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
 cdef void walker_free(Walker *w) noexcept nogil

@@ -349,6 +349,8 @@ def close(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
         return close_variable(w, f)
     if (mode == IN_MEMBER or mode == IN_PARAMETER) and f.chain:
         return annotation_chain(w, f.chain, f.index)
+    if mode == IN_UNIT and f.index:
+        return leave_import(w)
     return 0
 
 
@@ -446,7 +448,10 @@ def open_function(w: cython.pointer[Walker]) -> cython.int:
     func = cython.address(f.func)
     memset(func, 0, cython.sizeof(Function))
     func.die = cython.cast(uint32_t, d.offset)
+    func.bases = w.u.n_bases - 1
     func.name = walk_name(w, D_NAME)
+    if func.name == 0 and die_has(d, D_NAME):
+        func.flags |= F_EMPTY_NAME
     func.ref = reference(w, D_TYPE)
     func.origin = reference(w, D_ORIGIN)
     func.spec = reference(w, D_SPECIFICATION)
@@ -483,6 +488,15 @@ def low_pc(w: cython.pointer[Walker]) -> uint64_t:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_expression(w: cython.pointer[Walker], a: cython.pointer[Attr]) -> cython.bint:
+    """Whether a location is given by an expression; blocks were, until version 4 had a form of its own for them."""
+    return a.cls == A_EXPR or (a.cls == A_BLOCK and w.r.version < 4)
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
     d: cython.pointer[Die] = cython.address(w.d)
@@ -509,7 +523,7 @@ def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.i
         v.flags |= V_TOP_LEVEL
     if die_number(d, D_ARTIFICIAL):
         v.flags |= V_ARTIFICIAL
-    if top_level and die_has(d, D_LOCATION) and a.cls == A_BLOCK:
+    if top_level and die_has(d, D_LOCATION) and is_expression(w, a):
         if first_operation_address(
             LOC_BLOCK,
             w.sections.info.p + a.v,
@@ -581,7 +595,7 @@ def offset_value(w: cython.pointer[Walker], a: cython.pointer[Attr]) -> uint64_t
     value: uint64_t
     if a.cls == A_CONST:
         return a.v
-    if a.cls == A_BLOCK:
+    if a.cls == A_BLOCK or a.cls == A_EXPR:
         cur_init(cython.address(c), w.sections.info.p, a.v, a.v + a.size, w.sections.swap)
         code = cur_u8(cython.address(c))
         value = cur_uleb(cython.address(c))
@@ -656,6 +670,7 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
     p.reg = -1
     p.die = cython.cast(uint32_t, d.offset)
     p.name = walk_name(w, D_NAME)
+    p.named = die_has(d, D_NAME)
     p.ref = reference(w, D_TYPE)
     p.has_type = die_has(d, D_TYPE)
     if f.mode == IN_SUBROUTINE:
@@ -666,7 +681,7 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
         p.has_loc = 1
         p.loc = d.a[D_LOCATION].v
         p.loc_size = d.a[D_LOCATION].size
-        p.loc_cls = d.a[D_LOCATION].cls
+        p.loc_cls = A_EXPR if is_expression(w, cython.address(d.a[D_LOCATION])) else d.a[D_LOCATION].cls
     if d.children or die_has(d, D_ANNOTATION):
         g = open_frame(w, IN_PARAMETER, 0)
         if g == cython.NULL:
@@ -721,8 +736,86 @@ def dispatch(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
     elif tag == 0x36 or tag == 0x0A or tag == 0x6001:  # dwarf_procedure, label, GNU_annotation
         return SKIP
     elif tag == 0x3D and top_level:  # imported_unit
-        return SKIP
+        return import_unit(w)
     return unsupported(w)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def import_unit(w: cython.pointer[Walker]) -> cython.int:
+    """Merge mode: the children of an imported partial unit are read here, the first time it is imported."""
+    target: uint64_t = 0
+    low: uint32_t = 0
+    high: uint32_t = w.n_headers
+    middle: uint32_t
+    f: cython.pointer[Frame]
+    if not w.n_headers or not die_has(cython.address(w.d), D_IMPORT):
+        return SKIP
+    if w.d.a[D_IMPORT].cls == A_REF or w.d.a[D_IMPORT].cls == A_REF_ADDR:
+        target = w.d.a[D_IMPORT].v
+    while low < high:
+        middle = (low + high) // 2
+        if w.headers[middle].first_die < target:
+            low = middle + 1
+        else:
+            high = middle
+    if low == w.n_headers or w.headers[low].first_die != target or w.imported[low]:
+        return SKIP
+    if not room(
+        cython.cast(cython.pp_void, cython.address(w.imports)),
+        cython.address(w.cap_imports),
+        w.n_imports + 1,
+        cython.sizeof(Import),
+    ):
+        return no_memory(w)
+    w.imports[w.n_imports].reader = w.r
+    w.imports[w.n_imports].abbrev = w.table.offset
+    w.imports[w.n_imports].bases = w.u.n_bases - 1
+    w.n_imports += 1
+    if unit_open(w, cython.address(w.headers[low]), False):
+        return FAILED
+    if w.d.tag != 0x3C or not w.d.children:
+        return DONE if leave_import(w) == 0 else FAILED
+    w.imported[low] = 1
+    f = open_frame(w, IN_UNIT, 0)
+    if f == cython.NULL:
+        return FAILED
+    f.index = 1
+    return OPENED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def leave_import(w: cython.pointer[Walker]) -> cython.int:
+    """Back to the unit that imported. Nonzero: fault."""
+    i: cython.pointer[Import]
+    u: cython.pointer[Unit] = cython.address(w.u)
+    w.n_imports -= 1
+    i = cython.address(w.imports[w.n_imports])
+    w.r = i.reader
+    w.d.children = 0
+    # Functions point at the bases of their unit by number, and the importing unit's have to be the last.
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.bases)),
+        cython.address(u.cap_bases),
+        u.n_bases + 1,
+        cython.sizeof(Bases),
+    ):
+        return no_memory(w)
+    u.bases[u.n_bases] = u.bases[i.bases]
+    u.n_bases += 1
+    unit_bases(u, u.n_bases - 1)
+    return abbrevs_read(
+        cython.address(w.table),
+        w.sections.abbrev,
+        i.abbrev,
+        i.reader.address_size,
+        i.reader.offset_size,
+        i.reader.version,
+        cython.address(w.fault),
+    )
 
 
 @cython.cfunc
@@ -874,8 +967,11 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
     if open_frame(w, IN_UNIT, 0) == cython.NULL:
         return 1
     while w.n_frames:
-        if w.r.c.pos == w.r.c.end and w.n_frames == 1:
-            break  # the unit's own final null entry may be missing
+        if w.r.c.pos == w.r.c.end and w.frames[w.n_frames - 1].mode == IN_UNIT:
+            # the unit's own final null entry may be missing
+            if close(w, cython.address(w.frames[w.n_frames - 1])):
+                return 1
+            continue
         if die_read(cython.address(w.r), d):
             return 1
         if d.tag == 0:
@@ -923,6 +1019,9 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.params)
     free(w.anns)
     free(w.dims)
+    free(w.imports)
+    free(w.imported)
+    free(w.u.bases)
     free(w.u.types)
     free(w.u.members)
     free(w.u.enumerators)
@@ -943,7 +1042,8 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     """Empties the tables for the next logical unit; slot 0 of the types is void. Nonzero: no memory."""
     u: cython.pointer[Unit] = cython.address(w.u)
     u.n_types = u.n_members = u.n_enumerators = u.n_params = 0
-    u.n_functions = u.n_variables = u.n_anns = 0
+    u.n_functions = u.n_variables = u.n_anns = u.n_bases = 0
+    w.n_imports = 0
     w.skipped_tags = 0
     w.fault.code = 0
     if not room(
@@ -967,6 +1067,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     u: cython.pointer[Unit] = cython.address(w.u)
     d: cython.pointer[Die] = cython.address(w.d)
     r: cython.pointer[Reader] = cython.address(w.r)
+    b: cython.pointer[Bases]
     text: cython.p_const_char
     size: cython.size_t
     transient: cython.bint
@@ -997,12 +1098,22 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     if die_read(r, d):
         return 1
     r.str_offsets_base = d.a[D_STR_OFFSETS_BASE].v if die_has(d, D_STR_OFFSETS_BASE) else default_base
-    u.str_offsets_base = r.str_offsets_base
-    u.addr_base = d.a[D_ADDR_BASE].v if die_has(d, D_ADDR_BASE) else default_base
-    u.loclists_base = d.a[D_LOCLISTS_BASE].v if die_has(d, D_LOCLISTS_BASE) else 0
-    u.rnglists_base = d.a[D_RNGLISTS_BASE].v if die_has(d, D_RNGLISTS_BASE) else 0
-    u.offset_size = h.offset_size
-    u.version = h.version
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.bases)),
+        cython.address(u.cap_bases),
+        u.n_bases + 1,
+        cython.sizeof(Bases),
+    ):
+        return no_memory(w)
+    b = cython.address(u.bases[u.n_bases])
+    u.n_bases += 1
+    b.str_offsets = r.str_offsets_base
+    b.addr = d.a[D_ADDR_BASE].v if die_has(d, D_ADDR_BASE) else default_base
+    b.loclists = d.a[D_LOCLISTS_BASE].v if die_has(d, D_LOCLISTS_BASE) else 0
+    b.rnglists = d.a[D_RNGLISTS_BASE].v if die_has(d, D_RNGLISTS_BASE) else 0
+    b.offset_size = h.offset_size
+    b.version = h.version
+    unit_bases(u, u.n_bases - 1)
     if not first:
         return 0
     u.offset = h.offset

@@ -8,7 +8,7 @@ and classes, which never reach the output.
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from cython.cimports.libc.stdlib import free
+from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import D_LANGUAGE
 from cython.cimports.pybtf.core.classes import classify_unit
@@ -137,7 +137,7 @@ def walk_one(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]]
         return 1
     tag = w.walker.d.tag
     if not x.merge:
-        if tag == 0x4A or tag == 0x3C or tag == 0:  # skeleton, partial, empty: nothing to decode
+        if tag == 0x4A or tag == 0x3C:  # skeleton, partial: nothing to decode
             return 0
         if tag != 0x11 and tag != 0x41:
             return fault_set(
@@ -167,6 +167,12 @@ def walk_all(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]]
     i: uint32_t
     if not x.merge:
         return walk_one(w, x, number, v)
+    free(w.walker.imported)
+    w.walker.imported = cython.cast(cython.pointer[uint8_t], calloc(x.n_units, 1))
+    if w.walker.imported == cython.NULL:
+        return fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, 0, 0, 0)
+    w.walker.headers = x.headers
+    w.walker.n_headers = x.n_units
     for i in range(x.n_units):
         v.filtered = False
         if walk_one(w, x, i, v):

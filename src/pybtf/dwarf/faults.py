@@ -81,6 +81,8 @@ def tag_name(tag: int) -> str:
     """DW_TAG_... for people."""
     from elftools.dwarf.enums import ENUM_DW_TAG
 
+    if tag == 0:
+        return "a null entry"
     for name, number in ENUM_DW_TAG.items():
         if number == tag and name.startswith("DW_TAG_"):
             return str(name)

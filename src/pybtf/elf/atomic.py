@@ -42,7 +42,7 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -219,7 +219,7 @@ class _Signals:
     Only what still has its default action is caught, and only in the main thread: Python allows no other.
     """
 
-    def __init__(self, clean: object) -> None:
+    def __init__(self, clean: Callable[[], None]) -> None:
         self._clean = clean
         self._caught: list[int] = []
 
@@ -236,7 +236,6 @@ class _Signals:
             signal.signal(self._caught.pop(), signal.SIG_DFL)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        assert callable(self._clean)
         self._clean()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
@@ -299,7 +298,7 @@ def _stat_or_none(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
     except FileNotFoundError:
-        if not os.path.basename(os.path.realpath(path)) or path.endswith("/"):
+        if not path or path.endswith("/"):
             raise IsADirectoryError(errno.EISDIR, "names a folder", path) from None
         return None
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Final
 
 from pybtf.elf.wire import (
     EI_CLASS,
@@ -43,7 +44,10 @@ from pybtf.elf.wire import (
 )
 from pybtf.errors import InputError, Place
 
-_TRUNCATED = "The file is truncated or damaged."
+# Far above any real file, far below what would hurt: an entry is a few hundred bytes once it is read.
+MAX_ENTRIES: Final = 1 << 20
+
+_TRUNCATED: Final = "The file is truncated or damaged."
 
 
 @dataclass(frozen=True)
@@ -160,6 +164,7 @@ def _read_sections(path: str, fd: int, size: int, wire: Wire, ehdr: Ehdr) -> lis
             f"1 to {(size - ehdr.shoff) // entry}, which is what the file has room for",
             _TRUNCATED,
         )
+    _check_count(path, ehdr.shoff, "section table", count)
     shdrs = list(wire.iter_shdrs(read_exactly(path, fd, ehdr.shoff, count * entry)))
     for index, header in enumerate(shdrs):
         if header.type in (SHT_NULL, SHT_NOBITS):
@@ -172,6 +177,11 @@ def _read_sections(path: str, fd: int, size: int, wire: Wire, ehdr: Ehdr) -> lis
                 _TRUNCATED,
             )
     return shdrs
+
+
+def _check_count(path: str, offset: int, what: str, count: int) -> None:
+    if count > MAX_ENTRIES:
+        raise InputError(Place(path, offset=offset), f"a {what} of {count} entries", f"at most {MAX_ENTRIES}")
 
 
 def _read_names(path: str, fd: int, shdrs: list[Shdr], shstrndx: int) -> bytes:
@@ -222,6 +232,7 @@ def _read_segments(path: str, fd: int, size: int, wire: Wire, ehdr: Ehdr, extend
             f"an end within the file, which has {size:#x} bytes",
             _TRUNCATED,
         )
+    _check_count(path, ehdr.phoff, "program header table", count)
     phdrs = list(wire.iter_phdrs(read_exactly(path, fd, ehdr.phoff, count * entry)))
     for index, header in enumerate(phdrs):
         if header.filesz and (header.offset > size or header.filesz > size - header.offset):

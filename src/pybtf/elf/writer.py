@@ -6,11 +6,12 @@ the new one. Both are complete; there is no third state.
 
 *Why the whole file is written again.* A vmlinux has 600 MB and its BTF 5. Appending the BTF and a new section
 table, and then replacing the 64 bytes of the header, would write 1 % of that, and a process killed in between
-would leave a file that still works. But it would not be the old file: it has grown by a tail that nobody
-mentions, and a full disk leaves it that way; two bytes-for-bytes equal builds would no longer be equal; and a
-process that has the file mapped sees it change. The copy costs less than it seems: `copy_file_range` copies
-inside the kernel, shares the blocks on filesystems that can (btrfs, xfs, and servers of NFS 4.2), and
-elsewhere runs at the speed of the page cache, where the file is anyhow, because it has just been decoded.
+would leave a file that still works. But it would not be the old file: it would have grown by a tail that
+nobody mentions, once for each failed attempt; and a process that has the file mapped would see it change.
+The copy costs less than it seems: `copy_file_range` copies inside the kernel, may share the blocks where the
+filesystem can (btrfs, xfs), and elsewhere runs at the speed of the page cache, where the file is anyhow,
+because it has just been decoded. Measured on ext4, 259 MB, idle machine: 0.3 s, of which the fsync 0.1 s;
+587 MB on a busy one: 3.0 to 3.6 s, 2.0 to 2.8 without fsync, against 10.7 s of `objcopy --add-section`.
 
 *Hard links.* Renaming replaces one name. Other names of the same file keep the old contents, complete. That
 is deliberate: where hard links meet build outputs, they are caches and snapshots (`ccache` with hard links,
