@@ -85,7 +85,7 @@ def words_of(node: Node, number: dict[int, int], strings: Strings) -> list[int]:
         tail = [ref(0), ref(1), node.extra]
     elif kind in (INT, VAR, DECL_TAG):
         tail = [node.extra & 0xFFFFFFFF]
-    if kind in REFERENCES and kind not in (ARRAY, FUNC_PROTO) or kind == VAR:
+    if (kind in REFERENCES and kind not in (ARRAY, FUNC_PROTO)) or kind == VAR:
         third = ref(0)
     return [strings.offset(node.name), node.flag << 31 | kind << 24 | vlen, third, *tail]
 

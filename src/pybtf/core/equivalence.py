@@ -107,9 +107,7 @@ def assume(g: cython.pointer[TypeGraph], y: uint32_t, x: uint32_t) -> cython.bin
 @cython.exceptval(check=False)
 def grow_frames(g: cython.pointer[TypeGraph]) -> cython.bint:
     cap: cython.size_t = 2 * g.cap_frames if g.cap_frames else 256
-    p: cython.pointer[Frame] = cython.cast(
-        cython.pointer[Frame], realloc(g.frames, cap * cython.sizeof(Frame))
-    )
+    p: cython.pointer[Frame] = cython.cast(cython.pointer[Frame], realloc(g.frames, cap * cython.sizeof(Frame)))
     if p == cython.NULL:
         return False
     g.frames = p

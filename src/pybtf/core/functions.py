@@ -103,9 +103,7 @@ def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) 
 @cython.exceptval(check=False)
 def _resize(m: cython.pointer(Matcher), size: cython.size_t) -> cython.bint:
     i: cython.size_t
-    table: cython.pointer(uint64_t) = cython.cast(
-        cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t))
-    )
+    table: cython.pointer(uint64_t) = cython.cast(cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t)))
     if table == cython.NULL:
         return False
     for i in range(m.size):

@@ -482,9 +482,7 @@ def settle_references(w: cython.pointer[Work]) -> cython.int:
                     break
                 if depth == cap:
                     cap = 2 * cap if cap else 256
-                    grown = cython.cast(
-                        cython.pointer[Pending], realloc(stack, cap * cython.sizeof(Pending))
-                    )
+                    grown = cython.cast(cython.pointer[Pending], realloc(stack, cap * cython.sizeof(Pending)))
                     if grown == cython.NULL:
                         status = stop(w, DEDUP_MEMORY, id)
                         break
