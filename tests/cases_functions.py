@@ -196,6 +196,13 @@ def symbols_of_all_kinds() -> bytes:
 
 
 @case
+def symbols_without_base_name() -> bytes:
+    """Function symbols that are empty, or empty up to the first dot, match nothing and do no harm."""
+    text = [Symbol("", TEXT + 16), Symbol(".entry", TEXT + 16), Symbol("f", TEXT + 32)]
+    return of(INT, subprogram("f", 32, children=[parameter("a", "int")]), extra_symbols=text)
+
+
+@case
 def function_with_empty_name() -> bytes:
     """A symbol without a name and a function with an empty one: an error."""
     return of(INT, subprogram("", 16), extra_symbols=[Symbol("", TEXT + 16)])

@@ -25,7 +25,8 @@ X86 = kernelish.FLAVOURS["x86_64"]
 #: Forms whose value pyelftools gives as the number or string that was meant.
 PLAIN_FORMS = {
     "string", "strp", "line_strp", "strx", "strx1", "strx2", "strx3", "strx4",
-    "addr", "addrx", "addrx1", "addrx2", "addrx3", "addrx4", "data1", "data2", "data4", "data8", "udata", "sdata", "implicit_const", "flag",
+    "addr", "addrx", "addrx1", "addrx2", "addrx3", "addrx4", "data1", "data2", "data4", "data8",
+    "udata", "sdata", "implicit_const", "flag",
 }  # fmt: skip
 
 

@@ -1,0 +1,66 @@
+"""A thousand random corruptions of real objects: each is encoded or refused. None crashes, hangs, eats
+memory.
+
+The objects are committed fixtures, so a seed in a report gives the same bytes anywhere:
+
+    python tests/corruption.py fixtures/bin/FILE SEED NUMBER NUMBER 1 --write case.elf
+"""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import corruption
+from conftest import ROOT, environment
+
+SEED = "pybtf-1"
+#: Both compilers, DWARF 4 and 5, objects with relocations and linked files, kfuncs, location lists.
+FILES = (
+    "38_kfuncs.gcc-O2-5-exe.elf",
+    "random_0135.gcc-O2-4-obj.elf",
+    "random_0039.clang-O2-5-obj.elf",
+    "random_0133.gcc-O2-4-exe.elf",
+)
+EACH = 250
+WORKERS = 2
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_corrupted(name: str) -> None:
+    file = ROOT / "fixtures" / "bin" / name
+    with ThreadPoolExecutor(WORKERS) as pool:
+        parts = list(
+            pool.map(
+                lambda first: corruption.watch(file, SEED, first, EACH, WORKERS, environment()),
+                range(WORKERS),
+            )
+        )
+    problems = [problem for _, found in parts for problem in found]
+    assert not problems, "\n".join(f"{name} {problem.seed}: {problem.what}" for problem in problems)
+    refused = sum(counts["refused"] for counts, _ in parts)
+    encoded = sum(counts["encoded"] for counts, _ in parts)
+    assert refused + encoded == EACH
+    # If nearly all went one way, the damage would be no test of anything.
+    assert refused > EACH // 10, (refused, encoded)
+    assert encoded > EACH // 20, (refused, encoded)
+
+
+def test_a_seed_gives_the_same_bytes_everywhere() -> None:
+    data = bytes(range(256)) * 16
+    places = [(0, 64), (64, 1024), (1024, 4096)]
+    digest = hashlib.sha256()
+    for number in range(100):
+        digest.update(corruption.mutate(data, places, f"{SEED}/{number}"))
+    assert digest.hexdigest() == "a3b2fff76d5e220fbe0e82c81dc4b0a53d5347a14a876223dc7cbb64c1c683f0"
+
+
+def test_the_watcher_sees_a_death(tmp_path: Path) -> None:
+    """The harness itself: a worker that cannot even start is reported, not taken for success."""
+    counts, problems = corruption.watch(tmp_path / "missing", SEED, 0, 10, 1, environment())
+    assert counts == {"encoded": 0, "refused": 0}
+    assert len(problems) == 1
+    assert "FileNotFoundError" in problems[0].what
