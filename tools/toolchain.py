@@ -2,7 +2,8 @@
 
 A *build* is written as a few words, `gcc O2 5 obj`: compiler, optimisation, DWARF version, form. Forms:
 `obj` is a relocatable file (one unit: as compiled; several: `ld -r` in the order given), `exe` a linked one
-without a C library. A *unit* is a source with its own options: `39_b.c -DFULL`.
+without a C library, `lto` one linked with link-time optimisation. A *unit* is a source with its own options:
+`39_b.c -DFULL`.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Build:
     def parse(cls, words: str) -> Build:
         """Reads `gcc O2 5 obj`; ValueError if it is not of that shape."""
         compiler, level, dwarf, form = words.split()
-        if compiler not in COMPILERS or form not in {"obj", "exe"}:
+        if compiler not in COMPILERS or form not in {"obj", "exe", "lto"}:
             raise ValueError(f"not a build: {words}")
         return cls(compiler, level, dwarf, form)
 
@@ -99,7 +100,8 @@ class Build:
 
     def compile_flags(self) -> list[str]:
         """The options of every unit of this build."""
-        return [f"-{self.level}", "-g", f"-gdwarf-{self.dwarf}", *COMMON]
+        lto = ["-flto"] if self.form == "lto" else []
+        return [f"-{self.level}", "-g", f"-gdwarf-{self.dwarf}", *COMMON, *lto]
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,12 @@ def link(program: Program, build: Build, objects: Sequence[Path], out: Path) -> 
     """Makes the file of a build from its objects; a single object is taken as it is."""
     compiler = COMPILERS[build.compiler]
     names = [str(path) for path in objects]
-    if build.form == "exe":
+    if build.form == "lto":
+        driver = ["-fuse-ld=lld"] if "clang" in build.compiler else []
+        ld_flags = [f"-Wl,{','.join(LD[2:])}", "-Wl,-u,user", "-Wl,-u,other"]
+        argv = [*compiler.argv, *build.compile_flags(), "-nostdlib", "-static", *driver, *ld_flags]
+        call([*argv, *names, "-o", str(out)], program.folder)
+    elif build.form == "exe":
         call([*compiler.ld, *LD, *program.ldflags, *names, "-o", str(out)], program.folder)
     elif len(objects) > 1:
         call([*compiler.ld, "-r", *program.ldflags, *names, "-o", str(out)], program.folder)
