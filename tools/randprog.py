@@ -536,7 +536,7 @@ def main() -> int:
     options = parser.parse_args()
     program = generate(options.seed)
     with tempfile.TemporaryDirectory() as scratch:
-        folder: Path = options.folder or Path(scratch)
+        folder = (options.folder or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         for number, (lines, build) in enumerate(zip(program.units, program.builds, strict=True)):
             print(f"/* u{number}.c, {build} */", *(lines if not options.folder else []), sep="\n")

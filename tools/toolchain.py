@@ -26,8 +26,8 @@ COMMON = [
     "-fno-common",
 ]
 GCC_X86 = ["-fno-pie", "-fcf-protection=none"]
-LD = [
-    *("-T", str(Path(__file__).with_name("link.ld"))),
+LD_SCRIPT = ["-T", str(Path(__file__).with_name("link.ld"))]
+LD_OPTIONS = [
     *("--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0"),
     "--unresolved-symbols=ignore-all",  # -O0 may call memcpy
 ]
@@ -122,33 +122,36 @@ def call(argv: Sequence[str], cwd: Path) -> None:
         raise BuildError(f"{shlex.join(argv)}\n{done.stderr.strip()}")
 
 
+def _no_paths(program: Program, scratch: Path) -> list[str]:
+    """Options that keep the paths of this machine out of the debug data. (Tools run in `scratch`.)"""
+    return [f"-ffile-prefix-map={folder}=." for folder in (program.folder, scratch)]
+
+
 def compile_unit(program: Program, unit: str, build: Build, out: Path) -> None:
     """Compiles one unit of a program into the object `out`."""
     source, *own = shlex.split(unit)
     compiler = COMPILERS[build.compiler]
-    # No path of this machine gets into the debug data.
-    where = [f"-ffile-prefix-map={program.folder}=."]
-    argv = [*compiler.argv, *build.compile_flags(), *where, *program.flags, *own]
-    call([*argv, "-c", source, "-o", str(out)], program.folder)
+    argv = [*compiler.argv, *build.compile_flags(), *_no_paths(program, out.parent), *program.flags, *own]
+    call([*argv, "-c", str(program.folder / source), "-o", out.name], out.parent)
 
 
 def link(program: Program, build: Build, objects: Sequence[Path], out: Path) -> None:
     """Makes the file of a build from its objects; a single object is taken as it is."""
     compiler = COMPILERS[build.compiler]
-    names = [str(path) for path in objects]
+    names, scratch = [path.name for path in objects], objects[0].parent
     if build.form == "lto":
         driver = ["-fuse-ld=lld"] if "clang" in build.compiler else []
-        ld_flags = [f"-Wl,{','.join(LD[2:])}", "-Wl,-u,user", "-Wl,-u,other"]
-        argv = [*compiler.argv, *build.compile_flags(), "-nostdlib", "-static", *driver, *ld_flags]
-        call([*argv, *names, "-o", str(out)], program.folder)
+        options = [f"-Wl,{','.join(LD_OPTIONS)}", "-Wl,-u,user", "-Wl,-u,other", *_no_paths(program, scratch)]
+        argv = [*compiler.argv, *build.compile_flags(), "-nostdlib", "-static", *driver, *options]
+        call([*argv, *names, "-o", str(out)], scratch)
     elif build.form == "exe":
-        call([*compiler.ld, *LD, *program.ldflags, *names, "-o", str(out)], program.folder)
+        call([*compiler.ld, *LD_SCRIPT, *LD_OPTIONS, *program.ldflags, *names, "-o", str(out)], scratch)
     elif len(objects) > 1:
-        call([*compiler.ld, "-r", *program.ldflags, *names, "-o", str(out)], program.folder)
+        call([*compiler.ld, "-r", *program.ldflags, *names, "-o", str(out)], scratch)
     else:
         shutil.copyfile(objects[0], out)
     if program.objcopy:
-        call([compiler.objcopy, *program.objcopy, str(out)], program.folder)
+        call([compiler.objcopy, *program.objcopy, str(out)], scratch)
 
 
 def make(program: Program, build: Build, out: Path, scratch: Path) -> None:
