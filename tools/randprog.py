@@ -219,6 +219,8 @@ class Plan:
             ("int a;", "long b;"),
             ("int a;", "int *b;"),
             ("int v[2];",),
+            ("unsigned int v[2];",),
+            ("int (*v)[2];",),
             ("long v[2];",),
             ("struct { int a; } inner;",),
             ("void *p;", "char c;"),
@@ -261,8 +263,15 @@ class Plan:
                 values[-1] = self.rng.choice([1 << 31, 1 << 33, -(1 << 35)])
             name = tag_name(number).upper()
             return Tag(kind, tuple((("value", value), f"{name}_{i}", 0) for i, value in enumerate(values)))
-        members = tuple(self.member(number, index) for index in range(self.rng.randint(1, 6)))
-        return Tag(kind, members)
+        members = [self.member(number, index) for index in range(self.rng.randint(1, 6))]
+        return Tag(kind, (*members, *self.twins()))
+
+    def twins(self) -> list[tuple[Type, str, int]]:
+        """Now and then, two members of anonymous types that differ in nothing, or in an array's element."""
+        if self.rng.random() > 0.2:
+            return []
+        shape = self.rng.choice(["int v[2];", "int (*v)[2];", "int v[2][3];", "struct { int v[2]; } w;"])
+        return [(("anon", "struct", (shape,)), name, 0) for name in ("twin_a", "twin_b")]
 
     def member(self, number: int, index: int) -> tuple[Type, str, int]:
         name = f"m{index}"
@@ -285,6 +294,9 @@ class Plan:
             del members[at]
         elif roll < 0.4:
             members.append(self.member(number, 9))
+        elif members[-1][1] == "twin_b" and self.rng.random() < 0.8:
+            (shape,) = members[-1][0][2]
+            members[-1] = (("anon", "struct", (shape.replace("int ", "unsigned int "),)), "twin_b", 0)
         elif members[at][2] == 0:
             # The same name and often the same size: only the graph below differs.
             type_ = (
@@ -369,7 +381,8 @@ class DensePlan(Plan):
         if kind == "enum":
             return super().tag(number, kind)
         count = self.rng.choice([1, 1, 2, 2, 3])
-        return Tag(kind, tuple(self.member(number, index) for index in range(count)))
+        members = [self.member(number, index) for index in range(count)]
+        return Tag(kind, (*members, *self.twins()))
 
 
 class Unit:
