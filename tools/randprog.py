@@ -109,6 +109,13 @@ class Tag:
         return set().union(*(value_tags(type_) for type_, _, _ in self.members)) if self.members else set()
 
 
+def _unsigned(type_: Any) -> Any:
+    """The type with every int made unsigned."""
+    if type_ == ("base", "int"):
+        return ("base", "unsigned int")
+    return tuple(_unsigned(each) for each in type_) if isinstance(type_, tuple) else type_
+
+
 def value_tags(type_: Type) -> set[int]:
     """Tags a type contains by value. (Typedefs contain tags only behind pointers.)"""
     if type_[0] == "tag":
@@ -267,11 +274,13 @@ class Plan:
         return Tag(kind, (*members, *self.twins()))
 
     def twins(self) -> list[tuple[Type, str, int]]:
-        """Now and then, two members of anonymous types that differ in nothing, or in an array's element."""
+        """Now and then, two members of one array type (see also tweak)."""
         if self.rng.random() > 0.2:
             return []
-        shape = self.rng.choice(["int v[2];", "int (*v)[2];", "int v[2][3];", "struct { int v[2]; } w;"])
-        return [(("anon", "struct", (shape,)), name, 0) for name in ("twin_a", "twin_b")]
+        array: Type = ("array", ("base", "int"), 2)
+        shapes = (array, ("ptr", array), ("ptr", ("func", VOID, (("ptr", array),), False)))
+        shape = self.rng.choice(shapes)
+        return [(shape, name, 0) for name in ("twin_a", "twin_b")]
 
     def member(self, number: int, index: int) -> tuple[Type, str, int]:
         name = f"m{index}"
@@ -295,8 +304,8 @@ class Plan:
         elif roll < 0.4:
             members.append(self.member(number, 9))
         elif members[-1][1] == "twin_b" and self.rng.random() < 0.8:
-            (shape,) = members[-1][0][2]
-            members[-1] = (("anon", "struct", (shape.replace("int ", "unsigned int "),)), "twin_b", 0)
+            # An array of other elements, of the same length.
+            members[-1] = (_unsigned(members[-1][0]), "twin_b", 0)
         elif members[at][2] == 0:
             # The same name and often the same size: only the graph below differs.
             type_ = (
