@@ -452,7 +452,9 @@ class UnitMaker:
             self.rng.shuffle(order)
         for index in order:
             size = self.types.sizes[signature[index][1]]
-            own = {"name": signature[index][0]} if self.rng.random() < 0.1 else {}
+            own: dict[str, object] = {"name": self.rng.choice((signature[index][0], "own"))}
+            if self.rng.random() < 0.9:
+                own = {}
             if self.rng.random() < 0.03:
                 own["type"] = signature[index][1]
             function.add(
