@@ -192,6 +192,10 @@ def key_kind(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
             return KIND_KEY_STRUCT
         if kind == KIND_UNION:
             return KIND_KEY_UNION
+        if kind == KIND_ENUM:
+            return KIND_KEY_ENUM
+        if kind == KIND_ENUM64:
+            return KIND_KEY_ENUM64
     return 0
 
 
