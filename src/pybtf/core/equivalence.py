@@ -2,7 +2,7 @@
 """Are two types, one new (the candidate), one canonical, the same type, seen through everything they reach?
 
 Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while the two
-graphs are walked in parallel, `hypothesis[y] = x` records that x was assumed to be y. Meeting y again with the same x
+graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting y again with the same x
 is no contradiction. Meeting it with another x' is one, unless x and x' are copies of each other inside one unit
 (compilers emit those), which `identical` judges with bounded depth and, where arrays are concerned, very leniently; it
 decides like the reference, not like a purist.
@@ -28,6 +28,7 @@ from cython.cimports.pybtf.core.equivalence import (
     equal_members,
     equal_three,
 )
+from cython.cimports.pybtf.core.memory import u32s_push
 from cython.cimports.pybtf.core.records import (
     KIND_ARRAY,
     KIND_CONST,
@@ -51,11 +52,14 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_EFFORT,
     DEDUP_KIND,
     DEDUP_MEMORY,
-    UNMAPPED,
+    FINAL,
     Frame,
     TypeGraph,
+    kind_of,
+    prefetch,
     record_of,
     resolve,
+    surely_same,
 )
 from cython.cimports.pybtf.core.wire import RefSpan, wire_forward_kind, wire_kind, wire_refs, wire_vlen
 
@@ -83,23 +87,13 @@ def spend(g: cython.pointer[TypeGraph], steps: uint64_t) -> cython.bint:
 
 
 @cython.cfunc
+@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
 def assume(g: cython.pointer[TypeGraph], y: uint32_t, x: uint32_t) -> cython.bint:
     """Record the assumption that canonical `y` is candidate `x`. 0 if out of memory."""
-    cap: uint32_t
-    p: cython.pointer[uint32_t]
-    if g.n_touched == g.cap_touched:
-        cap = 2 * g.cap_touched if g.cap_touched else 1024
-        p = cython.cast(cython.pointer[uint32_t], realloc(g.touched, cap * cython.sizeof(uint32_t)))
-        if p == cython.NULL:
-            return False
-        g.touched = p
-        g.cap_touched = cap
-    g.touched[g.n_touched] = y
-    g.n_touched += 1
-    g.hypothesis[y] = x
-    return True
+    g.nodes[y].hypothesis = x
+    return u32s_push(cython.address(g.touched), y)
 
 
 @cython.cfunc
@@ -209,6 +203,44 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_members(
+    g: cython.pointer[TypeGraph], f: cython.pointer[Frame], a: cython.pointer[uint32_t], b: cython.pointer[uint32_t]
+) -> cython.bint:
+    """Shallow equality of two structs or unions; on success `f` is what of their members must be looked into.
+
+    Members whose types are known to be the same need no second look, before the first and after the last doubtful one.
+    What the doubtful ones will need is fetched in advance: here the loads overlap, in the walk each waits.
+    """
+    vlen: uint32_t = wire_vlen(a)
+    i: uint32_t
+    first: uint32_t = vlen
+    last: uint32_t = 0
+    if not equal_three(a, b):
+        return False
+    a += 3
+    b += 3
+    for i in range(vlen):
+        if a[0] != b[0] or a[2] != b[2]:
+            return False
+        if not surely_same(g, a[1], b[1]):
+            if first == vlen:
+                first = i
+            last = i
+            prefetch(record_of(g, a[1]))
+            prefetch(record_of(g, b[1]))
+        a += 3
+        b += 3
+    f.left = last + 1 - first if first < vlen else 0
+    f.px = a + 1 - 3 * cython.cast(cython.size_t, vlen - first)
+    f.py = b + 1 - 3 * cython.cast(cython.size_t, vlen - first)
+    f.stride = 3
+    return True
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython.int:
@@ -235,19 +267,17 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
         if mx != my:
             if x == 0 or y == 0:
                 return EQ_NO
-            ry = record_of(g, y)
-            ky = wire_kind(ry)
-            if ky == KIND_FWD and my != y:
-                if wire_kind(record_of(g, my)) != KIND_FWD:
-                    y = my
-                    ry = record_of(g, y)
-                    ky = wire_kind(ry)
-            h = g.hypothesis[y]
-            if h == UNMAPPED:
+            ky = kind_of(g, y)
+            if ky == KIND_FWD and my != y and kind_of(g, my) != KIND_FWD:
+                y = my
+                ky = kind_of(g, y)
+            h = g.nodes[y].hypothesis
+            if h == 0:
                 if not assume(g, y, x):
                     return fail(g, DEDUP_MEMORY, x)
                 rx = record_of(g, x)
-                kx = wire_kind(rx)
+                ry = record_of(g, y)
+                kx = kind_of(g, x)
                 if rx[0] != ry[0]:
                     return EQ_NO
                 if kx != ky:
@@ -277,31 +307,31 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                     y = ry[2]
                     continue
                 elif kx == KIND_STRUCT or kx == KIND_UNION or kx == KIND_FUNC_PROTO or kx == KIND_ARRAY:
-                    if kx == KIND_ARRAY:
-                        if not equal_three(rx, ry) or rx[5] != ry[5]:
-                            return EQ_NO
-                    else:
-                        if not spend(g, wire_vlen(rx)):
-                            return fail(g, DEDUP_EFFORT, x)
-                        if kx == KIND_FUNC_PROTO:
-                            if rx[1] != ry[1] or not equal_param_names(rx, ry):
-                                return EQ_NO
-                        elif not equal_members(rx, ry):
-                            return EQ_NO
+                    if not spend(g, wire_vlen(rx)):
+                        return fail(g, DEDUP_EFFORT, x)
                     if depth == g.cap_frames and not grow_frames(g):
                         return fail(g, DEDUP_MEMORY, x)
                     f = g.frames + depth
-                    depth += 1
-                    sx = wire_refs(rx)
-                    sy = wire_refs(ry)
-                    f.px = sx.p
-                    f.py = sy.p
-                    f.left = sx.count
-                    f.stride = cython.cast(cython.int, sx.stride)
-                    if kx == KIND_ARRAY:  # the index type before the element type
-                        f.px += 1
-                        f.py += 1
+                    if kx == KIND_STRUCT or kx == KIND_UNION:
+                        if not compare_members(g, f, rx, ry):
+                            return EQ_NO
+                    elif kx == KIND_FUNC_PROTO:
+                        if rx[1] != ry[1] or not equal_param_names(rx, ry):
+                            return EQ_NO
+                        sx = wire_refs(rx)
+                        sy = wire_refs(ry)
+                        f.px = sx.p
+                        f.py = sy.p
+                        f.left = sx.count
+                        f.stride = 2
+                    else:
+                        if not equal_three(rx, ry) or rx[5] != ry[5]:
+                            return EQ_NO
+                        f.px = rx + 4  # the index type, then the element type
+                        f.py = ry + 4
+                        f.left = 2
                         f.stride = -1
+                    depth += 1
                 elif kx == KIND_INT:
                     if not equal_three(rx, ry) or rx[3] != ry[3]:
                         return EQ_NO
@@ -310,7 +340,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                         return fail(g, DEDUP_EFFORT, x)
                     if not compatible_enums(rx, ry):
                         return EQ_NO
-                elif kx == KIND_FWD or kx == KIND_FLOAT:
+                elif kx == KIND_FLOAT or kx == KIND_FWD:
                     if not equal_three(rx, ry):
                         return EQ_NO
                 else:
@@ -323,6 +353,10 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
             if depth == 0:
                 return EQ_YES
             f = g.frames + (depth - 1)
+            while f.left and surely_same(g, f.px[0], f.py[0]):
+                f.px += f.stride
+                f.py += f.stride
+                f.left -= 1
             if f.left == 0:
                 depth -= 1
                 continue
@@ -335,32 +369,41 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def map_to(g: cython.pointer[TypeGraph], id: uint32_t, target: uint32_t) -> cython.void:
+    """Map `id` to something that is not mapped further at present."""
+    g.nodes[id].map = target if g.nodes[target].map != (FINAL | target) else FINAL | target
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def apply_hypothesis(g: cython.pointer[TypeGraph]) -> cython.bint:
     """Map what a successful comparison has shown. Returns "adjusts base": then the candidate itself is not decided."""
-    i: uint32_t
+    i: cython.size_t
     y: uint32_t
     t: uint32_t
     c: uint32_t
     kt: uint32_t
     kc: uint32_t
-    for i in range(g.n_touched):
-        y = g.touched[i]
-        t = resolve(g, g.hypothesis[y])
+    for i in range(g.touched.n):
+        y = g.touched.p[i]
+        t = resolve(g, g.nodes[y].hypothesis)
+        kt = kind_of(g, t)
         c = resolve(g, y)
-        kt = wire_kind(record_of(g, t))
-        kc = wire_kind(record_of(g, c))
+        kc = kind_of(g, c)
         if kt != KIND_FWD and kc == KIND_FWD:
-            g.map[c] = t
+            map_to(g, c, t)
         if g.adjusts_base:
             continue
         if kt == KIND_FWD:
             if kc != KIND_FWD:
-                g.map[t] = c
+                map_to(g, t, c)
         elif kt == KIND_STRUCT or kt == KIND_UNION:
-            if kc != KIND_FWD and g.map[c] != UNMAPPED and g.map[t] == UNMAPPED:
-                g.map[t] = c
+            if kc != KIND_FWD and g.nodes[t].map == 0 and g.nodes[c].map != 0:
+                map_to(g, t, c)
     return g.adjusts_base
 
 
@@ -368,8 +411,8 @@ def apply_hypothesis(g: cython.pointer[TypeGraph]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def clear_hypothesis(g: cython.pointer[TypeGraph]) -> cython.void:
-    i: uint32_t
-    for i in range(g.n_touched):
-        g.hypothesis[g.touched[i]] = UNMAPPED
-    g.n_touched = 0
+    i: cython.size_t
+    for i in range(g.touched.n):
+        g.nodes[g.touched.p[i]].hypothesis = 0
+    g.touched.n = 0
     g.adjusts_base = False
