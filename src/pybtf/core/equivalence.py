@@ -54,6 +54,7 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_MEMORY,
     FINAL,
     Frame,
+    Node,
     TypeGraph,
     kind_of,
     prefetch,
@@ -84,16 +85,6 @@ def spend(g: cython.pointer[TypeGraph], steps: uint64_t) -> cython.bint:
         return False
     g.effort -= steps
     return True
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def assume(g: cython.pointer[TypeGraph], y: uint32_t, x: uint32_t) -> cython.bint:
-    """Record the assumption that canonical `y` is candidate `x`. 0 if out of memory."""
-    g.nodes[y].hypothesis = x
-    return u32s_push(cython.address(g.touched), y)
 
 
 @cython.cfunc
@@ -207,17 +198,23 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def compare_members(
-    g: cython.pointer[TypeGraph], f: cython.pointer[Frame], a: cython.pointer[uint32_t], b: cython.pointer[uint32_t]
+    g: cython.pointer[TypeGraph],
+    f: cython.pointer[Frame],
+    a: cython.pointer[uint32_t],
+    b: cython.pointer[uint32_t],
 ) -> cython.bint:
     """Shallow equality of two structs or unions; on success `f` is what of their members must be looked into.
 
-    Members whose types are known to be the same need no second look, before the first and after the last doubtful one.
-    What the doubtful ones will need is fetched in advance: here the loads overlap, in the walk each waits.
+    Members whose types are known to be the same need no second look, before the first and after the last
+    doubtful one. What the doubtful ones will need is fetched in advance: here the loads overlap, in the walk
+    each waits for the one before.
     """
     vlen: uint32_t = wire_vlen(a)
     i: uint32_t
     first: uint32_t = vlen
     last: uint32_t = 0
+    nodes: cython.pointer[Node] = g.nodes
+    words: cython.pointer[uint32_t] = g.words
     if not equal_three(a, b):
         return False
     a += 3
@@ -225,12 +222,12 @@ def compare_members(
     for i in range(vlen):
         if a[0] != b[0] or a[2] != b[2]:
             return False
-        if not surely_same(g, a[1], b[1]):
+        if not surely_same(nodes, a[1], b[1]):
             if first == vlen:
                 first = i
             last = i
-            prefetch(record_of(g, a[1]))
-            prefetch(record_of(g, b[1]))
+            prefetch(words + nodes[a[1]].offset)
+            prefetch(words + nodes[b[1]].offset)
         a += 3
         b += 3
     f.left = last + 1 - first if first < vlen else 0
@@ -244,40 +241,44 @@ def compare_members(
 @cython.nogil
 @cython.exceptval(check=False)
 def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython.int:
-    """Whether candidate `x` is canonical `y`: EQ_YES, EQ_NO or minus a status. Leaves its assumptions behind."""
+    """Whether candidate `x` is canonical `y`: EQ_YES, EQ_NO or minus a status. Leaves its assumptions behind.
+
+    The caller charges the assumptions against `effort`; what else is done here is charged per struct.
+    """
+    nodes: cython.pointer[Node] = g.nodes
+    words: cython.pointer[uint32_t] = g.words
     rx: cython.pointer[uint32_t]
     ry: cython.pointer[uint32_t]
     kx: uint32_t
     ky: uint32_t
-    mx: uint32_t
     my: uint32_t
     h: uint32_t
+    now = cython.declare(Frame)  # the frame in work; the stack has those below it
     depth: cython.size_t = 0
-    f: cython.pointer[Frame]
-    sx: RefSpan
-    sy: RefSpan
     answer: cython.int
+    now.px = now.py = cython.NULL
+    now.left = 0
+    now.stride = 0
     while True:
-        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the `if` goes
-        # on with the next pair of the frames.
-        if not spend(g, 1):
-            return fail(g, DEDUP_EFFORT, x)
-        mx = resolve(g, x)
+        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the `if`
+        # goes on with the next pair of the frames.
         my = resolve(g, y)
-        if mx != my:
+        if resolve(g, x) != my:
             if x == 0 or y == 0:
                 return EQ_NO
-            ky = kind_of(g, y)
-            if ky == KIND_FWD and my != y and kind_of(g, my) != KIND_FWD:
+            ky = kind_of(nodes, y)
+            if ky == KIND_FWD and my != y and kind_of(nodes, my) != KIND_FWD:
                 y = my
-                ky = kind_of(g, y)
-            h = g.nodes[y].hypothesis
+                ky = kind_of(nodes, y)
+            h = nodes[y].hypothesis
             if h == 0:
-                if not assume(g, y, x):
+                nodes[y].hypothesis = x
+                if not u32s_push(cython.address(g.touched), y):
+                    nodes[y].hypothesis = 0
                     return fail(g, DEDUP_MEMORY, x)
-                rx = record_of(g, x)
-                ry = record_of(g, y)
-                kx = kind_of(g, x)
+                rx = words + nodes[x].offset
+                ry = words + nodes[y].offset
+                kx = kind_of(nodes, x)
                 if rx[0] != ry[0]:
                     return EQ_NO
                 if kx != ky:
@@ -305,33 +306,33 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                         return EQ_NO
                     x = rx[2]
                     y = ry[2]
-                    continue
+                    if not surely_same(nodes, x, y):
+                        continue
                 elif kx == KIND_STRUCT or kx == KIND_UNION or kx == KIND_FUNC_PROTO or kx == KIND_ARRAY:
                     if not spend(g, wire_vlen(rx)):
                         return fail(g, DEDUP_EFFORT, x)
-                    if depth == g.cap_frames and not grow_frames(g):
-                        return fail(g, DEDUP_MEMORY, x)
-                    f = g.frames + depth
+                    if now.left:
+                        if depth == g.cap_frames and not grow_frames(g):
+                            return fail(g, DEDUP_MEMORY, x)
+                        g.frames[depth] = now
+                        depth += 1
                     if kx == KIND_STRUCT or kx == KIND_UNION:
-                        if not compare_members(g, f, rx, ry):
+                        if not compare_members(g, cython.address(now), rx, ry):
                             return EQ_NO
                     elif kx == KIND_FUNC_PROTO:
                         if rx[1] != ry[1] or not equal_param_names(rx, ry):
                             return EQ_NO
-                        sx = wire_refs(rx)
-                        sy = wire_refs(ry)
-                        f.px = sx.p
-                        f.py = sy.p
-                        f.left = sx.count
-                        f.stride = 2
+                        now.px = rx + 2
+                        now.py = ry + 2
+                        now.left = 1 + wire_vlen(rx)
+                        now.stride = 2
                     else:
                         if not equal_three(rx, ry) or rx[5] != ry[5]:
                             return EQ_NO
-                        f.px = rx + 4  # the index type, then the element type
-                        f.py = ry + 4
-                        f.left = 2
-                        f.stride = -1
-                    depth += 1
+                        now.px = rx + 4  # the index type, then the element type
+                        now.py = ry + 4
+                        now.left = 2
+                        now.stride = -1
                 elif kx == KIND_INT:
                     if not equal_three(rx, ry) or rx[3] != ry[3]:
                         return EQ_NO
@@ -350,67 +351,77 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                 if answer != EQ_YES:
                     return answer
         while True:
-            if depth == 0:
-                return EQ_YES
-            f = g.frames + (depth - 1)
-            while f.left and surely_same(g, f.px[0], f.py[0]):
-                f.px += f.stride
-                f.py += f.stride
-                f.left -= 1
-            if f.left == 0:
+            if now.left == 0:
+                if depth == 0:
+                    return EQ_YES
                 depth -= 1
-                continue
-            x = f.px[0]
-            y = f.py[0]
-            f.px += f.stride
-            f.py += f.stride
-            f.left -= 1
-            break
+                now = g.frames[depth]
+            x = now.px[0]
+            y = now.py[0]
+            now.px += now.stride
+            now.py += now.stride
+            now.left -= 1
+            if not surely_same(nodes, x, y):
+                break
 
 
 @cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def map_to(g: cython.pointer[TypeGraph], id: uint32_t, target: uint32_t) -> cython.void:
+def map_to(nodes: cython.pointer[Node], id: uint32_t, target: uint32_t) -> cython.void:
     """Map `id` to something that is not mapped further at present."""
-    g.nodes[id].map = target if g.nodes[target].map != (FINAL | target) else FINAL | target
+    nodes[id].map = target if nodes[target].map != (FINAL | target) else FINAL | target
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def apply_hypothesis(g: cython.pointer[TypeGraph]) -> cython.bint:
-    """Map what a successful comparison has shown. Returns "adjusts base": then the candidate itself is not decided."""
+    """Map what a successful comparison has shown, and forget its assumptions.
+
+    Returns "adjusts base": then the candidate itself is not decided.
+    """
     i: cython.size_t
+    x: uint32_t
     y: uint32_t
     t: uint32_t
     c: uint32_t
     kt: uint32_t
     kc: uint32_t
+    nodes: cython.pointer[Node] = g.nodes
+    adjusts_base: cython.bint = g.adjusts_base
     for i in range(g.touched.n):
         y = g.touched.p[i]
-        t = resolve(g, g.nodes[y].hypothesis)
-        kt = kind_of(g, t)
+        x = nodes[y].hypothesis
+        nodes[y].hypothesis = 0
+        kc = kind_of(nodes, y)
+        if kc != KIND_STRUCT and kc != KIND_UNION and kc != KIND_FWD:
+            continue  # resolves to its kind, and so does x
+        t = resolve(g, x)
         c = resolve(g, y)
-        kc = kind_of(g, c)
+        kt = kind_of(nodes, t)
+        kc = kind_of(nodes, c)
         if kt != KIND_FWD and kc == KIND_FWD:
-            map_to(g, c, t)
-        if g.adjusts_base:
+            map_to(nodes, c, t)
+        if adjusts_base:
             continue
         if kt == KIND_FWD:
             if kc != KIND_FWD:
-                map_to(g, t, c)
+                map_to(nodes, t, c)
         elif kt == KIND_STRUCT or kt == KIND_UNION:
-            if kc != KIND_FWD and g.nodes[t].map == 0 and g.nodes[c].map != 0:
-                map_to(g, t, c)
-    return g.adjusts_base
+            if kc != KIND_FWD and nodes[t].map == 0 and nodes[c].map != 0:
+                map_to(nodes, t, c)
+    g.touched.n = 0
+    g.adjusts_base = False
+    return adjusts_base
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def clear_hypothesis(g: cython.pointer[TypeGraph]) -> cython.void:
+def drop_hypothesis(g: cython.pointer[TypeGraph]) -> cython.void:
+    """Forget the assumptions of a comparison that failed."""
     i: cython.size_t
     for i in range(g.touched.n):
         g.nodes[g.touched.p[i]].hypothesis = 0

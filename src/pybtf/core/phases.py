@@ -23,10 +23,10 @@ from cython.cimports.pybtf.core.candidates import (
     chain_of,
 )
 from cython.cimports.pybtf.core.equivalence import (
-    EQ_YES,
+    EQ_NO,
     apply_hypothesis,
-    clear_hypothesis,
     compatible_enums,
+    drop_hypothesis,
     equal_enums,
     equal_words,
     equivalent,
@@ -289,7 +289,7 @@ def settle_primitives(w: cython.pointer[Work]) -> cython.int:
     kind: uint32_t
     status: cython.int
     for id in range(g.first_own, g.n):
-        kind = kind_of(g, id)
+        kind = kind_of(g.nodes, id)
         if kind == KIND_INT or kind == KIND_FLOAT or kind == KIND_FWD:
             r = record_of(g, id)
             status = place(w, id, r, cython.address(found))
@@ -326,15 +326,17 @@ def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t) -> cytho
     while c:
         if not spend(w, 1):
             return stop(w, DEDUP_EFFORT, id)
-        if kind_of(g, c) == kind:  # `equivalent` compares the rest of the signature
+        if kind_of(g.nodes, c) == kind:  # `equivalent` compares the rest of the signature
             answer = equivalent(g, id, c)
             if answer < 0:
                 return -answer  # g.bad is set
-            if answer == EQ_YES and not apply_hypothesis(g):
-                clear_hypothesis(g)
+            if not spend(w, 1 + g.touched.n):
+                return stop(w, DEDUP_EFFORT, id)
+            if answer == EQ_NO:
+                drop_hypothesis(g)
+            elif not apply_hypothesis(g):
                 g.nodes[id].map = FINAL | c
                 return DEDUP_OK
-            clear_hypothesis(g)
         c = chain_next(cython.address(w.table), s, c)
     g.nodes[id].map = FINAL | id
     if not candidates_insert(cython.address(w.table), hash, id):
@@ -354,7 +356,7 @@ def settle_structs(w: cython.pointer[Work]) -> cython.int:
     status: cython.int
     for id in range(g.first_own, g.n):
         if g.nodes[id].map == 0:
-            kind = kind_of(g, id)
+            kind = kind_of(g.nodes, id)
             if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
                 status = place_struct(w, id, kind)
                 if status != DEDUP_OK:
@@ -409,7 +411,7 @@ def settle_forwards(w: cython.pointer[Work]) -> cython.int:
         if g.nodes[id].map == id:
             r = record_of(g, id)
             c = same_name(g, cython.address(names), r, hash_name(r))
-            if c and not g.nodes[c].hypothesis and kind_of(g, c) == wire_forward_kind(r):
+            if c and not g.nodes[c].hypothesis and kind_of(g.nodes, c) == wire_forward_kind(r):
                 g.nodes[id].map = c
     candidates_free(cython.address(names))
     return DEDUP_OK if done else stop(w, DEDUP_MEMORY, 0)

@@ -54,10 +54,10 @@ cdef struct TypeGraph:
 cdef inline uint32_t *record_of(const TypeGraph *g, uint32_t id) noexcept nogil:
     return g.words + g.nodes[id].offset
 
-cdef inline uint32_t kind_of(const TypeGraph *g, uint32_t id) noexcept nogil:
-    return (g.nodes[id].info >> 24) & 31
+cdef inline uint32_t kind_of(const Node *nodes, uint32_t id) noexcept nogil:
+    return (nodes[id].info >> 24) & 31
 
-cdef inline uint32_t resolve(TypeGraph *g, uint32_t id) noexcept nogil:
+cdef inline uint32_t resolve_chain(TypeGraph *g, uint32_t id) noexcept nogil:
     # Only enums and forward declarations can be mapped to something that is not final, and then the chain is short.
     cdef uint32_t at = id
     cdef uint32_t m = g.nodes[id].map
@@ -66,13 +66,20 @@ cdef inline uint32_t resolve(TypeGraph *g, uint32_t id) noexcept nogil:
             return at
         at = m
         m = g.nodes[at].map
-    if at != id:
-        g.nodes[id].map = m
+    g.nodes[id].map = m
     return m & ID_MASK
 
-cdef inline bint surely_same(const TypeGraph *g, uint32_t x, uint32_t y) noexcept nogil:
+cdef inline uint32_t resolve(TypeGraph *g, uint32_t id) noexcept nogil:
+    cdef uint32_t m = g.nodes[id].map
+    if m & FINAL:
+        return m & ID_MASK
+    if m == 0 or m == id:
+        return id
+    return resolve_chain(g, id)
+
+cdef inline bint surely_same(const Node *nodes, uint32_t x, uint32_t y) noexcept nogil:
     # Whether two types are known to resolve to one, without following anything.
-    return g.nodes[x].map == g.nodes[y].map and g.nodes[x].map & FINAL
+    return nodes[x].map == nodes[y].map and nodes[x].map & FINAL
 
 cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
     cdef u128 m = <u128> a * b
