@@ -190,6 +190,7 @@ def test_split(order: str) -> None:
     assert split.references(1) == []
     empty = BTF.from_bytes(btf([], b"", order), base)
     assert len(empty) == 0
+    assert empty
     assert empty.type(1) == base.type(1)
 
 

@@ -80,9 +80,7 @@ def test_pyelftools_reads_the_variants_back(version: int) -> None:
     """All variants for one machine; for the others and for 64-bit DWARF the plain one."""
     checked = 0
     for name, flavour, forms in formsprogram.variants():
-        if forms.version != version or not (
-            name.endswith("plain") or name.startswith(f"x86_64-dwarf{version}-32")
-        ):
+        if forms.version != version or not (name.endswith("plain") or name.startswith(f"x86_64-dwarf{version}-32")):
             continue
         if forms.name in ("strx4", ("indirect", "strx1")) or forms.codes == "reversed":
             continue  # pyelftools 0.33 misreads the first two; the last does not change the DIEs
@@ -152,9 +150,7 @@ def test_type_unit_points_at_its_type() -> None:
 
 
 def test_a_deliberate_lie_is_written() -> None:
-    unit = kernelish.unit(
-        [kernelish.INT], raw_version=77, raw_length=0x1234, raw_abbrev=5, raw_address_size=3
-    )
+    unit = kernelish.unit([kernelish.INT], raw_version=77, raw_length=0x1234, raw_abbrev=5, raw_address_size=3)
     info = dwarf([unit]).sections[".debug_info"]
     assert info[:11] == b"\x34\x12\0\0\x4d\0\5\0\0\0\3"
     right = dwarf([unit._replace(raw_version=None, raw_length=None, raw_abbrev=None, raw_address_size=None)])
@@ -198,9 +194,7 @@ def test_elf_fields_read_back(bits: int, little: bool) -> None:
     ]
     relocations = {".text": [Reloc(4, "global", 2, -4)]}
     segments = [kernelish.Segment([".text", ".bss"])]
-    data = elf(
-        sections, symbols, relocations, segments, bits=bits, little=little, machine="EM_PPC", type="ET_DYN"
-    ).data
+    data = elf(sections, symbols, relocations, segments, bits=bits, little=little, machine="EM_PPC", type="ET_DYN").data
     file = ELFFile(io.BytesIO(data))
     assert (file.elfclass, file.little_endian, file["e_machine"], file["e_type"]) == (
         bits, little, "EM_PPC", "ET_DYN")  # fmt: skip

@@ -30,10 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "fixtures" / "synthetic"
 sys.path.insert(0, str(ROOT / "tests"))
 
+import formsprogram  # noqa: E402
 import oracle  # noqa: E402
 import reference  # noqa: E402
-
-import formsprogram  # noqa: E402
 import synthetic  # noqa: E402
 
 #: Said on stderr when the reference gives up on a unit: what follows it is missing from the output.

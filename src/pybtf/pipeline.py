@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from array import array
 from collections.abc import Callable
 
 from pybtf.core.functable import ALL_SECTIONS
@@ -58,9 +59,7 @@ def encode_file(path: str, options: EncodeOptions, progress: Progress | None = N
     return Encoded(data, report)
 
 
-def encode_image(
-    image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None
-) -> bytes:
+def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None) -> bytes:
     """Encode an open image; fills `report`. Raises as `encode_file`."""
     timings = report.timings
     features = options.features
@@ -139,7 +138,7 @@ def _option_bits(features: Features) -> int:
     return bits | (_VARIABLES if features.var or features.global_var else 0)
 
 
-def _variable_ranges(image: ElfImage, addresses: list[int], features: Features) -> list[tuple[int, int, int, bool]]:
+def _variable_ranges(image: ElfImage, addresses: array[int], features: Features) -> list[tuple[int, int, int, bool]]:
     """Address, size, index of every section that can hold a variable, and whether its variables are wanted."""
     return [
         (
@@ -182,7 +181,8 @@ def _work(run: Run, jobs: int, progress: Progress | None) -> None:
             thread.start()
         run.work(on_slice)
     finally:
-        run.stop() if sys.exc_info()[0] else None
+        if sys.exc_info()[0] is not None:
+            run.stop()
         for thread in threads:
             if thread.ident is not None:
                 thread.join()

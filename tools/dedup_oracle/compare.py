@@ -13,9 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import reference
 from generate import generate
 
+import reference
 from pybtf.core.dedup import dedup_btf
 from pybtf.errors import InputError
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
+from itertools import islice
 from typing import BinaryIO, NamedTuple
 
 from pybtf.errors import InputError, Place
@@ -68,8 +70,8 @@ class _Elf:
             raise InputError(
                 file, f"section headers of {entry_size} bytes", str(struct.calcsize(self.record))
             )
-        first = self._sections(1)[0]
-        self.sections = self._sections(count or first.size)
+        first = next(self._sections(1))
+        self.count = count or first.size
         self.names_index = first.link if names == SHN_XINDEX else names
 
     def _header(self, start: bytes, order: str, wide: bool) -> tuple[int, int, int, int]:
@@ -81,10 +83,11 @@ class _Elf:
         entry_size, count, names = struct.unpack_from(order + "HHH", start, length - 6)
         return offset, entry_size, count, names
 
-    def _sections(self, count: int) -> list[ElfSection]:
+    def _sections(self, count: int) -> Iterator[ElfSection]:
+        """The first so many sections, one at a time: a hostile file can have millions."""
         data = self._read(self.headers, count * struct.calcsize(self.record), "section headers")
-        fields = struct.iter_unpack(self.record, data)
-        return [ElfSection(f[0], f[1], f[2], f[4], f[5], f[6]) for f in fields]
+        for fields in struct.iter_unpack(self.record, data):
+            yield ElfSection(fields[0], fields[1], fields[2], fields[4], fields[5], fields[6])
 
     def _read(self, offset: int, size: int, what: str) -> bytes:
         if offset > self.size or size > self.size - offset:
@@ -96,17 +99,18 @@ class _Elf:
         return self.stream.read(size)
 
     def _names(self) -> bytes:
-        if not self.names_index < len(self.sections):
+        if not self.names_index < self.count:
             found = f"section {self.names_index} as table of section names"
-            raise InputError(self.file, found, f"an index below {len(self.sections)}")
-        table = self.sections[self.names_index]
+            raise InputError(self.file, found, f"an index below {self.count}")
+        table = next(islice(self._sections(self.count), self.names_index, None))
         return self._read(table.offset, table.size, "section names")
 
     def contents(self, name: str) -> bytes:
+        """Bytes of the first section of this name."""
         names = self._names()
         wanted = name.encode() + b"\0"
-        for section in self.sections:
-            if names[section.name : section.name + len(wanted)] == wanted:
+        for section in self._sections(self.count):
+            if names.startswith(wanted, section.name):
                 return self._contents(section, name)
         raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
 

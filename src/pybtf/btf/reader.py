@@ -96,6 +96,10 @@ class BTF:
         """Number of types of this layer, void not counted."""
         return self.end_id - self.first_id
 
+    def __bool__(self) -> bool:
+        """Always true: a BTF without types is one too, and `if base` asks whether there is a base."""
+        return True
+
     def __iter__(self) -> Iterator[Type]:
         """The types of this layer, in id order."""
         return map(self._decode, range(self.first_id, self.end_id))

@@ -2,15 +2,15 @@
 """Abbreviations compiled to small programs.
 
 A DIE starts with an abbreviation code; the abbreviation says which attributes follow and in which forms (DWARF 5,
-7.5.3). Interpreting attribute by attribute costs a look at every one, and most are not wanted (decl_file, decl_line,
-high_pc...). So each abbreviation becomes a list of words, each an operation:
+7.5.3). Interpreting attribute by attribute costs a look at every one, and most are not wanted (decl_file,
+decl_line, high_pc...). So each abbreviation becomes a list of words, each an operation:
 
     bits 0-7    operation: how to read or skip (OP_*)
     bits 8-15   slot the value goes to (D_*)
     bits 16-23  class of the value (A_*); for OP_SKIP bits 16-31 are the number of bytes
 
-Neighbouring unwanted attributes of fixed size become one OP_SKIP. The forms' sizes depend on the unit's version, address
-size and offset size, so a table is compiled for those.
+Neighbouring unwanted attributes of fixed size become one OP_SKIP. The forms' sizes depend on the unit's version,
+address size and offset size, so a table is compiled for those.
 """
 
 import cython
@@ -366,9 +366,7 @@ def read_attributes(
         form = cur_uleb(c)
         implicit = cur_sleb(c) if form == 0x21 else 1
         if c.bad:
-            return fault_set(
-                fault, FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED, IN_ABBREV, cur_tell(c), 0, 0
-            )
+            return fault_set(fault, FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED, IN_ABBREV, cur_tell(c), 0, 0)
         if attribute == 0 and form == 0:
             break
         word = form_op(form, t.address_size, t.offset_size, t.version)

@@ -1,16 +1,15 @@
 # cython: annotation_typing=True
 """btf_decl_tag and btf_type_tag in DWARF, in the two shapes compilers give them.
 
-clang hangs DW_TAG_LLVM_annotation children under the object. GCC keeps DW_TAG_GNU_annotation DIEs anywhere in the unit and
-lets the object name the first of them in an attribute, each annotation naming the next in the same attribute: a chain.
-Name and value of both are DW_AT_name and DW_AT_const_value, a string.
+clang hangs DW_TAG_LLVM_annotation children under the object. GCC keeps DW_TAG_GNU_annotation DIEs anywhere in the
+unit and lets the object name the first of them in an attribute, each annotation naming the next in the same
+attribute: a chain. Name and value of both are DW_AT_name and DW_AT_const_value, a string.
 """
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import A_REF, A_REF_ADDR, D_ANNOTATION, D_CONST_VALUE
-from cython.cimports.pybtf.core.annotations import annotation_chain, annotation_child, tag_slots
 from cython.cimports.pybtf.core.cursor import cur_init
 from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_read
 from cython.cimports.pybtf.core.faults import FAULT_CYCLE, FAULT_REFERENCE, IN_INFO, fault_set
@@ -59,9 +58,7 @@ def step(w: cython.pointer[Walker], at: cython.pointer[uint64_t], steps: cython.
     1: an annotation was read; 0: something else stands there, the chain ends; -1: fault.
     """
     if at[0] < w.r.unit or at[0] >= w.r.end:
-        fault_set(
-            cython.address(w.fault), FAULT_REFERENCE, IN_INFO, at[0], w.d.offset, cython.cast(int64_t, at[0])
-        )
+        fault_set(cython.address(w.fault), FAULT_REFERENCE, IN_INFO, at[0], w.d.offset, cython.cast(int64_t, at[0]))
         return -1
     if steps > LONGEST_CHAIN:
         fault_set(cython.address(w.fault), FAULT_CYCLE, IN_INFO, at[0], at[0], cython.cast(int64_t, at[0]))

@@ -13,7 +13,7 @@ Look-ups take no lock, as in strings.py: a record is complete before its id is p
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
 from cython.cimports.pybtf.core.classes import Classifier
@@ -76,7 +76,11 @@ def classes_delete(t: cython.pointer[ClassTable]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def find(
-    t: cython.pointer[ClassTable], id: uint32_t, h: uint32_t, record: cython.pointer[cython.const[uint32_t]], n: uint32_t
+    t: cython.pointer[ClassTable],
+    id: uint32_t,
+    h: uint32_t,
+    record: cython.pointer[cython.const[uint32_t]],
+    n: uint32_t,
 ) -> uint32_t:
     r: cython.pointer[cython.const[uint32_t]]
     while id:
@@ -171,7 +175,7 @@ def class_intern(
     return id
 
 
-# ---- the classes of a unit ------------------------------------------------------------------------------------------
+# ---- the classes of a unit ----------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -188,6 +192,10 @@ def key_kind(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
             return KIND_KEY_STRUCT
         if kind == KIND_UNION:
             return KIND_KEY_UNION
+        if kind == KIND_ENUM:
+            return KIND_KEY_ENUM
+        if kind == KIND_ENUM64:
+            return KIND_KEY_ENUM64
     return 0
 
 
@@ -195,7 +203,11 @@ def key_kind(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def key_class(
-    c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue], id: uint32_t, kind: uint32_t
+    c: cython.pointer[Classifier],
+    t: cython.pointer[ClassTable],
+    v: cython.pointer[UnitValue],
+    id: uint32_t,
+    kind: uint32_t,
 ) -> uint32_t:
     record: uint32_t[4]
     if c.keys.p[id] == 0:
@@ -333,7 +345,9 @@ def make(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def classify(c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
+def classify(
+    c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue], id: uint32_t
+) -> cython.int:
     """Gives `id`, and first everything it refers to, a class. Nonzero: no memory."""
     top: uint32_t
     need: uint32_t
@@ -364,7 +378,9 @@ def classify(c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def classify_unit(c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue]) -> cython.int:
+def classify_unit(
+    c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue]
+) -> cython.int:
     """Fills `v.classes` from `v.words`. Nonzero: fault."""
     i: uint32_t
     c.keys.n = 0
@@ -388,7 +404,9 @@ def classify_unit(c: cython.pointer[Classifier], t: cython.pointer[ClassTable], 
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def key_of(c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue], id: uint32_t) -> cython.void:
+def key_of(
+    c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue], id: uint32_t
+) -> cython.void:
     kind: uint32_t = key_kind(v.words.p + v.offs.p[id])
     if kind:
         key_class(c, t, v, id, kind)

@@ -1,9 +1,9 @@
 # cython: annotation_typing=True
 """Reading one DIE: runs the program of its abbreviation (abbrevs.py) over the bytes of the unit.
 
-Values of wanted attributes go to slots of a `Die` that the caller reuses; which slots are valid is a bit mask, so nothing
-has to be cleared per DIE. Strings are left as places (class and offset) until somebody wants their text: most names of
-most DIEs are never looked at.
+Values of wanted attributes go to slots of a `Die` that the caller reuses; which slots are valid is a bit mask, so
+nothing has to be cleared per DIE. Strings are left as places (class and offset) until somebody wants their text:
+most names of most DIEs are never looked at.
 
 The reader is the only code that moves over `.debug_info`. A unit's cursor ends where the unit ends.
 """
@@ -61,9 +61,7 @@ def bad_data(r: cython.pointer[Reader], die: uint64_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_value(
-    r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr], die: uint64_t
-) -> cython.int:
+def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr], die: uint64_t) -> cython.int:
     """Reads one value whose operation is not one of the fixed sizes and not OP_IMPLICIT."""
     c: cython.pointer[Cursor] = cython.address(r.c)
     operation: uint32_t = word & 0xFF
@@ -168,9 +166,7 @@ def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
         return 0
     decl = abbrevs_find(r.table, code)
     if decl == cython.NULL:
-        return fault_set(
-            r.fault, FAULT_ABBREV_CODE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, code)
-        )
+        return fault_set(r.fault, FAULT_ABBREV_CODE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, code))
     d.tag = decl.tag
     d.children = decl.children
     ops = r.table.ops.p + decl.program
@@ -209,9 +205,7 @@ def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
             return 1
         if a.cls == A_REF:
             if a.v >= r.end - r.unit:
-                return fault_set(
-                    r.fault, FAULT_REFERENCE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, a.v)
-                )
+                return fault_set(r.fault, FAULT_REFERENCE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, a.v))
             a.v += r.unit
     d.seen = seen
     if c.bad:
@@ -268,9 +262,7 @@ def text_at(
     nul: cython.pointer[cython.const[uint8_t]]
     if offset >= section.n:
         return fault_set(r.fault, FAULT_OFFSET, where, offset, die, cython.cast(int64_t, section.n))
-    nul = cython.cast(
-        cython.pointer[cython.const[uint8_t]], memchr(section.p + offset, 0, section.n - offset)
-    )
+    nul = cython.cast(cython.pointer[cython.const[uint8_t]], memchr(section.p + offset, 0, section.n - offset))
     if nul == cython.NULL:
         return fault_set(r.fault, FAULT_STRING, where, offset, die, 0)
     text[0] = cython.cast(cython.p_const_char, section.p + offset)
@@ -314,9 +306,7 @@ def die_string(
     if a.cls == A_STRX:
         at = r.str_offsets_base
         if a.v > r.sections.str_offsets.n or at > r.sections.str_offsets.n:
-            return fault_set(
-                r.fault, FAULT_OFFSET, IN_STR_OFFSETS, a.v, d.offset, r.sections.str_offsets.n
-            )
+            return fault_set(r.fault, FAULT_OFFSET, IN_STR_OFFSETS, a.v, d.offset, r.sections.str_offsets.n)
         at += a.v * r.offset_size
         if at + r.offset_size > r.sections.str_offsets.n:
             return fault_set(r.fault, FAULT_OFFSET, IN_STR_OFFSETS, at, d.offset, r.sections.str_offsets.n)

@@ -68,16 +68,18 @@ def store(p: cython.pointer[uint8_t], v: uint32_t, swap: cython.bint) -> cython.
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def header(l: cython.pointer[cython.const[Layout]], p: cython.pointer[uint8_t], swap: cython.bint) -> cython.pointer[uint8_t]:
+def header(
+    layout: cython.pointer[cython.const[Layout]], p: cython.pointer[uint8_t], swap: cython.bint
+) -> cython.pointer[uint8_t]:
     magic: uint16_t = bswap16(MAGIC) if swap else MAGIC
     memcpy(p, cython.address(magic), 2)
     p[2] = 1  # version
     p[3] = 0  # flags
     p = store(p + 4, HEADER, swap)
     p = store(p, 0, swap)
-    p = store(p, cython.cast(uint32_t, l.type_size), swap)
-    p = store(p, cython.cast(uint32_t, l.type_size), swap)
-    return store(p, cython.cast(uint32_t, l.string_size), swap)
+    p = store(p, cython.cast(uint32_t, layout.type_size), swap)
+    p = store(p, cython.cast(uint32_t, layout.type_size), swap)
+    return store(p, cython.cast(uint32_t, layout.string_size), swap)
 
 
 @cython.cfunc
@@ -126,7 +128,7 @@ def record(
 def emit_bytes(
     e: cython.pointer[cython.const[Encoder]],
     map: cython.pointer[cython.const[uint32_t]],
-    l: cython.pointer[cython.const[Layout]],
+    layout: cython.pointer[cython.const[Layout]],
     out: cython.pointer[uint8_t],
     swap: cython.bint,
 ) -> cython.void:
@@ -134,10 +136,10 @@ def emit_bytes(
     id: uint32_t
     i: cython.size_t
     x: cython.pointer[StringEntry]
-    p: cython.pointer[uint8_t] = header(l, out, swap)
+    p: cython.pointer[uint8_t] = header(layout, out, swap)
     for id in range(1, cython.cast(uint32_t, e.offs.n)):
         if map[id] == id:
-            p = record(e, l.number, e.words.p + e.offs.p[id], p, swap)
+            p = record(e, layout.number, e.words.p + e.offs.p[id], p, swap)
     p[0] = 0
     p += 1
     for i in range(e.string_order.n):

@@ -2,24 +2,38 @@
 """The encoder: the only writer of the type list, fed with unit values in the order of `.debug_info`.
 
 Type ids and string offsets are given here and nowhere else, which is why the output does not depend on who decoded
-what when. A unit's small id `s` becomes `off + s`, `off` being the number of types there are when the unit comes. Strings
-get their offsets at the moments at which the reference inserts them: types in order (name, then names of
+what when. A unit's small id `s` becomes `off + s`, `off` being the number of types there are when the unit comes.
+Strings get their offsets at the moments at which the reference inserts them: types in order (name, then names of
 members, enumerators, parameters), declaration tags, parameters of remembered functions, variables; and at the end,
 functions by name and sections.
 """
 
 import cython
-from cython.cimports.libc.stdint import int32_t, int64_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int32_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.encoder import *
-from cython.cimports.pybtf.core.functions import FN_CONSISTENT, FN_TRUE_SIGNATURE, Emitted, combine_functions, emission_free
-from cython.cimports.pybtf.core.memory import room, u32s_free, u32s_push, u32s_reserve, u64s_free, u64s_push, u64s_reserve
+from cython.cimports.pybtf.core.functions import (
+    FN_CONSISTENT,
+    FN_TRUE_SIGNATURE,
+    Emitted,
+    combine_functions,
+    emission_free,
+)
+from cython.cimports.pybtf.core.memory import (
+    room,
+    u32s_free,
+    u32s_push,
+    u32s_reserve,
+    u64s_free,
+    u64s_push,
+    u64s_reserve,
+)
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.strings import NO_STRING, StringEntry, string_entry, string_intern
 from cython.cimports.pybtf.core.value import *
-from cython.cimports.pybtf.core.wirekinds import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
+from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_third_is_type, wire_vlen
 from cython.cimports.pybtf.core.worker import (
     OPT_ATTRIBUTES,
     OPT_CONSISTENT,
@@ -71,7 +85,7 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     emission_free(cython.address(e.emission))
 
 
-# ---- strings and records ------------------------------------------------------------------------------------------------
+# ---- strings and records ------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -152,7 +166,7 @@ def add_tag(e: cython.pointer[Encoder], value: uint32_t, target: uint32_t, compo
     return 0
 
 
-# ---- one unit -------------------------------------------------------------------------------------------------------
+# ---- one unit -----------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -330,7 +344,7 @@ def encode_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
     return append_variables(e, v, off)
 
 
-# ---- after all units --------------------------------------------------------------------------------------------------
+# ---- after all units ----------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -509,7 +523,9 @@ def sort_entries(e: cython.pointer[Encoder]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def encode_sections(e: cython.pointer[Encoder], names: cython.pointer[cython.const[uint32_t]], n_names: uint32_t) -> cython.int:
+def encode_sections(
+    e: cython.pointer[Encoder], names: cython.pointer[cython.const[uint32_t]], n_names: uint32_t
+) -> cython.int:
     """Appends a DATASEC per section that has variables. `names`: string ids by section index."""
     i: uint32_t = 0
     k: uint32_t

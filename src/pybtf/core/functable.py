@@ -181,9 +181,7 @@ def text(name: cython.p_const_char, size: cython.size_t):
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def build(
-    t: cython.pointer(FuncTable), v: cython.pointer(SymbolView), bad: cython.pointer(uint32_t)
-) -> cython.int:
+def build(t: cython.pointer(FuncTable), v: cython.pointer(SymbolView), bad: cython.pointer(uint32_t)) -> cython.int:
     """Fill `t`. On failure whatever was allocated stays in `t`, to be freed by its owner."""
     n: uint32_t = count_type(v, STT_FUNC)
     a: cython.pointer(Candidate) = cython.cast(
@@ -276,9 +274,7 @@ def first_bytes(name: cython.p_const_char, size: cython.size_t) -> uint64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.inline
-def in_order(
-    x: cython.pointer(Candidate), y: cython.pointer(Candidate), strtab: cython.p_const_char
-) -> cython.bint:
+def in_order(x: cython.pointer(Candidate), y: cython.pointer(Candidate), strtab: cython.p_const_char) -> cython.bint:
     """Whether x may stay before y: its base name is not greater."""
     shorter: uint32_t
     r: cython.int
@@ -357,9 +353,7 @@ def fill(
         return NO_MEMORY
     for i in range(n):
         name = v.strtab + a[i].name
-        if i == 0 or not (
-            a[i].base == t.name_len[entry - 1] and memcmp(t.name[entry - 1], name, a[i].base) == 0
-        ):
+        if i == 0 or not (a[i].base == t.name_len[entry - 1] and memcmp(t.name[entry - 1], name, a[i].base) == 0):
             t.name[entry] = name
             t.name_len[entry] = a[i].base
             t.first[entry] = i

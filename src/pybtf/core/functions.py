@@ -59,6 +59,8 @@ from cython.cimports.pybtf.core.records import (
     KIND_FUNC_PROTO,
     KIND_FWD,
     KIND_INT,
+    KIND_KEY_ENUM,
+    KIND_KEY_ENUM64,
     KIND_KEY_STRUCT,
     KIND_KEY_UNION,
     KIND_PTR,
@@ -103,9 +105,7 @@ def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) 
 @cython.exceptval(check=False)
 def _resize(m: cython.pointer(Matcher), size: cython.size_t) -> cython.bint:
     i: cython.size_t
-    table: cython.pointer(uint64_t) = cython.cast(
-        cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t))
-    )
+    table: cython.pointer(uint64_t) = cython.cast(cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t)))
     if table == cython.NULL:
         return False
     for i in range(m.size):
@@ -168,6 +168,10 @@ def _kind(r: cython.pointer(cython.const[uint32_t])) -> cython.int:
         return KIND_STRUCT
     if kind == KIND_KEY_UNION:
         return KIND_UNION
+    if kind == KIND_KEY_ENUM:
+        return KIND_ENUM
+    if kind == KIND_KEY_ENUM64:
+        return KIND_ENUM64
     return kind
 
 

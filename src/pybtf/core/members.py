@@ -1,10 +1,11 @@
 # cython: annotation_typing=True
 """Where bitfields lie.
 
-Before DWARF 4, a bitfield was described by its storage unit (DW_AT_byte_size bytes at DW_AT_data_member_location) and
-DW_AT_bit_offset, the distance of its *most* significant bit from the most significant bit of the unit, whatever the
-byte order. BTF wants the distance of the first bit from the start of the struct in memory order, which for a little-endian
-target has to be counted from the other end. DW_AT_data_bit_offset (DWARF 4 and later) already is what BTF wants.
+Before DWARF 4, a bitfield was described by its storage unit (DW_AT_byte_size bytes at DW_AT_data_member_location)
+and DW_AT_bit_offset, the distance of its *most* significant bit from the most significant bit of the unit,
+whatever the byte order. BTF wants the distance of the first bit from the start of the struct in memory order,
+which for a little-endian target has to be counted from the other end. DW_AT_data_bit_offset (DWARF 4 and later)
+already is what BTF wants.
 """
 
 import cython

@@ -1,16 +1,23 @@
 # cython: annotation_typing=True
 """Functions of a unit: which instances are remembered, and what is remembered of them.
 
-An instance is any DW_TAG_subprogram that is no declaration: abstract, out-of-line copy or plain. Whether the function is
-written at all is decided at the end, over the instances of all units (functions.py).
+An instance is any DW_TAG_subprogram that is no declaration: abstract, out-of-line copy or plain. Whether the
+function is written at all is decided at the end, over the instances of all units (functions.py).
 
 Function names are the first string ids: id `i + 1` is the base name of entry `i` of the function table.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint16_t, uint32_t
+from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.classes import Classifier, class_intern, class_of_ref
-from cython.cimports.pybtf.core.faults import FAULT_EMPTY_TAG, FAULT_MEMORY, FAULT_NO_NAME, FAULT_TOO_MANY, IN_INFO, fault_set
+from cython.cimports.pybtf.core.faults import (
+    FAULT_EMPTY_TAG,
+    FAULT_MEMORY,
+    FAULT_NO_NAME,
+    FAULT_TOO_MANY,
+    IN_INFO,
+    fault_set,
+)
 from cython.cimports.pybtf.core.functable import FuncTable
 from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.observations import (
@@ -40,7 +47,9 @@ def out_of_memory(v: cython.pointer[UnitValue], f: cython.pointer[Function]) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def left_out(u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cython.pointer[Function], n: uint32_t) -> cython.bint:
+def left_out(
+    u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cython.pointer[Function], n: uint32_t
+) -> cython.bint:
     """Whether the instance is not remembered; counts why."""
     i: uint32_t
     if f.flags & F_DECLARATION:

@@ -123,9 +123,7 @@ def apply_relocations(
                 job.symbols = cython.address(source.view)
                 job.addresses = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf)
                 job.sections = where.len // 8
-                job.table = cython.cast(
-                    cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, table)
-                )
+                job.table = cython.cast(cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, table))
                 job.types = len(table)
                 job.bad = job.number = 0
                 with cython.nogil:
@@ -146,14 +144,10 @@ def explain(job: cython.pointer[Job], status: cython.int):
     if status == BAD_TYPE:
         return RelocationError(job.bad, f"type {n}", "a relocation type of the machine", n)
     if status == BAD_OFFSET:
-        return RelocationError(
-            job.bad, f"a field at {n:#x}", f"a field within the section's {job.size:#x} bytes"
-        )
+        return RelocationError(job.bad, f"a field at {n:#x}", f"a field within the section's {job.size:#x} bytes")
     if status == BAD_SYMBOL:
         return RelocationError(job.bad, f"symbol {n}", f"an index below {job.symbols.n}")
-    return RelocationError(
-        job.bad, f"a symbol in section {n}", f"an index below {job.sections}, or a special one"
-    )
+    return RelocationError(job.bad, f"a symbol in section {n}", f"an index below {job.sections}, or a special one")
 
 
 @cython.cfunc
@@ -294,9 +288,7 @@ def load_field(p: cython.pointer[cython.const[uint8_t]], width: cython.uint, swa
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.inline
-def store_field(
-    p: cython.pointer[uint8_t], width: cython.uint, swap: cython.bint, value: uint64_t
-) -> cython.void:
+def store_field(p: cython.pointer[uint8_t], width: cython.uint, swap: cython.bint, value: uint64_t) -> cython.void:
     v32: uint32_t
     v16: uint16_t
     if width == 8:

@@ -12,7 +12,7 @@ read for those alone. String ids up to `n_known` are exactly those names.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
@@ -28,7 +28,7 @@ OUTSIDE = cython.declare(uint32_t, 0xFFFFFFFE)
 LONGEST_TYPE_CHAIN = cython.declare(cython.int, 4096)
 
 
-# ---- maps from offsets ----------------------------------------------------------------------------------------------
+# ---- maps from offsets --------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -86,7 +86,7 @@ def map_get(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
     return NO_INDEX
 
 
-# ---- references to types -------------------------------------------------------------------------------------------
+# ---- references to types ------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -153,7 +153,7 @@ def resolve_rest(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cytho
     return fault.code
 
 
-# ---- functions ------------------------------------------------------------------------------------------------------
+# ---- functions ----------------------------------------------------------------------------------------------
 
 
 @cython.cfunc

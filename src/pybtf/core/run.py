@@ -1,9 +1,9 @@
 # cython: annotation_typing=True
 """One encoding: the workers, the hand-over to the encoder, and what follows the last unit.
 
-All workers do the same. A worker claims the next unit, decodes it into a value and puts the value into the ring
-at the unit's place. If nobody is encoding, it then encodes whatever is ready at the head of the ring, in
-unit order, and goes on decoding. So there is no thread that only waits, one worker needs no thread at all, and the encoder
+All workers do the same. A worker claims the next unit, decodes it into a value and puts the value into the ring at
+the unit's place. If nobody is encoding, it then encodes whatever is ready at the head of the ring, in unit order,
+and goes on decoding. So there is no thread that only waits, one worker needs no thread at all, and the encoder
 still sees every unit exactly once and in order.
 
 The ring bounds how far decoding may run ahead of encoding, and so the memory: a worker whose unit would not fit
@@ -14,7 +14,7 @@ Worker 0 belongs to the main thread and comes back to Python now and then, for s
 
 import cython
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_free, abbrevs_read
@@ -33,7 +33,14 @@ from cython.cimports.pybtf.core.faults import Fault
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.signature import machine_init
-from cython.cimports.pybtf.core.strings import StringEntry, string_entry, string_intern, string_reserve, strings_delete, strings_new
+from cython.cimports.pybtf.core.strings import (
+    StringEntry,
+    string_entry,
+    string_intern,
+    string_reserve,
+    strings_delete,
+    strings_new,
+)
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
@@ -190,9 +197,7 @@ class Run:
             cython.pointer[SectionRange], calloc(len(ranges) + 1, cython.sizeof(SectionRange))
         )
         self.n_section_names = len(names)
-        self.section_names = cython.cast(
-            cython.pointer[uint32_t], calloc(len(names) + 1, cython.sizeof(uint32_t))
-        )
+        self.section_names = cython.cast(cython.pointer[uint32_t], calloc(len(names) + 1, cython.sizeof(uint32_t)))
         if self.x.variables.sections == cython.NULL or self.section_names == cython.NULL:
             raise MemoryError
         for i in range(len(ranges)):
@@ -314,7 +319,6 @@ class Run:
     def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
         """Decodes until nothing is left (1) or the time is up (0); `milliseconds` 0: without limit."""
         end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
-        start: int64_t
         number: int64_t
         v: cython.pointer[UnitValue]
         while True:
@@ -322,7 +326,6 @@ class Run:
             if number == -1:
                 return True
             if number >= 0:
-                start = now_ns()
                 v = cython.address(self.values[number % self.window])
                 decode_unit(w, cython.address(self.x), cython.cast(uint32_t, number), v, self.symbols)
                 self.publish(v)

@@ -45,9 +45,7 @@ def strings_new(expected: cython.size_t) -> cython.pointer[Strings]:
         cython.pointer[cython.pointer[StringEntry]], calloc(STRING_CHUNKS, cython.sizeof(cython.p_void))
     )
     if t.heads != cython.NULL and t.chunks != cython.NULL:
-        t.chunks[0] = cython.cast(
-            cython.pointer[StringEntry], calloc(STRING_CHUNK, cython.sizeof(StringEntry))
-        )
+        t.chunks[0] = cython.cast(cython.pointer[StringEntry], calloc(STRING_CHUNK, cython.sizeof(StringEntry)))
     if t.heads == cython.NULL or t.chunks == cython.NULL or t.chunks[0] == cython.NULL:
         strings_delete(t)
         return cython.NULL
@@ -101,9 +99,7 @@ def keep(t: cython.pointer[Strings], text: cython.p_const_char, size: cython.siz
     if size > t.copies_left:
         if t.n_blocks == t.cap_blocks:
             cap = t.cap_blocks * 2 if t.cap_blocks else 16
-            blocks = cython.cast(
-                cython.pointer[cython.p_char], realloc(t.blocks, cap * cython.sizeof(cython.p_char))
-            )
+            blocks = cython.cast(cython.pointer[cython.p_char], realloc(t.blocks, cap * cython.sizeof(cython.p_char)))
             if blocks == cython.NULL:
                 return cython.NULL
             t.blocks = blocks
@@ -139,9 +135,7 @@ def insert(
     if chunk >= STRING_CHUNKS or size > 0x7FFFFFFF:
         return NO_STRING
     if t.chunks[chunk] == cython.NULL:
-        t.chunks[chunk] = cython.cast(
-            cython.pointer[StringEntry], malloc(STRING_CHUNK * cython.sizeof(StringEntry))
-        )
+        t.chunks[chunk] = cython.cast(cython.pointer[StringEntry], malloc(STRING_CHUNK * cython.sizeof(StringEntry)))
         if t.chunks[chunk] == cython.NULL:
             return NO_STRING
     if copy:

@@ -49,9 +49,7 @@ class SymbolSource:
         if shndx is not None:
             PyObject_GetBuffer(shndx, cython.address(self.shndx_buffer), PyBUF_SIMPLE)
             if cython.cast(uint64_t, self.shndx_buffer.len) < count * 4:
-                raise SymbolError(
-                    0, f"{self.shndx_buffer.len} bytes of extended section indexes", f"{count * 4}"
-                )
+                raise SymbolError(0, f"{self.shndx_buffer.len} bytes of extended section indexes", f"{count * 4}")
             self.view.shndx = cython.cast(cython.pointer(cython.const[uint8_t]), self.shndx_buffer.buf)
 
     def __dealloc__(self):
@@ -91,6 +89,4 @@ def bad_name(source: SymbolSource, index: uint32_t):
     read_symbol(v, index, cython.address(s))
     if v.strtab_size and v.strtab[v.strtab_size - 1]:
         return SymbolError(index, "the string table does not end with a NUL", "a NUL")
-    return SymbolError(
-        index, f"its name is at {s.name:#x} of the string table", f"an offset below {v.strtab_size:#x}"
-    )
+    return SymbolError(index, f"its name is at {s.name:#x} of the string table", f"an offset below {v.strtab_size:#x}")

@@ -55,7 +55,10 @@ def word(v: cython.pointer[UnitValue], value: uint32_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def base_type(
-    v: cython.pointer[UnitValue], t: cython.pointer[Type], known: cython.pointer[cython.const[KnownStrings]], options: cython.int
+    v: cython.pointer[UnitValue],
+    t: cython.pointer[Type],
+    known: cython.pointer[cython.const[KnownStrings]],
+    options: cython.int,
 ) -> cython.int:
     size: uint32_t = t.size & 0x1FFF  # the reference keeps 16 bits of the size in bits
     encoding: uint32_t = 0
@@ -132,7 +135,9 @@ def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def enum_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type], options: cython.int) -> cython.int:
+def enum_type(
+    u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type], options: cython.int
+) -> cython.int:
     size: uint32_t = t.size if t.size else 4
     e: cython.pointer[Enumerator]
     i: uint32_t

@@ -1,10 +1,11 @@
 # cython: annotation_typing=True
 """Decoding the DIE tree of a unit: the one interpreter loop of the DWARF side.
 
-The walk is depth first, in DIE order, and an object enters its table only after all its children (the small ids depend
-on it). While the children of an object are read, the object waits in a *frame*; its members, enumerators,
-parameters, dimensions and annotations wait on stacks, where those of the innermost open frame are always on top, so that
-closing a frame moves one contiguous run to its final place. There is no recursion: the depth of a tree is data.
+The walk is depth first, in DIE order, and an object enters its table only after all its children (the small ids
+depend on it). While the children of an object are read, the object waits in a *frame*; its members, enumerators,
+parameters, dimensions and annotations wait on stacks, where those of the innermost open frame are always on top,
+so that closing a frame moves one contiguous run to its final place. There is no recursion: the depth of a tree is
+data.
 
 What a DIE means depends on the frame it is met in: a handful of tags are special to each kind of frame, everything
 else goes to one dispatcher. A tag that nobody knows is counted and passed over with its subtree.
@@ -23,11 +24,9 @@ from cython.cimports.pybtf.core.dies import Attr, Die, die_has, die_number, die_
 from cython.cimports.pybtf.core.faults import (
     FAULT_DEPTH,
     FAULT_MEMORY,
-    FAULT_TOO_MANY,
     IN_INFO,
     fault_set,
 )
-from cython.cimports.pybtf.core.hashing import fold
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, first_operation_address
 from cython.cimports.pybtf.core.memory import memmem, room
 from cython.cimports.pybtf.core.sections import DebugSections
@@ -122,7 +121,7 @@ def reference(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
     return cython.cast(uint32_t, a.v)
 
 
-# ---- closing objects: from the stacks to the tables -----------------------------------------------------------------
+# ---- closing objects: from the stacks to the tables ---------------------------------------------------------
 
 
 @cython.cfunc
@@ -354,7 +353,7 @@ def close(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     return 0
 
 
-# ---- opening objects ----------------------------------------------------------------------------------------------------
+# ---- opening objects ----------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -481,8 +480,13 @@ def low_pc(w: cython.pointer[Walker]) -> uint64_t:
     if a.cls != A_ADDRX or a.v > w.sections.addr.n or w.u.addr_base > w.sections.addr.n:
         return 0
     at = w.u.addr_base + a.v * w.r.address_size
-    cur_init(cython.address(c), w.sections.addr.p, at if at < w.sections.addr.n else w.sections.addr.n,
-             w.sections.addr.n, w.sections.swap)
+    cur_init(
+        cython.address(c),
+        w.sections.addr.p,
+        at if at < w.sections.addr.n else w.sections.addr.n,
+        w.sections.addr.n,
+        w.sections.swap,
+    )
     return cur_u64(cython.address(c)) if w.r.address_size == 8 else cur_u32(cython.address(c))
 
 
@@ -691,7 +695,7 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
     return DONE
 
 
-# ---- what a DIE means, by the frame it is met in -------------------------------------------------------------------
+# ---- what a DIE means, by the frame it is met in ------------------------------------------------------------
 
 
 @cython.cfunc
@@ -987,7 +991,7 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
     return 0
 
 
-# ---- a unit, from header to tables ---------------------------------------------------------------------------------
+# ---- a unit, from header to tables --------------------------------------------------------------------------
 
 
 @cython.cfunc

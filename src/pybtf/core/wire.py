@@ -16,7 +16,6 @@ from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memmove
 from cython.cimports.pybtf.core.cursor import bswap32
 from cython.cimports.pybtf.core.records import (
-    KIND_DATASEC,
     KIND_ENUM,
     KIND_ENUM64,
     KIND_FUNC_PROTO,
@@ -90,9 +89,7 @@ def wire_index(
             wanted = 2 * cap[0] if cap[0] else 1024
             while wanted <= id:
                 wanted *= 2
-            grown = cython.cast(
-                cython.pointer[cython.size_t], realloc(offs[0], wanted * cython.sizeof(cython.size_t))
-            )
+            grown = cython.cast(cython.pointer[cython.size_t], realloc(offs[0], wanted * cython.sizeof(cython.size_t)))
             if grown == cython.NULL:
                 return reject(error, WIRE_MEMORY, id, at, 0)
             offs[0] = grown
@@ -315,9 +312,7 @@ def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, in
         raise InputError(Place(name, None, 3), f"flags {data[3]:#x}", "none")
     if len(data) < 24:
         raise InputError(Place(name), f"{len(data)} bytes", "at least a BTF header of 24 bytes")
-    length, type_off, type_len, str_off, str_len = (
-        int.from_bytes(data[at : at + 4], order) for at in range(4, 24, 4)
-    )
+    length, type_off, type_len, str_off, str_len = (int.from_bytes(data[at : at + 4], order) for at in range(4, 24, 4))
     if length < 24 or length > len(data):
         raise InputError(Place(name, None, 4), f"header length {length}", f"24 to {len(data)}")
     left = len(data) - length

@@ -31,13 +31,15 @@ RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)
 LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)
 
 
-# ---- unit headers -----------------------------------------------------------------------------------------------------
+# ---- unit headers -------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_header(c: cython.pointer[Cursor], h: cython.pointer[UnitHeader], size: uint64_t, fault: cython.pointer[Fault]) -> cython.int:
+def read_header(
+    c: cython.pointer[Cursor], h: cython.pointer[UnitHeader], size: uint64_t, fault: cython.pointer[Fault]
+) -> cython.int:
     """One unit header (DWARF 5, 7.5.1). Nonzero: fault."""
     length: uint64_t
     kind: uint8_t = 1
@@ -100,9 +102,7 @@ def scan_units(
     if s.info.n > LARGEST_INFO:
         return fault_set(fault, FAULT_TOO_MANY, IN_INFO, 0, 0, cython.cast(int64_t, s.info.n))
     while at < s.info.n:
-        if not room(
-            cython.cast(cython.pp_void, headers), cython.address(cap), n[0] + 1, cython.sizeof(UnitHeader)
-        ):
+        if not room(cython.cast(cython.pp_void, headers), cython.address(cap), n[0] + 1, cython.sizeof(UnitHeader)):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         cur_init(cython.address(c), s.info.p, at, s.info.n, s.swap)
         if read_header(cython.address(c), cython.address(headers[0][n[0]]), s.info.n, fault):
@@ -112,7 +112,7 @@ def scan_units(
     return 0
 
 
-# ---- one unit -------------------------------------------------------------------------------------------------------
+# ---- one unit -----------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -129,7 +129,9 @@ def excluded(x: cython.pointer[cython.const[Context]], language: uint32_t) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def walk_one(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]) -> cython.int:
+def walk_one(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+) -> cython.int:
     """Decodes the DIE tree of unit `number` into the walker's tables. Nonzero: fault in the walker."""
     tag: uint16_t
     first: cython.bint = not x.merge or number == 0
@@ -162,7 +164,9 @@ def unit_language(w: cython.pointer[Worker]) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def walk_all(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]) -> cython.int:
+def walk_all(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+) -> cython.int:
     """In merge mode the children of all units, otherwise those of one. Nonzero: fault in the walker."""
     i: uint32_t
     if not x.merge:

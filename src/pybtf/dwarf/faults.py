@@ -49,7 +49,11 @@ _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
     38: ("a union member at bit {v}", "bit 0", ""),
     39: ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", ""),
     40: ("an enumeration of {v} bytes", "1, 2, 4 or 8 bytes", ""),
-    41: ("a variable with a name that BTF does not allow", "letters, digits, _ and .", "Add encode_force to the features."),
+    41: (
+        "a variable with a name that BTF does not allow",
+        "letters, digits, _ and .",
+        "Add encode_force to the features.",
+    ),
     42: ("a variable without a type", "a type", "Add encode_force to the features."),
     43: ("a declaration tag without a value", "a nonempty string", ""),
 }
