@@ -45,6 +45,7 @@ from cython.cimports.pybtf.core.typegraph import (
     EFFORT_PER_TYPE,
     FINAL,
     ID_MASK,
+    UNMAPPED,
     Node,
     TypeGraph,
 )
@@ -73,14 +74,15 @@ def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]
     id: uint32_t
     node: cython.pointer[Node] = g.nodes
     node.map = FINAL
-    node.hypothesis = node.offset = node.info = 0
+    node.hypothesis = UNMAPPED
+    node.offset = node.info = 0
     for id in range(1, g.n):
         node += 1
         if offs[id] >> 32:
             g.bad = id
             return False
         node.map = 0
-        node.hypothesis = 0
+        node.hypothesis = UNMAPPED
         node.offset = cython.cast(uint32_t, offs[id])
         node.info = g.words[offs[id] + 1]
     return True

@@ -411,7 +411,7 @@ def settle_forwards(w: cython.pointer[Work]) -> cython.int:
         if g.nodes[id].map == id:
             r = record_of(g, id)
             c = same_name(g, cython.address(names), r, hash_name(r))
-            if c and not g.nodes[c].hypothesis and kind_of(g.nodes, c) == wire_forward_kind(r):
+            if c and g.nodes[c].hypothesis == UNMAPPED and kind_of(g.nodes, c) == wire_forward_kind(r):
                 g.nodes[id].map = c
     candidates_free(cython.address(names))
     return DEDUP_OK if done else stop(w, DEDUP_MEMORY, 0)

@@ -16,7 +16,7 @@ cdef enum:                      # results of the phases (DedupError.code)
     DEDUP_EFFORT = 5            # the comparisons exceed what any real input needs
 
 cdef enum:
-    UNMAPPED = 0xFFFFFFFF       # in the map of the reference phase: not decided yet
+    UNMAPPED = 0xFFFFFFFF       # in the map of the reference phase: not decided yet; as a hypothesis: none
     IN_PROGRESS = 0xFFFFFFFE    # ... : on its stack
     FINAL = 0x80000000          # in Node.map: what the type is mapped to will never be mapped to something else
     ID_MASK = 0x7FFFFFFF
@@ -25,7 +25,7 @@ cdef enum:
 # the time of the comparison is the time of fetching them.
 cdef struct Node:
     uint32_t map                # 0: not decided; else the id it is replaced by (itself if canonical), perhaps | FINAL
-    uint32_t hypothesis         # the candidate it is assumed to be equivalent to; 0: none
+    uint32_t hypothesis         # the candidate it is assumed to be equivalent to, or UNMAPPED
     uint32_t offset             # of its record in `words`
     uint32_t info               # info word of its record
 
