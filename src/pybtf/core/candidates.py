@@ -35,9 +35,7 @@ def candidates_free(t: cython.pointer[Candidates]) -> cython.void:
 @cython.exceptval(check=False)
 def enlarge(t: cython.pointer[Candidates]) -> cython.bint:
     mask: cython.size_t = 2 * t.mask + 1
-    slots: cython.pointer[Slot] = cython.cast(
-        cython.pointer[Slot], calloc(mask + 1, cython.sizeof(Slot))
-    )
+    slots: cython.pointer[Slot] = cython.cast(cython.pointer[Slot], calloc(mask + 1, cython.sizeof(Slot)))
     i: cython.size_t
     j: cython.size_t
     if slots == cython.NULL:

@@ -1,18 +1,20 @@
 # cython: annotation_typing=True
 """De-duplication of BTF types: many units in, each distinct type once out, in the bytes of the reference.
 
-The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among equal types,
-the one the reference keeps, because survivors stay where they were and keep their number. Three things decide that:
+The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among
+equal types, the one the reference keeps, because survivors stay where they were and keep their number. Three
+things decide that:
 
-* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards, references;
+* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards,
+  references;
 * the order in which candidates of one signature are tried (`candidates.pxd`);
 * what a successful comparison of two structs settles besides its own question (`equivalence.py`).
 
-A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of several equal
-ones to survive is the one reached first by that recursion, not the first in the list.
+A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of
+several equal ones to survive is the one reached first by that recursion, not the first in the list.
 
-Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls `dedup_run` on its
-own records.
+Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls
+`dedup_run` on its own records.
 """
 
 from sys import byteorder
@@ -140,8 +142,14 @@ def dedup_run(
 
 
 REASONS = {
-    DEDUP_CYCLE: ("type {id} is part of a cycle of reference types", "a cycle to pass through a struct or union"),
-    DEDUP_KIND: ("type {id} is reached from a struct or typedef but its kind cannot be compared", "a type of C"),
+    DEDUP_CYCLE: (
+        "type {id} is part of a cycle of reference types",
+        "a cycle to pass through a struct or union",
+    ),
+    DEDUP_KIND: (
+        "type {id} is reached from a struct or typedef but its kind cannot be compared",
+        "a type of C",
+    ),
     DEDUP_LARGE: ("type {id} is too far into the list", "less than 16 GiB of types"),
     DEDUP_EFFORT: ("comparing type {id} takes too many steps", "BTF made by a compiler or encoder"),
 }
@@ -236,16 +244,20 @@ class Image:
             raise MemoryError
         if error.code != DEDUP_OK:
             found, expected = REASONS[error.code]
-            raise InputError(Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected)
+            raise InputError(
+                Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected
+            )
         return words
 
 
-def dedup_btf(data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF") -> bytes:
+def dedup_btf(
+    data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF"
+) -> bytes:
     """De-duplicate raw BTF; with `base`, BTF that is split from that base.
 
-    Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as it was.
-    `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged, or holds a graph
-    of types that cannot be de-duplicated.
+    Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
+    it was. `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged,
+    or holds a graph of types that cannot be de-duplicated.
     """
     out: bytearray
     view: cython.pointer[cython.uchar]

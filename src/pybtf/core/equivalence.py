@@ -1,20 +1,20 @@
 # cython: annotation_typing=True
 """Are two types, one new (the candidate), one canonical, the same type, seen through everything they reach?
 
-Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while the two
-graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting y again with the same x
-is no contradiction. Meeting it with another x' is one, unless x and x' are copies of each other inside one unit
-(compilers emit those), which `identical` judges with bounded depth and, where arrays are concerned, very leniently; it
-decides like the reference, not like a purist.
+Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while
+the two graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting
+y again with the same x is no contradiction. Meeting it with another x' is one, unless x and x' are copies of
+each other inside one unit (compilers emit those), which `identical` judges with bounded depth and, where
+arrays are concerned, very leniently; it decides like the reference, not like a purist.
 
-A forward declaration is equivalent to a definition of its name and kind. That is how a unit that knows a struct only by
-name merges with one that has its body, and why an equivalence, once found, does more than answer: `apply_hypothesis`
-maps every struct met on the way, and every forward whose definition was met.
+A forward declaration is equivalent to a definition of its name and kind. That is how a unit that knows a
+struct only by name merges with one that has its body, and why an equivalence, once found, does more than
+answer: `apply_hypothesis` maps every struct met on the way, and every forward whose definition was met.
 
-The walk is depth first and in order of the references, because the order of assumptions is observable. It uses an
-explicit stack: a chain of pointers costs nothing, a struct one frame, and no canonical type is entered twice, so the
-stack is bounded by the number of types. All steps are counted against `effort`, since graphs can be written that need
-exponential time in `identical`, and quadratic time at large.
+The walk is depth first and in order of the references, because the order of assumptions is observable. It
+uses an explicit stack: a chain of pointers costs nothing, a struct one frame, and no canonical type is
+entered twice, so the stack is bounded by the number of types. All steps are counted against `effort`, since
+graphs can be written that need exponential time in `identical`, and quadratic time at large.
 """
 
 import cython
@@ -201,8 +201,8 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
 def settled(nodes: cython.pointer[Node], x: uint32_t, y: uint32_t) -> cython.bint:
     """Whether a pair is known to be equivalent at sight.
 
-    The map does not change during a walk and assumptions are only added, so this may be asked early. A y that a
-    resolved declaration stands for never has a hypothesis of its own.
+    The map does not change during a walk and assumptions are only added, so this may be asked early. A y that
+    a resolved declaration stands for never has a hypothesis of its own.
     """
     return nodes[y].hypothesis == x or surely_same(nodes, x, y)
 
@@ -219,10 +219,12 @@ def compare_elements(
     left: uint32_t,
     stride: cython.int,
 ) -> cython.bint:
-    """Compare members or parameters without their types; on success `f` is what of the types must be looked into.
+    """Compare members or parameters without their types; on success `f` is what of the types must be looked
+    into.
 
-    `a` and `b` are elements of name, type and, with a stride of 3, offset. Types that are settled at sight need no second look, before the first and after the last doubtful one. What the doubtful
-    ones will need is fetched in advance: here the loads overlap, in the walk each waits for the one before.
+    `a` and `b` are elements of name, type and, with a stride of 3, offset. Types that are settled at sight
+    need no second look, before the first and after the last doubtful one. What the doubtful ones will need is
+    fetched in advance: here the loads overlap, in the walk each waits for the one before.
     """
     nodes: cython.pointer[Node] = g.nodes
     words: cython.pointer[uint32_t] = g.words
@@ -271,8 +273,8 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
     now.left = 0
     now.stride = 0
     while True:
-        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the `if`
-        # goes on with the next pair of the frames.
+        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the
+        # `if` goes on with the next pair of the frames.
         my = resolve(g, y)
         if my != resolve(g, x):
             if x == 0 or y == 0:
