@@ -1,18 +1,20 @@
 # cython: annotation_typing=True
 """De-duplication of BTF types: many units in, each distinct type once out, in the bytes of the reference.
 
-The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among equal types,
-the one the reference keeps, because survivors stay where they were and keep their number. Three things decide that:
+The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among
+equal types, the one the reference keeps, because survivors stay where they were and keep their number. Three
+things decide that:
 
-* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards, references;
+* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards,
+  references;
 * the order in which candidates of one signature are tried (`candidates.pxd`);
 * what a successful comparison of two structs settles besides its own question (`equivalence.py`).
 
-A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of several equal
-ones to survive is the one reached first by that recursion, not the first in the list.
+A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of
+several equal ones to survive is the one reached first by that recursion, not the first in the list.
 
-Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls `dedup_run` on its
-own records.
+Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls
+`dedup_run` on its own records.
 """
 
 from sys import byteorder
@@ -45,6 +47,7 @@ from cython.cimports.pybtf.core.typegraph import (
     EFFORT_PER_TYPE,
     FINAL,
     ID_MASK,
+    UNMAPPED,
     Node,
     TypeGraph,
 )
@@ -73,14 +76,15 @@ def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]
     id: uint32_t
     node: cython.pointer[Node] = g.nodes
     node.map = FINAL
-    node.hypothesis = node.offset = node.info = 0
+    node.hypothesis = UNMAPPED
+    node.offset = node.info = 0
     for id in range(1, g.n):
         node += 1
         if offs[id] >> 32:
             g.bad = id
             return False
         node.map = 0
-        node.hypothesis = 0
+        node.hypothesis = UNMAPPED
         node.offset = cython.cast(uint32_t, offs[id])
         node.info = g.words[offs[id] + 1]
     return True
@@ -138,8 +142,14 @@ def dedup_run(
 
 
 REASONS = {
-    DEDUP_CYCLE: ("type {id} is part of a cycle of reference types", "a cycle to pass through a struct or union"),
-    DEDUP_KIND: ("type {id} is reached from a struct or typedef but its kind cannot be compared", "a type of C"),
+    DEDUP_CYCLE: (
+        "type {id} is part of a cycle of reference types",
+        "a cycle to pass through a struct or union",
+    ),
+    DEDUP_KIND: (
+        "type {id} is reached from a struct or typedef but its kind cannot be compared",
+        "a type of C",
+    ),
     DEDUP_LARGE: ("type {id} is too far into the list", "less than 16 GiB of types"),
     DEDUP_EFFORT: ("comparing type {id} takes too many steps", "BTF made by a compiler or encoder"),
 }
@@ -234,16 +244,20 @@ class Image:
             raise MemoryError
         if error.code != DEDUP_OK:
             found, expected = REASONS[error.code]
-            raise InputError(Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected)
+            raise InputError(
+                Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected
+            )
         return words
 
 
-def dedup_btf(data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF") -> bytes:
+def dedup_btf(
+    data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF"
+) -> bytes:
     """De-duplicate raw BTF; with `base`, BTF that is split from that base.
 
-    Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as it was.
-    `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged, or holds a graph
-    of types that cannot be de-duplicated.
+    Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
+    it was. `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged,
+    or holds a graph of types that cannot be de-duplicated.
     """
     out: bytearray
     view: cython.pointer[cython.uchar]
