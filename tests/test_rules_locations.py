@@ -1,7 +1,7 @@
 """Locations of parameters and variables, against what the reference was seen to do.
 
-The reference does not say which register it found, so it was asked in a roundabout way: a function by GCC with one
-`long` parameter, which belongs in register 5 of x86-64, is dropped if and only if the location names another
+The reference does not say which register it found, so it was asked in a roundabout way: a function by GCC with
+one `long` parameter, which belongs in register 5 of x86-64, is dropped if and only if the location names another
 register. The tables below are results of pahole 1.32 (elfutils 0.196) on assembled DWARF of that kind.
 """
 
@@ -39,8 +39,8 @@ def ranges(text: str) -> set[int]:
     return {op for pair in pairs for op in range(int(pair[0], 16), int(pair[-1], 16) + 1)}
 
 
-# Observed: which operations are valid if at least so many operand bytes follow. DW_OP_addr and operands that are
-# LEB128 may be cut off by the end of the expression.
+# Observed: which operations are valid if at least so many operand bytes follow. DW_OP_addr and operands that
+# are LEB128 may be cut off by the end of the expression.
 NEEDS = {
     0: ranges("03 06 10-14 16-27 29-2e 30-54 56-91 93 96-97 9b-9c 9f a1-a2 a8-a9 e0 f0 f7 f9 fb-fc"),
     1: ranges("08-09 15 94-95"),
@@ -49,8 +49,8 @@ NEEDS = {
     8: ranges("0e-0f"),
     50: ranges("9e a3-a4 f3-f4"),  # a length of 0x31 = 49 and as many bytes
 }
-# 0x55 is DW_OP_reg5, after which a second register is not looked at. The references 9a, a0, f2, fd are invalid
-# here because 0x31313131 is no offset of .debug_info; so is every operation that is not in the table.
+# 0x55 is DW_OP_reg5, after which a second register is not looked at. 9a, a0, f2 and fd are not valid here because
+# 0x31313131 is no offset of .debug_info. No operation that is not in the table is valid.
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -85,7 +85,7 @@ def test_references_must_lie_in_debug_info(op: int) -> None:
 
 
 WORD = (8).to_bytes(8, "little")
-# (entries of .debug_loclists, observed: dropped with a parameter of 8, 16 and 24 bytes). .debug_addr has 2 addresses.
+# Entries of .debug_loclists; observed: dropped with a parameter of 8, 16, 24 bytes? .debug_addr has 2 addresses.
 LISTS: list[tuple[bytes, str]] = [
     (entry(R4), "yyy"),
     (entry(b"") + entry(R4), "nnn"),
