@@ -62,14 +62,12 @@ def test_operands_of_every_operation(version: int) -> None:
             made = entry if version >= 5 else old_entry
             end = b"\0" if version >= 5 else bytes(16)
             section = made(expr) + made(ENTRY_R4, 1) + end
-            where = {"loclists": section} if version >= 5 else {"loc": section}
-            result = probe_location("list", 0, version=version, info=bytes(4096), **where)
+            loc, loclists = (b"", section) if version >= 5 else (section, b"")
+            result = probe_location("list", 0, version=version, info=bytes(4096), loc=loc, loclists=loclists)
             assert dropped(result) == (op in known and count >= known[op]), (hex(op), count)
 
 
-@pytest.mark.parametrize(
-    ("op", "needed"), [(op, n) for n, ops in NEEDS.items() if n < 5 for op in sorted(ops)]
-)
+@pytest.mark.parametrize(("op", "needed"), [(op, n) for n, ops in NEEDS.items() if n < 5 for op in sorted(ops)])
 def test_fewest_operand_bytes(op: int, needed: int) -> None:
     for count in range(needed + 1):
         section = entry(bytes([op]) + b"\x31" * count) + entry(ENTRY_R4, 1) + b"\0"

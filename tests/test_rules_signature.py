@@ -9,6 +9,8 @@ prototype, or None.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from pybtf.core.rules_probe import ProbeUnit, probe_location
@@ -109,6 +111,7 @@ def facts(kind: str, location: Location) -> dict[str, object]:
         entries = b"".join(bytes([4, n, n + 1, len(expr)]) + expr for n, expr in enumerate(location))
         found = probe_location("list", 0, size=size, loclists=entries + b"\0")
     else:
+        assert isinstance(location, bytes)
         found = probe_location("block", location, size=size)
     reg, const_at_entry, stack_at_entry, first_word, second_word = found
     fields |= {"has_loc": True, "reg": -1 if reg is None else reg, "const_at_entry": const_at_entry}
@@ -116,7 +119,7 @@ def facts(kind: str, location: Location) -> dict[str, object]:
 
 
 def analyse(
-    params: list[dict[str, object]], machine: int = X86_64, **options: bool
+    params: Sequence[Mapping[str, object]], machine: int = X86_64, **options: bool
 ) -> tuple[bool, bool, bool, list[str]]:
     unit = ProbeUnit(TYPES, MEMBERS, params, clang=options.pop("clang", False))
     result: tuple[bool, bool, bool, list[str]] = unit.analyse(machine, **options)
@@ -222,9 +225,7 @@ CANDIDATES: list[tuple[list[tuple[int, int, int, int, int]], int | None]] = [
 
 
 @pytest.mark.parametrize(("members", "name"), CANDIDATES)
-def test_members_that_stand_for_a_parameter(
-    members: list[tuple[int, int, int, int, int]], name: int | None
-) -> None:
+def test_members_that_stand_for_a_parameter(members: list[tuple[int, int, int, int, int]], name: int | None) -> None:
     types = [(BASE, 0, 1, 8, 0, 0), (BASE, 0, 2, 4, 0, 0), (STRUCT, 0, 3, 16, 0, len(members))]
     rows = [(name, kind, bit, byte, 0, 0, flags) for name, kind, bit, byte, flags in members]
     param = facts("pair", b"U\x93\x08")

@@ -59,6 +59,8 @@ from cython.cimports.pybtf.core.records import (
     KIND_FUNC_PROTO,
     KIND_FWD,
     KIND_INT,
+    KIND_KEY_ENUM,
+    KIND_KEY_ENUM64,
     KIND_KEY_STRUCT,
     KIND_KEY_UNION,
     KIND_PTR,
@@ -103,9 +105,7 @@ def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) 
 @cython.exceptval(check=False)
 def _resize(m: cython.pointer(Matcher), size: cython.size_t) -> cython.bint:
     i: cython.size_t
-    table: cython.pointer(uint64_t) = cython.cast(
-        cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t))
-    )
+    table: cython.pointer(uint64_t) = cython.cast(cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t)))
     if table == cython.NULL:
         return False
     for i in range(m.size):
@@ -168,6 +168,10 @@ def _kind(r: cython.pointer(cython.const[uint32_t])) -> cython.int:
         return KIND_STRUCT
     if kind == KIND_KEY_UNION:
         return KIND_UNION
+    if kind == KIND_KEY_ENUM:
+        return KIND_ENUM
+    if kind == KIND_KEY_ENUM64:
+        return KIND_ENUM64
     return kind
 
 
@@ -224,7 +228,9 @@ def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
             else:
                 return 0
             continue
-        if kind == KIND_INT or kind == KIND_FLOAT:  # an INT's encoding is not looked at
+        if kind == KIND_INT or kind == KIND_FLOAT:
+            if kind == KIND_INT and ra[REC_HEAD] != rb[REC_HEAD]:
+                return 0
             return ra[REC_THIRD] == rb[REC_THIRD] and ra[REC_NAME] == rb[REC_NAME]
         if (
             kind == KIND_STRUCT

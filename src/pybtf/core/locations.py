@@ -163,9 +163,7 @@ def _leb(c: cython.pointer(Cursor)) -> uint64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _fixed(
-    c: cython.pointer(Cursor), limit: cython.pointer(cython.const[uint8_t]), size: cython.int
-) -> uint64_t:
+def _fixed(c: cython.pointer(Cursor), limit: cython.pointer(cython.const[uint8_t]), size: cython.int) -> uint64_t:
     """An address or offset of 4 or 8 bytes. It may, as in the reference, run past the expression, not past
     the section."""
     whole: Cursor = c[0]
@@ -213,9 +211,7 @@ def _skip_operands(
         cur_skip(c, cur_u8(c))
     elif kind == ARG_REF or kind == ARG_REF_LEB:
         # DWARF 2 gave these references the size of an address. They must lie in .debug_info.
-        if kind == ARG_REF_LEB and cur_left(c) <= (
-            unit.address_size if unit.version < 3 else unit.offset_size
-        ):
+        if kind == ARG_REF_LEB and cur_left(c) <= (unit.address_size if unit.version < 3 else unit.offset_size):
             cur_fail(c, CUR_TRUNCATED)
         if _fixed(c, limit, unit.address_size if unit.version < 3 else unit.offset_size) > info_size:
             cur_fail(c, CUR_TRUNCATED)

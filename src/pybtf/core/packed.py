@@ -173,9 +173,7 @@ def _alignment(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _has_holes(
-    unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cython.const[Type])
-) -> cython.bint:
+def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cython.const[Type])) -> cython.bint:
     """Whether whole bytes lie unused between the members of a struct or behind the last one.
 
     The reference counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.
@@ -246,11 +244,7 @@ def _mark_misplaced(
         id = strip_type(unit, member.ref)
         if id == 0:
             continue
-        if (
-            unit.types[id].tag != TAG_STRUCT
-            and unit.types[id].tag != TAG_CLASS
-            and unit.types[id].tag != TAG_INTERFACE
-        ):
+        if unit.types[id].tag != TAG_STRUCT and unit.types[id].tag != TAG_CLASS and unit.types[id].tag != TAG_INTERFACE:
             continue
         if member.byte_offset % _alignment(unit, id, align, 0):
             unit.types[id].flags |= T_PACKED | T_PACKED_KNOWN
@@ -259,9 +253,7 @@ def _mark_misplaced(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _unnatural(
-    unit: cython.pointer(Unit), t: cython.pointer(Type), align: cython.pointer(uint32_t)
-) -> cython.bint:
+def _unnatural(unit: cython.pointer(Unit), t: cython.pointer(Type), align: cython.pointer(uint32_t)) -> cython.bint:
     """Whether a struct without holes has a member or an end at an unnatural place."""
     member: cython.pointer(Member)
     i: uint32_t

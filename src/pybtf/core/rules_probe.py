@@ -176,9 +176,7 @@ class ProbeUnit:
         self.unit.is_clang = clang
         self.unit.n_types = len(types) + 1
         self.unit.types = cython.cast(cython.pointer(Type), calloc(len(types) + 1, cython.sizeof(Type)))
-        self.unit.members = cython.cast(
-            cython.pointer(Member), calloc(len(members) + 1, cython.sizeof(Member))
-        )
+        self.unit.members = cython.cast(cython.pointer(Member), calloc(len(members) + 1, cython.sizeof(Member)))
         self.unit.params = cython.cast(cython.pointer(Param), calloc(len(params) + 1, cython.sizeof(Param)))
         for i, (tag, ref, name, size, first, count) in enumerate(types):
             t = self.unit.types + i + 1
@@ -234,9 +232,7 @@ class ProbeUnit:
         if true_signature:
             for i in range(function.count):
                 find_candidate(cython.address(self.unit), self.unit.params + i)
-        analyse_function(
-            cython.address(self.unit), cython.address(function), cython.address(machine), true_signature
-        )
+        analyse_function(cython.address(self.unit), cython.address(function), cython.address(machine), true_signature)
         verdicts = []
         for i in range(function.count):
             p = self.unit.params + i
@@ -278,12 +274,8 @@ class ProbeClasses:
         k: cython.size_t
         at: cython.size_t = 0
         count: cython.size_t = len(records) + 1
-        self.words = cython.cast(
-            cython.pointer(uint32_t), calloc(sum(map(len, records)) + 1, cython.sizeof(uint32_t))
-        )
-        self.rows = cython.cast(
-            cython.pointer(cython.pointer(uint32_t)), calloc(count, cython.sizeof(cython.p_void))
-        )
+        self.words = cython.cast(cython.pointer(uint32_t), calloc(sum(map(len, records)) + 1, cython.sizeof(uint32_t)))
+        self.rows = cython.cast(cython.pointer(cython.pointer(uint32_t)), calloc(count, cython.sizeof(cython.p_void)))
         self.chunks = cython.cast(
             cython.pointer(cython.pointer(cython.pointer(uint32_t))),
             calloc(count // CLASS_CHUNK + 1, cython.sizeof(cython.p_void)),
@@ -348,9 +340,7 @@ def _make_table(table: cython.pointer(FuncTable), entries: list, keep: list) -> 
     table.kfunc_flags = cython.cast(cython.pointer(uint32_t), calloc(n + 1, 4))
     table.first = cython.cast(cython.pointer(uint32_t), calloc(n + 1, 4))
     table.value = cython.cast(cython.pointer(uint64_t), calloc(symbols + 1, 8))
-    table.sym_name = cython.cast(
-        cython.pointer(cython.p_const_char), calloc(symbols + 1, cython.sizeof(cython.p_void))
-    )
+    table.sym_name = cython.cast(cython.pointer(cython.p_const_char), calloc(symbols + 1, cython.sizeof(cython.p_void)))
     table.sym_flags = cython.cast(cython.pointer(uint8_t), calloc(symbols + 1, 1))
     _fill_table(table, entries, keep)
 

@@ -62,6 +62,7 @@ cdef struct Param:              # of a subroutine type or of a function
     uint64_t loc                # DW_AT_location as read: value, size and class (A_*) of the attribute
     uint32_t loc_size
     uint8_t loc_cls
+    uint8_t named               # has a name, perhaps an empty one
     uint8_t has_type            # its own DW_AT_type is there
     uint16_t size               # bytes; 0 unknown
     int16_t reg                 # DWARF register at entry, -1 none
@@ -83,6 +84,7 @@ cdef enum:                      # Function.flags
     F_OPTIMIZED = 64
     F_UNEXPECTED = 128
     F_HAS_ORIGIN = 256          # the attribute is there, whatever it says
+    F_EMPTY_NAME = 512          # it has a name, an empty one
 
 cdef struct Function:
     uint64_t address            # DW_AT_low_pc, 0 if absent
@@ -94,6 +96,7 @@ cdef struct Function:
     uint32_t first              # first parameter in `params`
     uint32_t count
     uint32_t anns
+    uint32_t bases              # in Unit.bases
     uint16_t n_anns
     uint16_t flags
 
@@ -118,6 +121,14 @@ cdef struct Annotation:         # btf_decl_tag
     uint32_t value
     int component               # member or parameter index, -1 the object itself
 
+cdef struct Bases:              # of one DWARF unit; in merge mode a logical unit has many
+    uint64_t str_offsets
+    uint64_t addr
+    uint64_t loclists
+    uint64_t rnglists
+    uint8_t version
+    uint8_t offset_size         # 4 or 8
+
 cdef struct OffsetMap:          # DIE offset -> index, open addressing; the last entry of an offset wins
     uint32_t *slots             # pairs (offset, index + 1)
     uint32_t cap                # allocated
@@ -129,7 +140,7 @@ cdef struct Unit:
     uint64_t offset             # of the unit header in .debug_info
     uint64_t end
     uint8_t address_size
-    uint8_t offset_size         # 4 or 8
+    uint8_t offset_size         # this and `version`, `*_base`: of the DWARF unit at hand (`unit_bases`)
     uint8_t version
     uint8_t is_clang
     uint32_t language
@@ -139,6 +150,8 @@ cdef struct Unit:
     uint64_t str_offsets_base
     uint64_t loclists_base
     uint64_t rnglists_base
+    Bases *bases
+    uint32_t n_bases, cap_bases
     # tables; slot 0 of `types` is void
     Type *types
     uint32_t n_types, cap_types
@@ -157,3 +170,12 @@ cdef struct Unit:
     OffsetMap type_at           # .debug_info offsets of `types`
     OffsetMap function_at
     OffsetMap variable_at
+
+cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
+    # Makes the bases of DWARF unit `i` those of the logical unit.
+    u.str_offsets_base = u.bases[i].str_offsets
+    u.addr_base = u.bases[i].addr
+    u.loclists_base = u.bases[i].loclists
+    u.rnglists_base = u.bases[i].rnglists
+    u.version = u.bases[i].version
+    u.offset_size = u.bases[i].offset_size
