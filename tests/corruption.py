@@ -4,7 +4,7 @@
 corruption.py ...` is the worker: it encodes one case after the other in one process and writes a line
 before and one after each. If the process dies, the line without an answer names the case. `watch` runs
 workers, starts a new one behind each death, and collects what went wrong. Used by `test_corruption.py` and
-by `tools/fuzz.py`. """
+by `tools/fuzz.py`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def regions(data: bytes) -> list[tuple[int, int]]:
 
 
 def mutate(data: bytes, places: Sequence[tuple[int, int]], seed: str) -> bytes:
-    """The data with one to six things wrong, each in one of the places. Depends on nothing but the arguments."""
+    """The data with one to six things wrong, each in one of the places. A pure function of its arguments."""
     dice = random.Random(seed)
     out = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3, 6))):

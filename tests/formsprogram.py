@@ -10,6 +10,7 @@ constant forms are zero-extended: what 0xff means depends on the form, and has t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -391,6 +392,7 @@ class _Program:
         ]
 
 
+@functools.cache
 def build(flavour: Flavour, forms: Forms) -> bytes:
     """The ELF file of the program."""
     codes, reverse = CODES.get(forms.codes, CODES["plain"]), forms.codes == "reversed"

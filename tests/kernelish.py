@@ -21,18 +21,24 @@ class Flavour(NamedTuple):
     machine: str
     text: int  # address of .text
     percpu: int  # address of .data..percpu
-    absolute: dict[int, int]  # relocation type by size
 
     @property
     def address_size(self) -> int:
         return self.bits // 8
 
+    @property
+    def absolute(self) -> dict[int, int]:
+        """The types of relocation that write an address, by size."""
+        return ABSOLUTE[self.machine]
+
+
+ABSOLUTE = {"EM_X86_64": {4: 10, 8: 1}, "EM_S390": {4: 4, 8: 22}, "EM_ARM": {4: 2}, "EM_PPC": {4: 1}}
 
 FLAVOURS = {
-    "x86_64": Flavour(64, True, "EM_X86_64", 0xFFFFFFFF81000000, 0xFFFFFFFF82000000, {4: 10, 8: 1}),
-    "s390x": Flavour(64, False, "EM_S390", 0x100000, 0x200000, {4: 4, 8: 22}),
-    "arm": Flavour(32, True, "EM_ARM", 0xC0100000, 0xC0200000, {4: 2}),
-    "ppc": Flavour(32, False, "EM_PPC", 0xC0100000, 0xC0200000, {4: 1}),
+    "x86_64": Flavour(64, True, "EM_X86_64", 0xFFFFFFFF81000000, 0xFFFFFFFF82000000),
+    "s390x": Flavour(64, False, "EM_S390", 0x100000, 0x200000),
+    "arm": Flavour(32, True, "EM_ARM", 0xC0100000, 0xC0200000),
+    "ppc": Flavour(32, False, "EM_PPC", 0xC0100000, 0xC0200000),
 }
 
 #: Lines of the unit that most tests leave alone. The labels are there to be referred to.

@@ -31,19 +31,7 @@ def test_manifest_lists_every_case() -> None:
     assert MANIFEST["forms"]["variants"] == sum(1 for _ in formsprogram.variants())
 
 
-#: Rules of a later issue: pybtf refuses, or encodes as if the rule were not there.
-LATER = {
-    "unit_type_dwarf4": "DWARF 4 type units are refused so far",
-    "partial_unit_imported": "imports of partial units (dwz) are not followed so far",
-}
-
-
-def rules() -> list[Any]:
-    marks = {name: [pytest.mark.xfail(reason=reason)] for name, reason in LATER.items()}
-    return [pytest.param(name, marks=marks.get(name, [])) for name in CASES]
-
-
-@pytest.mark.parametrize("name", rules())
+@pytest.mark.parametrize("name", CASES)
 def test_rule(name: str, tmp_path: Path) -> None:
     case, facts = CASES[name], MANIFEST["cases"][name]
     data = case.build()

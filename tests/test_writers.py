@@ -82,8 +82,8 @@ def test_pyelftools_reads_the_variants_back(version: int) -> None:
     for name, flavour, forms in formsprogram.variants():
         if forms.version != version or not (name.endswith("plain") or name.startswith(f"x86_64-dwarf{version}-32")):
             continue
-        if forms.name == ("indirect", "strx1") or forms.codes == "reversed":
-            continue  # pyelftools takes the form for the index; the other does not change the DIEs
+        if forms.name in ("strx4", ("indirect", "strx1")) or forms.codes == "reversed":
+            continue  # pyelftools 0.33 misreads the first two; the last does not change the DIEs
         units = formsprogram.program(flavour, forms)
         written = dwarf(units, little=flavour.little, codes=formsprogram.CODES[forms.codes])
         assert check(units, written, formsprogram.build(flavour, forms)) == 82, name
@@ -93,16 +93,15 @@ def test_pyelftools_reads_the_variants_back(version: int) -> None:
 
 def test_readelf_has_no_complaint(require: Require, tmp_path: Path) -> None:
     readelf = require("readelf")
-    paths = []
+    path = tmp_path / "shown.elf"
     for name, flavour, forms in formsprogram.variants():
         shown = name.endswith("plain") or name.startswith(("x86_64-dwarf5-32", "ppc-dwarf5-32"))
-        # readelf 2.40 does not understand indirect references, DW_FORM_loclistx, 64-bit strx.
-        if shown and "indirect" not in name and "loclistx" not in name:
-            paths.append(tmp_path / name)
-            paths[-1].write_bytes(formsprogram.build(flavour, forms))
-    dumped = ["-WaS", "--debug-dump=info,abbrev,loc,str,str-offsets,addr"]
-    done = subprocess.run([readelf, *dumped, *paths], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+        if not shown or "indirect" in name or "loclistx" in name:
+            continue  # readelf 2.40 does not understand these two
+        path.write_bytes(formsprogram.build(flavour, forms))
+        dumped = ["-WaS", "--debug-dump=info,abbrev,loc,str,str-offsets,addr"]
+        done = subprocess.run([readelf, *dumped, path], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), name
 
 
 def test_location_lists_read_back() -> None:

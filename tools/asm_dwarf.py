@@ -49,6 +49,7 @@ ATTRIBUTES = {
     "location": 0x02,
     "name": 0x03,
     "byte_size": 0x0B,
+    "bit_offset": 0x0C,
     "bit_size": 0x0D,
     "low_pc": 0x11,
     "high_pc": 0x12,

@@ -2,7 +2,7 @@
 
     python tools/fuzz.py [--seconds N] [--seed S] [--workers N] [--keep FOLDER] [FILE...]
 
-Builds pybtf with ASan and UBSan in build/sanitize (once; `--rebuild` after changes), then damages FILEs
+Builds pybtf with ASan and UBSan in build/sanitize, then damages FILEs
 (default: all of fixtures/bin and the inputs of tests/synthetic.py) again and again, each round with new
 seeds, until the time is up. Every case must be encoded or refused; a crash, a report of a sanitizer, a hang
 or an exception that is no PybtfError is printed, and its input kept. The exit status is 1 if there was any.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,23 +32,19 @@ import synthetic  # noqa: E402
 BATCH = 200
 
 
-def build(rebuild: bool) -> None:
-    """A copy of the sources, compiled with sanitizers, so that the usual build stays as it is."""
-    if rebuild and BUILD.exists():
-        shutil.rmtree(BUILD)
-    if (BUILD / "ready").exists():
-        return
-    print(f"building with sanitizers in {BUILD.relative_to(ROOT)}", flush=True)
+def build() -> None:
+    """A copy of the sources, compiled with sanitizers: the usual build stays as it is. Only what changed."""
     BUILD.mkdir(parents=True, exist_ok=True)
     for name in ("setup.py", "setup.cfg", "pyproject.toml"):
-        shutil.copy(ROOT / name, BUILD / name)
-    ignored = shutil.ignore_patterns("*.so", "*.c", "__pycache__")
+        shutil.copy2(ROOT / name, BUILD / name)
+    ignored = shutil.ignore_patterns("*.so", "*.c", "__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", BUILD / "src", dirs_exist_ok=True, ignore=ignored)
+    print(f"building with sanitizers in {BUILD.relative_to(ROOT)}", flush=True)
     environment = {**os.environ, "PYBTF_SANITIZE": "1"}
-    subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=BUILD, env=environment, check=True
-    )
-    (BUILD / "ready").touch()
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=BUILD, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
 
 
 def library(name: str) -> str:
@@ -96,6 +93,11 @@ def keep(file: Path, problem: corruption.Problem, folder: Path) -> Path | None:
     return kept
 
 
+def summary(problem: corruption.Problem) -> str:
+    """What tells a problem from another: its first line, without addresses and process numbers."""
+    return re.sub(r"0x[0-9a-f]+|==\d+==|\d{4,}", "", problem.what.splitlines()[0])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -105,11 +107,11 @@ def main() -> int:
     parser.add_argument("--seed", default=str(int(time.time())), help="default: the time")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--keep", type=Path, default=ROOT / "build" / "fuzz-found", metavar="FOLDER")
-    parser.add_argument("--rebuild", action="store_true")
     options = parser.parse_args()
-    build(options.rebuild)
+    build()
     files, child = corpus(options.files), environment()
     end, done, found, turn = time.monotonic() + options.seconds, 0, 0, 0
+    known: set[str] = set()
     print(
         f"seed {options.seed}, {len(files)} files, {options.workers} workers, {options.seconds:.0f} s",
         flush=True,
@@ -129,9 +131,12 @@ def main() -> int:
                 done += sum(counts.values()) + len(problems)
                 for problem in problems:
                     found += 1
-                    print(f"{file.name} {problem.seed}: {problem.what}")
+                    if summary(problem) in known:
+                        continue
+                    known.add(summary(problem))
+                    print(f"\n{file.name} {problem.seed}: {problem.what}")
                     print(f"kept: {keep(file, problem, options.keep)}")
-            print(f"{done} cases, {found} problems", flush=True)
+            print(f"{done} cases, {found} problems, {len(known)} different", flush=True)
     return 1 if found else 0
 
 

@@ -67,7 +67,7 @@ class Types:
             )
         self.add_pointers()
         self.add_structs()
-        self.by_value = [s for s in self.structs if s.tag != "pointer_type"]
+        self.structs += [self.random_struct(f"random{i}") for i in range(8)]
 
     def put(self, tag: str, size: int, **attributes: object) -> Die:
         die = self.unit.add(Die(tag, **attributes))
@@ -140,8 +140,142 @@ class Types:
             self.put("volatile_type", 16, type=pair),
         ]
 
+    def random_struct(self, name: str) -> Die:
+        """Members one after another or with gaps, some bitfields, in a size that fits or not."""
+        rng = self.rng
+        tag = rng.choice(("structure_type", "structure_type", "class_type", "union_type"))
+        die = Die(tag, name=name)
+        offset = 0
+        for number in range(rng.randint(0, 5)):
+            kind = rng.choice((*self.scalars, *self.scalars, *self.structs))
+            size = self.sizes[kind]
+            natural = min(size, 8) or 1
+            if tag == "union_type":
+                offset = 0
+            elif rng.random() < 0.7:
+                offset = -(-offset // natural) * natural
+            elif rng.random() < 0.1:
+                offset += 1
+            place: dict[str, object] = {"data_member_location": Data(offset)}
+            if rng.random() < 0.25 and kind in self.scalars[:5]:
+                bits = rng.randint(1, 8 * size)
+                shift = 0 if tag == "union_type" else rng.choice((0, 0, 0, 3, 9))
+                place = self.bit_place(8 * offset + shift, bits, size)
+            die.add(Die("member", name=f"m{number}", type=kind, **place))
+            offset += size
+        fitting = -(-offset // 8) * 8 if rng.random() < 0.5 else offset
+        size = max(fitting + rng.choice((0, 0, 0, 0, 1, 8)), 1)
+        die.attributes["byte_size"] = Data(size)
+        self.unit.add(die)
+        self.sizes[die] = size
+        return die
+
+    def bit_place(self, start: int, bits: int, size: int) -> dict[str, object]:
+        """A bitfield as new compilers describe it, or as DWARF 2 did (little-endian)."""
+        if self.rng.random() < 0.6:
+            return {"bit_size": Data(bits), "data_bit_offset": Data(start)}
+        unit = start // (8 * size) * size
+        legacy = 8 * size - (start - 8 * unit) - bits
+        place: dict[str, object] = {"bit_size": Data(bits), "data_member_location": Data(unit)}
+        if self.rng.random() < 0.7:
+            place["byte_size"] = Data(size)
+        place["bit_offset"] = Data(legacy) if legacy >= 0 else Data(0)
+        return place
+
     def pick(self) -> Die:
         return self.rng.choice(self.scalars if self.rng.random() < 0.72 else self.structs)
+
+
+Recipe = tuple[object, ...]
+
+
+def recipe(rng: random.Random, depth: int = 0) -> Recipe:
+    """The plan of a type, which units then make from it, with or without a change."""
+    leaf = depth > 3 or rng.random() < 0.25
+    if leaf:
+        return rng.choice(
+            (
+                ("base_type", "int", 4, 5), ("base_type", "int", 4, 7), ("base_type", "int", 8, 5),
+                ("base_type", "char", 1, 6), ("base_type", "float", 4, 4), ("base_type", "float", 8, 4), ("void",),
+                ("structure_type", "one"), ("structure_type", "two"), ("union_type", "one"), ("structure_type", ""),
+                ("declared", "structure_type", "one"), ("declared", "union_type", "one"),
+                ("enumeration_type", "color", 4), ("enumeration_type", "color", 8), ("enumeration_type", "", 4),
+            )
+        )  # fmt: skip
+    inner = recipe(rng, depth + 1)
+    kind = rng.random()
+    if kind < 0.5:
+        return (
+            rng.choice(("const_type", "volatile_type", "restrict_type", "pointer_type", "pointer_type")),
+            inner,
+        )
+    if kind < 0.65:
+        return ("typedef", rng.choice(("name_t", "other_t")), inner)
+    if kind < 0.8:
+        return ("array_type", rng.choice((0, 2, 3)), inner)
+    arguments = tuple(recipe(rng, depth + 1) for _ in range(rng.choice((0, 1, 2, 3))))
+    return ("subroutine_type", rng.random() < 0.2, inner, *arguments)
+
+
+def changed(plan: Recipe, rng: random.Random) -> Recipe:
+    """The plan, now and then with something different or with a `const` more or less."""
+    if rng.random() < 0.04:
+        return recipe(rng, 2)
+    if rng.random() < 0.05:
+        return ("const_type", plan)
+    if plan[0] == "const_type" and rng.random() < 0.3:
+        return changed(plan[1], rng)  # type: ignore[arg-type]
+    return tuple(changed(part, rng) if isinstance(part, tuple) else part for part in plan)
+
+
+class Cook:
+    """Makes the types of recipes in one unit."""
+
+    def __init__(self, unit: Die) -> None:
+        self.unit = unit
+
+    def cook(self, plan: Recipe) -> Die | None:
+        kind = str(plan[0])
+        if kind == "void":
+            return None
+        named = {"name": plan[1]} if plan[1] else {}
+        if kind == "base_type":
+            _, name, size, encoding = plan
+            return self.put(kind, name=name, byte_size=Data(size), encoding=Data(encoding))  # type: ignore[arg-type]
+        if kind in ("structure_type", "union_type"):
+            return self.put(kind, **named, byte_size=Data(4))
+        if kind == "declared":
+            return self.put(str(plan[1]), name=plan[2], declaration=True)
+        if kind == "enumeration_type":
+            return self.put(kind, **named, byte_size=Data(plan[2]))  # type: ignore[arg-type]
+        inner = [self.cook(part) for part in plan if isinstance(part, tuple)]
+        target = {"type": inner[0]} if inner[0] is not None else {}
+        if kind == "typedef":
+            return self.put(kind, **named, **target)
+        die = self.put(kind, **target)
+        if kind == "array_type":
+            die.add(Die("subrange_type", count=Data(plan[1])))  # type: ignore[arg-type]
+        for argument in inner[1:]:
+            die.add(Die("formal_parameter", **({"type": argument} if argument else {})))
+        if kind == "subroutine_type" and plan[1]:
+            die.add(Die("unspecified_parameters"))
+        return die
+
+    def put(self, tag: str, **attributes: object) -> Die:
+        return self.unit.add(Die(tag, **attributes))
+
+    def function(self, name: str, address: str | None, plans: list[Recipe]) -> None:
+        """A plain function without locations, with a result and parameters by these plans."""
+        result, *kinds = (self.cook(plan) for plan in plans)
+        attributes: dict[str, object] = {"name": name}
+        if address:
+            attributes["low_pc"] = Addr(address)
+        if result is not None:
+            attributes["type"] = result
+        function = Die("subprogram", **attributes)
+        for number, kind in enumerate(kinds):
+            function.add(Die("formal_parameter", name=f"a{number}", **({"type": kind} if kind else {})))
+        self.unit.children.append(function)
 
 
 class Locations:
@@ -318,7 +452,9 @@ class UnitMaker:
             self.rng.shuffle(order)
         for index in order:
             size = self.types.sizes[signature[index][1]]
-            own = {"name": signature[index][0]} if self.rng.random() < 0.1 else {}
+            own: dict[str, object] = {"name": self.rng.choice((signature[index][0], "own"))}
+            if self.rng.random() < 0.9:
+                own = {}
             if self.rng.random() < 0.03:
                 own["type"] = signature[index][1]
             function.add(
@@ -389,6 +525,13 @@ def generate(seed: int, functions: int = 30) -> str:
                 )
             else:
                 maker.specified(name, signature, address)
+    for number in range(functions // 2):
+        name = f"g{number:02}"
+        symbols.append(name)
+        plans = [recipe(rng) for _ in range(rng.choice((1, 2, 2, 3)))]
+        for maker in makers:
+            address = name if rng.random() < 0.6 else None
+            Cook(maker.unit).function(name, address, [changed(plan, rng) for plan in plans])
     return assemble([maker.unit for maker in makers], symbols, version=rng.choice((4, 5)))
 
 

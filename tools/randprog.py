@@ -65,7 +65,7 @@ def declare(type_: Type, name: str, unit: Unit | None) -> str:
     if shape == "typedef":
         return f"{typedef_name(type_[1])} {name}".rstrip()
     if shape == "anon":
-        body = [each if isinstance(each, str) else declare(*each, unit) + ";" for each in type_[2]]
+        body = [each if isinstance(each, str) else declare(each[0], each[1], unit) + ";" for each in type_[2]]
         return f"{type_[1]} {{ {' '.join(body)} }} {name}".rstrip()
     return f"{type_[1]} {name}".rstrip()
 
@@ -107,6 +107,13 @@ class Tag:
     def needs(self) -> set[int]:
         """Tags that must be complete where this variant is defined."""
         return set().union(*(value_tags(type_) for type_, _, _ in self.members)) if self.members else set()
+
+
+def _unsigned(type_: Any) -> Any:
+    """The type with every int made unsigned."""
+    if type_ == ("base", "int"):
+        return ("base", "unsigned int")
+    return tuple(_unsigned(each) for each in type_) if isinstance(type_, tuple) else type_
 
 
 def value_tags(type_: Type) -> set[int]:
@@ -219,6 +226,8 @@ class Plan:
             ("int a;", "long b;"),
             ("int a;", "int *b;"),
             ("int v[2];",),
+            ("unsigned int v[2];",),
+            ("int (*v)[2];",),
             ("long v[2];",),
             ("struct { int a; } inner;",),
             ("void *p;", "char c;"),
@@ -261,8 +270,17 @@ class Plan:
                 values[-1] = self.rng.choice([1 << 31, 1 << 33, -(1 << 35)])
             name = tag_name(number).upper()
             return Tag(kind, tuple((("value", value), f"{name}_{i}", 0) for i, value in enumerate(values)))
-        members = tuple(self.member(number, index) for index in range(self.rng.randint(1, 6)))
-        return Tag(kind, members)
+        members = [self.member(number, index) for index in range(self.rng.randint(1, 6))]
+        return Tag(kind, (*members, *self.twins()))
+
+    def twins(self) -> list[tuple[Type, str, int]]:
+        """Now and then, two members of one array type (see also tweak)."""
+        if self.rng.random() > 0.2:
+            return []
+        array: Type = ("array", ("base", "int"), 2)
+        shapes = (array, ("ptr", array), ("ptr", ("func", VOID, (("ptr", array),), False)))
+        shape = self.rng.choice(shapes)
+        return [(shape, name, 0) for name in ("twin_a", "twin_b")]
 
     def member(self, number: int, index: int) -> tuple[Type, str, int]:
         name = f"m{index}"
@@ -285,6 +303,9 @@ class Plan:
             del members[at]
         elif roll < 0.4:
             members.append(self.member(number, 9))
+        elif members[-1][1] == "twin_b" and self.rng.random() < 0.8:
+            # An array of other elements, of the same length.
+            members[-1] = (_unsigned(members[-1][0]), "twin_b", 0)
         elif members[at][2] == 0:
             # The same name and often the same size: only the graph below differs.
             type_ = (
@@ -369,7 +390,8 @@ class DensePlan(Plan):
         if kind == "enum":
             return super().tag(number, kind)
         count = self.rng.choice([1, 1, 2, 2, 3])
-        return Tag(kind, tuple(self.member(number, index) for index in range(count)))
+        members = [self.member(number, index) for index in range(count)]
+        return Tag(kind, (*members, *self.twins()))
 
 
 class Unit:
@@ -536,7 +558,7 @@ def main() -> int:
     options = parser.parse_args()
     program = generate(options.seed)
     with tempfile.TemporaryDirectory() as scratch:
-        folder: Path = options.folder or Path(scratch)
+        folder = (options.folder or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         for number, (lines, build) in enumerate(zip(program.units, program.builds, strict=True)):
             print(f"/* u{number}.c, {build} */", *(lines if not options.folder else []), sep="\n")

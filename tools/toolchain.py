@@ -2,7 +2,8 @@
 
 A *build* is written as a few words, `gcc O2 5 obj`: compiler, optimisation, DWARF version, form. Forms:
 `obj` is a relocatable file (one unit: as compiled; several: `ld -r` in the order given), `exe` a linked one
-without a C library. A *unit* is a source with its own options: `39_b.c -DFULL`.
+without a C library, `lto` one linked with link-time optimisation. A *unit* is a source with its own options:
+`39_b.c -DFULL`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ COMMON = [
     "-fno-common",
 ]
 GCC_X86 = ["-fno-pie", "-fcf-protection=none"]
-LD = [
-    *("-T", str(Path(__file__).with_name("link.ld"))),
+LD_SCRIPT = ["-T", str(Path(__file__).with_name("link.ld"))]
+LD_OPTIONS = [
     *("--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0"),
     "--unresolved-symbols=ignore-all",  # -O0 may call memcpy
 ]
@@ -90,7 +91,7 @@ class Build:
     def parse(cls, words: str) -> Build:
         """Reads `gcc O2 5 obj`; ValueError if it is not of that shape."""
         compiler, level, dwarf, form = words.split()
-        if compiler not in COMPILERS or form not in {"obj", "exe"}:
+        if compiler not in COMPILERS or form not in {"obj", "exe", "lto"}:
             raise ValueError(f"not a build: {words}")
         return cls(compiler, level, dwarf, form)
 
@@ -99,7 +100,8 @@ class Build:
 
     def compile_flags(self) -> list[str]:
         """The options of every unit of this build."""
-        return [f"-{self.level}", "-g", f"-gdwarf-{self.dwarf}", *COMMON]
+        lto = ["-flto"] if self.form == "lto" else []
+        return [f"-{self.level}", "-g", f"-gdwarf-{self.dwarf}", *COMMON, *lto]
 
 
 @dataclass(frozen=True)
@@ -120,28 +122,36 @@ def call(argv: Sequence[str], cwd: Path) -> None:
         raise BuildError(f"{shlex.join(argv)}\n{done.stderr.strip()}")
 
 
+def _no_paths(program: Program, scratch: Path) -> list[str]:
+    """Options that keep the paths of this machine out of the debug data. (Tools run in `scratch`.)"""
+    return [f"-ffile-prefix-map={folder}=." for folder in (program.folder, scratch)]
+
+
 def compile_unit(program: Program, unit: str, build: Build, out: Path) -> None:
     """Compiles one unit of a program into the object `out`."""
     source, *own = shlex.split(unit)
     compiler = COMPILERS[build.compiler]
-    # No path of this machine gets into the debug data.
-    where = [f"-ffile-prefix-map={program.folder}=."]
-    argv = [*compiler.argv, *build.compile_flags(), *where, *program.flags, *own]
-    call([*argv, "-c", source, "-o", str(out)], program.folder)
+    argv = [*compiler.argv, *build.compile_flags(), *_no_paths(program, out.parent), *program.flags, *own]
+    call([*argv, "-c", str(program.folder / source), "-o", out.name], out.parent)
 
 
 def link(program: Program, build: Build, objects: Sequence[Path], out: Path) -> None:
     """Makes the file of a build from its objects; a single object is taken as it is."""
     compiler = COMPILERS[build.compiler]
-    names = [str(path) for path in objects]
-    if build.form == "exe":
-        call([*compiler.ld, *LD, *program.ldflags, *names, "-o", str(out)], program.folder)
+    names, scratch = [path.name for path in objects], objects[0].parent
+    if build.form == "lto":
+        driver = ["-fuse-ld=lld"] if "clang" in build.compiler else []
+        options = [f"-Wl,{','.join(LD_OPTIONS)}", "-Wl,-u,user", "-Wl,-u,other", *_no_paths(program, scratch)]
+        argv = [*compiler.argv, *build.compile_flags(), "-nostdlib", "-static", *driver, *options]
+        call([*argv, *names, "-o", str(out)], scratch)
+    elif build.form == "exe":
+        call([*compiler.ld, *LD_SCRIPT, *LD_OPTIONS, *program.ldflags, *names, "-o", str(out)], scratch)
     elif len(objects) > 1:
-        call([*compiler.ld, "-r", *program.ldflags, *names, "-o", str(out)], program.folder)
+        call([*compiler.ld, "-r", *program.ldflags, *names, "-o", str(out)], scratch)
     else:
         shutil.copyfile(objects[0], out)
     if program.objcopy:
-        call([compiler.objcopy, *program.objcopy, str(out)], program.folder)
+        call([compiler.objcopy, *program.objcopy, str(out)], scratch)
 
 
 def make(program: Program, build: Build, out: Path, scratch: Path) -> None:

@@ -111,7 +111,7 @@ class World:
         if rng.random() < 0.3:  # the kinds share their names
             self.enums = self.typedefs = self.structs
         self.variants = rng.choice([1, 1, 2, 2, 3])
-        self.p_forward = rng.choice([0.0, 0.2, 0.5])
+        self.p_forward = rng.choice([0.0, 0.3, 0.5, 0.7])
         self.p_copy = rng.choice([0.0, 0.1, 0.4])
         self.fillers = rng.choice([0, 0, 2, 10, 40])
         self.serial = 0
@@ -177,11 +177,13 @@ class Unit:
                 which = r.randrange(self.world.variants)
             else:
                 which = r.randrange(3)
+            # Meanings of a name mostly differ in types of members alone: then they share a chain of candidates.
+            shape = random.Random(f"{kind} {name} {which if r.random() < 0.1 else 0}")
             dice = random.Random(f"{kind} {name} {which}")
-            count = dice.choice([0, 1, 1, 2, 3, 4])
+            count = shape.choice([1, 2, 2, 3, 4]) if name else shape.randint(0, 2)
             node.third = 8 * count
             for i in range(count):
-                node.items.append((f"m{i}" if dice.random() < 0.9 else "", 0 if kind == UNION else 64 * i))
+                node.items.append((f"m{i}" if shape.random() < 0.9 else "", 0 if kind == UNION else 64 * i))
                 node.refs.append(self.member(dice, depth - 1))
             return node
 
@@ -204,10 +206,9 @@ class Unit:
             return self.typedef(dice.choice(world.typedefs), depth)
         if which == 9:
             target, count = self.member(dice, depth - 1), dice.choice([0, 2, 3])
-            if target is None:
-                return None
-            key = (ARRAY, id(target), count)
-            return self.shared(key, lambda: self.make(ARRAY, refs=[target, self.index], extra=count))
+            index = self.member(dice, depth - 1) if dice.random() < 0.2 else self.index  # nonsense, but ordered
+            key = (ARRAY, id(target), id(index), count)
+            return self.shared(key, lambda: self.make(ARRAY, refs=[target, index], extra=count))
         if which == 10:
             target = self.proto(dice, depth)
             return self.shared((PTR, id(target)), lambda: self.make(PTR, refs=[target]))
@@ -238,20 +239,24 @@ class Unit:
         return node
 
     def twins(self) -> None:
-        """A pair of members of equal types: one type in one unit, two copies (or near copies) in another."""
+        """A pair of members of equal types: one type in one unit, two copies (or near copies) in another.
+
+        The pair comes before what it is made of: once the parts are mapped, nobody asks whether they are identical.
+        """
         r = self.rng
-        tag = r.choice(["w", "x"])
-        height = random.Random(tag + str(len(self.world.structs))).choice([1, 2, 15, 16, 17])
+        tag = r.choice(["w", "x", "y", "z"])
+        dice = random.Random(tag + str(len(self.world.structs)))
+        height, array = dice.choice([1, 2, 14, 15, 16, 17]), dice.random() < 0.5
+        start = len(self.nodes)
 
         def leaf(other: bool) -> Node:
-            element = self.index if not other else self.make(INT, "char", 1, extra=1 << 24 | 8)
-            if height % 2:
-                return self.make(ARRAY, refs=[element, self.index], extra=2)
-            return element
+            element = self.make(INT, "char", 1, extra=1 << 24 | 8) if other else self.make(INT, "int", 4, extra=32)
+            return self.make(ARRAY, refs=[element, self.index], extra=2) if array else element
 
-        first = self.tower(height, leaf(False), tag)
-        second = first if r.random() < 0.4 else self.tower(height, leaf(r.random() < 0.4), tag)
+        first = self.tower(height, leaf(r.random() < 0.2), tag)
+        second = first if r.random() < 0.4 else self.tower(height, leaf(r.random() < 0.3), tag)
         self.make(STRUCT, f"pair{tag}", 16, items=[("a", 0), ("b", 64)], refs=[first, second])
+        self.nodes[start:] = reversed(self.nodes[start:])
 
     def fill(self) -> None:
         r, world = self.rng, self.world
@@ -262,7 +267,7 @@ class Unit:
                 self.composite(kind, r.choice([*world.structs, *world.structs, ""]), r.randint(1, 8))
             elif roll < 0.75:
                 self.typedef(r.choice(world.typedefs), 4)
-            elif roll < 0.85:
+            elif roll < 0.8:
                 self.enum(r.choice([*world.enums, ""]))
             elif roll < 0.9:
                 self.twins()

@@ -5,7 +5,7 @@
  * Every IN is read, its strings and then its types are added one by one, in order, to a fresh object (split from BASE
  * if one is given), which is de-duplicated and written to OUT. Adding them, instead of parsing IN into the object that
  * is de-duplicated, matters: libbpf leaves the strings of an object that it built itself alone, as it does for pahole.
- * -t prints the seconds spent in btf__dedup. Written against the public interface only; the declarations below are the
+ * -t prints the CPU seconds spent in btf__dedup. Written against the public interface only; the declarations below are the
  * whole of what is used of it.
  */
 #include <errno.h>
@@ -101,9 +101,9 @@ static int one(const char *in, const char *out, struct btf *base, struct btf *in
 	}
 	btf__free(src);
 	free(data);
-	clock_gettime(CLOCK_MONOTONIC, &t0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
 	err = btf__dedup(dst, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &t1);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
 	if (timed)
 		printf("%s: %.4f\n", in, t1.tv_sec - t0.tv_sec + (t1.tv_nsec - t0.tv_nsec) / 1e9);
 	if (err)

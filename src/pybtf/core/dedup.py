@@ -23,6 +23,7 @@ from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.candidates import candidates_free, candidates_init
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput
+from cython.cimports.pybtf.core.memory import u32s_free
 from cython.cimports.pybtf.core.phases import (
     Work,
     enter_base,
@@ -37,10 +38,14 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_CYCLE,
     DEDUP_EFFORT,
     DEDUP_KIND,
+    DEDUP_LARGE,
     DEDUP_MEMORY,
     DEDUP_OK,
     EFFORT_BASE,
     EFFORT_PER_TYPE,
+    FINAL,
+    ID_MASK,
+    Node,
     TypeGraph,
 )
 from cython.cimports.pybtf.core.wire import (
@@ -63,50 +68,69 @@ from pybtf.errors import InputError, Place
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]) -> cython.bint:
+    """Fill `nodes`. 0 if a record lies too far into the words."""
+    id: uint32_t
+    node: cython.pointer[Node] = g.nodes
+    node.map = FINAL
+    node.hypothesis = node.offset = node.info = 0
+    for id in range(1, g.n):
+        node += 1
+        if offs[id] >> 32:
+            g.bad = id
+            return False
+        node.map = 0
+        node.hypothesis = 0
+        node.offset = cython.cast(uint32_t, offs[id])
+        node.info = g.words[offs[id] + 1]
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def dedup_run(
     input: cython.pointer[DedupInput], map: cython.pointer[uint32_t], error: cython.pointer[DedupError]
 ) -> cython.int:
     """See `dedup.pxd`."""
-    w: Work
+    w = cython.declare(Work)
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     status: cython.int = DEDUP_OK
     memset(cython.address(w), 0, cython.sizeof(Work))
     g.words = input.words
-    g.offs = input.offs
-    g.map = map
     g.n = input.n
     g.first_own = input.first_own
     g.effort = EFFORT_BASE + EFFORT_PER_TYPE * cython.cast(uint64_t, input.n)
-    g.hypothesis = cython.cast(cython.pointer[uint32_t], malloc(input.n * cython.sizeof(uint32_t)))
+    g.nodes = cython.cast(cython.pointer[Node], malloc(input.n * cython.sizeof(Node)))
     if (
-        g.hypothesis == cython.NULL
+        g.nodes == cython.NULL
         or not candidates_init(cython.address(w.table), g.n)
         or not candidates_init(cython.address(w.enums), g.n)
         or not candidates_init(cython.address(w.mixed), g.n)
     ):
         status = DEDUP_MEMORY
-    else:
-        memset(g.hypothesis, 0xFF, input.n * cython.sizeof(uint32_t))
-        memset(map, 0xFF, input.n * cython.sizeof(uint32_t))
-        map[0] = 0
-        if g.first_own > 1:
-            status = enter_base(cython.address(w))
-        if status == DEDUP_OK:
-            status = settle_primitives(cython.address(w))
-        if status == DEDUP_OK:
-            status = settle_structs(cython.address(w))
-        if status == DEDUP_OK:
-            status = settle_forwards(cython.address(w))
-        if status == DEDUP_OK:
-            flatten(g)
-            status = settle_references(cython.address(w))
-        if status == DEDUP_OK:
-            rewrite_survivors(g)
+    elif input.n > ID_MASK or not make_nodes(g, input.offs):
+        status = DEDUP_LARGE
+    if status == DEDUP_OK and g.first_own > 1:
+        status = enter_base(cython.address(w))
+    if status == DEDUP_OK:
+        status = settle_primitives(cython.address(w))
+    if status == DEDUP_OK:
+        status = settle_structs(cython.address(w))
+    if status == DEDUP_OK:
+        status = settle_forwards(cython.address(w))
+    if status == DEDUP_OK:
+        flatten(g, map)
+        status = settle_references(cython.address(w), map)
+    if status == DEDUP_OK:
+        rewrite_survivors(g, map)
     candidates_free(cython.address(w.table))
     candidates_free(cython.address(w.enums))
     candidates_free(cython.address(w.mixed))
-    free(g.hypothesis)
-    free(g.touched)
+    u32s_free(cython.address(w.structs))
+    u32s_free(cython.address(w.forwards))
+    u32s_free(cython.address(g.touched))
+    free(g.nodes)
     free(g.frames)
     error.code = status
     error.id = g.bad
@@ -116,6 +140,7 @@ def dedup_run(
 REASONS = {
     DEDUP_CYCLE: ("type {id} is part of a cycle of reference types", "a cycle to pass through a struct or union"),
     DEDUP_KIND: ("type {id} is reached from a struct or typedef but its kind cannot be compared", "a type of C"),
+    DEDUP_LARGE: ("type {id} is too far into the list", "less than 16 GiB of types"),
     DEDUP_EFFORT: ("comparing type {id} takes too many steps", "BTF made by a compiler or encoder"),
 }
 
@@ -154,7 +179,7 @@ class Image:
         strings: cython.ulonglong
         first: cython.size_t = self.n_words
         start: uint32_t = self.n
-        error: WireError
+        error = cython.declare(WireError)
         status: cython.int
         src: cython.pointer[cython.const[cython.uchar]] = data
         swap, at, size, _, strings = header
@@ -191,8 +216,8 @@ class Image:
     @cython.cfunc
     def run(self, first_own: uint32_t, name: str) -> cython.size_t:
         """De-duplicate and compact. Returns the number of words of own types, which lie where they were."""
-        input: DedupInput
-        error: DedupError
+        input = cython.declare(DedupInput)
+        error = cython.declare(DedupError)
         words: cython.size_t = 0
         self.map = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
         self.number = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))

@@ -50,4 +50,4 @@ cdef inline bint compatible_enums(const uint32_t *a, const uint32_t *b) noexcept
 
 cdef int equivalent(TypeGraph *g, uint32_t x, uint32_t y) noexcept nogil
 cdef bint apply_hypothesis(TypeGraph *g) noexcept nogil
-cdef void clear_hypothesis(TypeGraph *g) noexcept nogil
+cdef void drop_hypothesis(TypeGraph *g) noexcept nogil

@@ -2,7 +2,7 @@
 """Are two types, one new (the candidate), one canonical, the same type, seen through everything they reach?
 
 Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while the two
-graphs are walked in parallel, `hypothesis[y] = x` records that x was assumed to be y. Meeting y again with the same x
+graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting y again with the same x
 is no contradiction. Meeting it with another x' is one, unless x and x' are copies of each other inside one unit
 (compilers emit those), which `identical` judges with bounded depth and, where arrays are concerned, very leniently; it
 decides like the reference, not like a purist.
@@ -28,6 +28,7 @@ from cython.cimports.pybtf.core.equivalence import (
     equal_members,
     equal_three,
 )
+from cython.cimports.pybtf.core.memory import u32s_push
 from cython.cimports.pybtf.core.records import (
     KIND_ARRAY,
     KIND_CONST,
@@ -51,11 +52,15 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_EFFORT,
     DEDUP_KIND,
     DEDUP_MEMORY,
-    UNMAPPED,
+    FINAL,
     Frame,
+    Node,
     TypeGraph,
+    kind_of,
+    prefetch,
     record_of,
     resolve,
+    surely_same,
 )
 from cython.cimports.pybtf.core.wire import RefSpan, wire_forward_kind, wire_kind, wire_refs, wire_vlen
 
@@ -79,26 +84,6 @@ def spend(g: cython.pointer[TypeGraph], steps: uint64_t) -> cython.bint:
         g.effort = 0
         return False
     g.effort -= steps
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def assume(g: cython.pointer[TypeGraph], y: uint32_t, x: uint32_t) -> cython.bint:
-    """Record the assumption that canonical `y` is candidate `x`. 0 if out of memory."""
-    cap: uint32_t
-    p: cython.pointer[uint32_t]
-    if g.n_touched == g.cap_touched:
-        cap = 2 * g.cap_touched if g.cap_touched else 1024
-        p = cython.cast(cython.pointer[uint32_t], realloc(g.touched, cap * cython.sizeof(uint32_t)))
-        if p == cython.NULL:
-            return False
-        g.touched = p
-        g.cap_touched = cap
-    g.touched[g.n_touched] = y
-    g.n_touched += 1
-    g.hypothesis[y] = x
     return True
 
 
@@ -207,45 +192,91 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_members(
+    g: cython.pointer[TypeGraph],
+    f: cython.pointer[Frame],
+    a: cython.pointer[uint32_t],
+    b: cython.pointer[uint32_t],
+) -> cython.bint:
+    """Shallow equality of two structs or unions; on success `f` is what of their members must be looked into.
+
+    Members whose types are known to be the same need no second look, before the first and after the last
+    doubtful one. What the doubtful ones will need is fetched in advance: here the loads overlap, in the walk
+    each waits for the one before.
+    """
+    vlen: uint32_t = wire_vlen(a)
+    i: uint32_t
+    first: uint32_t = vlen
+    last: uint32_t = 0
+    nodes: cython.pointer[Node] = g.nodes
+    words: cython.pointer[uint32_t] = g.words
+    if not equal_three(a, b):
+        return False
+    a += 3
+    b += 3
+    for i in range(vlen):
+        if a[0] != b[0] or a[2] != b[2]:
+            return False
+        if not surely_same(nodes, a[1], b[1]):
+            if first == vlen:
+                first = i
+            last = i
+            prefetch(words + nodes[a[1]].offset)
+            prefetch(words + nodes[b[1]].offset)
+        a += 3
+        b += 3
+    f.left = last + 1 - first if first < vlen else 0
+    f.px = a + 1 - 3 * cython.cast(cython.size_t, vlen - first)
+    f.py = b + 1 - 3 * cython.cast(cython.size_t, vlen - first)
+    f.stride = 3
+    return True
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython.int:
-    """Whether candidate `x` is canonical `y`: EQ_YES, EQ_NO or minus a status. Leaves its assumptions behind."""
+    """Whether candidate `x` is canonical `y`: EQ_YES, EQ_NO or minus a status. Leaves its assumptions behind.
+
+    The caller charges the assumptions against `effort`; what else is done here is charged per struct.
+    """
+    nodes: cython.pointer[Node] = g.nodes
+    words: cython.pointer[uint32_t] = g.words
     rx: cython.pointer[uint32_t]
     ry: cython.pointer[uint32_t]
     kx: uint32_t
     ky: uint32_t
-    mx: uint32_t
     my: uint32_t
     h: uint32_t
+    now = cython.declare(Frame)  # the frame in work; the stack has those below it
     depth: cython.size_t = 0
-    f: cython.pointer[Frame]
-    sx: RefSpan
-    sy: RefSpan
     answer: cython.int
+    now.px = now.py = cython.NULL
+    now.left = 0
+    now.stride = 0
     while True:
-        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the `if` goes
-        # on with the next pair of the frames.
-        if not spend(g, 1):
-            return fail(g, DEDUP_EFFORT, x)
-        mx = resolve(g, x)
+        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the `if`
+        # goes on with the next pair of the frames.
         my = resolve(g, y)
-        if mx != my:
+        if resolve(g, x) != my:
             if x == 0 or y == 0:
                 return EQ_NO
-            ry = record_of(g, y)
-            ky = wire_kind(ry)
-            if ky == KIND_FWD and my != y:
-                if wire_kind(record_of(g, my)) != KIND_FWD:
-                    y = my
-                    ry = record_of(g, y)
-                    ky = wire_kind(ry)
-            h = g.hypothesis[y]
-            if h == UNMAPPED:
-                if not assume(g, y, x):
+            ky = kind_of(nodes, y)
+            if ky == KIND_FWD and my != y and kind_of(nodes, my) != KIND_FWD:
+                y = my
+                ky = kind_of(nodes, y)
+            h = nodes[y].hypothesis
+            if h == 0:
+                nodes[y].hypothesis = x
+                if not u32s_push(cython.address(g.touched), y):
+                    nodes[y].hypothesis = 0
                     return fail(g, DEDUP_MEMORY, x)
-                rx = record_of(g, x)
-                kx = wire_kind(rx)
+                rx = words + nodes[x].offset
+                ry = words + nodes[y].offset
+                kx = kind_of(nodes, x)
                 if rx[0] != ry[0]:
                     return EQ_NO
                 if kx != ky:
@@ -273,33 +304,33 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                         return EQ_NO
                     x = rx[2]
                     y = ry[2]
-                    continue
+                    if not surely_same(nodes, x, y):
+                        continue
                 elif kx == KIND_STRUCT or kx == KIND_UNION or kx == KIND_FUNC_PROTO or kx == KIND_ARRAY:
-                    if kx == KIND_ARRAY:
+                    if not spend(g, wire_vlen(rx)):
+                        return fail(g, DEDUP_EFFORT, x)
+                    if now.left:
+                        if depth == g.cap_frames and not grow_frames(g):
+                            return fail(g, DEDUP_MEMORY, x)
+                        g.frames[depth] = now
+                        depth += 1
+                    if kx == KIND_STRUCT or kx == KIND_UNION:
+                        if not compare_members(g, cython.address(now), rx, ry):
+                            return EQ_NO
+                    elif kx == KIND_FUNC_PROTO:
+                        if rx[1] != ry[1] or not equal_param_names(rx, ry):
+                            return EQ_NO
+                        now.px = rx + 2
+                        now.py = ry + 2
+                        now.left = 1 + wire_vlen(rx)
+                        now.stride = 2
+                    else:
                         if not equal_three(rx, ry) or rx[5] != ry[5]:
                             return EQ_NO
-                    else:
-                        if not spend(g, wire_vlen(rx)):
-                            return fail(g, DEDUP_EFFORT, x)
-                        if kx == KIND_FUNC_PROTO:
-                            if rx[1] != ry[1] or not equal_param_names(rx, ry):
-                                return EQ_NO
-                        elif not equal_members(rx, ry):
-                            return EQ_NO
-                    if depth == g.cap_frames and not grow_frames(g):
-                        return fail(g, DEDUP_MEMORY, x)
-                    f = g.frames + depth
-                    depth += 1
-                    sx = wire_refs(rx)
-                    sy = wire_refs(ry)
-                    f.px = sx.p
-                    f.py = sy.p
-                    f.left = sx.count
-                    f.stride = cython.cast(cython.int, sx.stride)
-                    if kx == KIND_ARRAY:  # the index type before the element type
-                        f.px += 1
-                        f.py += 1
-                        f.stride = -1
+                        now.px = rx + 4  # the index type, then the element type
+                        now.py = ry + 4
+                        now.left = 2
+                        now.stride = -1
                 elif kx == KIND_INT:
                     if not equal_three(rx, ry) or rx[3] != ry[3]:
                         return EQ_NO
@@ -308,7 +339,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                         return fail(g, DEDUP_EFFORT, x)
                     if not compatible_enums(rx, ry):
                         return EQ_NO
-                elif kx == KIND_FWD or kx == KIND_FLOAT:
+                elif kx == KIND_FLOAT or kx == KIND_FWD:
                     if not equal_three(rx, ry):
                         return EQ_NO
                 else:
@@ -318,56 +349,79 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                 if answer != EQ_YES:
                     return answer
         while True:
-            if depth == 0:
-                return EQ_YES
-            f = g.frames + (depth - 1)
-            if f.left == 0:
+            if now.left == 0:
+                if depth == 0:
+                    return EQ_YES
                 depth -= 1
-                continue
-            x = f.px[0]
-            y = f.py[0]
-            f.px += f.stride
-            f.py += f.stride
-            f.left -= 1
-            break
+                now = g.frames[depth]
+            x = now.px[0]
+            y = now.py[0]
+            now.px += now.stride
+            now.py += now.stride
+            now.left -= 1
+            if not surely_same(nodes, x, y):
+                break
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def map_to(nodes: cython.pointer[Node], id: uint32_t, target: uint32_t) -> cython.void:
+    """Map `id` to something that is not mapped further at present."""
+    nodes[id].map = target if nodes[target].map != (FINAL | target) else FINAL | target
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def apply_hypothesis(g: cython.pointer[TypeGraph]) -> cython.bint:
-    """Map what a successful comparison has shown. Returns "adjusts base": then the candidate itself is not decided."""
-    i: uint32_t
+    """Map what a successful comparison has shown, and forget its assumptions.
+
+    Returns "adjusts base": then the candidate itself is not decided.
+    """
+    i: cython.size_t
+    x: uint32_t
     y: uint32_t
     t: uint32_t
     c: uint32_t
     kt: uint32_t
     kc: uint32_t
-    for i in range(g.n_touched):
-        y = g.touched[i]
-        t = resolve(g, g.hypothesis[y])
+    nodes: cython.pointer[Node] = g.nodes
+    adjusts_base: cython.bint = g.adjusts_base
+    for i in range(g.touched.n):
+        y = g.touched.p[i]
+        x = nodes[y].hypothesis
+        nodes[y].hypothesis = 0
+        kc = kind_of(nodes, y)
+        if kc != KIND_STRUCT and kc != KIND_UNION and kc != KIND_FWD:
+            continue  # resolves to its kind, and so does x
+        t = resolve(g, x)
         c = resolve(g, y)
-        kt = wire_kind(record_of(g, t))
-        kc = wire_kind(record_of(g, c))
+        kt = kind_of(nodes, t)
+        kc = kind_of(nodes, c)
         if kt != KIND_FWD and kc == KIND_FWD:
-            g.map[c] = t
-        if g.adjusts_base:
+            map_to(nodes, c, t)
+        if adjusts_base:
             continue
         if kt == KIND_FWD:
             if kc != KIND_FWD:
-                g.map[t] = c
+                map_to(nodes, t, c)
         elif kt == KIND_STRUCT or kt == KIND_UNION:
-            if kc != KIND_FWD and g.map[c] != UNMAPPED and g.map[t] == UNMAPPED:
-                g.map[t] = c
-    return g.adjusts_base
+            if kc != KIND_FWD and nodes[t].map == 0 and nodes[c].map != 0:
+                map_to(nodes, t, c)
+    g.touched.n = 0
+    g.adjusts_base = False
+    return adjusts_base
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def clear_hypothesis(g: cython.pointer[TypeGraph]) -> cython.void:
-    i: uint32_t
-    for i in range(g.n_touched):
-        g.hypothesis[g.touched[i]] = UNMAPPED
-    g.n_touched = 0
+def drop_hypothesis(g: cython.pointer[TypeGraph]) -> cython.void:
+    """Forget the assumptions of a comparison that failed."""
+    i: cython.size_t
+    for i in range(g.touched.n):
+        g.nodes[g.touched.p[i]].hypothesis = 0
+    g.touched.n = 0
     g.adjusts_base = False

@@ -14,7 +14,7 @@ types.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.memory import U32s, u32s_reserve
 from cython.cimports.pybtf.core.packed import (
@@ -174,10 +174,13 @@ def _alignment(
 @cython.nogil
 @cython.exceptval(check=False)
 def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cython.const[Type])) -> cython.bint:
-    """Whether whole bytes lie unused between the members of a struct or behind the last one."""
+    """Whether whole bytes lie unused between the members of a struct or behind the last one.
+
+    The reference counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.
+    """
     member: cython.pointer(cython.const[Member])
     i: uint32_t
-    holes: cython.bint = False
+    holes: uint8_t = 0
     in_bitfield: cython.bint = False
     position: int64_t = 0  # in bits: end of what is covered
     end: int64_t = cython.cast(int64_t, t.size) * 8  # of the storage unit of the bitfields being laid out
@@ -199,12 +202,12 @@ def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cytho
             position = min(start, end)
         if not member.bitfield_size:
             if start // 8 > position // 8:
-                holes = True
+                holes += 1
         else:
             storage = cython.cast(int64_t, member.byte_offset) * 8
             if position < storage and storage <= start:
                 if member.byte_offset > position // 8:
-                    holes = True
+                    holes += 1
                 position = storage
         position = start + size
         if member.bitfield_size:
@@ -221,7 +224,7 @@ def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cytho
             in_bitfield = False
     if in_bitfield:
         position = min(cython.cast(int64_t, t.size) * 8, end)
-    return holes or cython.cast(int64_t, t.size) != position // 8
+    return holes != 0 or cython.cast(uint16_t, cython.cast(int64_t, t.size) - position // 8) != 0
 
 
 @cython.cfunc

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t
 from pybtf.core.candidates cimport Candidates
+from pybtf.core.memory cimport U32s
 from pybtf.core.typegraph cimport TypeGraph
 
 cdef struct Work:
@@ -9,6 +10,8 @@ cdef struct Work:
     Candidates table            # the reference's table: all kinds
     Candidates enums            # non-empty enums by all their words
     Candidates mixed            # names of enums for which the chain of the name must be walked
+    U32s structs                # canonical structs and unions, base and own
+    U32s forwards               # own declarations that were canonical among the primitives
 
 cdef struct Pending:            # a type that waits, from reference `next` on, for one it refers to
     uint32_t id
@@ -18,6 +21,6 @@ cdef int enter_base(Work *w) noexcept nogil
 cdef int settle_primitives(Work *w) noexcept nogil
 cdef int settle_structs(Work *w) noexcept nogil
 cdef int settle_forwards(Work *w) noexcept nogil
-cdef void flatten(TypeGraph *g) noexcept nogil
-cdef int settle_references(Work *w) noexcept nogil
-cdef void rewrite_survivors(TypeGraph *g) noexcept nogil
+cdef void flatten(TypeGraph *g, uint32_t *map) noexcept nogil
+cdef int settle_references(Work *w, uint32_t *map) noexcept nogil
+cdef void rewrite_survivors(TypeGraph *g, uint32_t *map) noexcept nogil

@@ -1,9 +1,9 @@
 # cython: annotation_typing=True
 """The phases of de-duplication, each in the order of ids, each settling what later ones rely on (see `dedup.py`).
 
-`map` is the result in progress. A struct or union may be mapped before its turn, by a comparison that began elsewhere;
-a forward declaration may be mapped to a definition, and that later to the canonical one. What is mapped to itself is in
-the table of candidates.
+`Node.map` is the result in progress. A struct or union may be mapped before its turn, by a comparison that began
+elsewhere; a forward declaration may be mapped to a definition, and that later to the canonical one. What is mapped to
+itself is in the table of candidates. The reference phase, which no comparison follows, works on the result itself.
 
 Each record is hashed when it is looked up, that is at most once: most structs of a unit are settled by a comparison
 that began at another struct, and are never hashed. A hash only finds a chain; equality is always decided on words.
@@ -11,7 +11,7 @@ that began at another struct, and are never hashed. A hash only finds a chain; e
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.stdlib import calloc, free, realloc
+from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.pybtf.core.candidates import (
     Candidates,
     Slot,
@@ -23,15 +23,15 @@ from cython.cimports.pybtf.core.candidates import (
     chain_of,
 )
 from cython.cimports.pybtf.core.equivalence import (
-    EQ_YES,
+    EQ_NO,
     apply_hypothesis,
-    clear_hypothesis,
     compatible_enums,
+    drop_hypothesis,
     equal_enums,
-    equal_members,
     equal_words,
     equivalent,
 )
+from cython.cimports.pybtf.core.memory import u32s_push
 from cython.cimports.pybtf.core.phases import Pending, Work
 from cython.cimports.pybtf.core.records import (
     KIND_DATASEC,
@@ -51,11 +51,13 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_KIND,
     DEDUP_MEMORY,
     DEDUP_OK,
+    FINAL,
     IN_PROGRESS,
     UNMAPPED,
     TypeGraph,
     hash_more,
     hash_three,
+    kind_of,
     record_of,
     resolve,
 )
@@ -159,17 +161,14 @@ def same_record(w: cython.pointer[Work], r: cython.pointer[uint32_t], hash: uint
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def settle(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t]) -> cython.int:
-    """Map a type of which all words are final to its equal, or make it canonical."""
+def place(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], found: cython.pointer[uint32_t]) -> cython.int:
+    """Look up a type of which all words are final: `found` is its equal, or itself, entered as canonical."""
     hash: uint64_t = hash_record(r)
     c: uint32_t = same_record(w, r, hash)
     if c == UNMAPPED:
         return stop(w, DEDUP_EFFORT, id)
-    if c:
-        w.g.map[id] = c
-        return DEDUP_OK
-    w.g.map[id] = id
-    if not candidates_insert(cython.address(w.table), hash, id):
+    found[0] = c if c else id
+    if c == 0 and not candidates_insert(cython.address(w.table), hash, id):
         return stop(w, DEDUP_MEMORY, id)
     return DEDUP_OK
 
@@ -239,13 +238,10 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
                 if wire_vlen(r) == 0:
                     found = c
                     break
-                g.map[c] = id  # the candidate is a declaration of this one
+                g.nodes[c].map = id  # the candidate is a declaration of this one
             c = chain_next(cython.address(w.table), s, c)
-    if found:
-        g.map[id] = found
-        return DEDUP_OK
-    g.map[id] = id
-    if not insert_enum(w, id, r, name, full):
+    g.nodes[id].map = found if found else id
+    if not found and not insert_enum(w, id, r, name, full):
         return stop(w, DEDUP_MEMORY, id)
     return DEDUP_OK
 
@@ -264,15 +260,16 @@ def enter_base(w: cython.pointer[Work]) -> cython.int:
     kind: uint32_t
     done: cython.bint
     for id in range(1, g.first_own):
-        g.map[id] = id
         r = record_of(g, id)
         kind = wire_kind(r)
+        g.nodes[id].map = id if kind == KIND_FWD or kind == KIND_ENUM or kind == KIND_ENUM64 else FINAL | id
         if kind == KIND_VAR or kind == KIND_DATASEC:
             continue
         if kind == KIND_ENUM or kind == KIND_ENUM64:
             done = insert_enum(w, id, r, hash_name(r), hash_record(r))
         elif kind == KIND_STRUCT or kind == KIND_UNION:
             done = candidates_insert(cython.address(w.table), hash_members(r), id)
+            done = done and u32s_push(cython.address(w.structs), id)
         else:
             done = candidates_insert(cython.address(w.table), hash_record(r), id)
         if not done:
@@ -287,56 +284,64 @@ def settle_primitives(w: cython.pointer[Work]) -> cython.int:
     """INT, FLOAT, FWD, ENUM and ENUM64; VAR and DATASEC stand for themselves."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t
+    found: uint32_t = 0
     r: cython.pointer[uint32_t]
     kind: uint32_t
     status: cython.int
     for id in range(g.first_own, g.n):
-        r = record_of(g, id)
-        kind = wire_kind(r)
+        kind = kind_of(g.nodes, id)
         if kind == KIND_INT or kind == KIND_FLOAT or kind == KIND_FWD:
-            status = settle(w, id, r)
+            r = record_of(g, id)
+            status = place(w, id, r, cython.address(found))
+            if status != DEDUP_OK:
+                return status
+            if kind != KIND_FWD:
+                g.nodes[id].map = FINAL | found
+                continue
+            g.nodes[id].map = found
+            if found == id and not u32s_push(cython.address(w.forwards), id):
+                return stop(w, DEDUP_MEMORY, id)
         elif kind == KIND_ENUM or kind == KIND_ENUM64:
-            status = place_enum(w, id, r)
+            status = place_enum(w, id, record_of(g, id))
+            if status != DEDUP_OK:
+                return status
         elif kind == KIND_VAR or kind == KIND_DATASEC:
-            g.map[id] = id
-            continue
-        elif wire_words(r[1]) == 0:
+            g.nodes[id].map = FINAL | id
+        elif wire_words(g.nodes[id].info) == 0:
             return stop(w, DEDUP_KIND, id)
-        else:
-            continue
-        if status != DEDUP_OK:
-            return status
     return DEDUP_OK
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_struct(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t]) -> cython.int:
+def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t) -> cython.int:
     """STRUCT, UNION or TYPEDEF: map it to the first equivalent candidate, or make it canonical."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    rc: cython.pointer[uint32_t]
-    typedef: cython.bint = wire_kind(r) == KIND_TYPEDEF
-    hash: uint64_t = hash_typedef(r) if typedef else hash_members(r)
+    r: cython.pointer[uint32_t] = record_of(g, id)
+    hash: uint64_t = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(r)
     s: cython.pointer[Slot] = chain_of(cython.address(w.table), hash)
     c: uint32_t = chain_first(cython.address(w.table), s)
     answer: cython.int
     while c:
         if not spend(w, 1):
             return stop(w, DEDUP_EFFORT, id)
-        rc = record_of(g, c)
-        if (r[0] == rc[0] and r[1] == rc[1]) if typedef else equal_members(r, rc):
+        if kind_of(g.nodes, c) == kind:  # `equivalent` compares the rest of the signature
             answer = equivalent(g, id, c)
             if answer < 0:
                 return -answer  # g.bad is set
-            if answer == EQ_YES and not apply_hypothesis(g):
-                clear_hypothesis(g)
-                g.map[id] = c
+            if not spend(w, 1 + g.touched.n):
+                return stop(w, DEDUP_EFFORT, id)
+            if answer == EQ_NO:
+                drop_hypothesis(g)
+            elif not apply_hypothesis(g):
+                g.nodes[id].map = FINAL | c
                 return DEDUP_OK
-            clear_hypothesis(g)
         c = chain_next(cython.address(w.table), s, c)
-    g.map[id] = id
+    g.nodes[id].map = FINAL | id
     if not candidates_insert(cython.address(w.table), hash, id):
+        return stop(w, DEDUP_MEMORY, id)
+    if kind != KIND_TYPEDEF and not u32s_push(cython.address(w.structs), id):
         return stop(w, DEDUP_MEMORY, id)
     return DEDUP_OK
 
@@ -347,19 +352,31 @@ def place_struct(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32
 def settle_structs(w: cython.pointer[Work]) -> cython.int:
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t
-    r: cython.pointer[uint32_t]
     kind: uint32_t
     status: cython.int
     for id in range(g.first_own, g.n):
-        if g.map[id] != UNMAPPED:
-            continue
-        r = record_of(g, id)
-        kind = wire_kind(r)
-        if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
-            status = place_struct(w, id, r)
-            if status != DEDUP_OK:
-                return status
+        if g.nodes[id].map == 0:
+            kind = kind_of(g.nodes, id)
+            if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
+                status = place_struct(w, id, kind)
+                if status != DEDUP_OK:
+                    return status
     return DEDUP_OK
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def same_name(
+    g: cython.pointer[TypeGraph], names: cython.pointer[Candidates], r: cython.pointer[uint32_t], hash: uint64_t
+) -> uint32_t:
+    """The entry with the name of `r`, 0 if there is none."""
+    s: cython.pointer[Slot] = chain_of(names, hash)
+    c: uint32_t = chain_first(names, s)
+    while c and record_of(g, c)[0] != r[0]:
+        c = chain_next(names, s, c)
+    return c
 
 
 @cython.cfunc
@@ -368,80 +385,52 @@ def settle_structs(w: cython.pointer[Work]) -> cython.int:
 def settle_forwards(w: cython.pointer[Work]) -> cython.int:
     """A declaration that is left goes to the only struct or union of its name, if that is of its kind.
 
-    Structs and unions share the names here: one of each blocks both.
+    Structs and unions share the names here: one of each blocks both. (Hypotheses are over: the field of an entry
+    serves to say that its name has occurred again.)
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    names: Candidates
-    several: cython.pointer[cython.uchar]
+    names = cython.declare(Candidates)
+    i: cython.size_t
     id: uint32_t
     c: uint32_t
     r: cython.pointer[uint32_t]
-    rc: cython.pointer[uint32_t]
-    s: cython.pointer[Slot]
-    kind: uint32_t
     hash: uint64_t
-    status: cython.int = DEDUP_OK
     done: cython.bint = candidates_init(cython.address(names), g.n)
-    several = cython.cast(cython.pointer[cython.uchar], calloc(g.n, 1))
-    if not done or several == cython.NULL:
-        status = DEDUP_MEMORY
-    for id in range(1, g.n):
-        if status != DEDUP_OK:
-            break
-        if g.map[id] != id:
-            continue
+    for i in range(w.structs.n if done else 0):
+        id = w.structs.p[i]
         r = record_of(g, id)
-        kind = wire_kind(r)
-        if kind != KIND_STRUCT and kind != KIND_UNION:
-            continue
         hash = hash_name(r)
-        s = chain_of(cython.address(names), hash)
-        c = chain_first(cython.address(names), s)
-        while c and record_of(g, c)[0] != r[0]:
-            c = chain_next(cython.address(names), s, c)
+        c = same_name(g, cython.address(names), r, hash)
         if c:
-            several[c] = 1
+            g.nodes[c].hypothesis = 1
         elif not candidates_insert(cython.address(names), hash, id):
-            status = DEDUP_MEMORY
-    for id in range(g.first_own, g.n):
-        if status != DEDUP_OK:
+            done = False
             break
-        if g.map[id] != id:
-            continue
-        r = record_of(g, id)
-        if wire_kind(r) != KIND_FWD:
-            continue
-        s = chain_of(cython.address(names), hash_name(r))
-        c = chain_first(cython.address(names), s)
-        while c:
-            rc = record_of(g, c)
-            if rc[0] == r[0]:
-                if not several[c] and wire_kind(rc) == wire_forward_kind(r):
-                    g.map[id] = c
-                break
-            c = chain_next(cython.address(names), s, c)
+    for i in range(w.forwards.n if done else 0):
+        id = w.forwards.p[i]
+        if g.nodes[id].map == id:
+            r = record_of(g, id)
+            c = same_name(g, cython.address(names), r, hash_name(r))
+            if c and not g.nodes[c].hypothesis and kind_of(g.nodes, c) == wire_forward_kind(r):
+                g.nodes[id].map = c
     candidates_free(cython.address(names))
-    free(several)
-    return status
+    return DEDUP_OK if done else stop(w, DEDUP_MEMORY, 0)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def flatten(g: cython.pointer[TypeGraph]) -> cython.void:
-    """Make every decided entry of `map` point at its final type."""
+def flatten(g: cython.pointer[TypeGraph], map: cython.pointer[uint32_t]) -> cython.void:
+    """Write what is decided about each type to `map`, in final form; the reference phase decides the rest."""
     id: uint32_t
-    m: uint32_t
-    for id in range(1, g.n):
-        m = g.map[id]
-        if m != UNMAPPED and m != id and g.map[m] != m:
-            g.map[id] = resolve(g, m)
+    for id in range(g.n):
+        map[id] = resolve(g, id) if g.nodes[id].map else UNMAPPED
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_references(w: cython.pointer[Work]) -> cython.int:
+def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) -> cython.int:
     """The remaining kinds, targets first, each rewritten to final targets before it is looked up."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     stack: cython.pointer[Pending] = cython.NULL
@@ -458,7 +447,7 @@ def settle_references(w: cython.pointer[Work]) -> cython.int:
     refs: RefSpan
     status: cython.int = DEDUP_OK
     for root in range(g.first_own, g.n):
-        if g.map[root] != UNMAPPED:
+        if map[root] != UNMAPPED:
             continue
         id = root
         i = 0
@@ -471,7 +460,7 @@ def settle_references(w: cython.pointer[Work]) -> cython.int:
             while i < refs.count:
                 p = refs.p + cython.cast(cython.size_t, i) * refs.stride
                 t = p[0]
-                m = g.map[t]
+                m = map[t]
                 if m >= IN_PROGRESS:
                     break
                 p[0] = m
@@ -490,11 +479,12 @@ def settle_references(w: cython.pointer[Work]) -> cython.int:
                 stack[depth].id = id
                 stack[depth].next = i
                 depth += 1
-                g.map[id] = IN_PROGRESS
+                map[id] = IN_PROGRESS
                 id = t
                 i = 0
                 continue
-            status = settle(w, id, r)
+            status = place(w, id, r, cython.address(m))
+            map[id] = m
             if status != DEDUP_OK or depth == 0:
                 break
             depth -= 1
@@ -509,14 +499,14 @@ def settle_references(w: cython.pointer[Work]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def rewrite_survivors(g: cython.pointer[TypeGraph]) -> cython.void:
+def rewrite_survivors(g: cython.pointer[TypeGraph], map: cython.pointer[uint32_t]) -> cython.void:
     """References of structs, typedefs, variables and sections. Those of reference types are final already."""
     id: uint32_t
     i: cython.size_t
     refs: RefSpan
     for id in range(g.first_own, g.n):
-        if g.map[id] != id:
+        if map[id] != id:
             continue
         refs = wire_refs(record_of(g, id))
         for i in range(refs.count):
-            refs.p[i * refs.stride] = g.map[refs.p[i * refs.stride]]
+            refs.p[i * refs.stride] = map[refs.p[i * refs.stride]]

@@ -39,6 +39,8 @@ cdef enum:                      # words of a record
                                 # FUNC_PROTO: (name, class); ARRAY: (nelems); INT: (encoding word);
                                 # DECL_TAG: (component index)
 
+    KIND_KEY_ENUM = 35          # "enum NAME", with or without enumerators
+    KIND_KEY_ENUM64 = 36
     KIND_CYCLE = 34             # a type that reaches itself without passing a named struct: REC_NAME unit, REC_THIRD id
 
 cdef enum:

@@ -326,7 +326,10 @@ def _only_bit(word: uint64_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def find_candidate(unit: cython.pointer(cython.const[Unit]), param: cython.pointer(Param)) -> cython.void:
-    """See signature.pxd. The member that starts where the only described piece of the parameter starts."""
+    """See signature.pxd. The member that starts where the only described piece of the parameter starts.
+
+    Only the first one there counts: if it has no name or no type, there is no candidate.
+    """
     t: cython.pointer(cython.const[Type])
     member: cython.pointer(cython.const[Member])
     offset: uint64_t
@@ -355,9 +358,14 @@ def find_candidate(unit: cython.pointer(cython.const[Unit]), param: cython.point
         return
     for i in range(t.count):
         member = unit.members + t.first + i
-        if member.flags & (M_INHERITANCE | M_STATIC | M_DATA_BIT_OFFSET):
+        if member.flags & (M_INHERITANCE | M_STATIC):
             continue
-        if member.byte_offset == offset and member.name and member.ref:
+        if member.flags & M_DATA_BIT_OFFSET:
+            if member.bit_offset != offset * 8:
+                continue
+        elif member.byte_offset != offset:
+            continue
+        if member.name and member.ref:
             param.candidate_name = member.name
             param.candidate_ref = member.ref
-            return
+        return

@@ -1,8 +1,10 @@
-# The graph of types the de-duplication works on, and its two tables: `map` and the candidate chains.
+# The graph of types the de-duplication works on.
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.memory cimport U32s
 
 cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void *) noexcept nogil
     ctypedef unsigned long long u128 "unsigned __int128"
 
 cdef enum:                      # results of the phases (DedupError.code)
@@ -10,12 +12,22 @@ cdef enum:                      # results of the phases (DedupError.code)
     DEDUP_MEMORY = 1
     DEDUP_CYCLE = 2             # a cycle made of reference types only
     DEDUP_KIND = 3              # a kind that cannot be compared was reached from a struct or typedef, or does not exist
-    DEDUP_REFERENCE = 4         # a reference to a type that does not exist
+    DEDUP_LARGE = 4             # more than 2^31 - 1 types or 2^32 words
     DEDUP_EFFORT = 5            # the comparisons exceed what any real input needs
 
 cdef enum:
-    UNMAPPED = 0xFFFFFFFF       # in `map`: not decided yet; in `hypothesis`: nothing assumed
-    IN_PROGRESS = 0xFFFFFFFE    # in `map`: on the stack of the reference phase
+    UNMAPPED = 0xFFFFFFFF       # in the map of the reference phase: not decided yet
+    IN_PROGRESS = 0xFFFFFFFE    # ... : on its stack
+    FINAL = 0x80000000          # in Node.map: what the type is mapped to will never be mapped to something else
+    ID_MASK = 0x7FFFFFFF
+
+# What the comparison needs of a type, together: the canonical types it meets are scattered over all of memory, and
+# the time of the comparison is the time of fetching them.
+cdef struct Node:
+    uint32_t map                # 0: not decided; else the id it is replaced by (itself if canonical), perhaps | FINAL
+    uint32_t hypothesis         # the candidate it is assumed to be equivalent to; 0: none
+    uint32_t offset             # of its record in `words`
+    uint32_t info               # info word of its record
 
 cdef enum:                      # steps of comparison allowed: far more than real lists take, little enough to end soon
     EFFORT_BASE = 1073741824
@@ -29,14 +41,10 @@ cdef struct Frame:              # the rest of the reference pairs of two records
 
 cdef struct TypeGraph:
     uint32_t *words
-    const size_t *offs
-    uint32_t *map               # `map[id]`: what `id` is replaced by, itself if canonical, or UNMAPPED
+    Node *nodes
     uint32_t n
     uint32_t first_own
-    uint32_t *hypothesis        # canonical id -> candidate id assumed equivalent, or UNMAPPED
-    uint32_t *touched           # ids with a hypothesis, in the order they were made
-    uint32_t n_touched
-    uint32_t cap_touched
+    U32s touched                # ids with a hypothesis, in the order they were made
     Frame *frames
     size_t cap_frames
     bint adjusts_base
@@ -44,15 +52,34 @@ cdef struct TypeGraph:
     uint32_t bad                # offending id of a failure
 
 cdef inline uint32_t *record_of(const TypeGraph *g, uint32_t id) noexcept nogil:
-    return g.words + g.offs[id]
+    return g.words + g.nodes[id].offset
 
-cdef inline uint32_t resolve(const TypeGraph *g, uint32_t id) noexcept nogil:
-    # Chains are short: what a type is mapped to is canonical, or becomes so by at most two more steps.
-    cdef uint32_t m = g.map[id]
-    while m != UNMAPPED and m != id:
-        id = m
-        m = g.map[id]
-    return id
+cdef inline uint32_t kind_of(const Node *nodes, uint32_t id) noexcept nogil:
+    return (nodes[id].info >> 24) & 31
+
+cdef inline uint32_t resolve_chain(TypeGraph *g, uint32_t id) noexcept nogil:
+    # Only enums and forward declarations can be mapped to something that is not final, and then the chain is short.
+    cdef uint32_t at = id
+    cdef uint32_t m = g.nodes[id].map
+    while not m & FINAL:
+        if m == 0 or m == at:
+            return at
+        at = m
+        m = g.nodes[at].map
+    g.nodes[id].map = m
+    return m & ID_MASK
+
+cdef inline uint32_t resolve(TypeGraph *g, uint32_t id) noexcept nogil:
+    cdef uint32_t m = g.nodes[id].map
+    if m & FINAL:
+        return m & ID_MASK
+    if m == 0 or m == id:
+        return id
+    return resolve_chain(g, id)
+
+cdef inline bint surely_same(const Node *nodes, uint32_t x, uint32_t y) noexcept nogil:
+    # Whether two types are known to resolve to one, without following anything.
+    return nodes[x].map == nodes[y].map and nodes[x].map & FINAL
 
 cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
     cdef u128 m = <u128> a * b
