@@ -6,6 +6,7 @@ the command line, and nothing in the core knows paths.
 
 from __future__ import annotations
 
+import mmap
 import sys
 import threading
 from array import array
@@ -90,6 +91,7 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
+            info_mapped=isinstance(sections["info"], memoryview) and isinstance(sections["info"].obj, mmap.mmap),
         )
         _scan(image, run, features)
 

@@ -27,6 +27,7 @@ class Run:
         languages: Sequence[int],
         only_languages: bool,
         jobs: int,
+        info_mapped: bool = False,
         keep_all: bool = False,
     ) -> None: ...
     def scan(self, merge: bool) -> int: ...

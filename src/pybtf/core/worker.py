@@ -199,10 +199,7 @@ def decode_unit(
     symbols: FunctionTable,
 ) -> cython.int:
     """Fills `v` from unit `number`. Nonzero: fault in `v.fault`."""
-    options: cython.int = R_LITTLE_ENDIAN if x.little else 0
-    true_signature: cython.bint = (x.options & OPT_TRUE_SIGNATURE) != 0
-    if true_signature:
-        options |= R_TRUE_SIGNATURE
+    status: cython.int
     v.number = number
     v.offset = x.headers[number].offset
     v.filtered = False
@@ -223,6 +220,26 @@ def decode_unit(
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
+    status = finish_unit(w, x, v, symbols)
+    if x.info_mapped and not x.merge:
+        give_back(x.sections.info.p + v.offset, x.headers[number].end - v.offset)
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def finish_unit(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """What follows when the DIEs are in the walker's tables. Nonzero: fault in `v.fault`."""
+    options: cython.int = R_LITTLE_ENDIAN if x.little else 0
+    true_signature: cython.bint = (x.options & OPT_TRUE_SIGNATURE) != 0
+    if true_signature:
+        options |= R_TRUE_SIGNATURE
     v.counts[COUNT_SKIPPED_TAGS] = w.walker.skipped_tags
     if v.filtered:
         return 0
