@@ -244,15 +244,11 @@ class Image:
             raise MemoryError
         if error.code != DEDUP_OK:
             found, expected = REASONS[error.code]
-            raise InputError(
-                Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected
-            )
+            raise InputError(Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected)
         return words
 
 
-def dedup_btf(
-    data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF"
-) -> bytes:
+def dedup_btf(data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF") -> bytes:
     """De-duplicate raw BTF; with `base`, BTF that is split from that base.
 
     Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
