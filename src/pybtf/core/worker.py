@@ -64,6 +64,8 @@ def read_header(
     h.version = cython.cast(uint8_t, length)
     if h.version >= 5:
         kind = cython.cast(uint8_t, cur_u8(c))
+        if not c.bad and (kind < 1 or kind > 6):
+            return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
         h.address_size = cython.cast(uint8_t, cur_u8(c))
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         if kind == 4 or kind == 5:  # skeleton, split compile: an id
