@@ -1,9 +1,10 @@
 # cython: annotation_typing=True
 """Chains of DW_AT_abstract_origin and DW_AT_specification must end.
 
-A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or two
-links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error of the unit
-before anybody does. Following each chain for more links than any real one has is enough to find all cycles.
+A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or
+two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
+of the unit before anybody does. Following each chain for more links than any real one has is enough to find all
+cycles.
 """
 
 import cython
