@@ -38,7 +38,7 @@ cdef enum:                      # Fault.code
     FAULT_SHARED = 19           # value: bytes or steps; data that many DIEs share makes the work explode
     FAULT_SIZE = 20             # value: bytes of a section that is too large
     FAULT_TAGS = 21             # value: number of tags of one object
-    FAULT_UNIT_TYPE = 22
+    FAULT_UNIT_TYPE = 22        # value: DW_UT
     # what BTF cannot express (specification 4.6)
     FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG
     FAULT_NO_NAME = 33          # value: DW_TAG

@@ -107,14 +107,7 @@ def low_pc(w: cython.pointer[Walker]) -> uint64_t:
         return 0
     at = w.u.addr_base
     if at > w.sections.addr.n or a.v >= (w.sections.addr.n - at) // w.r.address_size:
-        fault_set(
-            cython.address(w.fault),
-            FAULT_INDEX,
-            IN_ADDR,
-            at,
-            w.d.offset,
-            cython.cast(int64_t, a.v),
-        )
+        fault_set(cython.address(w.fault), FAULT_INDEX, IN_ADDR, at, w.d.offset, cython.cast(int64_t, a.v))
         return 0
     at += a.v * w.r.address_size
     cur_init(cython.address(c), w.sections.addr.p, at, w.sections.addr.n, w.sections.swap)

@@ -31,8 +31,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     text: cython.p_const_char
     size: cython.size_t
     transient: cython.bint
-    # The table of string offsets starts behind its header, where the attribute is missing; that of addresses, as the
-    # reference has it, does not.
+    # A version 5 table of string offsets starts behind its header, where the base attribute is missing.
     default_base: uint64_t = 0 if h.version < 5 else (8 if h.offset_size == 4 else 16)
     if abbrevs_read(
         r.table,

@@ -5,7 +5,7 @@ The order of the passes is part of the result, because some of them copy what ea
 parameters and variables, then functions in order (names, then parameters of out-of-line copies, which also
 write back into their abstract origin), then the analysis of each function, then the layout of members.
 
-A reference to a DIE that is no type is void, as in the reference; one that leaves the section was an error before.
+A reference to a DIE that is no type is void, as in the reference; one that leaves the section was refused by the walk.
 
 Only functions whose name is in the function table can be written, so locations of parameters, the costly part, are
 read for those alone. String ids up to `n_known` are exactly those names.
@@ -16,6 +16,7 @@ from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
+from cython.cimports.pybtf.core.cycles import endless_functions, endless_params, endless_types, endless_variables
 from cython.cimports.pybtf.core.faults import (
     FAULT_CYCLE,
     FAULT_MEMORY,
@@ -37,7 +38,6 @@ from cython.cimports.pybtf.core.unit import *
 
 # Bytes of location lists a unit may read, for each of its own bytes; parameters may share a list.
 LISTS_PER_BYTE = cython.declare(uint64_t, 64)
-LONGEST_ORIGIN = cython.declare(cython.int, 64)  # origins of origins; real ones end after three
 LISTS_FREE = cython.declare(uint64_t, 65536)
 MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots at most
 
@@ -168,25 +168,11 @@ def resolve_rest(u: cython.pointer[Unit]) -> cython.void:
             u.params[k].ref = type_id(u, u.params[k].ref)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def endless_types(u: cython.pointer[Unit], spec: uint32_t) -> cython.bint:
-    """Whether a chain of DW_AT_specification between types does not end. The DWARF is damaged then."""
-    steps: cython.int
-    for steps in range(LONGEST_ORIGIN):
-        spec = u.types[type_id(u, spec)].spec
-        if spec == 0:
-            return False
-    return True
-
-
 # ---- functions ----------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
 @cython.exceptval(check=False)
 def function_at(u: cython.pointer[Unit], die: uint32_t) -> cython.pointer[Function]:
     found: uint32_t
@@ -194,38 +180,6 @@ def function_at(u: cython.pointer[Unit], die: uint32_t) -> cython.pointer[Functi
         return cython.NULL
     found = map_get(cython.address(u.function_at), die)
     return cython.NULL if found == NO_INDEX else cython.address(u.functions[found])
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def endless_functions(u: cython.pointer[Unit], f: cython.pointer[Function]) -> cython.bint:
-    """Whether a chain of DW_AT_abstract_origin and DW_AT_specification does not end."""
-    steps: cython.int
-    for steps in range(LONGEST_ORIGIN):
-        f = function_at(u, f.origin if f.origin else f.spec)
-        if f == cython.NULL:
-            return False
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def endless_params(
-    u: cython.pointer[Unit], f: cython.pointer[Function], p: cython.pointer[Param], fault: cython.pointer[Fault]
-) -> cython.bint:
-    """Whether the chain of DW_AT_abstract_origin of a parameter does not end; this is a fault, as is no memory."""
-    die: uint32_t = p.die
-    steps: cython.int
-    for steps in range(LONGEST_ORIGIN):
-        p = origin_param(u, f, p.origin, fault)
-        if fault.code:
-            return True
-        if p == cython.NULL or p.origin == 0:
-            return False
-    fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, p.die)
-    return True
 
 
 @cython.cfunc
@@ -495,8 +449,6 @@ def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.poi
     """Index of the variable a definition specifies, or NO_INDEX. The map is made when first needed in a unit."""
     i: uint32_t
     found: uint32_t
-    at: uint32_t
-    steps: cython.int
     if die == NO_INDEX:
         return NO_INDEX
     if u.variable_at.n != u.n_variables or u.variable_at.slots == cython.NULL:
@@ -507,14 +459,7 @@ def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.poi
             map_put(cython.address(u.variable_at), u.variables[i].die, i)
         u.variable_at.n = u.n_variables
     found = map_get(cython.address(u.variable_at), die)
-    if found != NO_INDEX and u.variables[found].spec:
-        at = found
-        for steps in range(LONGEST_ORIGIN):
-            if u.variables[at].spec == 0 or u.variables[at].spec == NO_INDEX:
-                return found
-            at = map_get(cython.address(u.variable_at), u.variables[at].spec)
-            if at == NO_INDEX:
-                return found
+    if found != NO_INDEX and u.variables[found].spec and endless_variables(u, found):
         fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, die)
     return found
 

@@ -43,8 +43,8 @@ _DAMAGE: Final[dict[int, tuple[str, str]]] = {
     18: ("the index {v} past the end of its table", "a smaller index"),
     19: ("data that is shared until there are {v} bytes or steps of it", "less sharing, as compilers leave it"),
     20: ("{v} bytes of DWARF", "less than 4 GiB"),
-    22: ("the unit type {x}", "a unit type of DWARF 5"),
     21: ("an object with {v} declaration tags", "at most 65535"),
+    22: ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
 }
 _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
     32: ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
