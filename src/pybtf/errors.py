@@ -60,7 +60,8 @@ class InputError(PybtfError):
             text += f"; expected {expected}"
         if hint:
             text += f". {hint}"
-        super().__init__(text)
+        # Names of files, units and symbols may hold line ends; a message is one line.
+        super().__init__(text.replace("\n", "\\n"))
 
 
 class EncodeError(InputError):

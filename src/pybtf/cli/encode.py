@@ -98,6 +98,14 @@ def command(
 
 def run(request: Request, options: EncodeOptions) -> None:
     """Encode, write, and say what was done."""
+    from ..core.guard import BusErrorMessage
+
+    gone = f"{request.file}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
+        _run(request, options)
+
+
+def _run(request: Request, options: EncodeOptions) -> None:
     before, clock = since_process_start(), time.perf_counter_ns()
     encoded = _encode(request, options)
     report = encoded.report
@@ -115,12 +123,14 @@ def run(request: Request, options: EncodeOptions) -> None:
 
 def _encode(request: Request, options: EncodeOptions) -> Encoded:
     from ..pipeline import encode_file
+    from .interrupt import PromptInterrupt
 
-    if not request.progress:
-        return encode_file(request.file, options, None)
-    label = console.printable(os.path.basename(request.file))  # noqa: PTH119 - a text, not a path
-    with Progress(label, bar=console.is_terminal()) as progress:
-        return encode_file(request.file, options, progress)
+    with PromptInterrupt():
+        if not request.progress:
+            return encode_file(request.file, options, None)
+        label = console.printable(os.path.basename(request.file))  # noqa: PTH119 - a text, not a path
+        with Progress(label, bar=console.is_terminal()) as progress:
+            return encode_file(request.file, options, progress)
 
 
 def _write(request: Request, encoded: Encoded) -> None:

@@ -6,6 +6,7 @@ from pybtf.core.records cimport ClassTable
 from pybtf.core.value cimport UnitValue
 
 cdef struct Classifier:         # scratch of one worker
+    bint failed                 # no memory for some class; NO_CLASS may stand anywhere
     U32s record
     U32s stack                  # pairs (small id, next reference)
     U32s seen                   # by key: number of the last unit that has it, plus 1

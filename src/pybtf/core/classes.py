@@ -150,7 +150,7 @@ def insert(
     p[1] = h
     memcpy(p + PREFIX, record, n * cython.sizeof(uint32_t))
     t.records[chunk][id & (CLASS_CHUNK - 1)] = p + PREFIX
-    t.n = id + 1
+    store_release(cython.address(t.n), id + 1)
     store_release(cython.address(t.heads[bucket]), id)
     return id
 
@@ -216,6 +216,8 @@ def key_class(
         record[REC_THIRD] = 0
         record[REC_COUNT] = 0
         c.keys.p[id] = class_intern(t, record, REC_HEAD)
+        if c.keys.p[id] == NO_CLASS:
+            c.failed = True
     return c.keys.p[id]
 
 
@@ -227,6 +229,7 @@ def reference(
 ) -> uint32_t:
     """The class or key that a reference to `id` stands for; 0 void or not known yet (only if `id` is not 0)."""
     kind: uint32_t
+    made: uint32_t
     record: uint32_t[4]
     if id == 0:
         return 0
@@ -240,7 +243,10 @@ def reference(
         record[REC_NAME] = v.number
         record[REC_THIRD] = id
         record[REC_COUNT] = 0
-        return class_intern(t, record, REC_HEAD)
+        made = class_intern(t, record, REC_HEAD)
+        if made == NO_CLASS:
+            c.failed = True
+        return made
     return v.classes.p[id]
 
 
@@ -339,6 +345,8 @@ def make(
         elif kind == KIND_FUNC_PROTO:
             for i in range(n):
                 out[REC_HEAD + 2 * i + 1] = reference(c, t, v, r[3 + 2 * i + 1])
+    if c.failed:
+        return NO_CLASS
     return class_intern(t, out, size)
 
 
@@ -383,6 +391,7 @@ def classify_unit(
 ) -> cython.int:
     """Fills `v.classes` from `v.words`. Nonzero: fault."""
     i: uint32_t
+    c.failed = False
     c.keys.n = 0
     v.classes.n = 0
     v.twice.n = 0
@@ -415,6 +424,8 @@ def note_key(
     if kind == 0:
         return 0
     key = key_class(c, t, v, id, kind)
+    if c.failed:
+        return 1
     if kind == KIND_KEY_ENUM or kind == KIND_KEY_ENUM64:
         return 0
     if key >= c.seen.n:

@@ -32,6 +32,7 @@ from cython.cimports.pybtf.core.dies import Attr, Die, Reader
 from cython.cimports.pybtf.core.faults import (
     FAULT_ABBREV_CODE,
     FAULT_FORM,
+    FAULT_INDEX,
     FAULT_LEB,
     FAULT_OFFSET,
     FAULT_REFERENCE,
@@ -305,11 +306,9 @@ def die_string(
         return text_at(r, r.sections.line_str, IN_LINE_STR, a.v, d.offset, text, size)
     if a.cls == A_STRX:
         at = r.str_offsets_base
-        if a.v > r.sections.str_offsets.n or at > r.sections.str_offsets.n:
-            return fault_set(r.fault, FAULT_OFFSET, IN_STR_OFFSETS, a.v, d.offset, r.sections.str_offsets.n)
+        if at > r.sections.str_offsets.n or a.v >= (r.sections.str_offsets.n - at) // r.offset_size:
+            return fault_set(r.fault, FAULT_INDEX, IN_STR_OFFSETS, at, d.offset, cython.cast(int64_t, a.v))
         at += a.v * r.offset_size
-        if at + r.offset_size > r.sections.str_offsets.n:
-            return fault_set(r.fault, FAULT_OFFSET, IN_STR_OFFSETS, at, d.offset, r.sections.str_offsets.n)
         cur_init(cython.address(c), r.sections.str_offsets.p, at, r.sections.str_offsets.n, r.sections.swap)
         offset = cur_u64(cython.address(c)) if r.offset_size == 8 else cur_u32(cython.address(c))
         return text_at(r, r.sections.str, IN_STR, offset, d.offset, text, size)

@@ -97,7 +97,7 @@ def open_function(w: cython.pointer[Walker]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def low_pc(w: cython.pointer[Walker]) -> uint64_t:
-    """DW_AT_low_pc, an address or an index into .debug_addr; 0 if it cannot be read."""
+    """DW_AT_low_pc, an address or an index into .debug_addr; 0 for other forms. A fault is left in the walker."""
     a: cython.pointer[Attr] = cython.address(w.d.a[D_LOW_PC])
     at: uint64_t
     c: Cursor
@@ -105,10 +105,11 @@ def low_pc(w: cython.pointer[Walker]) -> uint64_t:
         return a.v
     if a.cls != A_ADDRX:
         return 0
-    at = w.u.addr_base + a.v * w.r.address_size
-    if a.v > w.sections.addr.n or w.u.addr_base > w.sections.addr.n or at + w.r.address_size > w.sections.addr.n:
-        fault_set(cython.address(w.fault), FAULT_INDEX, IN_ADDR, w.u.addr_base, w.d.offset, cython.cast(int64_t, a.v))
+    at = w.u.addr_base
+    if at > w.sections.addr.n or a.v >= (w.sections.addr.n - at) // w.r.address_size:
+        fault_set(cython.address(w.fault), FAULT_INDEX, IN_ADDR, at, w.d.offset, cython.cast(int64_t, a.v))
         return 0
+    at += a.v * w.r.address_size
     cur_init(cython.address(c), w.sections.addr.p, at, w.sections.addr.n, w.sections.swap)
     return cur_u64(cython.address(c)) if w.r.address_size == 8 else cur_u32(cython.address(c))
 

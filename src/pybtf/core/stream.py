@@ -24,6 +24,7 @@ from cython.cimports.pybtf.core.encoder import (
     Stream,
     encoder_fail,
 )
+from cython.cimports.pybtf.core.hashing import load_acquire
 from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64s_push
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
@@ -46,7 +47,8 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
     """Gives a string its offset. 0 with an error set if that is not possible."""
     size: cython.size_t
     if sid >= e.string_at.n:
-        size = e.strings.n if e.strings.n > sid else sid + 1
+        # Workers are adding strings meanwhile; any number will do that has room for this one.
+        size = max(load_acquire(cython.address(e.strings.n)), sid + 1)
         size += 4096
         if not u32s_reserve(cython.address(e.string_at), size - e.string_at.n):
             encoder_fail(e, ENCODE_MEMORY)
@@ -104,7 +106,7 @@ def keep(
 @cython.nogil
 @cython.exceptval(check=False)
 def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
-    size: cython.size_t = e.classes.n if e.classes.n > class_ else class_ + 1
+    size: cython.size_t = max(load_acquire(cython.address(e.classes.n)), class_ + 1)
     size += 4096
     if not u32s_reserve(cython.address(e.first_unit), size - e.first_unit.n):
         return encoder_fail(e, ENCODE_MEMORY)

@@ -8,6 +8,7 @@ from pybtf.core.memory cimport U32s, U64s, U8s
 cdef enum:
     NO_INDEX = 0xFFFFFFFF
     TAG_TYPE_TAG = 0xFFFF       # pseudo DWARF tag of a slot made from a btf_type_tag annotation
+    LONGEST_TYPE_CHAIN = 1024   # typedefs, qualifiers, array dimensions followed; what is longer has no end
 
 cdef enum:                      # Type.flags
     T_DECLARATION = 1
@@ -15,6 +16,8 @@ cdef enum:                      # Type.flags
     T_PACKED_KNOWN = 4          # `packed.py` has decided
     T_PACKED = 8
     T_REF_LOCAL = 16            # `ref` is a small id from the start
+    T_EMPTY_KNOWN = 32          # variables.py has looked for members that are part of an instance
+    T_EMPTY = 64                # and found none
 
 cdef struct Type:
     uint32_t die
@@ -139,6 +142,8 @@ cdef struct Unit:
     # facts of the unit header and its root DIE
     uint64_t offset             # of the unit header in .debug_info
     uint64_t end
+    uint64_t bytes              # of .debug_info in all its DWARF units so far; bounds work on what DIEs share
+    uint64_t list_bytes         # of location lists that may still be read for it
     uint8_t address_size
     uint8_t offset_size         # this and `version`, `*_base`: of the DWARF unit at hand (`unit_bases`)
     uint8_t version
@@ -170,6 +175,7 @@ cdef struct Unit:
     OffsetMap type_at           # .debug_info offsets of `types`
     OffsetMap function_at
     OffsetMap variable_at
+    OffsetMap param_at          # parameters of functions
 
 cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
     # Makes the bases of DWARF unit `i` those of the logical unit.

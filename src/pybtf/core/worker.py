@@ -64,8 +64,6 @@ def read_header(
     h.version = cython.cast(uint8_t, length)
     if h.version >= 5:
         kind = cython.cast(uint8_t, cur_u8(c))
-        if not c.bad and (kind < 1 or kind > 6):
-            return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
         h.address_size = cython.cast(uint8_t, cur_u8(c))
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         if kind == 4 or kind == 5:  # skeleton, split compile: an id
@@ -81,6 +79,8 @@ def read_header(
         h.address_size = cython.cast(uint8_t, cur_u8(c))
     if c.bad:
         return fault_set(fault, FAULT_TRUNCATED, IN_INFO, h.offset, 0, 0)
+    if (kind < 1 or kind > 6) and kind < 0x80:  # those from 0x80 on belong to producers
+        return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
     if h.address_size != 4 and h.address_size != 8 and h.address_size != 2:
         return fault_set(fault, FAULT_ADDRESS_SIZE, IN_INFO, h.offset, 0, h.address_size)
     h.type = kind
@@ -104,7 +104,7 @@ def scan_units(
     headers[0] = cython.NULL
     n[0] = 0
     if s.info.n > LARGEST_INFO:
-        return fault_set(fault, FAULT_TOO_MANY, IN_INFO, 0, 0, cython.cast(int64_t, s.info.n))
+        return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, s.info.n))
     while at < s.info.n:
         if not room(cython.cast(cython.pp_void, headers), cython.address(cap), n[0] + 1, cython.sizeof(UnitHeader)):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
