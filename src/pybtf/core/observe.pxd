@@ -1,7 +1,7 @@
 # Functions and variables of one unit, as the encoder wants them (see observe.py, variables.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.classes cimport Classifier
+from pybtf.core.classify cimport Classifier
 from pybtf.core.functable cimport FuncTable
 from pybtf.core.memory cimport U8s, U32s
 from pybtf.core.records cimport ClassTable

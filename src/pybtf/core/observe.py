@@ -9,7 +9,8 @@ Function names are the first string ids: id `i + 1` is the base name of entry `i
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.pybtf.core.classes import Classifier, class_intern, class_of_ref
+from cython.cimports.pybtf.core.classes import class_intern
+from cython.cimports.pybtf.core.classify import Classifier, class_of_ref
 from cython.cimports.pybtf.core.faults import (
     FAULT_EMPTY_TAG,
     FAULT_MEMORY,
@@ -20,6 +21,7 @@ from cython.cimports.pybtf.core.faults import (
 )
 from cython.cimports.pybtf.core.functable import FuncTable
 from cython.cimports.pybtf.core.memory import room, u8s_append, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.names import name_settle
 from cython.cimports.pybtf.core.observations import (
     S_OPTIMIZED,
     S_REORDERED,
@@ -82,14 +84,20 @@ def dropped(f: cython.pointer[Function], p: cython.pointer[Param], changed: cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def param_name(o: cython.pointer[Observer], strings: cython.pointer[Strings], p: cython.pointer[Param]) -> uint32_t:
+def param_name(
+    o: cython.pointer[Observer], c: cython.pointer[Classifier], strings: cython.pointer[Strings], p: cython.pointer[Param]
+) -> uint32_t:
     """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory."""
     own: cython.pointer[StringEntry]
     member: cython.pointer[StringEntry]
+    sid: uint32_t
     if p.candidate_name == 0:
         return p.name
+    sid = name_settle(c.names, p.candidate_name)
+    if sid == NO_STRING:
+        return NO_STRING
     own = string_entry(strings, p.name)
-    member = string_entry(strings, p.candidate_name)
+    member = string_entry(strings, sid)
     o.name.n = 0
     if (
         u8s_append(cython.address(o.name), own.text, own.size)
@@ -126,16 +134,16 @@ def prototype(
     r = o.record.p
     r[REC_KIND] = KIND_FUNC_PROTO
     r[REC_NAME] = 0
-    r[REC_THIRD] = class_of_ref(c, v, f.ref)
+    r[REC_THIRD] = class_of_ref(c, f.ref)
     u32s_push(cython.address(v.locals), f.ref)
     for i in range(f.first, f.first + f.count):
         p = cython.address(u.params[i])
         if dropped(f, p, changed):
             continue
-        r[at] = param_name(o, strings, p) if changed else p.name
+        r[at] = param_name(o, c, strings, p) if changed else p.name
         if r[at] == NO_STRING:
             return NO_CLASS
-        r[at + 1] = class_of_ref(c, v, p.ref)
+        r[at + 1] = class_of_ref(c, p.ref)
         at += 2
         u32s_push(cython.address(v.locals), p.ref)
     if f.flags & F_VARIADIC:
