@@ -2,12 +2,12 @@
 """Names that are not looked up: a word that stands for a text before the text is read.
 
 A kernel's DWARF names fifteen million things, and most of these names belong to types and members that were seen in
-earlier units. Interning each of them means a visit to .debug_str and one to the table of strings, all over memory. But
-where .debug_str comes from a linker, its offset says as much as the text. So the name of a type, a member or an
-enumerator is first a *name word*: a string id; or the offset, if the form is an offset; or the text itself, if it has at
-most three bytes (compilers put those into .debug_info). Equal words of one file mean equal texts. The converse need
-not hold, so a word is settled, that is replaced by the string id, before it decides anything: when the record it is in
-has not been met before (seen.py).
+earlier units. Interning each of them means a visit to .debug_str and one to the table of strings, all over memory.
+But where .debug_str comes from a linker, its offset says as much as the text. So the name of a type, a member or an
+enumerator is first a *name word*: a string id; or the offset, if the form is an offset; or the text itself, if it has
+at most three bytes (compilers put those into .debug_info). Equal words of one file mean equal texts. The converse
+need not hold, so a word is settled, that is replaced by the string id, before it decides anything: when the record it
+is in has not been met before (seen.py).
 
 An empty text is no name, which matters at once and not later. It costs too much to look whether an offset is that of
 an empty text, and there are none in practice; where one is found when settling, the unit is decoded once more with

@@ -85,7 +85,10 @@ def dropped(f: cython.pointer[Function], p: cython.pointer[Param], changed: cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def param_name(
-    o: cython.pointer[Observer], c: cython.pointer[Classifier], strings: cython.pointer[Strings], p: cython.pointer[Param]
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
+    p: cython.pointer[Param],
 ) -> uint32_t:
     """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory."""
     own: cython.pointer[StringEntry]
