@@ -11,7 +11,7 @@ import sys
 import pytest
 
 # Beyond what the interpreter itself has imported before the first line of a program.
-QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "__future__"}
+QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "__future__", "gc"}
 
 
 def imported_by(code: str) -> set[str]:

@@ -25,6 +25,8 @@ cdef struct Classifier:         # of one worker
     int failed
 
 cdef int classify_unit(Classifier *c, UnitValue *v) noexcept nogil
+cdef uint32_t class_of(Classifier *c, const uint32_t *record, uint32_t n) noexcept nogil
+cdef int classify_fault(const Classifier *c, UnitValue *v) noexcept nogil
 cdef void classifier_free(Classifier *c) noexcept nogil
 
 cdef inline uint32_t class_of_ref(const Classifier *c, uint32_t id) noexcept nogil:

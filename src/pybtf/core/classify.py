@@ -10,7 +10,7 @@ settled, and in the order in which they came before (names.py, seen.py).
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdint import int64_t, uint32_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.classes import class_intern
 from cython.cimports.pybtf.core.classify import *
@@ -352,6 +352,18 @@ def classify(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: ui
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def classify_fault(c: cython.pointer[cython.const[Classifier]], v: cython.pointer[UnitValue]) -> cython.int:
+    """Makes `c.failed` the fault of the unit; an empty name is none, the unit is to be decoded again. Nonzero."""
+    if c.failed == CLASSIFY_MEMORY:
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    elif c.failed == CLASSIFY_NAMES:
+        fault_set(cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, cython.cast(int64_t, c.names.bytes))
+    return c.failed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
     """Fills `v.classes` from `v.words`. Nonzero: `c.failed`, and a fault in the value unless it is CLASSIFY_EMPTY."""
     i: uint32_t
@@ -370,8 +382,4 @@ def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -
     for i in range(1, v.n_types):
         if v.classes.p[i] == 0 and classify(c, v, i):
             break
-    if c.failed == CLASSIFY_MEMORY:
-        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
-    elif c.failed == CLASSIFY_NAMES:
-        fault_set(cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, c.names.bytes)
-    return c.failed
+    return classify_fault(c, v) if c.failed else 0

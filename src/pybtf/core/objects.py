@@ -301,7 +301,8 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
     memset(p, 0, cython.sizeof(Param))
     p.reg = -1
     p.die = cython.cast(uint32_t, d.offset)
-    p.name = walk_name(w, D_NAME)
+    # Names of parameters decide something only where true signatures are wanted.
+    p.name = walk_name(w, D_NAME) if w.want_parameter_names else walk_name_word(w, D_NAME)
     p.named = die_has(d, D_NAME)
     p.ref = reference(w, D_TYPE)
     p.has_type = die_has(d, D_TYPE)

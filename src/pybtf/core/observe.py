@@ -9,8 +9,7 @@ Function names are the first string ids: id `i + 1` is the base name of entry `i
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.pybtf.core.classes import class_intern
-from cython.cimports.pybtf.core.classify import Classifier, class_of_ref
+from cython.cimports.pybtf.core.classify import Classifier, class_of, class_of_ref, classify_fault
 from cython.cimports.pybtf.core.faults import (
     FAULT_EMPTY_TAG,
     FAULT_MEMORY,
@@ -120,11 +119,10 @@ def prototype(
     f: cython.pointer[Function],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
-    classes: cython.pointer[ClassTable],
     strings: cython.pointer[Strings],
     changed: cython.bint,
 ) -> uint32_t:
-    """The class of the prototype; its small ids are appended to `v.locals`. NO_CLASS: no memory."""
+    """The class of the prototype; its small ids are appended to `v.locals`. NO_CLASS: `c.failed`, or no memory."""
     i: uint32_t
     at: uint32_t = REC_HEAD
     p: cython.pointer[Param]
@@ -155,7 +153,7 @@ def prototype(
         at += 2
         u32s_push(cython.address(v.locals), 0)
     r[REC_COUNT] = (at - REC_HEAD) // 2
-    return class_intern(classes, r, at)
+    return class_of(c, r, at)
 
 
 @cython.cfunc
@@ -167,7 +165,6 @@ def remember(
     f: cython.pointer[Function],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
-    classes: cython.pointer[ClassTable],
     strings: cython.pointer[Strings],
     machine: cython.pointer[cython.const[Machine]],
     true_signature: cython.bint,
@@ -204,9 +201,9 @@ def remember(
     if uncertain:
         s.flags |= S_UNCERTAIN
     s.locals = cython.cast(uint32_t, v.locals.n)
-    s.proto = prototype(u, v, f, o, c, classes, strings, changed)
+    s.proto = prototype(u, v, f, o, c, strings, changed)
     if s.proto == NO_CLASS:
-        return out_of_memory(v, f)
+        return classify_fault(c, v) if c.failed else out_of_memory(v, f)
     s.anns = cython.cast(uint32_t, v.anns.n)
     s.n_anns = f.n_anns
     for i in range(f.anns, f.anns + f.n_anns):
@@ -229,7 +226,6 @@ def observe_functions(
     v: cython.pointer[UnitValue],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
-    classes: cython.pointer[ClassTable],
     strings: cython.pointer[Strings],
     table: cython.pointer[cython.const[FuncTable]],
     machine: cython.pointer[cython.const[Machine]],
@@ -249,6 +245,6 @@ def observe_functions(
             return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, 0x2E)
         if left_out(u, v, f, table.n):
             continue
-        if remember(u, v, f, o, c, classes, strings, machine, true_signature):
+        if remember(u, v, f, o, c, strings, machine, true_signature):
             return 1
     return 0

@@ -289,7 +289,6 @@ def finish_unit(
         v,
         cython.address(w.observer),
         cython.address(w.classifier),
-        x.classes,
         x.strings,
         x.table,
         cython.address(x.machine),
@@ -309,6 +308,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     memset(w, 0, cython.sizeof(Worker))
     w.walker.want_decl_tags = (x.options & OPT_DECL_TAG) != 0
     w.walker.want_type_tags = (x.options & OPT_TYPE_TAG) != 0
+    w.walker.want_parameter_names = (x.options & OPT_TRUE_SIGNATURE) != 0
     w.walker.want_variables = (x.options & OPT_VARIABLES) != 0
     w.classifier.classes = x.classes
     w.classifier.known = x.seen
