@@ -83,7 +83,7 @@ def _quotas(cgroups: str, proc: str) -> list[float]:
         for root in roots:
             folder = root
             for name in ["", *path.strip("/").split("/")]:
-                folder = os.path.join(folder, name)
+                folder = f"{folder}/{name}"
                 quotas += _quota_of(folder)
     return quotas
 
