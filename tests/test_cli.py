@@ -394,7 +394,7 @@ def test_errors(
     run: Run, pipeline: Pipeline, elf: str, tmp_path: Path, error: BaseException, status: int, message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("pybtf.cli.faults._forget_stdout", lambda: None)
+    monkeypatch.setattr("pybtf.cli.faults.forget_stdout", lambda: None)
     pipeline.error = error
     out = tmp_path / "out"
     outcome = run("encode", "-q", "--detached", str(out), elf)
