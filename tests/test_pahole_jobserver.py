@@ -111,7 +111,8 @@ def closed_descriptors() -> str:
     "flags",
     [
         "", "rR", "-j", "-j --jobserver-auth=-2,-2", "--jobserver-auth=", "--jobserver-auth=fifo:",
-        "--jobserver-auth=3", "--jobserver-auth=fifo:/no/such/fifo", "--jobserver-auth=fifo:/dev/null", "--jobserver-auth=a,b",
+        "--jobserver-auth=3", "--jobserver-auth=fifo:/no/such/fifo", "--jobserver-auth=fifo:/dev/null",
+        "--jobserver-auth=a,b",
         "--jobserver-auth=1,2,3", "-- --jobserver-auth=0,1", "--jobserver-auth=99999999999999999999,1",
     ],
 )  # fmt: skip
