@@ -162,3 +162,16 @@ def test_no_unit(tmp_path: Path) -> None:
     assert defining_unit(str(tmp_path / "none"), "STRUCT", "page") is None
     assert defining_unit(str(BIN / f"{KERNEL}.elf"), "STRUCT", "no such struct") is None
     assert defining_unit(str(BIN / f"{KERNEL}.elf"), "PTR", "") is None
+
+
+def test_long_types_are_cut_around_the_difference() -> None:
+    from pybtf.btf.compare import Comparison, TypeDifference
+
+    long = "[1] STRUCT 'x' size=8 {" + ", ".join(f"'m{i}' type=1 at={i}" for i in range(200)) + "}"
+    for old, new in (("'m150'", "'changed'"), ("size=8", "size=9"), ("at=199}", "at=200}")):
+        difference = TypeDifference(1, "x", "STRUCT", long, long.replace(old, new))
+        _, left, right = Comparison(types=difference).lines()
+        assert old in left
+        assert new in right
+        assert max(len(left), len(right)) < 200
+        assert left.startswith("  a  [1] STRUCT 'x'")

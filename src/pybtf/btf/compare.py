@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_LISTED = 10
 """Types that are in one BTF only, named for each side."""
 
+EXCERPT = 160
+"""Characters of a type that are shown to people; `to_dict` has all."""
+
 ABSENT = "nothing: it ends before"
 
 
@@ -77,7 +80,8 @@ class Comparison:
             where = f", from {self.types.unit}" if self.types.unit else ""
             name = f" {self.types.name}" if self.types.name else ""
             found.append(f"types: the first that differs is {self.types.id}, {self.types.kind}{name}{where}")
-            found += [f"  {a:{width}}  {self.types.a}", f"  {b:{width}}  {self.types.b}"]
+            shown = _excerpts(self.types.a, self.types.b)
+            found += [f"  {a:{width}}  {shown[0]}", f"  {b:{width}}  {shown[1]}"]
         for side, names in ((a, self.only_a), (b, self.only_b)):
             if names:
                 found.append(f"types: only, or more often, in {side}: {', '.join(names)}")
@@ -87,6 +91,21 @@ class Comparison:
         if self.other_bytes is not None:
             found.append(f"bytes: outside of header fields, types and strings, at offset {self.other_bytes:#x}")
         return found
+
+
+def _excerpts(a: str, b: str) -> tuple[str, str]:
+    """Two descriptions of types, cut to their beginnings and to what surrounds the first difference, if long."""
+    at = _first_byte(a, b)
+
+    def excerpt(text: str) -> str:
+        if len(text) <= EXCERPT:
+            return text
+        if at < EXCERPT * 3 // 4:
+            return f"{text[:EXCERPT]} ..."
+        rest = text[at - EXCERPT // 4 : at + EXCERPT // 4]
+        return f"{text[: EXCERPT // 2]} ... {rest}{' ...' if text[at + EXCERPT // 4 :] else ''}"
+
+    return excerpt(a), excerpt(b)
 
 
 def compare(a: BTF, b: BTF) -> Comparison:
@@ -150,7 +169,7 @@ def _strings(a: BTF, b: BTF) -> StringDifference | None:
     return StringDifference(a.strings.start + at, *sides)
 
 
-def _first_byte(a: bytes, b: bytes) -> int:
+def _first_byte(a: bytes | str, b: bytes | str) -> int:
     """Offset of the first byte that differs; the length of the shorter if it is the start of the other."""
     low, high = 0, min(len(a), len(b))
     while low < high:

@@ -83,18 +83,18 @@ REPRODUCE = """\
 Usage: pybtf reproduce [OPTIONS] FILE...
        pybtf reproduce --lock LOCK [OPTIONS] [FILE...]
 
-Encode the DWARF of each ELF file again and again, each time under other circumstances: 1 to N workers, threads
-that are disturbed at random, another folder, locale, umask, hash seed, a copy at another path, little and much
-memory. Compare the results with the first one and, if asked, with what was recorded or shipped. On a difference,
-say where it is: in the header, in the types (the first that differs, both contents, the unit it is from) or
-in the strings. The files are only read.
+Encode the DWARF of each ELF file again and again, each time under other circumstances: 1 to N workers,
+threads that are disturbed at random, another folder, locale, umask, hash seed, a copy at another path, little
+and much memory. Compare the results with the first one and, if asked, with what was recorded or shipped. On
+a difference, say where it is: in the header, in the types (the first that differs, both contents, the unit
+it is from) or in the strings. The files are only read.
 
 What is expected:
-  --expect DIGEST      The SHA-256 of the raw BTF, as `pybtf encode -q --detached - FILE | sha256sum` prints it
+  --expect DIGEST      The SHA-256 of the raw BTF: `pybtf encode -q --detached - FILE | sha256sum`
   --against OTHER      The BTF in the file OTHER: raw, or the section .BTF of an ELF file
-  --write-lock LOCK    If all is well, record what was encoded and the digests in the file LOCK (- for standard
-                       output)
-  --lock LOCK          Check the files, or the one FILE, that LOCK has recorded, with the features recorded there
+  --write-lock LOCK    If all is well, record what was encoded and the digests in the file LOCK (- for
+                       standard output)
+  --lock LOCK          Check what LOCK has recorded, or these FILEs of it, with the features recorded there
 
 What is encoded:
   --features LIST      As for pybtf encode
@@ -104,8 +104,8 @@ What is encoded:
 How:
   -j, --jobs N         Largest number of workers that is tried; default: the CPUs this process may use
   --rounds N           Number of encodings with disturbed threads; default: 2
-  --skip NAMES         Leave out these circumstances: jobs N, crowd, scheduling N, folder, copy, locale, hashing,
-                       umask, environment, little memory, much memory
+  --skip NAMES         Leave out these circumstances: jobs N, crowd, scheduling N, folder, copy, locale,
+                       hashing, umask, environment, little memory, much memory
 
 Messages:
   --json               Print the results as JSON

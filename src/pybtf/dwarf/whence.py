@@ -2,14 +2,22 @@
 
 pyelftools reads DWARF slowly, 80,000 DIEs a second, and a kernel has 14 million. So a unit is only looked into if it
 can hold the name: where the name is not inline, its offset in .debug_str must occur among the unit's bytes. That
-leaves out nearly all units of a linked file with forms that have offsets; where offsets are indirect (DW_FORM_strx)
-or are not relocated yet, every unit is a candidate, and the search gives up after a while.
+leaves out nearly all units where forms have offsets; where names are given by an index (DW_FORM_strx) every unit is a
+candidate, and the search gives up after a while.
 """
 
 from __future__ import annotations
 
+import inspect
+import io
 from collections.abc import Iterator
 from typing import Any
+
+from pybtf.elf.image import ElfImage
+from pybtf.elf.layout import section_addresses
+from pybtf.errors import PybtfError
+
+from .sections import debug_sections
 
 MAX_DIES = 400_000
 """Some seconds of searching."""
@@ -43,52 +51,78 @@ def defining_unit(path: str, kind: str, name: str) -> str | None:
     if tags is None or not name:
         return None
     try:
-        with open(path, "rb") as file:
-            return _search(file, tags, name.encode("utf-8", "surrogateescape"), declared=kind == "FWD")
-    except (OSError, DWARFError, ELFError, ValueError, KeyError, IndexError, AttributeError, AssertionError):
+        with ElfImage.open(path) as image:
+            sections = debug_sections(image, section_addresses(image))
+            contents = {each: bytes(data) for each, data in sections.items()}
+            dwarf = _dwarf_info(contents, image)
+        strings = None if "str_offsets" in contents else contents.get("str", b"")
+        return _search(dwarf, contents["info"], _Sought(tags, name.encode("utf-8", "surrogateescape"), strings, kind))
+    except (PybtfError, DWARFError, ELFError, ValueError, KeyError, IndexError, AttributeError, AssertionError):
         return None
 
 
-def _search(file: Any, tags: set[str], name: bytes, declared: bool) -> str | None:
-    from elftools.elf.elffile import ELFFile
+def _dwarf_info(contents: dict[str, bytes], image: ElfImage) -> Any:
+    """pyelftools' view of sections that have been decompressed and relocated here, in a fraction of its time."""
+    from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
-    elf = ELFFile(file)
-    if not elf.has_dwarf_info():
-        return None
-    dwarf = elf.get_dwarf_info()
-    marks = _marks(dwarf, name, elf.little_endian) if elf["e_type"] != "ET_REL" else None
+    sections = dict.fromkeys(list(inspect.signature(DWARFInfo).parameters)[1:])
+    for name, data in contents.items():
+        sections[f"debug_{name}_sec"] = DebugSectionDescriptor(
+            stream=io.BytesIO(data), name=f".debug_{name}", global_offset=0, size=len(data), address=0
+        )
+    config = DwarfConfig(little_endian=image.little, machine_arch="", default_address_size=8 if image.is64 else 4)
+    return DWARFInfo(config, **sections)
+
+
+class _Sought:
+    """What is looked for, and by which bytes a unit shows that it may have it."""
+
+    def __init__(self, tags: set[str], name: bytes, strings: bytes | None, kind: str) -> None:
+        self.tags = tags
+        self.name = name
+        self.declared = kind == "FWD"
+        self.offsets = None if strings is None else list(_occurrences(strings, name + b"\0"))
+
+    def marks(self, little: bool) -> list[bytes] | None:
+        """Bytes of which one must occur in a unit that has the name; None if that cannot be said."""
+        if self.offsets is None or len(self.offsets) > MAX_SPELLINGS:
+            return None
+        order: Any = "little" if little else "big"
+        return [self.name + b"\0", *(offset.to_bytes(4, order) for offset in self.offsets)]
+
+
+def _search(dwarf: Any, info: bytes, sought: _Sought) -> str | None:
+    marks = sought.marks(dwarf.config.little_endian)
     seen = 0
     for unit in dwarf.iter_CUs():
-        if marks is not None and not _may_hold(dwarf, unit, marks):
+        data = memoryview(info)[unit.cu_offset : unit.cu_offset + unit.size]
+        if marks is not None and not _has_any(bytes(data), marks):
             continue
         for die in unit.iter_DIEs():
             seen += 1
             if seen > MAX_DIES:
                 return None
-            if die.tag in tags and _is(die, name, declared):
+            if die.tag in sought.tags and _is(die, sought.name, sought.declared):
                 return _unit_name(unit)
     return None
 
 
+def _has_any(data: bytes, marks: list[bytes]) -> bool:
+    return any(mark in data for mark in marks)
+
+
 def _is(die: Any, name: bytes, declared: bool) -> bool:
+    if ("DW_AT_declaration" in die.attributes) != declared:
+        return False
+    if "DW_AT_name" not in die.attributes and "DW_AT_specification" in die.attributes:
+        die = die.get_DIE_from_attribute("DW_AT_specification")
     attribute = die.attributes.get("DW_AT_name")
-    return attribute is not None and attribute.value == name and ("DW_AT_declaration" in die.attributes) == declared
+    return attribute is not None and attribute.value == name
 
 
 def _unit_name(unit: Any) -> str | None:
     attribute = unit.get_top_DIE().attributes.get("DW_AT_name")
     return None if attribute is None else str(attribute.value.decode("utf-8", "backslashreplace"))
-
-
-def _marks(dwarf: Any, name: bytes, little: bool) -> list[bytes] | None:
-    """Bytes of which one must occur in a unit that names `name`; None if that cannot be said."""
-    section = dwarf.debug_str_sec
-    strings = section.stream.getvalue() if section is not None else b""
-    offsets = list(_occurrences(strings, name + b"\0"))
-    if len(offsets) > MAX_SPELLINGS:
-        return None
-    order = "little" if little else "big"
-    return [name + b"\0", *(offset.to_bytes(4, order) for offset in offsets)]  # type: ignore[arg-type]
 
 
 def _occurrences(data: bytes, text: bytes) -> Iterator[int]:
@@ -98,18 +132,3 @@ def _occurrences(data: bytes, text: bytes) -> Iterator[int]:
             return
         yield at
         at = data.find(text, at + 1)
-
-
-def _may_hold(dwarf: Any, unit: Any, marks: list[bytes]) -> bool:
-    if unit.header["unit_length"] == 0 or _indirect(unit):
-        return True
-    stream = dwarf.debug_info_sec.stream
-    stream.seek(unit.cu_offset)
-    data = stream.read(unit.size)
-    return any(mark in data for mark in marks)
-
-
-def _indirect(unit: Any) -> bool:
-    """Whether names of this unit may be given by an index."""
-    attributes = unit.get_top_DIE().attributes
-    return "DW_AT_str_offsets_base" in attributes or unit.structs.dwarf_format == 64
