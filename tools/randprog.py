@@ -65,7 +65,7 @@ def declare(type_: Type, name: str, unit: Unit | None) -> str:
     if shape == "typedef":
         return f"{typedef_name(type_[1])} {name}".rstrip()
     if shape == "anon":
-        body = [each if isinstance(each, str) else declare(*each, unit) + ";" for each in type_[2]]
+        body = [each if isinstance(each, str) else declare(each[0], each[1], unit) + ";" for each in type_[2]]
         return f"{type_[1]} {{ {' '.join(body)} }} {name}".rstrip()
     return f"{type_[1]} {name}".rstrip()
 

@@ -29,7 +29,7 @@ def _encode(path: Path, features: str, jobs: int) -> Outcome:
     from pybtf.errors import InternalError, PybtfError
 
     try:
-        return Outcome(pybtf.encode(path, features=features, jobs=jobs).data)
+        return Outcome(bytes(pybtf.encode(path, features=features, jobs=jobs).data))
     except InternalError as error:
         return Outcome(None, f"internal error: {error}")
     except PybtfError as error:

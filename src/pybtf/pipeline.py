@@ -98,7 +98,13 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
         _work(run, options.jobs, progress)
         _check(image, run)
 
-    # The last unit is in. Merge what was observed of functions; sections of variables.
+    # The last unit is in. Where dropping repeats might change the result, keep the whole unit.
+    with timings.pass_("certify"):
+        if run.certify():
+            _work(run, options.jobs, None)
+        _check(image, run)
+
+    # What is kept of each unit is settled. Merge what was observed of functions; sections of variables.
     with timings.pass_("functions"):
         report_types = run.finish()
         _check(image, run)

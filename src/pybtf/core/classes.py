@@ -385,6 +385,7 @@ def classify_unit(
     i: uint32_t
     c.keys.n = 0
     v.classes.n = 0
+    v.twice.n = 0
     v.irregular = False
     if not u32s_reserve(cython.address(c.keys), v.n_types) or not u32s_reserve(cython.address(v.classes), v.n_types):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
@@ -395,8 +396,8 @@ def classify_unit(
         if v.classes.p[i] == 0 and classify(c, t, v, i):
             return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
     for i in range(1, v.n_types):
-        if c.keys.p[i] == 0:
-            key_of(c, t, v, i)
+        if note_key(c, t, v, i):
+            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
     return 0
 
 
@@ -404,9 +405,36 @@ def classify_unit(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def key_of(
+def note_key(
     c: cython.pointer[Classifier], t: cython.pointer[ClassTable], v: cython.pointer[UnitValue], id: uint32_t
-) -> cython.void:
+) -> cython.int:
+    """The key of a type that has one, for references from functions and variables; and whether it is there twice."""
     kind: uint32_t = key_kind(v.words.p + v.offs.p[id])
-    if kind:
-        key_class(c, t, v, id, kind)
+    key: uint32_t
+    size: cython.size_t
+    if kind == 0:
+        return 0
+    key = key_class(c, t, v, id, kind)
+    if kind == KIND_KEY_ENUM or kind == KIND_KEY_ENUM64:
+        return 0
+    if key >= c.seen.n:
+        size = key + 4096
+        if not u32s_reserve(cython.address(c.seen), size - c.seen.n):
+            return 1
+        memset(c.seen.p + c.seen.n, 0, (size - c.seen.n) * cython.sizeof(uint32_t))
+        c.seen.n = size
+    if c.seen.p[key] == v.number + 1 and not u32s_push(cython.address(v.twice), key):
+        return 1
+    c.seen.p[key] = v.number + 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def class_find(
+    t: cython.pointer[ClassTable], record: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> uint32_t:
+    """The id of a record, 0 if there is none."""
+    h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
+    return find(t, load_acquire(cython.address(t.heads[h & t.mask])), h, record, n)

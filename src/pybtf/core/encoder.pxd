@@ -1,4 +1,4 @@
-# The one writer of the type list (see encoder.py).
+# The one writer of the type list (see stream.py, certify.py, assemble.py, encoder.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.functable cimport FuncTable
@@ -16,31 +16,61 @@ cdef enum:                      # Encoder.error
     ENCODE_ARENA = 3            # arena flag on what is no pointer; `error_entry` is the function
     ENCODE_SECTION = 4          # more variables in a section than a DATASEC can count
 
+cdef enum:
+    NO_UNIT = 0xFFFFFFFF
+
 cdef struct SectionEntry:
     uint32_t section
-    uint32_t type               # id of the VAR
+    uint32_t unit
+    uint32_t local              # of the VAR
     uint32_t offset
     uint32_t size
 
+cdef struct Stream:             # the records of one unit that are kept
+    uint64_t first              # in `starts` and `locals`
+    uint32_t n
+    uint64_t classes            # in `class_list`: class of small id 0
+    uint32_t n_types            # small ids of the unit, 0 included
+    uint32_t first_id           # id of the first record, once the list is assembled
+    bint whole                  # all types are kept, not only those that bring a new class
+
 cdef struct Encoder:
     Strings *strings
-    const ClassTable *classes
+    ClassTable *classes
     const FuncTable *table
     KnownStrings known
     int options                 # OPT_* of worker.pxd
+    bint keep_all               # keep all types of all units
+    # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
+    # the records that are made here: index type, tags, variables.
+    Stream *streams
+    uint32_t n_streams, cap_streams
+    U32s stream_words
+    U64s starts                 # by record: its first word in `stream_words`
+    U32s locals                 # by record: its small id
+    U32s class_list             # classes of all types of all units
+    U32s first_unit             # by class: the first unit that has it, NO_UNIT none
+    U32s twice                  # keys that a unit has twice
+    bint cycles                 # some unit has a type that reaches itself without passing a name
+    uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet
+    bint index_made             # it was not found but made
+    U32s redo                   # units whose types must all be kept
+    # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids
     U64s offs                   # offs[id]; offs.n is the next id
-    uint32_t index_type         # of arrays, 0 not fixed yet
+    U32s representative         # by class: the id that stands for it
+    U32s scratch
     U32s string_at              # offset in the output by string id, 0 not written yet
     U32s string_order           # string ids in order of first insertion
     uint64_t string_size
     State *states
     size_t n_states, cap_states
-    U32s locals                 # type ids
+    U32s state_locals           # small ids
     U32s anns
     SectionEntry *entries
     uint32_t n_entries, cap_entries
     uint32_t units, filtered
+    uint64_t types_seen         # before anything was dropped
     uint32_t functions
     uint64_t counts[N_COUNTS]
     Emission emission
@@ -49,7 +79,7 @@ cdef struct Encoder:
 
 cdef int encoder_init(Encoder *e) noexcept nogil
 cdef void encoder_free(Encoder *e) noexcept nogil
-cdef int encode_unit(Encoder *e, UnitValue *v) noexcept nogil
+cdef int encoder_fail(Encoder *e, int error) noexcept nogil
+cdef uint32_t *encoder_add(Encoder *e, uint32_t name, uint32_t info, uint32_t third, uint32_t extra) noexcept nogil
 cdef int encode_functions(Encoder *e) noexcept nogil
 cdef int encode_sections(Encoder *e, const uint32_t *names, uint32_t n_names) noexcept nogil
-cdef uint32_t encoder_string(Encoder *e, uint32_t sid) noexcept nogil

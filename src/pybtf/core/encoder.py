@@ -1,17 +1,16 @@
 # cython: annotation_typing=True
-"""The encoder: the only writer of the type list, fed with unit values in the order of `.debug_info`.
+"""The encoder: the only writer of the type list. It is fed with unit values in the order of `.debug_info` (stream.py), and
+after the last one appends what concerns the file as a whole: functions by name, and sections of variables.
 
-Type ids and string offsets are given here and nowhere else, which is why the output does not depend on who decoded
-what when. A unit's small id `s` becomes `off + s`, `off` being the number of types there are when the unit comes.
-Strings get their offsets at the moments at which the reference inserts them: types in order (name, then names of
-members, enumerators, parameters), declaration tags, parameters of remembered functions, variables; and at the end,
-functions by name and sections.
+Type ids and string offsets are given by the encoder and nowhere else, which is why the output does not depend on who
+decoded what when.
 """
 
 import cython
 from cython.cimports.libc.stdint import int32_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.assemble import assembled_id
 from cython.cimports.pybtf.core.encoder import *
 from cython.cimports.pybtf.core.functions import (
     FN_CONSISTENT,
@@ -31,6 +30,7 @@ from cython.cimports.pybtf.core.memory import (
 )
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
+from cython.cimports.pybtf.core.stream import encoder_string
 from cython.cimports.pybtf.core.strings import NO_STRING, StringEntry, string_entry, string_intern
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_third_is_type, wire_vlen
@@ -42,7 +42,6 @@ from cython.cimports.pybtf.core.worker import (
     OPT_TRUE_SIGNATURE,
 )
 
-MAX_STRINGS = cython.declare(uint64_t, 0x7FFFFFFF)
 MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in the reference
 KFUNC_FASTCALL = cython.declare(uint32_t, 1 << 12)
@@ -53,7 +52,7 @@ KFUNC_ARENA_FIRST = cython.declare(uint32_t, 1 << 14)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def fail(e: cython.pointer[Encoder], error: cython.int) -> cython.int:
+def encoder_fail(e: cython.pointer[Encoder], error: cython.int) -> cython.int:
     if e.error == 0:
         e.error = error
     return 1
@@ -65,8 +64,9 @@ def fail(e: cython.pointer[Encoder], error: cython.int) -> cython.int:
 def encoder_init(e: cython.pointer[Encoder]) -> cython.int:
     """Prepares a zeroed encoder whose `strings`, `classes`, `table`, `known` and `options` are set."""
     e.string_size = 1
+    e.index_unit = NO_UNIT
     if not u64s_push(cython.address(e.offs), 0):  # void
-        return fail(e, ENCODE_MEMORY)
+        return encoder_fail(e, ENCODE_MEMORY)
     return 0
 
 
@@ -78,60 +78,30 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     u64s_free(cython.address(e.offs))
     u32s_free(cython.address(e.string_at))
     u32s_free(cython.address(e.string_order))
-    u32s_free(cython.address(e.locals))
     u32s_free(cython.address(e.anns))
+    u32s_free(cython.address(e.stream_words))
+    u64s_free(cython.address(e.starts))
+    u32s_free(cython.address(e.locals))
+    u32s_free(cython.address(e.class_list))
+    u32s_free(cython.address(e.first_unit))
+    u32s_free(cython.address(e.twice))
+    u32s_free(cython.address(e.redo))
+    u32s_free(cython.address(e.representative))
+    u32s_free(cython.address(e.scratch))
+    u32s_free(cython.address(e.state_locals))
+    free(e.streams)
     free(e.states)
     free(e.entries)
     emission_free(cython.address(e.emission))
 
 
-# ---- strings and records ------------------------------------------------------------------------------------
+# ---- records ------------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
-    """Gives a string its offset. 0 with an error set if that is not possible."""
-    size: cython.size_t
-    if sid >= e.string_at.n:
-        size = e.strings.n if e.strings.n > sid else sid + 1
-        size += 4096
-        if not u32s_reserve(cython.address(e.string_at), size - e.string_at.n):
-            fail(e, ENCODE_MEMORY)
-            return 0
-        memset(e.string_at.p + e.string_at.n, 0, (size - e.string_at.n) * cython.sizeof(uint32_t))
-        e.string_at.n = size
-    if e.string_at.p[sid]:
-        return e.string_at.p[sid]
-    if e.string_size > MAX_STRINGS:
-        fail(e, ENCODE_TOO_MANY)
-        return 0
-    if not u32s_push(cython.address(e.string_order), sid):
-        fail(e, ENCODE_MEMORY)
-        return 0
-    e.string_at.p[sid] = cython.cast(uint32_t, e.string_size)
-    e.string_size += string_entry(e.strings, sid).size + 1
-    return e.string_at.p[sid]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def encoder_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
-    """The offset of a string in the output, inserting it if it is not there yet."""
-    if sid == 0:
-        return 0
-    if sid < e.string_at.n and e.string_at.p[sid]:
-        return e.string_at.p[sid]
-    return new_string(e, sid)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def add(
+def encoder_add(
     e: cython.pointer[Encoder], name: uint32_t, info: uint32_t, third: uint32_t, extra: uint32_t
 ) -> cython.pointer[uint32_t]:
     """Appends the common words of a record; returns the room for `extra` more, NULL without memory.
@@ -139,12 +109,11 @@ def add(
     The record's id is `e.offs.n - 1` afterwards.
     """
     p: cython.pointer[uint32_t]
-    if (
-        e.offs.n > MAX_TYPES
-        or not u32s_reserve(cython.address(e.words), 3 + extra)
-        or not u64s_push(cython.address(e.offs), e.words.n)
-    ):
-        fail(e, ENCODE_MEMORY)
+    if e.offs.n > MAX_TYPES:
+        encoder_fail(e, ENCODE_TOO_MANY)
+        return cython.NULL
+    if not u32s_reserve(cython.address(e.words), 3 + extra) or not u64s_push(cython.address(e.offs), e.words.n):
+        encoder_fail(e, ENCODE_MEMORY)
         return cython.NULL
     p = e.words.p + e.words.n
     p[0] = name
@@ -159,189 +128,11 @@ def add(
 @cython.nogil
 @cython.exceptval(check=False)
 def add_tag(e: cython.pointer[Encoder], value: uint32_t, target: uint32_t, component: uint32_t) -> cython.int:
-    p: cython.pointer[uint32_t] = add(e, value, KIND_DECL_TAG << 24, target, 1)
+    p: cython.pointer[uint32_t] = encoder_add(e, value, KIND_DECL_TAG << 24, target, 1)
     if p == cython.NULL:
         return 1
     p[0] = component
     return 0
-
-
-# ---- one unit -----------------------------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def append_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], off: uint32_t) -> cython.int:
-    """The unit's records: references shifted by `off`, strings in order."""
-    index_type: uint32_t = e.index_type
-    base: cython.size_t = e.words.n
-    r: cython.pointer[uint32_t]
-    kind: uint32_t
-    vlen: uint32_t
-    step: uint32_t
-    s: uint32_t
-    k: uint32_t
-    if index_type == 0:
-        index_type = off + (v.int_id if v.int_id else v.n_types)
-    if not u32s_reserve(cython.address(e.words), v.words.n) or not u64s_reserve(cython.address(e.offs), v.n_types):
-        return fail(e, ENCODE_MEMORY)
-    memcpy(e.words.p + base, v.words.p, v.words.n * cython.sizeof(uint32_t))
-    e.words.n += v.words.n
-    for s in range(1, v.n_types):
-        e.offs.p[e.offs.n] = base + v.offs.p[s]
-        e.offs.n += 1
-        r = e.words.p + base + v.offs.p[s]
-        kind = wire_kind(r)
-        encoder_string(e, r[0])
-        if wire_third_is_type(kind):
-            if r[2]:
-                r[2] += off
-            if kind != KIND_FUNC_PROTO:
-                continue
-        if kind == KIND_ARRAY:
-            if r[3]:
-                r[3] += off
-            r[4] = index_type
-            continue
-        vlen = wire_vlen(r)
-        if vlen == 0:
-            continue
-        step = wire_each(kind)
-        r += 3
-        if kind == KIND_ENUM or kind == KIND_ENUM64:
-            for k in range(vlen):
-                encoder_string(e, r[0])
-                r += step
-        else:
-            for k in range(vlen):
-                encoder_string(e, r[0])
-                if r[1]:
-                    r[1] += off
-                r += step
-    return e.error
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def fix_index_type(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], off: uint32_t) -> cython.int:
-    """All arrays of the run share one index type: the first "int" met, or one made after the first unit with arrays."""
-    p: cython.pointer[uint32_t]
-    if e.index_type:
-        return 0
-    if v.int_id:
-        e.index_type = off + v.int_id
-    elif v.n_arrays:
-        p = add(e, e.known.int_, KIND_INT << 24, 4, 1)
-        if p == cython.NULL:
-            return 1
-        p[0] = (1 << 24) | 32
-        e.index_type = cython.cast(uint32_t, e.offs.n - 1)
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def save_states(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], off: uint32_t) -> cython.int:
-    """Keeps what the unit observed about functions; their strings are inserted now, whatever becomes of them."""
-    i: uint32_t
-    k: uint32_t
-    s: cython.pointer[State]
-    grown: cython.pointer[State]
-    cap: cython.size_t = e.cap_states
-    r: cython.pointer[cython.const[uint32_t]]
-    locals_: uint32_t = cython.cast(uint32_t, e.locals.n)
-    anns: uint32_t = cython.cast(uint32_t, e.anns.n)
-    if e.n_states + v.n_states > cap:
-        cap = cap * 2 + v.n_states + 1024
-        grown = cython.cast(cython.pointer[State], realloc(e.states, cap * cython.sizeof(State)))
-        if grown == cython.NULL:
-            return fail(e, ENCODE_MEMORY)
-        e.states = grown
-        e.cap_states = cap
-    if not u32s_reserve(cython.address(e.locals), v.locals.n) or not u32s_reserve(cython.address(e.anns), v.anns.n):
-        return fail(e, ENCODE_MEMORY)
-    for i in range(v.locals.n):
-        e.locals.p[locals_ + i] = v.locals.p[i] + off if v.locals.p[i] else 0
-    for i in range(v.anns.n):
-        e.anns.p[anns + i] = v.anns.p[i]
-    e.locals.n += v.locals.n
-    e.anns.n += v.anns.n
-    for i in range(v.n_states):
-        s = cython.address(e.states[e.n_states])
-        s[0] = v.states[i]
-        s.locals += locals_
-        s.anns += anns
-        e.n_states += 1
-        r = class_record(e.classes, s.proto)
-        for k in range(r[REC_COUNT]):
-            encoder_string(e, r[REC_HEAD + 2 * k])
-        for k in range(s.n_anns):
-            encoder_string(e, e.anns.p[s.anns + 2 * k])
-    return e.error
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def append_variables(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], off: uint32_t) -> cython.int:
-    i: uint32_t
-    k: uint32_t
-    id: uint32_t
-    r: cython.pointer[VarRecord]
-    p: cython.pointer[uint32_t]
-    x: cython.pointer[SectionEntry]
-    for i in range(v.n_vars):
-        r = cython.address(v.vars[i])
-        p = add(e, r.name, KIND_VAR << 24, off + r.type, 1)
-        if p == cython.NULL:
-            return 1
-        p[0] = r.linkage
-        id = cython.cast(uint32_t, e.offs.n - 1)
-        for k in range(r.n_anns):
-            if add_tag(e, v.anns.p[r.anns + 2 * k], id, v.anns.p[r.anns + 2 * k + 1]):
-                return 1
-        if not room(
-            cython.cast(cython.pp_void, cython.address(e.entries)),
-            cython.address(e.cap_entries),
-            e.n_entries + 1,
-            cython.sizeof(SectionEntry),
-        ):
-            return fail(e, ENCODE_MEMORY)
-        x = cython.address(e.entries[e.n_entries])
-        e.n_entries += 1
-        x.section = r.section
-        x.type = id
-        x.offset = r.offset
-        x.size = r.size
-    return e.error
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def encode_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
-    """Appends one unit. Nonzero: `e.error`."""
-    off: uint32_t = cython.cast(uint32_t, e.offs.n - 1)
-    i: uint32_t
-    e.units += 1
-    for i in range(N_COUNTS):
-        e.counts[i] += v.counts[i]
-    if v.filtered:
-        e.filtered += 1
-        return 0
-    if cython.cast(uint64_t, off) + v.n_types > MAX_TYPES:
-        return fail(e, ENCODE_TOO_MANY)
-    if append_types(e, v, off) or fix_index_type(e, v, off):
-        return 1
-    for i in range(cython.cast(uint32_t, v.tags.n // 3)):
-        if add_tag(e, v.tags.p[3 * i], off + v.tags.p[3 * i + 1], v.tags.p[3 * i + 2]):
-            return 1
-    if save_states(e, v, off):
-        return 1
-    return append_variables(e, v, off)
 
 
 # ---- after all units ----------------------------------------------------------------------------------------
@@ -361,7 +152,7 @@ def cut_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
         return sid
     cut = string_intern(e.strings, x.text, LONGEST_NAME, True)
     if cut == NO_STRING:
-        fail(e, ENCODE_MEMORY)
+        encoder_fail(e, ENCODE_MEMORY)
         return 0
     return cut
 
@@ -375,11 +166,11 @@ def arena_type(e: cython.pointer[Encoder], f: cython.pointer[Emitted], id: cytho
     target: uint32_t
     if id[0] == 0 or wire_kind(r) != KIND_PTR:
         e.error_entry = f.entry
-        return fail(e, ENCODE_ARENA)
+        return encoder_fail(e, ENCODE_ARENA)
     target = r[2]
-    if add(e, e.known.arena, (KIND_TYPE_TAG << 24) | cython.cast(uint32_t, 1 << 31), target, 0) == cython.NULL:
+    if encoder_add(e, e.known.arena, (KIND_TYPE_TAG << 24) | cython.cast(uint32_t, 1 << 31), target, 0) == cython.NULL:
         return 1
-    if add(e, 0, KIND_PTR << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
+    if encoder_add(e, 0, KIND_PTR << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
         return 1
     id[0] = cython.cast(uint32_t, e.offs.n - 1)
     return 0
@@ -399,7 +190,7 @@ def arena_types(
         if f.kfunc_flags & (KFUNC_ARENA_FIRST << k):
             if k >= count:
                 e.error_entry = f.entry
-                return fail(e, ENCODE_ARENA)
+                return encoder_fail(e, ENCODE_ARENA)
             if arena_type(e, f, ids + 1 + k):
                 return 1
     return 0
@@ -412,14 +203,19 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
     s: cython.pointer[State] = cython.address(e.states[f.state])
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, s.proto)
     count: uint32_t = r[REC_COUNT]
-    ids: cython.pointer[uint32_t] = e.locals.p + s.locals
+    ids: cython.pointer[uint32_t]
     k: uint32_t
     name: uint32_t = f.entry + 1
     p: cython.pointer[uint32_t]
+    if not u32s_reserve(cython.address(e.scratch), count + 1):
+        return encoder_fail(e, ENCODE_MEMORY)
+    ids = e.scratch.p
+    for k in range(count + 1):
+        ids[k] = assembled_id(e, s.unit, e.state_locals.p[s.locals + k])
     if f.kfunc and e.options & OPT_ATTRIBUTES and e.options & OPT_KFUNC_TAGS:
         if arena_types(e, f, ids, count):
             return 1
-    p = add(e, 0, (KIND_FUNC_PROTO << 24) | count, ids[0], 2 * count)
+    p = encoder_add(e, 0, (KIND_FUNC_PROTO << 24) | count, ids[0], 2 * count)
     if p == cython.NULL:
         return 1
     for k in range(count):
@@ -429,8 +225,8 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
     if f.full_symbol_name:
         name = string_intern(e.strings, f.name, f.name_len, True)
         if name == NO_STRING:
-            return fail(e, ENCODE_MEMORY)
-    if add(e, name, KIND_FUNC << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
+            return encoder_fail(e, ENCODE_MEMORY)
+    if encoder_add(e, name, KIND_FUNC << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
         return 1
     name = cython.cast(uint32_t, e.offs.n - 1)
     for k in range(s.n_anns):
@@ -457,7 +253,7 @@ def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
     if e.options & OPT_TRUE_SIGNATURE:
         options |= FN_TRUE_SIGNATURE
     if not combine_functions(e.states, e.n_states, e.table, e.classes, options, cython.address(e.emission)):
-        return fail(e, ENCODE_MEMORY)
+        return encoder_fail(e, ENCODE_MEMORY)
     for i in range(e.emission.n):
         if emit_function(e, cython.address(e.emission.p[i])):
             return 1
@@ -495,7 +291,7 @@ def sort_entries(e: cython.pointer[Encoder]) -> cython.int:
         return 0
     spare = cython.cast(cython.pointer[SectionEntry], realloc(cython.NULL, n * cython.sizeof(SectionEntry)))
     if spare == cython.NULL:
-        return fail(e, ENCODE_MEMORY)
+        return encoder_fail(e, ENCODE_MEMORY)
     target = spare
     while width < n:
         low = 0
@@ -541,8 +337,8 @@ def encode_sections(
         n = i - first
         if n > 65535 or e.entries[first].section >= n_names:
             e.error_entry = e.entries[first].section
-            return fail(e, ENCODE_SECTION)
-        p = add(
+            return encoder_fail(e, ENCODE_SECTION)
+        p = encoder_add(
             e,
             names[e.entries[first].section],
             (KIND_DATASEC << 24) | n,
@@ -552,7 +348,7 @@ def encode_sections(
         if p == cython.NULL:
             return 1
         for k in range(n):
-            p[3 * k] = e.entries[first + k].type
+            p[3 * k] = assembled_id(e, e.entries[first + k].unit, e.entries[first + k].local)
             p[3 * k + 1] = e.entries[first + k].offset
             p[3 * k + 2] = e.entries[first + k].size
     return e.error

@@ -59,6 +59,8 @@ from cython.cimports.pybtf.core.records import (
     KIND_FUNC_PROTO,
     KIND_FWD,
     KIND_INT,
+    KIND_KEY_ENUM,
+    KIND_KEY_ENUM64,
     KIND_KEY_STRUCT,
     KIND_KEY_UNION,
     KIND_PTR,
@@ -166,6 +168,10 @@ def _kind(r: cython.pointer(cython.const[uint32_t])) -> cython.int:
         return KIND_STRUCT
     if kind == KIND_KEY_UNION:
         return KIND_UNION
+    if kind == KIND_KEY_ENUM:
+        return KIND_ENUM
+    if kind == KIND_KEY_ENUM64:
+        return KIND_ENUM64
     return kind
 
 

@@ -18,6 +18,8 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_free, abbrevs_read
+from cython.cimports.pybtf.core.assemble import assemble
+from cython.cimports.pybtf.core.certify import certify
 from cython.cimports.pybtf.core.classes import classes_delete, classes_new
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_layout
@@ -25,7 +27,6 @@ from cython.cimports.pybtf.core.encoder import (
     Encoder,
     encode_functions,
     encode_sections,
-    encode_unit,
     encoder_free,
     encoder_init,
 )
@@ -33,6 +34,7 @@ from cython.cimports.pybtf.core.faults import Fault
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.signature import machine_init
+from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
     StringEntry,
     string_entry,
@@ -73,6 +75,7 @@ class Run:
     units: uint32_t
     draining: cython.bint
     stopped: cython.bint
+    again: cython.bint  # the second round: units that must be kept whole
     encode_ns: int64_t
     bad: Fault
     bad_unit: uint32_t
@@ -123,6 +126,7 @@ class Run:
         languages,
         only_languages,
         jobs,
+        keep_all=False,
     ):
         self.symbols = symbols
         self.buffers = []
@@ -147,6 +151,7 @@ class Run:
         self.e.table = self.x.table
         self.e.known = self.x.known
         self.e.options = options
+        self.e.keep_all = keep_all
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
 
@@ -300,7 +305,9 @@ class Run:
                 self.bad = head.fault
                 self.bad_unit = head.number
                 self.bad_name = head.name
-            elif encode_unit(cython.address(self.e), head):
+            elif (
+                stream_again(cython.address(self.e), head) if self.again else stream_unit(cython.address(self.e), head)
+            ):
                 self.bad_unit = head.number
                 self.bad_name = head.name
             self.encode_ns += now_ns() - start
@@ -312,6 +319,14 @@ class Run:
             monitor_notify(cython.address(self.monitor))
         self.draining = False
         monitor_leave(cython.address(self.monitor))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def unit(self, number: uint32_t) -> uint32_t:
+        """The unit that is decoded as number `number` of this round."""
+        return self.e.redo.p[number] if self.again else number
 
     @cython.cfunc
     @cython.nogil
@@ -327,7 +342,7 @@ class Run:
                 return True
             if number >= 0:
                 v = cython.address(self.values[number % self.window])
-                decode_unit(w, cython.address(self.x), cython.cast(uint32_t, number), v, self.symbols)
+                decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
                 self.publish(v)
             if milliseconds and now_ns() >= end:
                 return False
@@ -397,10 +412,19 @@ class Run:
 
     # ---- after the last unit ----------------------------------------------------------------------------------------
 
-    def finish(self):
-        """Functions and sections of variables; returns the number of types before de-duplication."""
+    def certify(self):
+        """Finds the units that must be kept whole, and prepares `work` for them; returns how many."""
         with cython.nogil:
-            if encode_functions(cython.address(self.e)) == 0:
+            certify(cython.address(self.e))
+        self.again = True
+        self.units = cython.cast(uint32_t, self.e.redo.n)
+        self.claimed = self.consumed = 0
+        return self.e.redo.n
+
+    def finish(self):
+        """Makes one list of all units, with functions and sections of variables; returns its number of types."""
+        with cython.nogil:
+            if assemble(cython.address(self.e)) == 0 and encode_functions(cython.address(self.e)) == 0:
                 encode_sections(cython.address(self.e), self.section_names, self.n_section_names)
         return self.e.offs.n - 1
 
@@ -440,7 +464,9 @@ class Run:
         return {
             "units": self.e.units,
             "filtered": self.e.filtered,
-            "types_before": self.e.offs.n - 1,
+            "types_before": self.e.types_seen,
+            "types_kept": self.e.offs.n - 1,
+            "units_whole": self.e.redo.n,
             "types": self.layout.types - 1,
             "kinds": kinds,
             "type_size": self.layout.type_size,

@@ -46,6 +46,7 @@ cdef struct UnitValue:
     U32s classes                # classes[id]
     uint32_t int_id             # the first base type "int", 0 none
     uint32_t n_arrays
+    U32s twice                  # keys of structs and unions that the unit has more than once
     bint irregular              # a KIND_CYCLE class was needed
     U32s tags                   # declaration tags of types: (value, small id, component)
     State *states

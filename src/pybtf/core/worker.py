@@ -209,6 +209,12 @@ def decode_unit(
     v.n_types = 1
     v.n_states = v.n_vars = 0
     v.tags.n = 0
+    v.twice.n = 0
+    v.locals.n = 0
+    v.anns.n = 0
+    v.irregular = False
+    v.int_id = 0
+    v.n_arrays = 0
     v.tags_cut = False
     memset(v.counts, 0, cython.sizeof(v.counts))
 
@@ -269,6 +275,7 @@ def worker_free(w: cython.pointer[Worker]) -> cython.void:
     u32s_free(cython.address(w.classifier.record))
     u32s_free(cython.address(w.classifier.stack))
     u32s_free(cython.address(w.classifier.keys))
+    u32s_free(cython.address(w.classifier.seen))
     u32s_free(cython.address(w.observer.record))
     u32s_free(cython.address(w.observer.align))
 
@@ -280,6 +287,7 @@ def value_free(v: cython.pointer[UnitValue]) -> cython.void:
     u32s_free(cython.address(v.words))
     u32s_free(cython.address(v.offs))
     u32s_free(cython.address(v.classes))
+    u32s_free(cython.address(v.twice))
     u32s_free(cython.address(v.tags))
     u32s_free(cython.address(v.locals))
     u32s_free(cython.address(v.anns))

@@ -1,0 +1,34 @@
+# Which units must be kept whole (see certify.py).
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from pybtf.core.encoder cimport Encoder
+from pybtf.core.memory cimport U32s
+
+cdef struct Refs:               # the references of a class record
+    uint32_t third              # 0 none
+    const uint32_t *first       # `n` more, `step` words apart, each behind its name
+    uint32_t n, step
+
+cdef struct Shape:              # a struct, union or typedef, to be sorted
+    uint64_t shape              # hash of what chooses its chain of candidates
+    uint64_t blind              # hash of its content without the elements of arrays
+    uint32_t id
+
+cdef struct Analysis:           # arrays are indexed by class
+    uint32_t n
+    uint64_t *blind
+    uint64_t *shape
+    uint32_t *key               # of a class that has one and occurs
+    uint32_t *full              # by key: classes that define it
+    uint32_t *declared          # by key: classes that declare it
+    uint32_t *first_member      # by key: the classes it may stand for, linked by `next_member`
+    uint32_t *next_member
+    uint32_t *visited
+    uint32_t *depth             # structs, unions and prototypes on the longest way down to a name
+    uint8_t *marks
+    uint32_t stamp
+    uint64_t seeds
+    U32s before
+    U32s todo
+
+cdef int certify(Encoder *e) noexcept nogil

@@ -1,0 +1,17 @@
+# Units into the encoder (see stream.py).
+
+from libc.stdint cimport uint32_t
+from pybtf.core.encoder cimport Encoder
+from pybtf.core.value cimport UnitValue
+
+cdef int stream_unit(Encoder *e, UnitValue *v) noexcept nogil
+cdef int stream_again(Encoder *e, UnitValue *v) noexcept nogil
+cdef uint32_t new_string(Encoder *e, uint32_t sid) noexcept nogil
+
+cdef inline uint32_t encoder_string(Encoder *e, uint32_t sid) noexcept nogil:
+    # The offset of a string in the output, inserting it if it is not there yet.
+    if sid == 0:
+        return 0
+    if sid < e.string_at.n and e.string_at.p[sid]:
+        return e.string_at.p[sid]
+    return new_string(e, sid)
