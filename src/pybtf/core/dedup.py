@@ -178,18 +178,15 @@ def dedup_btf(data: bytes, base: object = None, *, name: str = "BTF") -> bytes:
     strings: cython.ulonglong
     view: cython.pointer[cython.uchar]
     swap: cython.bint
-    if below is not None and len(below) == 0:
-        below = None
-    header = wire_header(data, name, base is not None)
+    header = wire_header(data, name, below is not None)
     swap, _, _, str_at, str_len = header
     strings = str_len
     input.first_own = 1
     input.base = cython.NULL
-    if base is not None:
-        strings += cython.cast(Base, base).strings.size
+    if below is not None:
+        strings += below.strings.size
         if strings > 0xFFFFFFFF:
             raise InputError(Place(name, "strings"), f"{strings} bytes of strings", "less than 4 GiB")
-    if below is not None:
         space = below.take()
         input.base = cython.address(below.types)
         input.first_own = below.types.n

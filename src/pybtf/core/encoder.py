@@ -62,8 +62,8 @@ def encoder_fail(e: cython.pointer[Encoder], error: cython.int) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def encoder_init(e: cython.pointer[Encoder]) -> cython.int:
-    """Prepares a zeroed encoder whose `strings`, `classes`, `table`, `known` and `options` are set."""
-    e.string_size = 1
+    """Prepares a zeroed encoder whose `strings`, `classes`, `table`, `known`, `options` and `base` are set."""
+    e.string_size = 1 if e.base == cython.NULL else e.base.size
     e.index_unit = NO_UNIT
     if not u64s_push(cython.address(e.offs), 0):  # void
         return encoder_fail(e, ENCODE_MEMORY)

@@ -19,6 +19,7 @@ from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_free, abbrevs_read
 from cython.cimports.pybtf.core.assemble import assemble
+from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.certify import certify
 from cython.cimports.pybtf.core.classes import classes_delete, classes_new
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
@@ -32,8 +33,10 @@ from cython.cimports.pybtf.core.encoder import (
 )
 from cython.cimports.pybtf.core.faults import Fault
 from cython.cimports.pybtf.core.functable import FunctionTable
+from cython.cimports.pybtf.core.memory import u64s_free
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.signature import machine_init
+from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
 from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
     StringEntry,
@@ -86,6 +89,9 @@ class Run:
     n_section_names: uint32_t
     symbols: FunctionTable
     buffers: list
+    base: Base
+    space: Space
+    first: uint32_t  # id of the first own type
 
     def __cinit__(self, sections, symbols, **options):
         memset(cython.address(self.x), 0, cython.sizeof(Context))
@@ -102,7 +108,8 @@ class Run:
             for i in range(self.window):
                 value_free(cython.address(self.values[i]))
         free(self.values)
-        free(self.map)
+        if self.base is None:
+            free(self.map)
         free(self.layout.number)
         free(self.section_names)
         free(self.x.headers)
@@ -127,6 +134,7 @@ class Run:
         only_languages,
         jobs,
         keep_all=False,
+        base: Base = None,
     ):
         self.symbols = symbols
         self.buffers = []
@@ -151,7 +159,12 @@ class Run:
         self.e.table = self.x.table
         self.e.known = self.x.known
         self.e.options = options
-        self.e.keep_all = keep_all
+        self.e.keep_all = keep_all or base is not None
+        self.first = 1
+        if base is not None:
+            self.base = base
+            self.first = base.types.n
+            self.e.base = cython.address(base.strings)
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
 
@@ -423,22 +436,40 @@ class Run:
 
     def finish(self):
         """Makes one list of all units, with functions and sections of variables; returns its number of types."""
+        if self.base is not None:
+            # The list begins with the base: in the room of a space, which is this run's until `data` gives it back.
+            self.space = self.base.take()
+            u64s_free(cython.address(self.e.offs))
+            self.e.words = self.space.r.words
+            self.e.offs = self.space.r.offs
+            self.space.r.words.p = cython.NULL
+            self.space.r.offs.p = cython.NULL
         with cython.nogil:
             if assemble(cython.address(self.e)) == 0 and encode_functions(cython.address(self.e)) == 0:
                 encode_sections(cython.address(self.e), self.section_names, self.n_section_names)
-        return self.e.offs.n - 1
+        return self.e.offs.n - self.first
 
     def deduplicate(self):
         """Returns (DEDUP_* code, offending id): code 0 if all went well."""
         input: DedupInput
         error: DedupError
-        self.map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))
-        if self.map == cython.NULL:
-            raise MemoryError
+        input.base = cython.NULL
+        input.room = cython.NULL
+        if self.base is None:
+            self.map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))
+            if self.map == cython.NULL:
+                raise MemoryError
+        else:
+            if not room_reserve(cython.address(self.space.r), self.e.offs.n):
+                raise MemoryError
+            split_names(cython.address(self.e), self.first)
+            self.map = self.space.r.map
+            input.base = cython.address(self.base.types)
+            input.room = cython.address(self.space.r)
         input.words = self.e.words.p
         input.offs = cython.cast(cython.pointer[cython.size_t], self.e.offs.p)
         input.n = cython.cast(uint32_t, self.e.offs.n)
-        input.first_own = 1
+        input.first_own = self.first
         error.code = 0
         error.id = 0
         with cython.nogil:
@@ -448,14 +479,38 @@ class Run:
     def data(self):
         """The finished BTF. Raises `OverflowError` if it does not fit a section of 4 GiB."""
         out: cython.pointer[uint8_t]
-        if emit_layout(cython.address(self.e), self.map, cython.address(self.layout)):
+        failed: cython.int
+        split: cython.bint = self.base is not None
+        with cython.nogil:
+            if not split:
+                failed = emit_layout(cython.address(self.e), self.map, cython.address(self.layout))
+            else:
+                failed = split_layout(
+                    cython.address(self.e),
+                    self.first,
+                    self.e.base.size,
+                    self.map,
+                    cython.address(self.layout),
+                )
+        if failed:
             raise OverflowError("the BTF would be larger than 4 GiB")
         data = PyBytes_FromStringAndSize(
             cython.NULL, cython.cast(cython.Py_ssize_t, 24 + self.layout.type_size + self.layout.string_size)
         )
         out = cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data))
         with cython.nogil:
-            emit_bytes(cython.address(self.e), self.map, cython.address(self.layout), out, self.x.sections.swap)
+            if not split:
+                emit_bytes(cython.address(self.e), self.map, cython.address(self.layout), out, self.x.sections.swap)
+            else:
+                split_bytes(cython.address(self.e), self.first, cython.address(self.layout), out, self.x.sections.swap)
+        if self.base is not None:
+            self.space.r.words = self.e.words
+            self.space.r.offs = self.e.offs
+            self.e.words.p = cython.NULL
+            self.e.offs.p = cython.NULL
+            self.map = cython.NULL
+            self.base.give(self.space)
+            self.space = None
         return data
 
     def facts(self):
