@@ -15,6 +15,7 @@ from ._version import __version__ as __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api import encode as encode
+    from .base import Base as Base
     from .btf import BTF as BTF
     from .encoded import Encoded as Encoded
     from .errors import EncodeError as EncodeError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "encode": "api",
+    "Base": "base",
     "BTF": "btf",
     "Encoded": "encoded",
     "EncodeError": "errors",

@@ -63,7 +63,12 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
     """Encode an open image; fills `report`. Raises as `encode_file`."""
     timings = report.timings
     features = options.features
-    report.byte_order = "little" if image.little else "big"
+    base = options.base
+    if base is not None and base.little != image.little:
+        raise InputError(
+            image.place(), f"a {_order(image.little)}-endian file", f"the byte order of the base {base.path}"
+        )
+    report.byte_order = _order(image.little)
     report.input_size = image.size
 
     # Read what does not change any more: sections, symbols, kfuncs.
@@ -90,6 +95,7 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
+            base=base.index if base is not None else None,
         )
         _scan(image, run, features)
 
@@ -108,7 +114,7 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
     with timings.pass_("functions"):
         report_types = run.finish()
         _check(image, run)
-        if report_types == 0:
+        if report_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
             raise InputError(
                 image.place(),
                 "no unit has anything to encode",
@@ -127,6 +133,10 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
         data = run.data()
     _fill(report, run, data)
     return data
+
+
+def _order(little: bool) -> str:
+    return "little" if little else "big"
 
 
 def _object_section(image: ElfImage, features: Features) -> int | None:

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
+from pybtf.core.base import Base
 from pybtf.core.functable import FunctionTable
 
 class FaultInfo(TypedDict):
@@ -28,6 +29,7 @@ class Run:
         only_languages: bool,
         jobs: int,
         keep_all: bool = False,
+        base: Base | None = None,
     ) -> None: ...
     def scan(self, merge: bool) -> int: ...
     def merge(self) -> None: ...
