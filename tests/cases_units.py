@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 from dwarfwriter import END, Die, Raw, Unit, die, dwarf
-from elfwriter import SHF_GROUP, SHN_XINDEX, Section, Symbol, note
-from kernelish import FLAVOURS, INT, function, kernel, point, relocatable, standard, unit, variable
-from synthetic import TEXT, X86, base, case, case_with, functions, named, of, parameter, subprogram, typedef
+from elfwriter import Section, note
+from kernelish import INT, function, kernel, point, standard, unit, variable
+from synthetic import TEXT, X86, base, case, case_with, named, of, typedef
 
 
 def other(kind: str, children: list[Die], **fields: Any) -> Unit:
@@ -488,137 +487,41 @@ def alternate_file_missing() -> bytes:
     )
 
 
-# -- the ELF file ----------------------------------------------------------------------------------
+@case
+def tables_without_base_attributes() -> bytes:
+    """DWARF 5 without `DW_AT_str_offsets_base` and its like: a table starts behind the first header."""
+    children = [
+        INT,
+        die("typedef", ("name", "strx1", "renamed"), ("type", "ref4", "int")),
+        die(
+            "variable",
+            ("name", "strx1", "v"),
+            ("type", "ref4", "int"),
+            ("location", "exprloc", [("addrx", X86.percpu + 8)]),
+        ),
+    ]
+    return kernel([unit(children, version=5)._replace(bases=False)]).data
 
 
 @case
-def object_file() -> bytes:
-    return relocatable().data
-
-
-@case
-def object_file_rel() -> bytes:
-    """REL relocations: the addend is in the field. ARM."""
-    return relocatable(flavour=FLAVOURS["arm"], rela=False).data
-
-
-@case
-def object_file_s390x() -> bytes:
-    return relocatable(flavour=FLAVOURS["s390x"]).data
-
-
-@case
-def sections_compressed_one_by_one() -> bytes:
-    written = dwarf([unit(standard(X86)), second()])
-    return kernel(
-        written,
-        debug={".debug_abbrev": Section(".debug_abbrev", written.sections[".debug_abbrev"], compress=0)},
-    ).data
-
-
-@case
-def sections_compressed_the_old_way() -> bytes:
-    """`.zdebug_info`: "ZLIB", the size in big-endian order, the stream."""
-    written = dwarf([unit(standard(X86)), second()])
-    sections = {
-        name.replace(".debug", ".zdebug"): b"ZLIB" + len(data).to_bytes(8, "big") + zlib.compress(data, 0)
-        for name, data in written.sections.items()
-    }
-    return kernel(written._replace(sections=sections)).data
-
-
-@case
-def sections_with_bits_of_groups() -> bytes:
-    """Sections of a COMDAT group are not read; of two sections of a name the first counts."""
-    written = dwarf([unit([INT])])
-    fake = dwarf([unit([base("fake", 4)])]).sections
-    return kernel(
-        written, extra_sections=[Section(name, data, flags=SHF_GROUP) for name, data in fake.items()]
-    ).data
-
-
-@case
-def sections_named_twice() -> bytes:
-    written = dwarf([unit([INT])])
-    twin = dwarf([unit([base("uint", 4, 7)])]).sections
-    return kernel(written, extra_sections=[Section(name, data) for name, data in twin.items()]).data
-
-
-@case
-def symbols_without_functions() -> bytes:
-    """No function symbol at all: no function is emitted, variables are."""
-    return of(INT, function(X86), variable(X86), extra_symbols=[])
-
-
-@case
-def symbols_with_extended_index() -> bytes:
-    """SHN_XINDEX: the section of `counter` is in SYMTAB_SHNDX."""
-    entries = [0, 0, 2]
-    table = b"".join(n.to_bytes(4, "little") for n in entries)
-    return kernel(
-        symbols=[Symbol("f", TEXT, 16), Symbol("counter", X86.percpu, 4, "OBJECT", SHN_XINDEX)],
-        extra_sections=[Section(".symtab_shndx", table, 18, link=".symtab", align=4, entsize=4)],
-    ).data
-
-
-@case
-def symbol_in_another_section() -> bytes:
-    """A variable at the start of its section needs a symbol in that very section."""
-    return kernel(symbols=[Symbol("f", TEXT, 16), Symbol("counter", X86.percpu, 4, "OBJECT", ".text")]).data
-
-
-@case
-def percpu_section_at_zero() -> bytes:
-    """As on x86-64 before 6.15: per-CPU variables have addresses from 0 on."""
-    flavour = X86._replace(percpu=0)
-    return kernel([unit([INT, variable(flavour), variable(flavour, "second", offset=4)])], flavour).data
-
-
-@case
-def clang_producer() -> bytes:
-    """The same unexpected register, from clang and from gcc."""
-
-    def of_producer(name: str, offset: int, producer: str) -> Unit:
-        return Unit(
-            die(
-                "compile_unit",
-                ("name", "string", "c.c"),
-                ("producer", "string", producer),
-                ("language", "data1", 29),
-                children=[
-                    base("int", 4, label=f"int {name}"),
-                    subprogram(
-                        name,
-                        offset,
-                        children=[
-                            parameter("a", f"int {name}"),
-                            parameter("b", f"int {name}", ("location", "exprloc", [("reg5",)])),
-                        ],
-                    ),
-                ],
-            )
-        )
-
-    return kernel(
-        [of_producer("c", 16, "clang version 19"), of_producer("g", 32, "GNU C23")],
-        symbols=functions("c", "g"),
-    ).data
-
-
-@case
-def languages_of_all_kinds() -> bytes:
-    """No language, a language as udata, one that is unknown; nothing is excluded by default."""
-
-    def of_language(name: str, *language: Any) -> Unit:
-        return Unit(
-            die("compile_unit", ("name", "string", name), *language, children=[base(f"int {name}", 4)])
-        )
-
-    return kernel(
-        [
-            of_language("a"),
-            of_language("b", ("language", "udata", 0x8001)),
-            of_language("c", ("language", "data2", 0xFFFF)),
-            of_language("d", ("language", "data1", 0x1C)),
-        ]
-    ).data
+def function_in_another_address_size() -> bytes:
+    """A unit of 4-byte addresses in a 64-bit file: pointers count 4 bytes."""
+    one = Unit(
+        die(
+            "compile_unit",
+            ("name", "string", "x32.c"),
+            ("low_pc", "addr", 0x1000),
+            children=[
+                base("int", 4, label="int"),
+                die("pointer_type", ("type", "ref4", "int"), label="pointer"),
+                die(
+                    "variable",
+                    ("name", "string", "v"),
+                    ("type", "ref4", "pointer"),
+                    ("location", "exprloc", [("addr", 0x2008)]),
+                ),
+            ],
+        ),
+        address_size=4,
+    )
+    return kernel([one], X86._replace(text=0x1000, percpu=0x2000)).data

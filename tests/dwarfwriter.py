@@ -108,6 +108,7 @@ class Unit(NamedTuple):
     raw_address_size: int | None = None
     terminated: bool = True  # the null entry after the children of the root
     tail: bytes = b""  # after the tree, inside the unit
+    bases: bool = True  # whether to add the `*_base` attributes that the forms need
 
 
 class Dwarf(NamedTuple):
@@ -266,7 +267,7 @@ class _Writer:
 
     def _bases(self, unit: Unit) -> tuple[tuple[str, str, Raw], ...]:
         """The `*_base` attributes the unit's forms need, unless the test gives its own."""
-        if unit.root is None or unit.version < 5:
+        if unit.root is None or unit.version < 5 or not unit.bases:
             return ()
         forms = set(_forms(unit.root))
         own = {name for name, _, _ in unit.root.attributes}

@@ -87,6 +87,6 @@ def functions(*names: str) -> list[Symbol]:
 
 def load() -> dict[str, Case]:
     """All cases of all modules, by name."""
-    for module in ("types", "layout", "functions", "locations", "annotations", "units"):
+    for module in ("types", "layout", "functions", "locations", "annotations", "units", "files"):
         importlib.import_module(f"cases_{module}")
     return CASES

@@ -1,9 +1,9 @@
 """A thousand random corruptions of real objects: each is encoded or refused. None crashes, hangs, eats
 memory.
 
-The objects are committed fixtures, so a seed in a report gives the same bytes anywhere:
+The objects are committed and never change, so a seed in a report gives the same bytes anywhere:
 
-    python tests/corruption.py fixtures/bin/FILE SEED NUMBER NUMBER 1 --write case.elf
+    python tests/corruption.py fixtures/corruption/FILE SEED NUMBER NUMBER 1 --write case.elf
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from conftest import ROOT, environment
 SEED = "pybtf-1"
 #: Both compilers, DWARF 4 and 5, objects with relocations and linked files, kfuncs, location lists.
 FILES = (
-    "38_kfuncs.gcc-O2-5-exe.elf",
-    "random_0135.gcc-O2-4-obj.elf",
-    "random_0039.clang-O2-5-obj.elf",
-    "random_0133.gcc-O2-4-exe.elf",
+    "gcc-O2-dwarf5-exe-kfuncs.elf",
+    "gcc-O2-dwarf4-obj.elf",
+    "gcc-O2-dwarf4-exe.elf",
+    "clang-O2-dwarf5-obj.elf",
 )
 EACH = 250
 WORKERS = 2
@@ -31,7 +31,7 @@ WORKERS = 2
 
 @pytest.mark.parametrize("name", FILES)
 def test_corrupted(name: str) -> None:
-    file = ROOT / "fixtures" / "bin" / name
+    file = ROOT / "fixtures" / "corruption" / name
     with ThreadPoolExecutor(WORKERS) as pool:
         parts = list(
             pool.map(

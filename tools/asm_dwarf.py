@@ -140,12 +140,15 @@ def byte_lines(data: bytes) -> str:
     return f"\t.byte {','.join(str(b) for b in data)}\n" if data else ""
 
 
+Shape = tuple[int, bool, tuple[tuple[int, int], ...]]  # tag, children, (attribute, form)...
+
+
 class _Assembler:
     def __init__(self, version: int, address_size: int) -> None:
         self.version = version
         self.address = ".quad" if address_size == 8 else ".long"
         self.address_size = address_size
-        self.abbrevs: dict[tuple[object, ...], int] = {}
+        self.abbrevs: dict[Shape, int] = {}
         self.info: list[str] = []
         self.lists: list[str] = []
         self.labels = 0
@@ -183,11 +186,7 @@ class _Assembler:
         if value is True:
             return (0x19, "") if self.version >= 4 else (0x0C, "\t.byte 1\n")
         if isinstance(value, Data):
-            return (
-                (0x0F, f"\t.uleb128 {value.value}\n")
-                if value.value >= 0
-                else (0x0D, f"\t.sleb128 {value.value}\n")
-            )
+            return (0x0F, f"\t.uleb128 {value.value}\n") if value.value >= 0 else (0x0D, f"\t.sleb128 {value.value}\n")
         if isinstance(value, Addr):
             return 0x01, f"\t{self.address} {value.symbol}\n"
         if isinstance(value, Expr):
@@ -204,7 +203,7 @@ class _Assembler:
 
     def die(self, die: Die, unit: Die) -> None:
         written = [(ATTRIBUTES[name], *self.form(value, unit)) for name, value in die.attributes.items()]
-        shape = (TAGS[die.tag], bool(die.children), *((at, form) for at, form, _ in written))
+        shape = (TAGS[die.tag], bool(die.children), tuple((at, form) for at, form, _ in written))
         code = self.abbrevs.setdefault(shape, len(self.abbrevs) + 1)
         self.info.append(f"{die.label}:\t.uleb128 {code}\n" + "".join(text for _, _, text in written))
         for child in die.children:
@@ -225,10 +224,9 @@ class _Assembler:
 
     def abbrev_text(self) -> str:
         text = ".Labbrevs:\n"
-        for shape, code in self.abbrevs.items():
-            tag, children, *attributes = shape
+        for (tag, children, attributes), code in self.abbrevs.items():
             text += f"\t.uleb128 {code}\n\t.uleb128 {tag}\n\t.byte {int(bool(children))}\n"
-            for at, form in attributes:  # type: ignore[misc]
+            for at, form in attributes:
                 text += f"\t.uleb128 {at}\n\t.uleb128 {form}\n"
             text += "\t.byte 0, 0\n"
         return text + "\t.byte 0\n"
@@ -260,9 +258,7 @@ def assemble(
             alias, target = name.split("@")
             text += f"\t.type {alias}, %function\n\t.set {alias}, {target}\n"
         else:
-            text += (
-                f"\t.balign 16\n\t.type {name}, %function\n{name}:\n\t.skip 16, 0x90\n\t.size {name}, 16\n"
-            )
+            text += f"\t.balign 16\n\t.type {name}, %function\n{name}:\n\t.skip 16, 0x90\n\t.size {name}, 16\n"
     text += '\t.section .debug_abbrev,"",@progbits\n' + assembler.abbrev_text()
     text += '\t.section .debug_info,"",@progbits\n' + "".join(assembler.info)
     if assembler.lists:

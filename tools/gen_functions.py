@@ -62,9 +62,7 @@ class Types:
             ("char", 1, 6), ("short int", 2, 5), ("int", 4, 5), ("long int", 8, 5), ("unsigned int", 4, 7),
             ("double", 8, 4), ("__int128", 16, 5),
         ):  # fmt: skip
-            self.scalars.append(
-                self.put("base_type", size, name=name, encoding=Data(encoding), byte_size=Data(size))
-            )
+            self.scalars.append(self.put("base_type", size, name=name, encoding=Data(encoding), byte_size=Data(size)))
         self.add_pointers()
         self.add_structs()
         self.structs += [self.random_struct(f"random{i}") for i in range(8)]
@@ -90,9 +88,7 @@ class Types:
             self.put("enumeration_type", 4, name="color", byte_size=Data(4)),
         ]
 
-    def struct(
-        self, name: str | None, size: int, *members: tuple[str, Die, int], tag: str = "structure_type"
-    ) -> Die:
+    def struct(self, name: str | None, size: int, *members: tuple[str, Die, int], tag: str = "structure_type") -> Die:
         named = {"name": name} if name else {}
         die = self.put(tag, size, **named, byte_size=Data(size))
         for member, kind, offset in members:
@@ -322,9 +318,7 @@ class Locations:
         reg = self.next
         while left > 0 and self.rng.random() < 0.9:
             if self.rng.random() < 0.75:
-                number = (
-                    REGISTERS[reg] if reg < len(REGISTERS) and self.rng.random() < 0.9 else self.register()
-                )
+                number = REGISTERS[reg] if reg < len(REGISTERS) and self.rng.random() < 0.9 else self.register()
                 reg += 1
                 out += bytes([0x50 + number])
             elif self.rng.random() < 0.4:
@@ -343,13 +337,9 @@ class Locations:
         if kind < 0.62:
             return bytes([0x50 + reg])
         if kind < 0.70:
-            return bytes([0x70 + reg, rng.choice((0, 8, 0x7F))]) + rng.choice(
-                (b"\x9f", b"", b"\x31\x1c\x9f", b"\x06")
-            )
+            return bytes([0x70 + reg, rng.choice((0, 8, 0x7F))]) + rng.choice((b"\x9f", b"", b"\x31\x1c\x9f", b"\x06"))
         if kind < 0.77:
-            return (
-                b"\x91" + rng.choice((b"\x00", b"\x68", b"\x10")) + rng.choice((b"", b"", b"\x9f", b"\x06"))
-            )
+            return b"\x91" + rng.choice((b"\x00", b"\x68", b"\x10")) + rng.choice((b"", b"", b"\x9f", b"\x06"))
         if kind < 0.84:
             return self.constant()
         if kind < 0.92:
@@ -371,11 +361,7 @@ class Locations:
             return {"location": Expr(self.expression(size))}
         if kind < 0.58:
             return {"location": LocList(())}
-        return {
-            "location": LocList(
-                tuple(self.expression(size) for _ in range(self.rng.choice((1, 1, 2, 2, 3, 4))))
-            )
-        }
+        return {"location": LocList(tuple(self.expression(size) for _ in range(self.rng.choice((1, 1, 2, 2, 3, 4)))))}
 
     def advance(self, size: int) -> None:
         self.next += 1 if size > 16 or size <= 8 else (size + 7) // 8
@@ -458,9 +444,7 @@ class UnitMaker:
             if self.rng.random() < 0.03:
                 own["type"] = signature[index][1]
             function.add(
-                Die(
-                    "formal_parameter", **own, abstract_origin=origin.children[index], **locations.value(size)
-                )
+                Die("formal_parameter", **own, abstract_origin=origin.children[index], **locations.value(size))
             )
             locations.advance(size)
         self.variadic(function)
@@ -504,9 +488,7 @@ def symbols_of(name: str, rng: random.Random) -> list[str]:
 def generate(seed: int, functions: int = 30) -> str:
     """Assembler source for a seed."""
     rng = random.Random(seed)
-    makers = [
-        UnitMaker(rng, index, rng.choice(("gcc", "clang"))) for index in range(rng.choice((1, 1, 2, 3)))
-    ]
+    makers = [UnitMaker(rng, index, rng.choice(("gcc", "clang"))) for index in range(rng.choice((1, 1, 2, 3)))]
     symbols: list[str] = []
     for number in range(functions):
         name = f"f{number:02}"
@@ -520,9 +502,7 @@ def generate(seed: int, functions: int = 30) -> str:
             if kind < 0.5:
                 maker.plain(name, signature, address)
             elif kind < 0.92:
-                maker.inlined(
-                    name, signature, [rng.choice((*places, None)) for _ in range(rng.choice((0, 1, 1, 2)))]
-                )
+                maker.inlined(name, signature, [rng.choice((*places, None)) for _ in range(rng.choice((0, 1, 1, 2)))])
             else:
                 maker.specified(name, signature, address)
     for number in range(functions // 2):

@@ -35,10 +35,7 @@ def encode(
     Raises `UsageError` for an unknown feature or language, and `InputError` for a file that cannot be read or
     encoded, with the place where it is at fault.
     """
-    from .base import Base
     from .pipeline import encode_file
 
-    if base is not None and not isinstance(base, Base):
-        base = Base.from_file(base)
     options = make_options(features, jobs, lang, lang_exclude, base)
     return encode_file(os.fspath(path), options, progress)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 
 from .btf.files import read_btf
+from .btf.reader import BTF
 from .core.base import Base as Index
 
 
@@ -14,8 +16,6 @@ class Base:
     It does not change, and costs about five times the size of the BTF in memory, and once more for each encoding at
     one time. `path` is where it comes from, `little` its byte order; `len()` counts its types.
     """
-
-    __slots__ = ("index", "path")
 
     def __init__(self, index: Index, path: str) -> None:
         self.index = index
@@ -38,6 +38,11 @@ class Base:
     @property
     def little(self) -> bool:
         return self.index.little
+
+    @cached_property
+    def btf(self) -> BTF:
+        """The same BTF, opened for reading."""
+        return BTF.from_bytes(self.index.data, name=self.path)
 
     def __len__(self) -> int:
         return len(self.index)

@@ -34,8 +34,8 @@ class EncodeOptions:
     """Leave out units in these languages, before they are decoded; None: leave out none."""
     exclude_prefix: str | None = None
     """Leave out units whose name starts with this."""
-    base: Base | None = None
-    """Build on this BTF: types and strings that it has are not repeated."""
+    base: str | Base | None = None
+    """Build on this BTF, or that of this file: types and strings that it has are not repeated."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.jobs <= MAX_JOBS:
@@ -51,7 +51,7 @@ def make_options(
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str = "",
-    base: Base | None = None,
+    base: str | os.PathLike[str] | Base | None = None,
 ) -> EncodeOptions:
     """Options from the texts that the command line and the Python API take.
 
@@ -67,7 +67,7 @@ def make_options(
         jobs=available_cpus() if jobs is None else jobs,
         lang=parse_languages(lang) if lang else None,
         lang_exclude=parse_languages(lang_exclude) if lang_exclude else None,
-        base=base,
+        base=os.fspath(base) if isinstance(base, (str, os.PathLike)) else base,
     )
 
 

@@ -10,7 +10,9 @@ import sys
 import threading
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
 
+from pybtf.base import Base
 from pybtf.core.functable import ALL_SECTIONS
 from pybtf.core.run import Run
 from pybtf.dwarf.faults import fault_error
@@ -52,18 +54,22 @@ def encode_file(path: str, options: EncodeOptions, progress: Progress | None = N
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
     report = Report(path=path, features=options.features.names(), jobs=options.jobs)
+    if isinstance(options.base, str):
+        with report.timings.pass_("base"):
+            options = replace(options, base=Base.from_file(options.base))
     with report.timings.pass_("open"):
         image = ElfImage.open(path)
     with image:
-        data = encode_image(image, options, report, progress)
-    return Encoded(data, report)
+        return encode_image(image, options, report, progress)
 
 
-def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None) -> bytes:
+def encode_image(
+    image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None
+) -> Encoded:
     """Encode an open image; fills `report`. Raises as `encode_file`."""
     timings = report.timings
     features = options.features
-    base = options.base
+    base = Base.from_file(options.base) if isinstance(options.base, str) else options.base
     if base is not None and base.little != image.little:
         raise InputError(
             image.place(), f"a {_order(image.little)}-endian file", f"the byte order of the base {base.path}"
@@ -131,8 +137,12 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
     # The types are final. Number and write them.
     with timings.pass_("output"):
         data = run.data()
+        base_data = None
+        if features.distilled_base:
+            data, base_data = _distill(image, run, data)
+        run.close()
     _fill(report, run, data)
-    return data
+    return Encoded(data, report, base, base_data)
 
 
 def _order(little: bool) -> str:
@@ -245,6 +255,18 @@ def _dedup_error(image: ElfImage, code: int, type_id: int) -> Exception:
             image.place(), f"comparing type {type_id} with its namesakes takes too long", "fewer conflicting types"
         )
     return InternalError(f"{image.path}: de-duplication failed with code {code} at type {type_id}")
+
+
+def _distill(image: ElfImage, run: Run, data: bytes) -> tuple[bytes, bytes]:
+    both = run.distill(data)
+    if isinstance(both, int):
+        raise EncodeError(
+            image.place(),
+            f"type {both} of the base is used: a function, variable or tag, which a distilled base cannot hold",
+            "types only",
+            "Leave out the feature distilled_base.",
+        )
+    return both
 
 
 _KIND_NAMES = (

@@ -1,9 +1,9 @@
 """Compare pybtf's de-duplication with the reference's, byte for byte, on generated lists.
 
-    PYBTF_REFERENCE_ROOT=... python tools/dedup_oracle/compare.py --seeds 0:2000 [--split] [--units N] [--keep DIR]
+    PYBTF_REFERENCE_ROOT=... python tools/dedup_oracle/compare.py --seeds 0:2000 [--split] [--keep DIR]
 
-Where the reference refuses a list, pybtf must raise InputError. Exit status 1 if anything differs; --keep writes what
-differed. Needs a C compiler.
+Where the reference refuses a list, pybtf must raise InputError. Exit status 1 if anything differs; --keep
+writes what differed. Needs a C compiler.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def ours(data: bytes, base: bytes | None) -> bytes | None:
         return None
 
 
-def batch(program: Path, seeds: range, split: bool, units: int | None, folder: Path) -> dict[int, tuple[object, ...]]:
+def batch(
+    program: Path, seeds: range, split: bool, units: int | None, folder: Path
+) -> dict[int, tuple[bytes | None, ...]]:
     """Differences by seed: (base, list, ours, theirs)."""
     lists = {seed: generate(seed, split, units) for seed in seeds}
     paths = {seed: (folder / f"{seed}.in", folder / f"{seed}.out") for seed in seeds}
@@ -43,7 +45,7 @@ def batch(program: Path, seeds: range, split: bool, units: int | None, folder: P
             reference.oracle(program, [paths[seed]], base_path)
     if not split:
         reference.oracle(program, list(paths.values()))
-    different = {}
+    different: dict[int, tuple[bytes | None, ...]] = {}
     for seed, (base, data) in lists.items():
         out = paths[seed][1]
         theirs = out.read_bytes() if out.exists() else None
@@ -73,13 +75,20 @@ def main() -> int:
         program = reference.build(folder)
         for start in range(first, last, BATCH):
             seeds = range(start, min(start + BATCH, last))
-            for seed, (base, data, mine, theirs) in batch(program, seeds, args.split, args.units, folder).items():
+            for seed, (base, data, mine, theirs) in batch(
+                program, seeds, args.split, args.units, folder
+            ).items():
                 bad += 1
-                sizes = [len(x) if isinstance(x, bytes) else "refused" for x in (data, mine, theirs)]
+                sizes = ["refused" if x is None else len(x) for x in (data, mine, theirs)]
                 print(f"seed {seed}: input {sizes[0]}, pybtf {sizes[1]}, reference {sizes[2]} bytes")
                 if args.keep:
                     args.keep.mkdir(parents=True, exist_ok=True)
-                    for suffix, blob in (("base", base), ("in", data), ("pybtf", mine), ("reference", theirs)):
+                    for suffix, blob in (
+                        ("base", base),
+                        ("in", data),
+                        ("pybtf", mine),
+                        ("reference", theirs),
+                    ):
                         if isinstance(blob, bytes):
                             (args.keep / f"{seed}.{suffix}").write_bytes(blob)
     print(f"{last - first} lists, {REFUSED[True]} refused by the reference, {bad} differ")

@@ -1,9 +1,9 @@
 """Random BTF as several units leave it before de-duplication, made to meet every rule of the algorithm.
 
-A *unit* is a graph of nodes over a small set of names, so that units agree, disagree and half agree on what a name
-means: a struct is defined, defined otherwise, or only declared; an enum is full or empty. Later units are new, or
-copies of earlier ones with some mutations. Fillers, types nobody else has, move the points at which the reference's
-table grows, on which the order of candidates depends.
+A *unit* is a graph of nodes over a small set of names, so that units agree, disagree and half agree on what a
+name means: a struct is defined, defined otherwise, or only declared; an enum is full or empty. Later units
+are new, or copies of earlier ones with some mutations. Fillers, types nobody else has, move the points at
+which the reference's table grows, on which the order of candidates depends.
 
 Everything is a function of the seed.
 """
@@ -23,7 +23,7 @@ REFERENCES = {PTR, ARRAY, VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, TYPE_TAG,
 
 @dataclass(eq=False)
 class Node:
-    """A type. `refs` are the types it refers to (None: void); `items` one tuple of words per member or the like."""
+    """A type. `refs` are the types it refers to (None: void); `items` its members, values or parameters."""
 
     kind: int
     name: str = ""
@@ -39,9 +39,9 @@ class Strings:
 
     def __init__(self, base: Strings | None = None) -> None:
         self.base = base
-        self.start = base.start + len(base.data) if base else 0
+        self.start: int = base.start + len(base.data) if base else 0
         self.at: dict[str, int] = {} if base else {"": 0}
-        self.data = b"" if base else b"\0"
+        self.data: bytes = b"" if base else b"\0"
 
     def offset(self, text: str) -> int:
         known = self.base.find(text) if self.base else None
@@ -85,7 +85,7 @@ def words_of(node: Node, number: dict[int, int], strings: Strings) -> list[int]:
         tail = [ref(0), ref(1), node.extra]
     elif kind in (INT, VAR, DECL_TAG):
         tail = [node.extra & 0xFFFFFFFF]
-    if (kind in REFERENCES and kind not in (ARRAY, FUNC_PROTO)) or kind == VAR:
+    if kind == VAR or (kind in REFERENCES and kind not in (ARRAY, FUNC_PROTO)):
         third = ref(0)
     return [strings.offset(node.name), node.flag << 31 | kind << 24 | vlen, third, *tail]
 
@@ -105,7 +105,7 @@ class World:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.structs = [f"s{i}" for i in range(rng.randint(1, 6))]
+        self.structs = [f"s{i}" for i in range(rng.choice([1, 2, 3, 4, 5, 6, 12, 12]))]
         self.enums = [f"e{i}" for i in range(rng.randint(1, 3))]
         self.typedefs = [f"t{i}" for i in range(rng.randint(1, 4))]
         if rng.random() < 0.3:  # the kinds share their names
@@ -113,6 +113,8 @@ class World:
         self.variants = rng.choice([1, 1, 2, 2, 3])
         self.p_forward = rng.choice([0.0, 0.3, 0.5, 0.7])
         self.p_copy = rng.choice([0.0, 0.1, 0.4])
+        self.tower = rng.random()
+        self.p_twins = rng.choice([0.0, 0.1, 0.6])
         self.fillers = rng.choice([0, 0, 2, 10, 40])
         self.serial = 0
 
@@ -147,12 +149,17 @@ class Unit:
         r = self.rng
         which = r.randrange(5)
         if which == 0:
-            return self.shared(("float",), lambda: self.make(FLOAT, r.choice(["float", "double"]), r.choice([4, 8])))
+            return self.shared(
+                ("float",), lambda: self.make(FLOAT, r.choice(["float", "double"]), r.choice([4, 8]))
+            )
         if which == 1:
             return self.shared(("char",), lambda: self.make(INT, "char", 1, extra=1 << 24 | 8))
         if which == 2:
             return self.enum(r.choice([*self.world.enums, ""]))
         return self.index
+
+    def pointer(self, target: Node | None) -> Node:
+        return self.shared((PTR, id(target)), lambda: self.make(PTR, refs=[target]))
 
     def enum(self, name: str) -> Node:
         def build() -> Node:
@@ -177,7 +184,8 @@ class Unit:
                 which = r.randrange(self.world.variants)
             else:
                 which = r.randrange(3)
-            # Meanings of a name mostly differ in types of members alone: then they share a chain of candidates.
+            # Meanings of a name mostly differ in types of members alone: then they share a chain of
+            # candidates.
             shape = random.Random(f"{kind} {name} {which if r.random() < 0.1 else 0}")
             dice = random.Random(f"{kind} {name} {which}")
             count = shape.choice([1, 2, 2, 3, 4]) if name else shape.randint(0, 2)
@@ -206,12 +214,14 @@ class Unit:
             return self.typedef(dice.choice(world.typedefs), depth)
         if which == 9:
             target, count = self.member(dice, depth - 1), dice.choice([0, 2, 3])
-            index = self.member(dice, depth - 1) if dice.random() < 0.2 else self.index  # nonsense, but ordered
+            index = (
+                self.member(dice, depth - 1) if dice.random() < 0.2 else self.index
+            )  # nonsense, but ordered
             key = (ARRAY, id(target), id(index), count)
             return self.shared(key, lambda: self.make(ARRAY, refs=[target, index], extra=count))
         if which == 10:
             target = self.proto(dice, depth)
-            return self.shared((PTR, id(target)), lambda: self.make(PTR, refs=[target]))
+            return self.pointer(target)
         if dice.random() < 0.3:
             target = self.member(dice, depth - 1)
             return self.shared((TYPE_TAG, id(target)), lambda: self.make(TYPE_TAG, "user", refs=[target]))
@@ -234,23 +244,26 @@ class Unit:
         """A struct holding a pointer to a struct ... `height` deep: `identical` looks only so far."""
         node = leaf
         for level in range(height):
-            inner = self.make(PTR, refs=[node]) if self.rng.random() < 0.7 else node
+            inner = self.make(PTR, refs=[node]) if (level + len(tag)) % 3 else node
             node = self.make(STRUCT, f"{tag}{level}", 8, items=[("next", 0)], refs=[inner])
         return node
 
     def twins(self) -> None:
         """A pair of members of equal types: one type in one unit, two copies (or near copies) in another.
 
-        The pair comes before what it is made of: once the parts are mapped, nobody asks whether they are identical.
+        The pair comes before what it is made of: once the parts are mapped, nobody asks whether they are
+        identical.
         """
         r = self.rng
-        tag = r.choice(["w", "x", "y", "z"])
-        dice = random.Random(tag + str(len(self.world.structs)))
+        tag = r.choice(["w", "xx"])
+        dice = random.Random(f"{tag} {self.world.tower}")
         height, array = dice.choice([1, 2, 14, 15, 16, 17]), dice.random() < 0.5
         start = len(self.nodes)
 
         def leaf(other: bool) -> Node:
-            element = self.make(INT, "char", 1, extra=1 << 24 | 8) if other else self.make(INT, "int", 4, extra=32)
+            element = (
+                self.make(INT, "char", 1, extra=1 << 24 | 8) if other else self.make(INT, "int", 4, extra=32)
+            )
             return self.make(ARRAY, refs=[element, self.index], extra=2) if array else element
 
         first = self.tower(height, leaf(r.random() < 0.2), tag)
@@ -258,19 +271,35 @@ class Unit:
         self.make(STRUCT, f"pair{tag}", 16, items=[("a", 0), ("b", 64)], refs=[first, second])
         self.nodes[start:] = reversed(self.nodes[start:])
 
+    def users(self) -> None:
+        """Structs that are alike everywhere but for what the names they point to mean.
+
+        Where those are declared only, several earlier definitions suit; the order of candidates decides.
+        """
+        r = self.rng
+        for i in r.sample(range(8), r.randint(1, 4)):
+            pointers = []
+            for name in random.Random(i).choices(self.world.structs, k=random.Random(i).randint(1, 2)):
+                target = self.composite(STRUCT, name, 2)
+                pointers.append(self.pointer(target))
+            items = [(f"p{k}", 64 * k) for k in range(len(pointers))]
+            self.make(STRUCT, f"user{i}", 8 * len(items), items=items, refs=list(pointers))
+
     def fill(self) -> None:
         r, world = self.rng, self.world
         for _ in range(r.randint(1, 6)):
             roll = r.random()
-            if roll < 0.6:
+            if r.random() < world.p_twins:
+                self.twins()
+            elif roll < 0.25:
+                self.users()
+            elif roll < 0.6:
                 kind = UNION if r.random() < 0.15 else STRUCT
                 self.composite(kind, r.choice([*world.structs, *world.structs, ""]), r.randint(1, 8))
             elif roll < 0.75:
                 self.typedef(r.choice(world.typedefs), 4)
-            elif roll < 0.8:
-                self.enum(r.choice([*world.enums, ""]))
             elif roll < 0.9:
-                self.twins()
+                self.enum(r.choice([*world.enums, ""]))
             else:
                 self.member(r, 5)
         for _ in range(r.randint(0, world.fillers)):
@@ -290,7 +319,9 @@ def functions(world: World, nodes: list[Node]) -> Iterator[Node]:
                 yield Node(DECL_TAG, "tag", refs=[func], extra=r.choice([-1, 0]))
     for _ in range(r.randint(0, 2)):
         yield Node(DECL_TAG, "tag", refs=[r.choice(data)], extra=r.choice([-1, 0, 1]))
-    variables = [Node(VAR, r.choice(["v", "w"]), refs=[r.choice(data)], extra=1) for _ in range(r.randint(0, 3))]
+    variables = [
+        Node(VAR, r.choice(["v", "w"]), refs=[r.choice(data)], extra=1) for _ in range(r.randint(0, 3))
+    ]
     yield from variables
     if variables:
         items = [("", 8 * i) for i in range(len(variables))]
@@ -298,7 +329,7 @@ def functions(world: World, nodes: list[Node]) -> Iterator[Node]:
 
 
 def cyclic(nodes: list[Node]) -> bool:
-    """Whether reference types alone form a cycle: no compiler makes one, and the reference may not end on one."""
+    """Whether reference types alone form a cycle: the reference may not end on one."""
     state: dict[int, int] = {}
     for root in nodes:
         stack = [(root, iter(root.refs))]
@@ -344,7 +375,9 @@ def mutate(world: World, nodes: list[Node]) -> None:
     elif roll == 4 and node.kind in (STRUCT, UNION) and node.items:
         node.items[-1] = ("other", node.items[-1][1])
     elif roll == 5:  # a copy, and somebody who refers to it
-        twin = Node(node.kind, node.name, node.third, node.flag, list(node.refs), list(node.items), node.extra)
+        twin = Node(
+            node.kind, node.name, node.third, node.flag, list(node.refs), list(node.items), node.extra
+        )
         nodes.insert(r.randrange(len(nodes) + 1), twin)
         users = [(n, i) for n in nodes for i, t in enumerate(n.refs) if t is node]
         for user, i in users:
@@ -395,7 +428,7 @@ def generate(seed: int, split: bool = False, n_units: int | None = None) -> tupl
     rng = random.Random(seed)
     world = World(rng)
     order = "big" if rng.random() < 0.2 else "little"
-    count = n_units or rng.choice([1, 2, 3, 5, 8])
+    count = n_units or rng.choice([1, 2, 3, 5, 8, 12])
     if not split:
         return None, encode(units(world, count), Strings(), 1, order)
     base_nodes = units(world, count)

@@ -33,14 +33,14 @@ def build(into: Path) -> Path:
     """Compile oracle.c; returns the program, to be run by `oracle`."""
     program = into / "oracle"
     library = root() / LIBRARIES / "libbpf.so.1"
-    command = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, HERE / "oracle.c"]
-    subprocess.run([*command, "-Wl,--allow-shlib-undefined", library], check=True)
+    command = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(HERE / "oracle.c")]
+    subprocess.run([*command, "-Wl,--allow-shlib-undefined", str(library)], check=True)
     return program
 
 
 def oracle(program: Path, pairs: list[tuple[Path, Path]], base: Path | None = None) -> None:
     """De-duplicate each first path into the second. Where the reference fails there is no second."""
-    loader = [root() / LOADER, "--library-path", root() / LIBRARIES]
+    loader = [str(root() / LOADER), "--library-path", str(root() / LIBRARIES)]
     options = ["-b", str(base)] if base else []
     paths = [str(p) for pair in pairs for p in pair]
-    subprocess.run([*loader, program, *options, *paths], stderr=subprocess.DEVNULL, timeout=600)
+    subprocess.run([*loader, str(program), *options, *paths], stderr=subprocess.DEVNULL, timeout=600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 from click.shell_completion import CompletionItem
@@ -57,6 +57,7 @@ def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: 
 @click.argument("file", type=click.Path())
 @click.option("--detached", metavar="OUT", type=click.Path())
 @click.option("--report", metavar="JSON", type=click.Path())
+@click.option("--base", metavar="FILE", type=click.Path())
 @click.option("--features", metavar="LIST", multiple=True, shell_complete=_complete_features)
 @click.option("--lang", metavar="LIST", shell_complete=_complete_languages)
 @click.option("--lang-exclude", metavar="LIST", shell_complete=_complete_languages)
@@ -69,6 +70,7 @@ def command(
     file: str,
     detached: str | None,
     report: str | None,
+    base: str | None,
     features: tuple[str, ...],
     lang: str | None,
     lang_exclude: str | None,
@@ -83,15 +85,16 @@ def command(
     if progress is None:
         progress = console.is_terminal() and not quiet
     request = Request(file, detached, report, quiet, verbose, progress, timings)
-    _check_targets(request)
+    _check_targets(request, base)
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")
-    options = make_options(features or "default", jobs, lang or "", lang_exclude or "")
-    if options.features.distilled_base and detached is None:
-        raise UsageError("the feature distilled_base needs a base BTF, which this command cannot take yet")
+    wanted = feature_names.Features.parse(*features)
+    if detached is not None:
+        wanted = replace(wanted, distilled_base=False)  # a matter of BTF in ELF files, as in the reference
+    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base)
     run(request, options)
     return 0
 
@@ -162,14 +165,16 @@ def _tell(request: Request, report: Report) -> None:
         console.say(summary.closing_line(report, request.target, total.wall / NS, total.peak))
 
 
-def _check_targets(request: Request) -> None:
-    """No output may be the input or another output, and no BTF goes to a terminal."""
+def _check_targets(request: Request, base: str | None) -> None:
+    """No output may be an input or another output, and no BTF goes to a terminal."""
     if request.detached == STDOUT and sys.stdout.isatty():
         raise UsageError("--detached -: standard output is a terminal, and BTF is binary; redirect it")
     for name, other, what in (
         (request.detached, request.file, "--detached OUT is FILE itself; without it, .BTF is put into FILE"),
         (request.report, request.file, "--report JSON is FILE itself"),
         (request.report, request.detached, "--report and --detached name the same file"),
+        (request.detached, base, "--detached OUT is the base itself"),
+        (request.report, base, "--report JSON is the base itself"),
     ):
         if name is not None and other is not None and _same(name, other):
             raise UsageError(what)

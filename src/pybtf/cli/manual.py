@@ -49,6 +49,8 @@ What is encoded:
                          layout, force_cu_merging
                        and `default` for the first nine, which is what is encoded without this option;
                        `all`; `+NAME,...` for the default and NAME
+  --base FILE          Encode split BTF: only what the BTF in FILE, a kernel's, does not have. FILE is an ELF file
+                       with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux
   --lang LIST          Encode only units written in these languages (c11, rust, asm...)
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
                        $PAHOLE_LANG_EXCLUDE is used, if set
@@ -70,6 +72,7 @@ Examples:
   pybtf encode vmlinux
   pybtf encode --detached vmlinux.btf --features +global_var vmlinux
   pybtf encode --detached - vmlinux | sha256sum
+  pybtf encode --base vmlinux module.ko
   pybtf encode -j 4 -v --timings --report vmlinux.json --detached vmlinux.btf vmlinux
 
 Environment:

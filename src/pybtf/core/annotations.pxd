@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint64_t
 from pybtf.core.unit cimport Type
-from pybtf.core.walk cimport Walker
+from pybtf.core.walker cimport Walker
 
 cdef int annotation_child(Walker *w, int component) noexcept nogil
 cdef int annotation_chain(Walker *w, uint64_t at, int component) noexcept nogil

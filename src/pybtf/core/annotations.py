@@ -15,9 +15,8 @@ from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_read
 from cython.cimports.pybtf.core.faults import FAULT_CYCLE, FAULT_REFERENCE, IN_INFO, fault_set
 from cython.cimports.pybtf.core.memory import room
 from cython.cimports.pybtf.core.unit import T_REF_LOCAL, TAG_TYPE_TAG, Annotation, Type
-from cython.cimports.pybtf.core.walk import Walker, add_type, named, no_memory, walk_name
+from cython.cimports.pybtf.core.walker import FAILED, SKIP, Walker, add_type, named, no_memory, walk_name
 
-SKIP = cython.declare(cython.int, 2)
 LONGEST_CHAIN = cython.declare(cython.int, 65535)
 
 
@@ -45,7 +44,7 @@ def push(w: cython.pointer[Walker], component: cython.int) -> cython.int:
 def annotation_child(w: cython.pointer[Walker], component: cython.int) -> cython.int:
     """An annotation DIE met as a child; what the loop does next."""
     if w.want_decl_tags and named(w, b"btf_decl_tag", 12) and push(w, component):
-        return -1
+        return FAILED
     return SKIP
 
 

@@ -39,7 +39,7 @@ cdef class Space:
 cdef class Base:
     cdef BaseTypes types
     cdef BaseStrings strings
-    cdef bytes data
+    cdef readonly bytes data
     cdef list spare
     cdef readonly str name
     cdef readonly bint little

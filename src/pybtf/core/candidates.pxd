@@ -1,14 +1,16 @@
 # Chains of canonical types that share a signature, in the order the reference tries them.
 #
-# The reference keeps them in a chained hash table: a new entry goes to the front of its chain, and whenever the table
-# grows all entries are moved bucket by bucket to the fronts of new chains, which reverses the order inside each.
-# Which candidate is met first decides between several suitable ones, so this order is part of the output.
+# The reference keeps them in a chained hash table: a new entry goes to the front of its chain, and whenever
+# the table grows all entries are moved bucket by bucket to the fronts of new chains, which reverses the order
+# inside each. Which candidate is met first decides between several suitable ones, so this order is part of
+# the output.
 #
-# Here a chain is a doubly linked list, and one flag of the whole table says from which end all of them are read: a
-# growth of the reference's table is one flip of the flag. An insertion "at the front" goes to the end that is the
-# front at that moment. Only the two numbers that decide when the reference grows are simulated (`entries`, `capacity`);
-# the slots of this table are found by open addressing and grow on their own.
+# Here a chain is a doubly linked list, and one flag of the whole table says from which end all of them are
+# read: a growth of the reference's table is one flip of the flag. An insertion "at the front" goes to the end
+# that is the front at that moment. Only the two numbers that decide when the reference grows are simulated
+# (`entries`, `capacity`); the slots of this table are found by open addressing and grow on their own.
 #
+<<<<<<< HEAD
 # A slot stands for a 64-bit hash, not for a signature. Should two signatures collide, they share a chain and the order
 # among the entries of each is still right; whoever walks a chain compares every candidate in full.
 #
@@ -16,6 +18,10 @@
 # goes to one of the two ends of a chain, never inside, so the entries of the base remain neighbours. A chain that is
 # extended gets a slot of its own, whose list contains the whole chain of the base as if it were one entry, between its
 # two `joints`. A chain that is not extended is found in the base.
+=======
+# A slot stands for a 64-bit hash, not for a signature. Should two signatures collide, they share a chain and
+# the order among the entries of each is still right; whoever walks a chain compares every candidate in full.
+>>>>>>> main
 
 from libc.stdint cimport uint32_t, uint64_t
 

@@ -6,7 +6,7 @@ from pybtf.core.memory cimport U32s
 
 cdef struct Refs:               # the references of a class record
     uint32_t third              # 0 none
-    const uint32_t *first       # `n` more, `step` words apart, each behind its name
+    const uint32_t *first       # `n` more, `step` words apart: name, class...
     uint32_t n, step
 
 cdef struct Shape:              # a struct, union or typedef, to be sorted

@@ -54,7 +54,7 @@ def refs_of(r: cython.pointer[cython.const[uint32_t]], out: cython.pointer[Refs]
     kind: uint32_t = record_kind(r)
     out.third = 0
     out.n = 0
-    out.first = r + REC_HEAD + 1
+    out.first = r + REC_HEAD
     out.step = 3
     if kind == KIND_STRUCT or kind == KIND_UNION:
         out.n = r[REC_COUNT]
@@ -150,13 +150,13 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
         if kind != KIND_TYPEDEF:
             shape = fold(shape + (0 if f.third else r[REC_THIRD]), FACTOR)
         for k in range(f.n):
-            if a.depth[f.first[k * f.step]] > d:
-                d = a.depth[f.first[k * f.step]]
-            h = fold(h + f.first[k * f.step - 1] + a.blind[f.first[k * f.step]], FACTOR)
-            shape = fold(shape + f.first[k * f.step - 1], FACTOR)
+            if a.depth[f.first[k * f.step + 1]] > d:
+                d = a.depth[f.first[k * f.step + 1]]
+            h = fold(h + f.first[k * f.step] + a.blind[f.first[k * f.step + 1]], FACTOR)
+            shape = fold(shape + f.first[k * f.step], FACTOR)
             if f.step == 3:
-                h = fold(h + f.first[k * 3 + 1], FACTOR)
-                shape = fold(shape + f.first[k * 3 + 1], FACTOR)
+                h = fold(h + f.first[k * 3 + 2], FACTOR)
+                shape = fold(shape + f.first[k * 3 + 2], FACTOR)
         if kind == KIND_INT or kind == KIND_CYCLE:
             h = fold(h + r[REC_HEAD if kind == KIND_INT else REC_THIRD], FACTOR)
         elif kind == KIND_ENUM or kind == KIND_ENUM64:
@@ -292,7 +292,7 @@ def push_targets(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uin
     if visit(a, f.third) < 0:
         return 1
     for k in range(f.n):
-        if visit(a, f.first[k * f.step]) < 0:
+        if visit(a, f.first[k * f.step + 1]) < 0:
             return 1
     m = a.first_member[c]
     while m:
@@ -337,14 +337,14 @@ def masked(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t,
         if not u32s_push(cython.address(a.before), fx.third):
             return -1
         k = 0
-        while k < fx.n and fx.first[k * fx.step] == fy.first[k * fy.step]:
-            if not u32s_push(cython.address(a.before), fx.first[k * fx.step]):
+        while k < fx.n and fx.first[k * fx.step + 1] == fy.first[k * fy.step + 1]:
+            if not u32s_push(cython.address(a.before), fx.first[k * fx.step + 1]):
                 return -1
             k += 1
         if k == fx.n:
             return 0
-        x = fx.first[k * fx.step]
-        y = fy.first[k * fy.step]
+        x = fx.first[k * fx.step + 1]
+        y = fy.first[k * fy.step + 1]
         if x == 0 or y == 0:
             return 0
 
@@ -423,7 +423,7 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.vo
             refs_of(class_record(e.classes, c), cython.address(f))
             marks = a.marks[f.third]
             for k in range(f.n):
-                marks |= a.marks[f.first[k * f.step]]
+                marks |= a.marks[f.first[k * f.step + 1]]
             if a.key[c]:
                 marks |= a.marks[a.key[c]]
             marks = (marks | a.marks[c]) & (UNCERTAIN | DEPENDENT)

@@ -1,18 +1,20 @@
 # cython: annotation_typing=True
 """De-duplication of BTF types: many units in, each distinct type once out, in the bytes of the reference.
 
-The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among equal types,
-the one the reference keeps, because survivors stay where they were and keep their number. Three things decide that:
+The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among
+equal types, the one the reference keeps, because survivors stay where they were and keep their number. Three
+things decide that:
 
-* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards, references;
+* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards,
+  references;
 * the order in which candidates of one signature are tried (`candidates.pxd`);
 * what a successful comparison of two structs settles besides its own question (`equivalence.py`).
 
-A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of several equal
-ones to survive is the one reached first by that recursion, not the first in the list.
+A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of
+several equal ones to survive is the one reached first by that recursion, not the first in the list.
 
-Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls `dedup_run` on its
-own records.
+Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls
+`dedup_run` on its own records.
 """
 
 from sys import byteorder
@@ -45,7 +47,11 @@ from cython.cimports.pybtf.core.typegraph import (
     EFFORT_PER_TYPE,
     FINAL,
     ID_MASK,
+<<<<<<< HEAD
     BaseTypes,
+=======
+    UNMAPPED,
+>>>>>>> main
     Node,
     TypeGraph,
 )
@@ -68,15 +74,21 @@ def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]
     id: uint32_t
     node: cython.pointer[Node] = g.nodes
     node.map = FINAL
+<<<<<<< HEAD
     node.hypothesis = node.offset = node.info = 0
     node += g.first_own - 1
     for id in range(g.first_own, g.n):
+=======
+    node.hypothesis = UNMAPPED
+    node.offset = node.info = 0
+    for id in range(1, g.n):
+>>>>>>> main
         node += 1
         if offs[id] >> 32:
             g.bad = id
             return False
         node.map = 0
-        node.hypothesis = 0
+        node.hypothesis = UNMAPPED
         node.offset = cython.cast(uint32_t, offs[id])
         node.info = g.words[offs[id] + 1]
     return True
@@ -155,19 +167,131 @@ def dedup_run(
 
 
 REASONS = {
-    DEDUP_CYCLE: ("type {id} is part of a cycle of reference types", "a cycle to pass through a struct or union"),
-    DEDUP_KIND: ("type {id} is reached from a struct or typedef but its kind cannot be compared", "a type of C"),
+    DEDUP_CYCLE: (
+        "type {id} is part of a cycle of reference types",
+        "a cycle to pass through a struct or union",
+    ),
+    DEDUP_KIND: (
+        "type {id} is reached from a struct or typedef but its kind cannot be compared",
+        "a type of C",
+    ),
     DEDUP_LARGE: ("type {id} is too far into the list", "less than 16 GiB of types"),
     DEDUP_EFFORT: ("comparing type {id} takes too many steps", "BTF made by a compiler or encoder"),
 }
 
 
+<<<<<<< HEAD
 def dedup_btf(data: bytes, base: object = None, *, name: str = "BTF") -> bytes:
     """De-duplicate raw BTF; with `base`, a `Base`, BTF that is split from it.
 
     Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as it was.
     `name` is what messages call the data. Raises `InputError` when it is damaged, or holds a graph of types that cannot
     be de-duplicated.
+=======
+@cython.cclass
+class Image:
+    """The types of one or two raw BTF blobs (a base, then what is built on it) as one array of records."""
+
+    words: cython.pointer[uint32_t]
+    offs: cython.pointer[cython.size_t]
+    map: cython.pointer[uint32_t]
+    number: cython.pointer[uint32_t]
+    n_words: cython.size_t
+    cap: cython.size_t
+    n: uint32_t
+    strings: cython.ulonglong
+
+    def __cinit__(self, n_words: cython.size_t):
+        self.words = cython.cast(cython.pointer[uint32_t], malloc(4 * n_words + 4))
+        self.n = 1
+        if self.words == cython.NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.words)
+        free(self.offs)
+        free(self.map)
+        free(self.number)
+
+    @cython.cfunc
+    def add(self, data: bytes, name: str, header: tuple) -> object:
+        """Append the types of one blob, checked."""
+        swap: cython.bint
+        at: cython.size_t
+        size: cython.size_t
+        strings: cython.ulonglong
+        first: cython.size_t = self.n_words
+        start: uint32_t = self.n
+        error = cython.declare(WireError)
+        status: cython.int
+        src: cython.pointer[cython.const[cython.uchar]] = data
+        swap, at, size, _, strings = header
+        self.strings += strings
+        if self.strings > 0xFFFFFFFF:
+            raise InputError(Place(name, "strings"), f"{self.strings} bytes of strings", "less than 4 GiB")
+        with cython.nogil:
+            wire_load(self.words + first, src + at, size // 4, swap)
+            status = wire_index(
+                self.words,
+                size // 4,
+                start,
+                first,
+                cython.address(self.offs),
+                cython.address(self.n),
+                cython.address(self.cap),
+                cython.address(error),
+            )
+            if status == WIRE_OK:
+                status = wire_check_names(
+                    self.words,
+                    self.offs,
+                    start,
+                    self.n,
+                    cython.cast(uint32_t, self.strings),
+                    cython.address(error),
+                )
+            if status == WIRE_OK:
+                status = wire_check_refs(self.words, self.offs, start, self.n, cython.address(error))
+        if status != WIRE_OK:
+            raise wire_error(Place(name, "types", 4 * (error.word - first)), status, error.id, error.value)
+        self.n_words += size // 4
+
+    @cython.cfunc
+    def run(self, first_own: uint32_t, name: str) -> cython.size_t:
+        """De-duplicate and compact. Returns the number of words of own types, which lie where they were."""
+        input = cython.declare(DedupInput)
+        error = cython.declare(DedupError)
+        words: cython.size_t = 0
+        self.map = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
+        self.number = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
+        if self.map == cython.NULL or self.number == cython.NULL:
+            raise MemoryError
+        input.words = self.words
+        input.offs = self.offs
+        input.n = self.n
+        input.first_own = first_own
+        with cython.nogil:
+            if dedup_run(cython.address(input), self.map, cython.address(error)) == DEDUP_OK:
+                words = wire_compact(self.words, self.offs, first_own, self.n, self.map, self.number)
+        if error.code == DEDUP_MEMORY:
+            raise MemoryError
+        if error.code != DEDUP_OK:
+            found, expected = REASONS[error.code]
+            raise InputError(
+                Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected
+            )
+        return words
+
+
+def dedup_btf(
+    data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF"
+) -> bytes:
+    """De-duplicate raw BTF; with `base`, BTF that is split from that base.
+
+    Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
+    it was. `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged,
+    or holds a graph of types that cannot be de-duplicated.
+>>>>>>> main
     """
     below: Base = base
     space: Space

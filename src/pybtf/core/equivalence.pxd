@@ -43,7 +43,8 @@ cdef inline bint equal_enums(const uint32_t *a, const uint32_t *b) noexcept nogi
     return equal_words(a + 3, b + 3, (3 if wire_kind(a) == KIND_ENUM64 else 2) * <size_t> wire_vlen(a))
 
 cdef inline bint compatible_enums(const uint32_t *a, const uint32_t *b) noexcept nogil:
-    # An enum without enumerators is a declaration: it goes with any enum of its name, whatever its size or kind.
+    # An enum without enumerators is a declaration: it goes with any enum of its name, whatever its size or
+    # kind.
     if wire_vlen(a) and wire_vlen(b):
         return equal_enums(a, b)
     return a[0] == b[0] and is_enum(wire_kind(a)) and is_enum(wire_kind(b))

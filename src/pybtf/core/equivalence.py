@@ -1,20 +1,20 @@
 # cython: annotation_typing=True
 """Are two types, one new (the candidate), one canonical, the same type, seen through everything they reach?
 
-Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while the two
-graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting y again with the same x
-is no contradiction. Meeting it with another x' is one, unless x and x' are copies of each other inside one unit
-(compilers emit those), which `identical` judges with bounded depth and, where arrays are concerned, very leniently; it
-decides like the reference, not like a purist.
+Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while
+the two graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting
+y again with the same x is no contradiction. Meeting it with another x' is one, unless x and x' are copies of
+each other inside one unit (compilers emit those), which `identical` judges with bounded depth and, where
+arrays are concerned, very leniently; it decides like the reference, not like a purist.
 
-A forward declaration is equivalent to a definition of its name and kind. That is how a unit that knows a struct only by
-name merges with one that has its body, and why an equivalence, once found, does more than answer: `apply_hypothesis`
-maps every struct met on the way, and every forward whose definition was met.
+A forward declaration is equivalent to a definition of its name and kind. That is how a unit that knows a
+struct only by name merges with one that has its body, and why an equivalence, once found, does more than
+answer: `apply_hypothesis` maps every struct met on the way, and every forward whose definition was met.
 
-The walk is depth first and in order of the references, because the order of assumptions is observable. It uses an
-explicit stack: a chain of pointers costs nothing, a struct one frame, and no canonical type is entered twice, so the
-stack is bounded by the number of types. All steps are counted against `effort`, since graphs can be written that need
-exponential time in `identical`, and quadratic time at large.
+The walk is depth first and in order of the references, because the order of assumptions is observable. It
+uses an explicit stack: a chain of pointers costs nothing, a struct one frame, and no canonical type is
+entered twice, so the stack is bounded by the number of types. All steps are counted against `effort`, since
+graphs can be written that need exponential time in `identical`, and quadratic time at large.
 """
 
 import cython
@@ -53,6 +53,7 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_KIND,
     DEDUP_MEMORY,
     FINAL,
+    UNMAPPED,
     Frame,
     Node,
     TypeGraph,
@@ -195,43 +196,55 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def compare_members(
+def settled(nodes: cython.pointer[Node], x: uint32_t, y: uint32_t) -> cython.bint:
+    """Whether a pair is known to be equivalent at sight.
+
+    The map does not change during a walk and assumptions are only added, so this may be asked early. A y that
+    a resolved declaration stands for never has a hypothesis of its own.
+    """
+    return nodes[y].hypothesis == x or surely_same(nodes, x, y)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_elements(
     g: cython.pointer[TypeGraph],
     f: cython.pointer[Frame],
     a: cython.pointer[uint32_t],
     b: cython.pointer[uint32_t],
+    left: uint32_t,
+    stride: cython.int,
 ) -> cython.bint:
-    """Shallow equality of two structs or unions; on success `f` is what of their members must be looked into.
+    """Compare members or parameters without their types; on success `f` is what of the types must be looked
+    into.
 
-    Members whose types are known to be the same need no second look, before the first and after the last
-    doubtful one. What the doubtful ones will need is fetched in advance: here the loads overlap, in the walk
-    each waits for the one before.
+    `a` and `b` are elements of name, type and, with a stride of 3, offset. Types that are settled at sight
+    need no second look, before the first and after the last doubtful one. What the doubtful ones will need is
+    fetched in advance: here the loads overlap, in the walk each waits for the one before.
     """
-    vlen: uint32_t = wire_vlen(a)
-    i: uint32_t
-    first: uint32_t = vlen
-    last: uint32_t = 0
     nodes: cython.pointer[Node] = g.nodes
     words: cython.pointer[uint32_t] = g.words
-    if not equal_three(a, b):
-        return False
-    a += 3
-    b += 3
-    for i in range(vlen):
-        if a[0] != b[0] or a[2] != b[2]:
+    last: uint32_t = 0
+    f.left = 0
+    while left:
+        if a[0] != b[0] or (stride == 3 and a[2] != b[2]):
             return False
-        if not surely_same(nodes, a[1], b[1]):
-            if first == vlen:
-                first = i
-            last = i
+        if not settled(nodes, a[1], b[1]):
+            if f.left == 0:
+                f.px = a + 1
+                f.py = b + 1
+                f.left = left
+            last = left
             prefetch(words + nodes[a[1]].offset)
             prefetch(words + nodes[b[1]].offset)
-        a += 3
-        b += 3
-    f.left = last + 1 - first if first < vlen else 0
-    f.px = a + 1 - 3 * cython.cast(cython.size_t, vlen - first)
-    f.py = b + 1 - 3 * cython.cast(cython.size_t, vlen - first)
-    f.stride = 3
+        a += stride
+        b += stride
+        left -= 1
+    if f.left:
+        f.left -= last - 1
+        f.stride = stride
     return True
 
 
@@ -258,10 +271,10 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
     now.left = 0
     now.stride = 0
     while True:
-        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the `if`
-        # goes on with the next pair of the frames.
+        # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the
+        # `if` goes on with the next pair of the frames.
         my = resolve(g, y)
-        if resolve(g, x) != my:
+        if my != resolve(g, x):
             if x == 0 or y == 0:
                 return EQ_NO
             ky = kind_of(nodes, y)
@@ -269,10 +282,10 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                 y = my
                 ky = kind_of(nodes, y)
             h = nodes[y].hypothesis
-            if h == 0:
+            if h == UNMAPPED:
                 nodes[y].hypothesis = x
                 if not u32s_push(cython.address(g.touched), y):
-                    nodes[y].hypothesis = 0
+                    nodes[y].hypothesis = UNMAPPED
                     return fail(g, DEDUP_MEMORY, x)
                 rx = words + nodes[x].offset
                 ry = words + nodes[y].offset
@@ -304,7 +317,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                         return EQ_NO
                     x = rx[2]
                     y = ry[2]
-                    if not surely_same(nodes, x, y):
+                    if not settled(nodes, x, y):
                         continue
                 elif kx == KIND_STRUCT or kx == KIND_UNION or kx == KIND_FUNC_PROTO or kx == KIND_ARRAY:
                     if not spend(g, wire_vlen(rx)):
@@ -315,15 +328,19 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                         g.frames[depth] = now
                         depth += 1
                     if kx == KIND_STRUCT or kx == KIND_UNION:
-                        if not compare_members(g, cython.address(now), rx, ry):
+                        if not equal_three(rx, ry):
+                            return EQ_NO
+                        if not compare_elements(g, cython.address(now), rx + 3, ry + 3, wire_vlen(rx), 3):
                             return EQ_NO
                     elif kx == KIND_FUNC_PROTO:
-                        if rx[1] != ry[1] or not equal_param_names(rx, ry):
+                        if rx[1] != ry[1]:
                             return EQ_NO
-                        now.px = rx + 2
-                        now.py = ry + 2
-                        now.left = 1 + wire_vlen(rx)
-                        now.stride = 2
+                        if not compare_elements(g, cython.address(now), rx + 3, ry + 3, wire_vlen(rx), 2):
+                            return EQ_NO
+                        if not settled(nodes, rx[2], ry[2]):  # the return type comes first
+                            x = rx[2]
+                            y = ry[2]
+                            continue
                     else:
                         if not equal_three(rx, ry) or rx[5] != ry[5]:
                             return EQ_NO
@@ -359,7 +376,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
             now.px += now.stride
             now.py += now.stride
             now.left -= 1
-            if not surely_same(nodes, x, y):
+            if not settled(nodes, x, y):
                 break
 
 
@@ -392,7 +409,7 @@ def apply_hypothesis(g: cython.pointer[TypeGraph]) -> cython.bint:
     for i in range(g.touched.n):
         y = g.touched.p[i]
         x = nodes[y].hypothesis
-        nodes[y].hypothesis = 0
+        nodes[y].hypothesis = UNMAPPED
         kc = kind_of(nodes, y)
         if kc != KIND_STRUCT and kc != KIND_UNION and kc != KIND_FWD:
             continue  # resolves to its kind, and so does x
@@ -424,6 +441,6 @@ def drop_hypothesis(g: cython.pointer[TypeGraph]) -> cython.void:
     """Forget the assumptions of a comparison that failed."""
     i: cython.size_t
     for i in range(g.touched.n):
-        g.nodes[g.touched.p[i]].hypothesis = 0
+        g.nodes[g.touched.p[i]].hypothesis = UNMAPPED
     g.touched.n = 0
     g.adjusts_base = False

@@ -228,7 +228,9 @@ def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
             else:
                 return 0
             continue
-        if kind == KIND_INT or kind == KIND_FLOAT:  # an INT's encoding is not looked at
+        if kind == KIND_INT or kind == KIND_FLOAT:
+            if kind == KIND_INT and ra[REC_HEAD] != rb[REC_HEAD]:
+                return 0
             return ra[REC_THIRD] == rb[REC_THIRD] and ra[REC_NAME] == rb[REC_NAME]
         if (
             kind == KIND_STRUCT

@@ -37,7 +37,6 @@ cdef enum:                      # the operations and list entries that are told 
     OP_ADDRX = 0xA1
     OP_ENTRY_VALUE = 0xA3
     OP_GNU_ENTRY_VALUE = 0xF3
-    OP_GNU_ADDR_INDEX = 0xFB
     LLE_END_OF_LIST = 0
     LLE_BASE_ADDRESSX = 1
     LLE_STARTX_ENDX = 2

@@ -60,7 +60,6 @@ from cython.cimports.pybtf.core.locations import (
     OP_CONSTU,
     OP_ENTRY_VALUE,
     OP_FBREG,
-    OP_GNU_ADDR_INDEX,
     OP_GNU_ENTRY_VALUE,
     OP_LIT0,
     OP_LIT31,
@@ -598,7 +597,7 @@ def first_operation_address(
     shape: Shape
     if kind != LOC_BLOCK or value == 0:
         return False
-    if expr[0] != OP_ADDR and expr[0] != OP_ADDRX and expr[0] != OP_GNU_ADDR_INDEX:
+    if expr[0] != OP_ADDR and expr[0] != OP_ADDRX:  # the reference does not know DW_OP_GNU_addr_index here
         return False
     if not _check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
         return False
@@ -609,5 +608,5 @@ def first_operation_address(
         return False
     if shape.ops == 2 and shape.second == OP_PLUS_UCONST:
         cur_skip(cython.address(c), 1)
-        address[0] += cur_uleb(cython.address(c))
+        address[0] += _leb(cython.address(c))
     return not c.bad

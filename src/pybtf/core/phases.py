@@ -1,12 +1,15 @@
 # cython: annotation_typing=True
-"""The phases of de-duplication, each in the order of ids, each settling what later ones rely on (see `dedup.py`).
+"""The phases of de-duplication, each in the order of ids, each settling what later ones rely on (see
+`dedup.py`).
 
-`Node.map` is the result in progress. A struct or union may be mapped before its turn, by a comparison that began
-elsewhere; a forward declaration may be mapped to a definition, and that later to the canonical one. What is mapped to
-itself is in the table of candidates. The reference phase, which no comparison follows, works on the result itself.
+`Node.map` is the result in progress. A struct or union may be mapped before its turn, by a comparison that
+began elsewhere; a forward declaration may be mapped to a definition, and that later to the canonical one.
+What is mapped to itself is in the table of candidates. The reference phase, which no comparison follows,
+works on the result itself.
 
-Each record is hashed when it is looked up, that is at most once: most structs of a unit are settled by a comparison
-that began at another struct, and are never hashed. A hash only finds a chain; equality is always decided on words.
+Each record is hashed when it is looked up, that is at most once: most structs of a unit are settled by a
+comparison that began at another struct, and are never hashed. A hash only finds a chain; equality is always
+decided on words.
 """
 
 import cython
@@ -111,7 +114,9 @@ def same_record(w: cython.pointer[Work], r: cython.pointer[uint32_t], hash: uint
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def place(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], found: cython.pointer[uint32_t]) -> cython.int:
+def place(
+    w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], found: cython.pointer[uint32_t]
+) -> cython.int:
     """Look up a type of which all words are final: `found` is its equal, or itself, entered as canonical."""
     hash: uint64_t = hash_record(r)
     c: uint32_t = same_record(w, r, hash)
@@ -123,9 +128,9 @@ def place(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], fo
     return DEDUP_OK
 
 
-# Enums. The reference walks the chain of a name, which holds every anonymous enum of a kernel. All entries of a chain
-# without empty enums and without duplicates are mutually unequal, so there the walk can only find the one equal entry:
-# a look-up by all words does the same. `mixed` has the names whose chains are not so.
+# Enums. The reference walks the chain of a name, which holds every anonymous enum of a kernel. All entries of
+# a chain without empty enums and without duplicates are mutually unequal, so there the walk can only find the
+# one equal entry: a look-up by all words does the same. `mixed` has the names whose chains are not so.
 
 
 @cython.cfunc
@@ -204,7 +209,14 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
 @cython.nogil
 @cython.exceptval(check=False)
 def enter_base(w: cython.pointer[Work]) -> cython.int:
+<<<<<<< HEAD
     """Put all types, those of a base, into the tables. Typedefs get another signature than own ones look for [quirk]."""
+=======
+    """Put the types of the base into the table.
+
+    Its typedefs get another signature than own ones look for [quirk].
+    """
+>>>>>>> main
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t
     r: cython.pointer[uint32_t]
@@ -320,7 +332,10 @@ def settle_structs(w: cython.pointer[Work]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def same_name(
-    g: cython.pointer[TypeGraph], names: cython.pointer[Candidates], r: cython.pointer[uint32_t], hash: uint64_t
+    g: cython.pointer[TypeGraph],
+    names: cython.pointer[Candidates],
+    r: cython.pointer[uint32_t],
+    hash: uint64_t,
 ) -> uint32_t:
     """The entry with the name of `r`, 0 if there is none."""
     s: cython.pointer[cython.const[Slot]] = chain_of(names, hash)
@@ -336,8 +351,13 @@ def same_name(
 def enter_names(w: cython.pointer[Work], names: cython.pointer[Candidates]) -> cython.int:
     """Put the first of each name among `w.structs` into `names`.
 
+<<<<<<< HEAD
     Hypotheses are over: the field of an entry serves to say that its name has occurred again, and `touched` has such
     entries.
+=======
+    Structs and unions share the names here: one of each blocks both. (Hypotheses are over: the field of an
+    entry serves to say that its name has occurred again.)
+>>>>>>> main
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     i: cython.size_t
@@ -389,9 +409,13 @@ def settle_forwards(w: cython.pointer[Work]) -> cython.int:
         if g.nodes[id].map == id:
             r = record_of(g, id)
             c = same_name(g, cython.address(names), r, hash_name(r))
+<<<<<<< HEAD
             if c == 0 or g.nodes[c].hypothesis or (c < g.first_own and g.base.several[c]):
                 continue
             if kind_of(g.nodes, c) == wire_forward_kind(r):
+=======
+            if c and g.nodes[c].hypothesis == UNMAPPED and kind_of(g.nodes, c) == wire_forward_kind(r):
+>>>>>>> main
                 g.nodes[id].map = c
     drop_hypothesis(g)
     candidates_free(cython.address(names))

@@ -219,7 +219,7 @@ class ProbeUnit:
         """(optimized, unexpected, uncertain, per parameter a string) of the function with these parameters.
 
         The string has "o" if the parameter is flagged optimized, "u" if unexpected, and, with true_signature,
-        "=REF" if a member stands for it, REF being the small id it then has.
+        "=NAME" if the member of this name stands for it.
         """
         machine: Machine
         function: Function
@@ -237,7 +237,7 @@ class ProbeUnit:
         for i in range(function.count):
             p = self.unit.params + i
             text = ("o" if p.optimized else "") + ("u" if p.unexpected else "")
-            verdicts.append(text + (f"={p.ref}" if p.candidate_name else ""))
+            verdicts.append(text + (f"={p.candidate_name}" if p.candidate_name else ""))
         uncertain = uncertain_location(
             cython.address(self.unit),
             cython.address(function),
@@ -250,6 +250,10 @@ class ProbeUnit:
             uncertain == 1,
             verdicts,
         )
+
+    def ref(self, index):
+        """The type that a parameter now has."""
+        return self.unit.params[cython.cast(uint32_t, index)].ref
 
 
 # ---------------------------------------------------------------- combining

@@ -16,14 +16,15 @@ import cython
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
-from cython.cimports.libc.string import memset
+from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_free, abbrevs_read
 from cython.cimports.pybtf.core.assemble import assemble
 from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.certify import certify
 from cython.cimports.pybtf.core.classes import classes_delete, classes_new
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
-from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_layout
+from cython.cimports.pybtf.core.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
+from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_header, emit_layout
 from cython.cimports.pybtf.core.encoder import (
     Encoder,
     encode_functions,
@@ -33,7 +34,7 @@ from cython.cimports.pybtf.core.encoder import (
 )
 from cython.cimports.pybtf.core.faults import Fault
 from cython.cimports.pybtf.core.functable import FunctionTable
-from cython.cimports.pybtf.core.memory import u64s_free
+from cython.cimports.pybtf.core.memory import U8s, U32s, u64s_free
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
@@ -49,6 +50,7 @@ from cython.cimports.pybtf.core.strings import (
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
+from cython.cimports.pybtf.core.wire import wire_store
 from cython.cimports.pybtf.core.worker import *
 
 SECTION_NAMES = (
@@ -61,6 +63,27 @@ COUNT_NAMES = (
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
 )  # fmt: skip
+
+
+@cython.cfunc
+def raw_btf(words: U32s, text: U8s, swap: cython.bint) -> bytes:
+    """BTF of a type and a string section."""
+    layout: Layout
+    out: cython.pointer[uint8_t]
+    layout.type_size = 4 * words.n
+    layout.string_size = text.n
+    if layout.type_size + layout.string_size > 0xFFFFFFFF:
+        raise OverflowError("the BTF would be larger than 4 GiB")
+    data = PyBytes_FromStringAndSize(
+        cython.NULL, cython.cast(cython.Py_ssize_t, 24 + layout.type_size + layout.string_size)
+    )
+    out = emit_header(
+        cython.address(layout), cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data)), swap
+    )
+    wire_store(out, words.p, words.n, swap)
+    if text.n:
+        memcpy(out + layout.type_size, text.p, text.n)
+    return data
 
 
 @cython.final
@@ -503,15 +526,50 @@ class Run:
                 emit_bytes(cython.address(self.e), self.map, cython.address(self.layout), out, self.x.sections.swap)
             else:
                 split_bytes(cython.address(self.e), self.first, cython.address(self.layout), out, self.x.sections.swap)
-        if self.base is not None:
-            self.space.r.words = self.e.words
-            self.space.r.offs = self.e.offs
-            self.e.words.p = cython.NULL
-            self.e.offs.p = cython.NULL
-            self.map = cython.NULL
-            self.base.give(self.space)
-            self.space = None
         return data
+
+    def distill(self, data: bytes):
+        """Of `data`, what the function of that name returned: split BTF with a minimal base of its own, and that base.
+
+        Returns the id of a type instead, if the BTF refers to one that cannot be in such a base.
+        """
+        d: Distilled
+        layout: Layout
+        raw: cython.p_const_char = data
+        status: cython.int
+        memset(cython.address(d), 0, cython.sizeof(Distilled))
+        memset(cython.address(layout), 0, cython.sizeof(Layout))
+        d.base = cython.address(self.base.types)
+        d.strings = cython.address(self.base.strings)
+        d.own_text = raw + 24 + self.layout.type_size
+        d.n_own = self.layout.type_size // 4
+        if d.n_own:
+            d.own = self.e.words.p + self.e.offs.p[self.first]
+        try:
+            with cython.nogil:
+                status = distill(cython.address(d))
+            if status == DISTILL_MEMORY:
+                raise MemoryError
+            if status == DISTILL_KIND:
+                return d.bad
+            return (
+                raw_btf(d.split_words, d.split_text, self.x.sections.swap),
+                raw_btf(d.base_words, d.base_text, self.x.sections.swap),
+            )
+        finally:
+            distill_free(cython.address(d))
+
+    def close(self):
+        """Gives back what belongs to the base, for the next run on it. To be called last, and if all went well."""
+        if self.base is None:
+            return
+        self.space.r.words = self.e.words
+        self.space.r.offs = self.e.offs
+        self.e.words.p = cython.NULL
+        self.e.offs.p = cython.NULL
+        self.map = cython.NULL
+        self.base.give(self.space)
+        self.space = None
 
     def facts(self):
         """Counts for the report."""

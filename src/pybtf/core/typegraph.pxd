@@ -17,22 +17,22 @@ cdef enum:                      # results of the phases (DedupError.code)
     DEDUP_EFFORT = 5            # the comparisons exceed what any real input needs
 
 cdef enum:
-    UNMAPPED = 0xFFFFFFFF       # in the map of the reference phase: not decided yet
+    UNMAPPED = 0xFFFFFFFF       # in the map of the reference phase: not decided yet; as a hypothesis: none
     IN_PROGRESS = 0xFFFFFFFE    # ... : on its stack
     FINAL = 0x80000000          # in Node.map: what the type is mapped to will never be mapped to something else
     ID_MASK = 0x7FFFFFFF
 
-# What the comparison needs of a type, together: the canonical types it meets are scattered over all of memory, and
-# the time of the comparison is the time of fetching them.
+# What the comparison needs of a type, together: the canonical types it meets are scattered over all of
+# memory, and the time of the comparison is the time of fetching them.
 cdef struct Node:
     uint32_t map                # 0: not decided; else the id it is replaced by (itself if canonical), perhaps | FINAL
-    uint32_t hypothesis         # the candidate it is assumed to be equivalent to; 0: none
+    uint32_t hypothesis         # the candidate it is assumed to be equivalent to, or UNMAPPED
     uint32_t offset             # of its record in `words`
     uint32_t info               # info word of its record
 
 cdef enum:                      # steps of comparison allowed: far more than real lists take, little enough to end soon
-    EFFORT_BASE = 1073741824
-    EFFORT_PER_TYPE = 4096
+    EFFORT_BASE = 16777216
+    EFFORT_PER_TYPE = 1024      # a kernel takes 14
 
 cdef struct Frame:              # the rest of the reference pairs of two records under comparison
     const uint32_t *px          # next reference of the candidate
@@ -85,7 +85,8 @@ cdef inline uint32_t kind_of(const Node *nodes, uint32_t id) noexcept nogil:
     return (nodes[id].info >> 24) & 31
 
 cdef inline uint32_t resolve_chain(TypeGraph *g, uint32_t id) noexcept nogil:
-    # Only enums and forward declarations can be mapped to something that is not final, and then the chain is short.
+    # Only enums and forward declarations can be mapped to something that is not final, and then the chain is
+    # short.
     cdef uint32_t at = id
     cdef uint32_t m = g.nodes[id].map
     while not m & FINAL:

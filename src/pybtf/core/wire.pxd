@@ -1,7 +1,7 @@
 # BTF type records in memory: 32-bit words in host byte order, as in section 1.3 of the encoding rules.
 #
-# A record is `name`, `info`, `third`, then what its kind adds. The two functions below are the only places that
-# know how long a record is and where its references are; everything else walks what they return.
+# A record is `name`, `info`, `third`, then what its kind adds. The two functions below are the only places
+# that know how long a record is and where its references are; everything else walks what they return.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.records cimport *

@@ -1,11 +1,11 @@
 # cython: annotation_typing=True
 """Walking, checking, loading and compacting BTF type sections.
 
-A type section is a sequence of records without an index: where record n begins is known only after walking the n - 1
-before it, and each length depends on words of the record. So everything starts with `wire_index`, which makes the
-index and rejects what cannot be walked; names and references are checked afterwards, when the number of types is
-known. All functions work on 32-bit words in host order; `wire_load` and `wire_store` are the only ones that know about
-byte order (every field of a type record is a 32-bit word).
+A type section is a sequence of records without an index: where record n begins is known only after walking
+the n - 1 before it, and each length depends on words of the record. So everything starts with `wire_index`,
+which makes the index and rejects what cannot be walked; names and references are checked afterwards, when the
+number of types is known. All functions work on 32-bit words in host order; `wire_load` and `wire_store` are
+the only ones that know about byte order (every field of a type record is a 32-bit word).
 """
 
 from sys import byteorder
@@ -72,9 +72,9 @@ def wire_index(
 ) -> cython.int:
     """Append the offsets of all records of a section, which get the ids `first_id`, `first_id` + 1, ...
 
-    `words[base : base + n_words]` is the section; offsets count from `words`. `*offs` (which may be NULL) is a
-    malloc'ed array of `*cap` elements that grows as needed and stays the caller's on failure. `*n` becomes the number
-    of ids including void.
+    `words[base : base + n_words]` is the section; offsets count from `words`. `*offs` (which may be NULL) is
+    a malloc'ed array of `*cap` elements that grows as needed and stays the caller's on failure. `*n` becomes
+    the number of ids including void.
     """
     at: cython.size_t = base
     end: cython.size_t = base + n_words
@@ -126,7 +126,7 @@ def wire_check_names(
     strings: uint32_t,
     error: cython.pointer[WireError],
 ) -> cython.int:
-    """Check that every name of the records `start` .. `n` - 1 is below `strings`, the length of the strings."""
+    """Check that every name of the records `start` .. `n` - 1 is below `strings`, their length."""
     id: uint32_t
     at: cython.size_t
     end: cython.size_t
@@ -229,10 +229,11 @@ def wire_compact(
     map: cython.pointer[cython.const[uint32_t]],
     number: cython.pointer[uint32_t],
 ) -> cython.size_t:
-    """Move the surviving records (map[id] == id) of `start` .. `n` - 1 together, and renumber their references.
+    """Move the surviving records (map[id] == id) of `start` .. `n` - 1 together, and renumber their
+    references.
 
-    Records must lie one after the other from `offs[start]`; the result begins there too. Returns its length in words.
-    `number` (`n` elements, the caller's) receives the final id of every type, surviving or not.
+    Records must lie one after the other from `offs[start]`; the result begins there too. Returns its length
+    in words. `number` (`n` elements, the caller's) receives the final id of every type, surviving or not.
     """
     id: uint32_t
     next: uint32_t = start
@@ -272,9 +273,15 @@ def wire_compact(
 
 REASONS = {
     WIRE_KIND: ("info word {value:#010x} of type {id} has an unknown kind", "a kind from 1 to 19"),
-    WIRE_RESERVED: ("info word {value:#010x} of type {id} has reserved bits set", "bits 16-23, 29 and 30 zero"),
+    WIRE_RESERVED: (
+        "info word {value:#010x} of type {id} has reserved bits set",
+        "bits 16-23, 29 and 30 zero",
+    ),
     WIRE_TRUNCATED: ("the type section ends inside type {id}", "a whole record"),
-    WIRE_NAME: ("name offset {value:#x} in type {id} lies beyond the strings", "an offset into the string section"),
+    WIRE_NAME: (
+        "name offset {value:#x} in type {id} lies beyond the strings",
+        "an offset into the string section",
+    ),
     WIRE_REFERENCE: ("type {id} refers to type {value}, which does not exist", "the id of a type"),
     WIRE_TOO_MANY: ("more than 2147483645 types", "fewer types"),
 }
@@ -291,10 +298,10 @@ def wire_error(place: object, code: int, id: int, value: int) -> Exception:
 def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, int, int]:
     """Check the header and the string section of raw BTF.
 
-    Returns whether the byte order is not the host's, then offset and length in bytes of the type section and of the
-    string section, offsets counted from the start of `data`. With `split` the strings continue those of a base and
-    need not begin with the empty string. Longer headers than ours are accepted, what they add is ignored. Raises
-    `InputError`.
+    Returns whether the byte order is not the host's, then offset and length in bytes of the type section and
+    of the string section, offsets counted from the start of `data`. With `split` the strings continue those
+    of a base and need not begin with the empty string. Longer headers than ours are accepted, what they add
+    is ignored. Raises `InputError`.
     """
     order: str
     if len(data) < 4:

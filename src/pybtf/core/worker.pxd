@@ -12,7 +12,7 @@ from pybtf.core.strings cimport Strings
 from pybtf.core.translate cimport KnownStrings
 from pybtf.core.value cimport UnitValue
 from pybtf.core.variables cimport VariableRules
-from pybtf.core.walk cimport UnitHeader, Walker
+from pybtf.core.walker cimport UnitHeader, Walker
 
 cdef enum:                      # Context.options
     OPT_FLOAT = 1               # as T_FLOAT

@@ -18,12 +18,14 @@ from cython.cimports.pybtf.core.faults import *
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.memory import room, u32s_free
 from cython.cimports.pybtf.core.observe import observe_functions
+from cython.cimports.pybtf.core.opening import unit_open
 from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
 from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.translate import translate_types
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import collect_variables
-from cython.cimports.pybtf.core.walk import UnitHeader, unit_open, walk_children, walker_free, walker_init, walker_reset
+from cython.cimports.pybtf.core.walk import walk_children
+from cython.cimports.pybtf.core.walker import UnitHeader, walker_free, walker_init, walker_reset
 from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)

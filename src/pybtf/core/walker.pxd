@@ -1,0 +1,122 @@
+# The state of a walk over the DIEs of a unit, and what every part of it uses (see walker.py).
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from pybtf.core.abbrevs cimport A_REF, A_REF_ADDR, A_STRP, AbbrevTable
+from pybtf.core.dies cimport Attr, Die, Reader, die_has
+from pybtf.core.faults cimport Fault
+from pybtf.core.sections cimport DebugSections
+from pybtf.core.strings cimport Strings
+from pybtf.core.unit cimport NO_INDEX, Annotation, Enumerator, Function, Member, Param, Type, Unit, Variable
+
+cdef enum:
+    CACHE_BITS = 16             # of Walker.string_cache
+
+cdef enum:                      # what the handler of a DIE tells the loop
+    FAILED = -1
+    DONE = 0                    # nothing more to read of this DIE
+    OPENED = 1                  # a frame was opened: read its children
+    SKIP = 2                    # pass over the children
+
+cdef enum:                      # Frame.mode: whose children are being read
+    IN_UNIT = 0
+    IN_NAMESPACE = 1
+    IN_STRUCT = 2
+    IN_ENUM = 3
+    IN_ARRAY = 4
+    IN_SUBROUTINE = 5
+    IN_FUNCTION = 6
+    IN_BLOCK = 7
+    IN_POINTER = 8
+    IN_TYPEDEF = 9
+    IN_VARIABLE = 10
+    IN_PARAMETER = 11           # of a function
+    IN_MEMBER = 12
+
+cdef struct Frame:              # an object whose children are being read
+    uint8_t mode
+    uint32_t mark               # its first entry in the stack of members, enumerators, dimensions or parameters
+    uint32_t anns_mark          # its first entry in the stack of annotations
+    int index                   # children counted so far: members, parameters
+    uint64_t chain              # DW_AT_GNU_annotation of the object, 0 none
+    Type type
+    Function func
+    Variable var
+
+cdef struct UnitHeader:
+    uint64_t offset             # of the header in .debug_info
+    uint64_t end
+    uint64_t first_die
+    uint64_t abbrev
+    uint8_t version, address_size, offset_size, type
+
+cdef struct Import:             # where to go on when an imported partial unit has been read
+    Reader reader
+    uint64_t abbrev             # offset of its abbreviation table
+    uint32_t bases
+
+cdef struct Walker:
+    Reader r
+    Die d
+    Unit u
+    AbbrevTable table
+    Strings *strings
+    const DebugSections *sections
+    uint64_t *string_cache      # (offset + 1) << 32 | string id of names in .debug_str
+    bint want_decl_tags, want_type_tags, want_variables
+    Frame *frames
+    uint32_t n_frames, cap_frames
+    # children of open frames; a frame's own are the topmost when it closes
+    Member *members
+    uint32_t n_members, cap_members
+    Enumerator *enumerators
+    uint32_t n_enumerators, cap_enumerators
+    Param *params
+    uint32_t n_params, cap_params
+    Annotation *anns
+    uint32_t n_anns, cap_anns
+    uint64_t *dims
+    uint32_t n_dims, cap_dims
+    uint64_t skipped_tags       # DIEs of unsupported tags that were passed over
+    uint16_t skipped_tag        # one of them
+    # merge mode only: all unit headers, and which of them have been imported
+    UnitHeader *headers
+    uint8_t *imported
+    uint32_t n_headers
+    Import *imports
+    uint32_t n_imports, cap_imports
+    Fault fault
+
+cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
+cdef void walker_free(Walker *w) noexcept nogil
+cdef int walker_reset(Walker *w) noexcept nogil
+cdef int no_memory(Walker *w) noexcept nogil
+cdef bint named(Walker *w, const char *name, size_t length) noexcept nogil
+cdef int add_type(Walker *w, Type *t) noexcept nogil
+cdef uint32_t walk_new_name(Walker *w, int slot) noexcept nogil
+
+cdef inline uint64_t cache_slot(uint64_t offset) noexcept nogil:
+    return (offset * 0x9E3779B97F4A7C15ULL) >> (64 - CACHE_BITS)
+
+cdef inline uint32_t walk_name(Walker *w, int slot) noexcept nogil:
+    # The string id of a string attribute, 0 if absent or empty. A fault is left in the walker.
+    cdef const Attr *a = &w.d.a[slot]
+    cdef uint64_t entry
+    if not die_has(&w.d, slot):
+        return 0
+    if a.cls == A_STRP and a.v < NO_INDEX - 1:
+        entry = w.string_cache[cache_slot(a.v)]
+        if entry >> 32 == a.v + 1:
+            return <uint32_t> entry
+    return walk_new_name(w, slot)
+
+cdef inline uint32_t reference(Walker *w, int slot) noexcept nogil:
+    # The DIE a reference attribute names, as a .debug_info offset; 0 none, NO_INDEX one that cannot be resolved.
+    cdef const Attr *a = &w.d.a[slot]
+    if not die_has(&w.d, slot):
+        return 0
+    if a.cls != A_REF and a.cls != A_REF_ADDR:
+        return NO_INDEX
+    if a.v >= w.sections.info.n:
+        # Kept for resolve.py, which says which DIE it was.
+        return NO_INDEX - 1
+    return <uint32_t> a.v

@@ -1,0 +1,155 @@
+# cython: annotation_typing=True
+"""What every part of the walk over a unit uses: the walker itself, names, and the table of types.
+
+See walk.py for the walk.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memcmp, memset
+from cython.cimports.pybtf.core.abbrevs import A_STRP, D_NAME, abbrevs_free
+from cython.cimports.pybtf.core.dies import die_string
+from cython.cimports.pybtf.core.faults import FAULT_MEMORY, IN_INFO, fault_set
+from cython.cimports.pybtf.core.memory import room
+from cython.cimports.pybtf.core.sections import DebugSections
+from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_intern
+from cython.cimports.pybtf.core.unit import NO_INDEX, Type, Unit
+from cython.cimports.pybtf.core.walker import *
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walker_init(
+    w: cython.pointer[Walker], strings: cython.pointer[Strings], sections: cython.pointer[cython.const[DebugSections]]
+) -> cython.int:
+    """Prepares a zeroed walker. Nonzero: no memory."""
+    w.strings = strings
+    w.sections = sections
+    w.r.sections = sections
+    w.r.table = cython.address(w.table)
+    w.r.fault = cython.address(w.fault)
+    w.string_cache = cython.cast(
+        cython.pointer[uint64_t], calloc(cython.cast(cython.size_t, 1) << CACHE_BITS, cython.sizeof(uint64_t))
+    )
+    return w.string_cache == cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walker_free(w: cython.pointer[Walker]) -> cython.void:
+    free(w.string_cache)
+    free(w.frames)
+    free(w.members)
+    free(w.enumerators)
+    free(w.params)
+    free(w.anns)
+    free(w.dims)
+    free(w.imports)
+    free(w.imported)
+    free(w.u.bases)
+    free(w.u.types)
+    free(w.u.members)
+    free(w.u.enumerators)
+    free(w.u.params)
+    free(w.u.functions)
+    free(w.u.variables)
+    free(w.u.anns)
+    free(w.u.type_at.slots)
+    free(w.u.function_at.slots)
+    free(w.u.variable_at.slots)
+    abbrevs_free(cython.address(w.table))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walker_reset(w: cython.pointer[Walker]) -> cython.int:
+    """Empties the tables for the next logical unit; slot 0 of the types is void. Nonzero: no memory."""
+    u: cython.pointer[Unit] = cython.address(w.u)
+    u.n_types = u.n_members = u.n_enumerators = u.n_params = 0
+    u.n_functions = u.n_variables = u.n_anns = u.n_bases = 0
+    w.n_imports = 0
+    w.skipped_tags = 0
+    w.fault.code = 0
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.types)), cython.address(u.cap_types), 1, cython.sizeof(Type)
+    ):
+        return no_memory(w)
+    memset(u.types, 0, cython.sizeof(Type))
+    u.n_types = 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def no_memory(w: cython.pointer[Walker]) -> cython.int:
+    fault_set(cython.address(w.fault), FAULT_MEMORY, IN_INFO, w.d.offset, w.d.offset, 0)
+    return -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_new_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
+    """What `walk_name` returns for a string that is not in the cache. A fault is left in the walker."""
+    text: cython.p_const_char
+    size: cython.size_t
+    transient: cython.bint
+    sid: uint32_t
+    offset: uint64_t = w.d.a[slot].v
+    if die_string(
+        cython.address(w.r),
+        cython.address(w.d),
+        slot,
+        cython.address(text),
+        cython.address(size),
+        cython.address(transient),
+    ):
+        return 0
+    sid = string_intern(w.strings, text, size, transient)
+    if sid == NO_STRING:
+        no_memory(w)
+        return 0
+    if w.d.a[slot].cls == A_STRP and offset < NO_INDEX - 1:
+        w.string_cache[cache_slot(offset)] = (offset + 1) << 32 | sid
+    return sid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def named(w: cython.pointer[Walker], name: cython.p_const_char, length: cython.size_t) -> cython.bint:
+    text: cython.p_const_char
+    size: cython.size_t
+    transient: cython.bint
+    if die_string(
+        cython.address(w.r),
+        cython.address(w.d),
+        D_NAME,
+        cython.address(text),
+        cython.address(size),
+        cython.address(transient),
+    ):
+        return False
+    return size == length and memcmp(text, name, length) == 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.int:
+    u: cython.pointer[Unit] = cython.address(w.u)
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.types)),
+        cython.address(u.cap_types),
+        u.n_types + 1,
+        cython.sizeof(Type),
+    ):
+        return no_memory(w)
+    u.types[u.n_types] = t[0]
+    u.n_types += 1
+    return 0
