@@ -16,7 +16,6 @@ from pathlib import Path
 from generate import generate
 
 import reference
-from pybtf.core.base import Base
 from pybtf.core.dedup import dedup_btf
 from pybtf.errors import InputError
 
@@ -26,7 +25,7 @@ BATCH = 200
 def ours(data: bytes, base: bytes | None) -> bytes | None:
     """The result, None if refused."""
     try:
-        return dedup_btf(data, None if base is None else Base(base, "base"))
+        return dedup_btf(data, base)
     except InputError:
         return None
 

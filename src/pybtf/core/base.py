@@ -23,7 +23,7 @@ from cython.cimports.pybtf.core.candidates import candidates_free, candidates_in
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
 from cython.cimports.pybtf.core.phases import Work, enter_base, enter_names
-from cython.cimports.pybtf.core.typegraph import DEDUP_MEMORY, DEDUP_OK, FINAL, BaseTypes, Node, Room, TypeGraph
+from cython.cimports.pybtf.core.typegraph import DEDUP_MEMORY, DEDUP_OK, FINAL, UNMAPPED, BaseTypes, Node, Room, TypeGraph
 from cython.cimports.pybtf.core.wire import (
     WIRE_MEMORY,
     WIRE_OK,
@@ -213,7 +213,7 @@ def index_types(t: cython.pointer[BaseTypes]) -> cython.int:
         status = enter_names(cython.address(w), cython.address(t.names))
     for i in range(g.touched.n):
         t.several[g.touched.p[i]] = 1
-        t.nodes[g.touched.p[i]].hypothesis = 0
+        t.nodes[g.touched.p[i]].hypothesis = UNMAPPED
     u32s_free(cython.address(w.structs))
     u32s_free(cython.address(g.touched))
     return status
@@ -274,9 +274,10 @@ class Base:
             raise MemoryError
         with cython.nogil:
             t.nodes[0].map = FINAL
-            t.nodes[0].hypothesis = t.nodes[0].offset = t.nodes[0].info = 0
+            t.nodes[0].hypothesis = UNMAPPED
+            t.nodes[0].offset = t.nodes[0].info = 0
             for id in range(1, t.n):
-                t.nodes[id].hypothesis = 0
+                t.nodes[id].hypothesis = UNMAPPED
                 t.nodes[id].offset = cython.cast(uint32_t, t.offs[id])
                 t.nodes[id].info = t.words[t.offs[id] + 1]
             status = index_types(t)

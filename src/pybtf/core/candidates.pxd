@@ -10,18 +10,13 @@
 # that is the front at that moment. Only the two numbers that decide when the reference grows are simulated
 # (`entries`, `capacity`); the slots of this table are found by open addressing and grow on their own.
 #
-<<<<<<< HEAD
-# A slot stands for a 64-bit hash, not for a signature. Should two signatures collide, they share a chain and the order
-# among the entries of each is still right; whoever walks a chain compares every candidate in full.
+# A slot stands for a 64-bit hash, not for a signature. Should two signatures collide, they share a chain and
+# the order among the entries of each is still right; whoever walks a chain compares every candidate in full.
 #
 # A table may lie on that of a base: a finished table which is only read, and which many tables share. What is inserted
 # goes to one of the two ends of a chain, never inside, so the entries of the base remain neighbours. A chain that is
 # extended gets a slot of its own, whose list contains the whole chain of the base as if it were one entry, between its
 # two `joints`. A chain that is not extended is found in the base.
-=======
-# A slot stands for a 64-bit hash, not for a signature. Should two signatures collide, they share a chain and
-# the order among the entries of each is still right; whoever walks a chain compares every candidate in full.
->>>>>>> main
 
 from libc.stdint cimport uint32_t, uint64_t
 

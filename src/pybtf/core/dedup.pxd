@@ -15,17 +15,9 @@ cdef struct DedupError:
     int code                    # DEDUP_*
     uint32_t id                 # the offending type, 0 if none
 
-<<<<<<< HEAD
-# Fills map[0 .. n-1] (the caller's array, with a base `room.map`): map[id] is the type that replaces `id`, and map[map[id]] == map[id]. Every
-# surviving own record (map[id] == id) has its references rewritten to surviving ids; records that do not survive are
-# left in any state. Records of the base are never written to, but map[base id] may name an own type that replaces a
-# declaration of the base. References must be below `n` and records complete: see `wire_check_refs`.
-# Returns error.code.
-=======
-# Fills map[0 .. n-1] (the caller's array): map[id] is the type that replaces `id`, and map[map[id]] ==
+# Fills map[0 .. n-1] (the caller's array, `room.map` with a base): map[id] is the type that replaces `id`, and map[map[id]] ==
 # map[id]. Every surviving own record (map[id] == id) has its references rewritten to surviving ids; records
 # that do not survive are left in any state. Records of the base are never written to, but map[base id] may
 # name an own type that replaces a declaration of the base. References must be below `n` and records complete:
 # see `wire_check_refs`. Returns error.code.
->>>>>>> main
 cdef int dedup_run(DedupInput *input, uint32_t *map, DedupError *error) noexcept nogil

@@ -209,14 +209,10 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
 @cython.nogil
 @cython.exceptval(check=False)
 def enter_base(w: cython.pointer[Work]) -> cython.int:
-<<<<<<< HEAD
-    """Put all types, those of a base, into the tables. Typedefs get another signature than own ones look for [quirk]."""
-=======
-    """Put the types of the base into the table.
+    """Put all types, those of a base, into the tables.
 
-    Its typedefs get another signature than own ones look for [quirk].
+    Typedefs get another signature than own ones look for [quirk].
     """
->>>>>>> main
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t
     r: cython.pointer[uint32_t]
@@ -351,13 +347,8 @@ def same_name(
 def enter_names(w: cython.pointer[Work], names: cython.pointer[Candidates]) -> cython.int:
     """Put the first of each name among `w.structs` into `names`.
 
-<<<<<<< HEAD
-    Hypotheses are over: the field of an entry serves to say that its name has occurred again, and `touched` has such
-    entries.
-=======
-    Structs and unions share the names here: one of each blocks both. (Hypotheses are over: the field of an
-    entry serves to say that its name has occurred again.)
->>>>>>> main
+    Hypotheses are over: the field of an entry serves to say that its name has occurred again, and `touched`
+    has such entries.
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     i: cython.size_t
@@ -373,7 +364,7 @@ def enter_names(w: cython.pointer[Work], names: cython.pointer[Candidates]) -> c
         if c == 0:
             if not candidates_insert(names, hash, id):
                 return stop(w, DEDUP_MEMORY, id)
-        elif g.nodes[c].hypothesis == 0:
+        elif g.nodes[c].hypothesis == UNMAPPED:
             if not u32s_push(cython.address(g.touched), c):
                 return stop(w, DEDUP_MEMORY, id)
             g.nodes[c].hypothesis = 1
@@ -409,13 +400,9 @@ def settle_forwards(w: cython.pointer[Work]) -> cython.int:
         if g.nodes[id].map == id:
             r = record_of(g, id)
             c = same_name(g, cython.address(names), r, hash_name(r))
-<<<<<<< HEAD
-            if c == 0 or g.nodes[c].hypothesis or (c < g.first_own and g.base.several[c]):
+            if c == 0 or g.nodes[c].hypothesis != UNMAPPED or (c < g.first_own and g.base.several[c]):
                 continue
             if kind_of(g.nodes, c) == wire_forward_kind(r):
-=======
-            if c and g.nodes[c].hypothesis == UNMAPPED and kind_of(g.nodes, c) == wire_forward_kind(r):
->>>>>>> main
                 g.nodes[id].map = c
     drop_hypothesis(g)
     candidates_free(cython.address(names))
