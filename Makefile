@@ -13,7 +13,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXAMPLE := fixtures/bin/38_kfuncs.gcc-O2-5-exe.elf
+EXAMPLE := fixtures/bin/00_kernel_like.gcc-O2-5-exe.elf
 VMLINUX ?= $(EXAMPLE)
 OUT := build/$(notdir $(VMLINUX)).btf
 GOLDEN := $(patsubst fixtures/bin/%.elf,fixtures/golden/%.usual.btf,$(filter fixtures/bin/%,$(VMLINUX)))

@@ -11,7 +11,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 CORE = Path("src/pybtf/core")
-flags = ["-O3", "-std=gnu11", "-fno-strict-aliasing", "-Wno-unused-function"]
+flags = ["-O3", "-std=gnu11", "-fno-strict-aliasing", "-Wno-unused-function", "-Wno-sign-compare"]
 link: list[str] = []
 if os.environ.get("PYBTF_SANITIZE"):
     sanitize = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]

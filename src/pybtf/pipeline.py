@@ -6,6 +6,7 @@ the command line, and nothing in the core knows paths.
 
 from __future__ import annotations
 
+import mmap
 import sys
 import threading
 from array import array
@@ -101,7 +102,11 @@ def encode_image(
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
+<<<<<<< HEAD
             base=base.index if base is not None else None,
+=======
+            info_mapped=isinstance(sections["info"], memoryview) and isinstance(sections["info"].obj, mmap.mmap),
+>>>>>>> main
         )
         _scan(image, run, features)
 

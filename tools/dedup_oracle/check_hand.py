@@ -11,7 +11,6 @@ import tempfile
 from pathlib import Path
 
 import reference
-
 from test_dedup import HAND, SPLIT, STRINGS, raw
 
 

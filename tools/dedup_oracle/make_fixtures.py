@@ -14,8 +14,9 @@ import json
 import tempfile
 from pathlib import Path
 
-import reference
 from generate import generate
+
+import reference
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "dedup"
 GENERATOR = Path(__file__).with_name("generate.py")

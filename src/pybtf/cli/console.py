@@ -53,7 +53,9 @@ def say(text: str) -> None:
 
 
 def error(text: str) -> None:
-    say(f"pybtf: {styled('error:', RED)} {printable(text)}")
+    """An error is one line, whatever is in the names it mentions."""
+    line = printable(text).replace("\n", "\\n")
+    say(f"pybtf: {styled('error:', RED)} {line}")
 
 
 def warning(text: str) -> None:

@@ -1,28 +1,29 @@
 # cython: annotation_typing=True
 """Which units must be kept whole for the result to be the reference's.
 
-stream.py drops a type if an earlier unit had one of the same class. That changes nothing if every type of the class is
-bound to end up as one and the same type whatever the order of events in the de-duplication. This file finds the classes
-for which that is *not* certain; the units that contain them are decoded again and kept whole, so the de-duplication sees
-everything that could make it decide one way or another. Certainty is lost where
+stream.py drops a type if an earlier unit had one of the same class. That changes nothing if every type of the
+class is bound to end up as one and the same type whatever the order of events in the de-duplication. This file
+finds the classes for which that is *not* certain; the units that contain them are decoded again and kept whole, so
+the de-duplication sees everything that could make it decide one way or another. Certainty is lost where
 
-- a name has several definitions (struct, union, enumeration), or is a struct here and a union there, or an enumeration of
-  32 bits here and of 64 there: what a reference to the name means then depends on the unit;
+- a name has several definitions (struct, union, enumeration), or is a struct here and a union there, or an
+  enumeration of 32 bits here and of 64 there: what a reference to the name means then depends on the unit;
 - an anonymous enumeration is empty: it is compatible with every other one;
-- a unit has a named struct or union twice, or a type that reaches itself without passing a name, or nests deeper than the
-  reference's comparison of "identical" types goes: two equal types of one unit may then be taken for different;
+- a unit has a named struct or union twice, or a type that reaches itself without passing a name, or nests deeper
+  than the reference's comparison of "identical" types goes: two equal types of one unit may then be taken for
+  different;
 - two different types may be taken for equal, because that comparison does not look at the elements of arrays: it
-  matters only for types that differ in nothing but array elements, and only if such an array can have been compared with
-  something else before (`masked`).
+  matters only for types that differ in nothing but array elements, and only if such an array can have been
+  compared with something else before (`masked`).
 
-Uncertainty is contagious: a type that reaches an uncertain one is uncertain. In a kernel a dozen private structs of drivers
-are uncertain, and nothing reaches them. In the last two cases the comparison may also depend on types that are certain
-themselves, in units that are reached through declarations; so those units are kept whole as well.
+Uncertainty is contagious: a type that reaches an uncertain one is uncertain. In a kernel a dozen private structs
+of drivers are uncertain, and nothing reaches them. In the last two cases the comparison may also depend on types
+that are certain themselves, in units that are reached through declarations; so those units are kept whole as well.
 
-Why the rest is certain: two types of one class agree in everything down to the names they mention, and every name in reach
-has one meaning. So they are equivalent, whatever was decided before; the first of them becomes the canonical one, as only
-types that come first can be matched by later ones; and repeats never enter the table of candidates, so they do not move
-its growth either. The proof in full is in docs/design.md.
+Why the rest is certain: two types of one class agree in everything down to the names they mention, and every name
+in reach has one meaning. So they are equivalent, whatever was decided before; the first of them becomes the
+canonical one, as only types that come first can be matched by later ones; and repeats never enter the table of
+candidates, so they do not move its growth either. The proof in full is in docs/design.md.
 
 Class ids of a record's references are always smaller than its own, so one pass upwards sees targets before users.
 """
@@ -322,6 +323,8 @@ def masked(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t,
         ry = class_record(e.classes, y)
         refs_of(rx, cython.address(fx))
         refs_of(ry, cython.address(fy))
+        if record_kind(rx) != record_kind(ry) or fx.n != fy.n:
+            return 0  # the hashes collided
         if record_kind(rx) == KIND_ARRAY:
             found = reaches(e, a, x, y)
             if found:

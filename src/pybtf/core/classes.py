@@ -432,9 +432,7 @@ def note_key(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def class_find(
-    t: cython.pointer[ClassTable], record: cython.pointer[cython.const[uint32_t]], n: uint32_t
-) -> uint32_t:
+def class_find(t: cython.pointer[ClassTable], record: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> uint32_t:
     """The id of a record, 0 if there is none."""
     h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
     return find(t, load_acquire(cython.address(t.heads[h & t.mask])), h, record, n)

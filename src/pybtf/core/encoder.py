@@ -1,15 +1,16 @@
 # cython: annotation_typing=True
-"""The encoder: the only writer of the type list. It is fed with unit values in the order of `.debug_info` (stream.py), and
-after the last one appends what concerns the file as a whole: functions by name, and sections of variables.
+"""The encoder: the only writer of the type list. It is fed with unit values in the order of `.debug_info`
+(stream.py), and after the last one appends what concerns the file as a whole: functions by name, and sections of
+variables.
 
-Type ids and string offsets are given by the encoder and nowhere else, which is why the output does not depend on who
-decoded what when.
+Type ids and string offsets are given by the encoder and nowhere else, which is why the output does not depend on
+who decoded what when.
 """
 
 import cython
 from cython.cimports.libc.stdint import int32_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, realloc
-from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.assemble import assembled_id
 from cython.cimports.pybtf.core.encoder import *
 from cython.cimports.pybtf.core.functions import (
@@ -20,20 +21,17 @@ from cython.cimports.pybtf.core.functions import (
     emission_free,
 )
 from cython.cimports.pybtf.core.memory import (
-    room,
     u32s_free,
-    u32s_push,
     u32s_reserve,
     u64s_free,
     u64s_push,
-    u64s_reserve,
 )
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
 from cython.cimports.pybtf.core.strings import NO_STRING, StringEntry, string_entry, string_intern
 from cython.cimports.pybtf.core.value import *
-from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_third_is_type, wire_vlen
+from cython.cimports.pybtf.core.wirekinds import wire_kind
 from cython.cimports.pybtf.core.worker import (
     OPT_ATTRIBUTES,
     OPT_CONSISTENT,

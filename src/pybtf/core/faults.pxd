@@ -33,7 +33,7 @@ cdef enum:                      # Fault.code
     FAULT_TOO_MANY = 16         # value: more of something than ids can count
     FAULT_CYCLE = 17            # value: a chain of references that comes back to itself
     FAULT_INDEX = 18            # value: index past the end of a table in `section`
-    FAULT_DUPLICATE_CODE = 19
+    FAULT_UNIT_TYPE = 19
     FAULT_TAG = 20
     # what BTF cannot express (specification 4.6)
     FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG

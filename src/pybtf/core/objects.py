@@ -5,11 +5,12 @@ Objects that can have children open a frame (frames.py); the others enter their 
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import *
 from cython.cimports.pybtf.core.cursor import Cursor, cur_init, cur_u8, cur_u32, cur_u64, cur_uleb
 from cython.cimports.pybtf.core.dies import Attr, Die, die_has, die_number
+from cython.cimports.pybtf.core.faults import FAULT_INDEX, IN_ADDR, fault_set
 from cython.cimports.pybtf.core.frames import open_frame, opened
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, first_operation_address
 from cython.cimports.pybtf.core.memory import room
@@ -102,16 +103,13 @@ def low_pc(w: cython.pointer[Walker]) -> uint64_t:
     c: Cursor
     if a.cls == A_ADDR:
         return a.v
-    if a.cls != A_ADDRX or a.v > w.sections.addr.n or w.u.addr_base > w.sections.addr.n:
+    if a.cls != A_ADDRX:
         return 0
     at = w.u.addr_base + a.v * w.r.address_size
-    cur_init(
-        cython.address(c),
-        w.sections.addr.p,
-        at if at < w.sections.addr.n else w.sections.addr.n,
-        w.sections.addr.n,
-        w.sections.swap,
-    )
+    if a.v > w.sections.addr.n or w.u.addr_base > w.sections.addr.n or at + w.r.address_size > w.sections.addr.n:
+        fault_set(cython.address(w.fault), FAULT_INDEX, IN_ADDR, w.u.addr_base, w.d.offset, cython.cast(int64_t, a.v))
+        return 0
+    cur_init(cython.address(c), w.sections.addr.p, at, w.sections.addr.n, w.sections.swap)
     return cur_u64(cython.address(c)) if w.r.address_size == 8 else cur_u32(cython.address(c))
 
 

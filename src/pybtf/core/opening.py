@@ -29,7 +29,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     text: cython.p_const_char
     size: cython.size_t
     transient: cython.bint
-    # Version 5 tables start behind their header, where the base attribute is missing.
+    # A version 5 table of string offsets starts behind its header, where the base attribute is missing.
     default_base: uint64_t = 0 if h.version < 5 else (8 if h.offset_size == 4 else 16)
     if abbrevs_read(
         cython.address(w.table),
@@ -66,7 +66,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     b = cython.address(u.bases[u.n_bases])
     u.n_bases += 1
     b.str_offsets = r.str_offsets_base
-    b.addr = d.a[D_ADDR_BASE].v if die_has(d, D_ADDR_BASE) else default_base
+    b.addr = d.a[D_ADDR_BASE].v if die_has(d, D_ADDR_BASE) else 0
     b.loclists = d.a[D_LOCLISTS_BASE].v if die_has(d, D_LOCLISTS_BASE) else 0
     b.rnglists = d.a[D_RNGLISTS_BASE].v if die_has(d, D_RNGLISTS_BASE) else 0
     b.offset_size = h.offset_size

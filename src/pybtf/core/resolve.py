@@ -16,6 +16,7 @@ from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
+from cython.cimports.pybtf.core.cycles import check_cycles
 from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_ORIGIN, FAULT_REFERENCE, IN_INFO, Fault, fault_set
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.members import lay_out_members
@@ -153,12 +154,23 @@ def resolve_rest(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cytho
     return fault.code
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def type_at(u: cython.pointer[Unit], die: uint32_t) -> uint32_t:
+    """The small id of the type DIE at an offset, 0 if there is none."""
+    found: uint32_t
+    if die == 0 or die >= OUTSIDE:
+        return 0
+    found = map_get(cython.address(u.type_at), die)
+    return 0 if found == NO_INDEX else found
+
+
 # ---- functions ----------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
 @cython.exceptval(check=False)
 def function_at(u: cython.pointer[Unit], die: uint32_t) -> cython.pointer[Function]:
     found: uint32_t
@@ -404,7 +416,7 @@ def resolve_unit(
 ) -> cython.int:
     """Resolves a decoded unit in place. Nonzero: fault."""
     u.variable_at.n = NO_INDEX
-    if resolve_types(u, fault) or resolve_rest(u, fault) or name_functions(u, fault):
+    if resolve_types(u, fault) or resolve_rest(u, fault) or name_functions(u, fault) or check_cycles(u, fault):
         return 1
     if resolve_functions(u, sections, machine, n_known, options, fault):
         return 1

@@ -156,12 +156,14 @@ class Run:
         languages,
         only_languages,
         jobs,
+        info_mapped=False,
         keep_all=False,
         base: Base = None,
     ):
         self.symbols = symbols
         self.buffers = []
         self.x.little = little
+        self.x.info_mapped = info_mapped
         self.x.sections.swap = not little
         self.x.options = options
         self.x.table = cython.address(symbols.t)

@@ -28,6 +28,7 @@ class Run:
         languages: Sequence[int],
         only_languages: bool,
         jobs: int,
+        info_mapped: bool = False,
         keep_all: bool = False,
         base: Base | None = None,
     ) -> None: ...

@@ -1,14 +1,14 @@
 # cython: annotation_typing=True
 """Units into the encoder: what of each unit is kept, and when strings are inserted.
 
-The units of a kernel hold millions of types, of which nearly all are exact repeats. Of a unit only those types are kept
-whose class (classes.py) no earlier unit had: a type of a known class brings no new content and no new string. Whether
-dropping the others can change the result is decided after the last unit (certify.py); the few units for which it might
-are decoded once more and then kept whole.
+The units of a kernel hold millions of types, of which nearly all are exact repeats. Of a unit only those types are
+kept whose class (classes.py) no earlier unit had: a type of a known class brings no new content and no new string.
+Whether dropping the others can change the result is decided after the last unit (certify.py); the few units for
+which it might are decoded once more and then kept whole.
 
-Strings get their offsets here, at the moments at which the reference inserts them: types in order (name, then names of
-members, enumerators, parameters), declaration tags, parameters and tags of remembered functions, variables. All strings of
-a type that is dropped are there already.
+Strings get their offsets here, at the moments at which the reference inserts them: types in order (name, then
+names of members, enumerators, parameters), declaration tags, parameters and tags of remembered functions,
+variables. All strings of a type that is dropped are there already.
 """
 
 import cython

@@ -1,6 +1,6 @@
 # From a unit header to a unit value (see worker.py).
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.classes cimport Classifier
 from pybtf.core.faults cimport Fault
 from pybtf.core.functable cimport FuncTable, FunctionTable
@@ -32,6 +32,7 @@ cdef struct Context:            # shared by all workers, never written while the
     DebugSections sections
     UnitHeader *headers
     uint32_t n_units
+    bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
     bint merge                  # all units are one logical unit
     bint little
     Strings *strings
@@ -49,6 +50,19 @@ cdef struct Worker:
     Walker walker
     Classifier classifier
     Observer observer
+
+cdef extern from *:
+    """
+    #include <sys/mman.h>
+    #include <unistd.h>
+    /* Gives back the pages that lie wholly within a range of a file mapping; they are read again if needed. */
+    static inline void pybtf_give_back(const uint8_t *p, size_t n) {
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+        uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1), to = ((uintptr_t)p + n) & ~(page - 1);
+        if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+    }
+    """
+    void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
 
 cdef int scan_units(const DebugSections *s, UnitHeader **headers, uint32_t *n, Fault *fault) noexcept nogil
 cdef int worker_init(Worker *w, const Context *x) noexcept nogil

@@ -64,6 +64,8 @@ def read_header(
     h.version = cython.cast(uint8_t, length)
     if h.version >= 5:
         kind = cython.cast(uint8_t, cur_u8(c))
+        if not c.bad and (kind < 1 or kind > 6):
+            return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
         h.address_size = cython.cast(uint8_t, cur_u8(c))
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         if kind == 4 or kind == 5:  # skeleton, split compile: an id
@@ -199,10 +201,7 @@ def decode_unit(
     symbols: FunctionTable,
 ) -> cython.int:
     """Fills `v` from unit `number`. Nonzero: fault in `v.fault`."""
-    options: cython.int = R_LITTLE_ENDIAN if x.little else 0
-    true_signature: cython.bint = (x.options & OPT_TRUE_SIGNATURE) != 0
-    if true_signature:
-        options |= R_TRUE_SIGNATURE
+    status: cython.int
     v.number = number
     v.offset = x.headers[number].offset
     v.filtered = False
@@ -223,6 +222,26 @@ def decode_unit(
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
+    status = finish_unit(w, x, v, symbols)
+    if x.info_mapped and not x.merge:
+        give_back(x.sections.info.p + v.offset, x.headers[number].end - v.offset)
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def finish_unit(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """What follows when the DIEs are in the walker's tables. Nonzero: fault in `v.fault`."""
+    options: cython.int = R_LITTLE_ENDIAN if x.little else 0
+    true_signature: cython.bint = (x.options & OPT_TRUE_SIGNATURE) != 0
+    if true_signature:
+        options |= R_TRUE_SIGNATURE
     v.counts[COUNT_SKIPPED_TAGS] = w.walker.skipped_tags
     if v.filtered:
         return 0

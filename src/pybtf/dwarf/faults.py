@@ -38,6 +38,7 @@ _DAMAGE: Final[dict[int, tuple[str, str]]] = {
     16: ("{v} of something that BTF counts in 16 or 32 bits", "fewer"),
     17: ("a chain of references that comes back to {x}", "a chain that ends"),
     18: ("the index {v} past the end of its table", "a smaller index"),
+    19: ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
 }
 _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
     32: ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
@@ -78,7 +79,7 @@ def fault_error(path: str, fault: FaultInfo) -> Exception:
         found, expected, hint = _INEXPRESSIBLE[code]
         return EncodeError(place, found.format(**words), expected, hint)
     found, expected = _DAMAGE[code]
-    return InputError(place, found.format(**words), expected)
+    return InputError(place, found.format(**words), expected.format(**words))
 
 
 def tag_name(tag: int) -> str:

@@ -85,7 +85,7 @@ def _inflate(packed: memoryview, size: int, place: Place) -> memoryview:
             if stream.eof:
                 break
     except zlib.error as error:
-        raise InputError(place, f"damaged zlib data: {error}") from None
+        raise InputError(place, f"damaged zlib data: {error}", f"{size} bytes after decompression") from None
     if done < size:
         raise _wrong_size(place, str(done), size)
     return output.toreadonly()

@@ -88,6 +88,8 @@ def _apply(image: ElfImage, relocation: Section, out: bytearray, addresses: arra
     size = (8 if image.is64 else 4) * (3 if rela else 2)
     if relocation.entsize != size:
         raise InputError(image.place(relocation), f"entries of {relocation.entsize} bytes", f"{size}")
+    if relocation.size % size:
+        raise InputError(image.place(relocation), f"a size of {relocation.size} bytes", f"a multiple of {size}")
     symtab = image.linked(relocation, SHT_SYMTAB, "symbol table")
     try:
         apply_relocations(
