@@ -371,7 +371,9 @@ def test_killed_at_any_moment(elf: Path, number: signal.Signals) -> None:
         put_sections(elf, {".BTF": content})
         versions.add(elf.read_bytes())
     script = f"""
-    import sys
+    import signal, sys
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     from pybtf.elf.writer import put_sections
     print("ready", flush=True)
     while True:
