@@ -102,11 +102,8 @@ def encode_image(
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
-<<<<<<< HEAD
             base=base.index if base is not None else None,
-=======
             info_mapped=isinstance(sections["info"], memoryview) and isinstance(sections["info"].obj, mmap.mmap),
->>>>>>> main
         )
         _scan(image, run, features)
 

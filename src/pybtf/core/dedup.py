@@ -172,108 +172,10 @@ REASONS = {
 }
 
 
-<<<<<<< HEAD
 def dedup_btf(
     data: bytes, base: object = None, *, name: str = "BTF", base_name: str = "base BTF"
 ) -> bytes:
     """De-duplicate raw BTF; with `base`, raw BTF or a `Base`, BTF that is split from it.
-=======
-@cython.cclass
-class Image:
-    """The types of one or two raw BTF blobs (a base, then what is built on it) as one array of records."""
-
-    words: cython.pointer[uint32_t]
-    offs: cython.pointer[cython.size_t]
-    map: cython.pointer[uint32_t]
-    number: cython.pointer[uint32_t]
-    n_words: cython.size_t
-    cap: cython.size_t
-    n: uint32_t
-    strings: cython.ulonglong
-
-    def __cinit__(self, n_words: cython.size_t):
-        self.words = cython.cast(cython.pointer[uint32_t], malloc(4 * n_words + 4))
-        self.n = 1
-        if self.words == cython.NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.words)
-        free(self.offs)
-        free(self.map)
-        free(self.number)
-
-    @cython.cfunc
-    def add(self, data: bytes, name: str, header: tuple) -> object:
-        """Append the types of one blob, checked."""
-        swap: cython.bint
-        at: cython.size_t
-        size: cython.size_t
-        strings: cython.ulonglong
-        first: cython.size_t = self.n_words
-        start: uint32_t = self.n
-        error = cython.declare(WireError)
-        status: cython.int
-        src: cython.pointer[cython.const[cython.uchar]] = data
-        swap, at, size, _, strings = header
-        self.strings += strings
-        if self.strings > 0xFFFFFFFF:
-            raise InputError(Place(name, "strings"), f"{self.strings} bytes of strings", "less than 4 GiB")
-        with cython.nogil:
-            wire_load(self.words + first, src + at, size // 4, swap)
-            status = wire_index(
-                self.words,
-                size // 4,
-                start,
-                first,
-                cython.address(self.offs),
-                cython.address(self.n),
-                cython.address(self.cap),
-                cython.address(error),
-            )
-            if status == WIRE_OK:
-                status = wire_check_names(
-                    self.words,
-                    self.offs,
-                    start,
-                    self.n,
-                    cython.cast(uint32_t, self.strings),
-                    cython.address(error),
-                )
-            if status == WIRE_OK:
-                status = wire_check_refs(self.words, self.offs, start, self.n, cython.address(error))
-        if status != WIRE_OK:
-            raise wire_error(Place(name, "types", 4 * (error.word - first)), status, error.id, error.value)
-        self.n_words += size // 4
-
-    @cython.cfunc
-    def run(self, first_own: uint32_t, name: str) -> cython.size_t:
-        """De-duplicate and compact. Returns the number of words of own types, which lie where they were."""
-        input = cython.declare(DedupInput)
-        error = cython.declare(DedupError)
-        words: cython.size_t = 0
-        self.map = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
-        self.number = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
-        if self.map == cython.NULL or self.number == cython.NULL:
-            raise MemoryError
-        input.words = self.words
-        input.offs = self.offs
-        input.n = self.n
-        input.first_own = first_own
-        with cython.nogil:
-            if dedup_run(cython.address(input), self.map, cython.address(error)) == DEDUP_OK:
-                words = wire_compact(self.words, self.offs, first_own, self.n, self.map, self.number)
-        if error.code == DEDUP_MEMORY:
-            raise MemoryError
-        if error.code != DEDUP_OK:
-            found, expected = REASONS[error.code]
-            raise InputError(Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected)
-        return words
-
-
-def dedup_btf(data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF") -> bytes:
-    """De-duplicate raw BTF; with `base`, BTF that is split from that base.
->>>>>>> main
 
     Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
     it was. `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged,
