@@ -127,7 +127,7 @@ def test_encodings_on_one_base_do_not_affect_each_other(target: str) -> None:
         if name == "names":
             with pytest.raises(InputError):
                 pybtf.encode(HOME / "src" / "same.c", features=FEATURES, base=base)
-            with pytest.raises(InputError, match="nothing|anything"):
+            with pytest.raises(InputError, match="no unit has anything to encode"):
                 pybtf.encode(module(target, name), features=FEATURES, base=base, lang_exclude="c99,c11,c")
         return name, bytes(pybtf.encode(module(target, name), features=FEATURES, jobs=1, base=base).data)
 
@@ -234,9 +234,9 @@ def test_base_of_another_byte_order() -> None:
 
 
 def test_base_is_missing_or_has_no_btf(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere: No such file or directory"):
+    with pytest.raises(InputError, match="nowhere: No such file"):
         pybtf.encode(module("gcc", "reuse"), base=tmp_path / "nowhere")
-    with pytest.raises(InputError, match="no .BTF section"):
+    with pytest.raises(InputError, match=r"no \.BTF section"):
         pybtf.encode(module("gcc", "reuse"), base=HOME / "bin" / "kernel.gcc.elf")
 
 
@@ -254,7 +254,7 @@ def test_base_whose_btf_is_elsewhere(tmp_path: Path) -> None:
         if data[name : name + 5] == b".BTF\0":
             struct.pack_into("<I", data, at + 4, 8)
     path.write_bytes(data)
-    with pytest.raises(InputError, match="a NOBITS section of .* bytes: its contents are not in this file"):
+    with pytest.raises(InputError, match=r"a NOBITS section of \d+ bytes: its contents are not in this file"):
         pybtf.encode(module("gcc", "reuse"), base=path)
 
 
@@ -277,7 +277,7 @@ def test_command_line(tmp_path: Path, run_cli: RunCli) -> None:
     path.write_bytes(module("gcc", "reuse").read_bytes())
     base = base_path("gcc")
     done = run_cli("encode", "--base", base, "--features", FEATURES, path)
-    assert (done.returncode, done.stderr[:6]) == (0, "pybtf:") or done.returncode == 0
+    assert (done.returncode, done.stderr.startswith(f"{path}: ")) == (0, True)
     check(read_btf(path)[0], "gcc", "reuse", "split")
 
     done = run_cli("encode", "-q", "--base", base, "--features", f"{FEATURES},distilled_base", path)

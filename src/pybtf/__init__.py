@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api import encode as encode
     from .base import Base as Base
+    from .batch import Outcome as Outcome
+    from .batch import encode_many as encode_many
     from .btf import BTF as BTF
     from .encoded import Encoded as Encoded
     from .errors import EncodeError as EncodeError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "encode": "api",
+    "encode_many": "batch",
     "Base": "base",
     "BTF": "btf",
     "Encoded": "encoded",
@@ -41,6 +44,7 @@ _HOMES = {
     "PybtfError": "errors",
     "UsageError": "errors",
     "Features": "features",
+    "Outcome": "batch",
     "Report": "report",
 }
 

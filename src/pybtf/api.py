@@ -30,7 +30,8 @@ def encode(
     commas (several feature lists may be given as a sequence). The environment is not looked at. `jobs` is the
     number of workers, None for one on each CPU this process may use; the result does not depend on it.
     With `base` the result is split BTF, which holds what that BTF does not have: a file with the BTF of a kernel, or,
-    if there are several modules, a `Base`, which is read only once. `progress` is called in this thread with the number of units done and of all units.
+    if there are several modules, a `Base`, which is read only once. `progress` is called in this thread with the number
+    of units done and of all units. See `encode_many` for many files.
 
     Raises `UsageError` for an unknown feature or language, and `InputError` for a file that cannot be read or
     encoded, with the place where it is at fault.

@@ -36,10 +36,8 @@ class Encoded:
         from .btf import BTF
 
         if self.base_data is not None:
-            base = BTF.from_bytes(self.base_data)
-        else:
-            base = self.base.btf if self.base is not None else None
-        return BTF.from_bytes(bytes(self.data), base)
+            return BTF.from_bytes(bytes(self.data), BTF.from_bytes(self.base_data))
+        return BTF.from_bytes(bytes(self.data), self.base.btf if self.base is not None else None)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the raw BTF to `path`: the file appears complete or not at all. Raises `OutputError`."""

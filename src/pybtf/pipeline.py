@@ -7,6 +7,7 @@ the command line, and nothing in the core knows paths.
 from __future__ import annotations
 
 import mmap
+import os
 import sys
 import threading
 from array import array
@@ -23,12 +24,14 @@ from pybtf.elf.constants import SHT_NOBITS
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import mark_kfuncs
 from pybtf.elf.layout import section_addresses
+from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
 from pybtf.report import Report
+from pybtf.timings import Timings
 
 Progress = Callable[[int, int], None]
 
@@ -49,19 +52,35 @@ _OPTION_BITS = {
 _VARIABLES = 16
 
 
-def encode_file(path: str, options: EncodeOptions, progress: Progress | None = None) -> Encoded:
-    """Encode the ELF file `path`, which is only read.
+def encode_file(
+    path: str, options: EncodeOptions, progress: Progress | None = None, timings: Timings | None = None
+) -> Encoded:
+    """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
+
+    `timings` are those the report gets; default: new ones, of the process.
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
-    report = Report(path=path, features=options.features.names(), jobs=options.jobs)
+    report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
     if isinstance(options.base, str):
         with report.timings.pass_("base"):
             options = replace(options, base=Base.from_file(options.base))
     with report.timings.pass_("open"):
-        image = ElfImage.open(path)
+        source = _stat(path)
+        image = open_module(path)
     with image:
-        return encode_image(image, options, report, progress)
+        encoded = encode_image(image, options, report, progress)
+    if source is not None:
+        report.input_size = source.st_size  # not that of the map, if the file is compressed
+    return replace(encoded, source=source)
+
+
+def _stat(path: str) -> os.stat_result | None:
+    """As it is before it is read. What is wrong with the path, opening it will say."""
+    try:
+        return os.stat(path)  # noqa: PTH116 - the record is compared with others that `os` gives
+    except (OSError, ValueError):
+        return None
 
 
 def encode_image(
@@ -144,6 +163,7 @@ def encode_image(
             data, base_data = _distill(image, run, data)
         run.close()
     _fill(report, run, data)
+    report.base_size = len(base_data) if base_data is not None else 0
     return Encoded(data, report, base, base_data)
 
 

@@ -114,6 +114,8 @@ class Report:
     """Bytes of the string section."""
     output_size: int = 0
     """Bytes of the whole BTF."""
+    base_size: int = 0
+    """Bytes of the distilled base, if one was made."""
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None
@@ -171,6 +173,7 @@ class Report:
             "output": {
                 "size": self.output_size,
                 "sha256": digests and digests.output_sha256,
+                "base_size": self.base_size,
                 "sections": {
                     "header": {
                         "size": self.output_size - self.types_size - self.strings_size,

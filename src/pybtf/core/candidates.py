@@ -103,7 +103,9 @@ def enlarge(t: cython.pointer[Candidates]) -> cython.bint:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def link(t: cython.pointer[Candidates], slot: cython.size_t, id: uint32_t, side: cython.int, to: uint32_t) -> cython.void:
+def link(
+    t: cython.pointer[Candidates], slot: cython.size_t, id: uint32_t, side: cython.int, to: uint32_t
+) -> cython.void:
     """Make `to` the neighbour of entry `id` on one side: 0 towards the tail, 1 towards the head."""
     if id >= t.first:
         t.links[2 * cython.cast(cython.size_t, id) + side] = to

@@ -1,10 +1,10 @@
 # cython: annotation_typing=True
 """Distilled base: split BTF and the little of its base that it needs, so that it can be matched with another kernel's.
 
-A module that is built apart from its kernel meets kernels whose BTF numbers types differently. So it brings along a base
-of its own, which has just what identifies the types it refers to: a struct by its name and size, without members. At load
-time the kernel looks those up in its own BTF. What cannot be identified by name (pointers, arrays, prototypes, typedefs,
-anonymous structs) moves into the split BTF, with all that it refers to, down to the next name.
+A module that is built apart from its kernel meets kernels whose BTF numbers types differently. So it brings along a
+base of its own, which has just what identifies the types it refers to: a struct by its name and size, without members.
+At load time the kernel looks those up in its own BTF. What cannot be identified by name (pointers, arrays, prototypes,
+typedefs, anonymous structs) moves into the split BTF, with all that it refers to, down to the next name.
 
 Both are new BTFs: references are numbered anew, and strings are inserted anew in the order in which records are copied,
 so that, unlike elsewhere, strings that nothing uses vanish.

@@ -50,7 +50,7 @@ from cython.cimports.pybtf.core.strings import (
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
-from cython.cimports.pybtf.core.wire import wire_store
+from cython.cimports.pybtf.core.wire import wire_kind, wire_store, wire_words
 from cython.cimports.pybtf.core.worker import *
 
 SECTION_NAMES = (
@@ -554,12 +554,26 @@ class Run:
                 raise MemoryError
             if status == DISTILL_KIND:
                 return d.bad
+            self.count(d.split_words, d.split_text.n)
             return (
                 raw_btf(d.split_words, d.split_text, self.x.sections.swap),
                 raw_btf(d.base_words, d.base_text, self.x.sections.swap),
             )
         finally:
             distill_free(cython.address(d))
+
+    @cython.cfunc
+    def count(self, words: U32s, strings: cython.size_t) -> cython.void:
+        """The layout's counts become those of these types."""
+        at: cython.size_t = 0
+        memset(self.layout.kinds, 0, cython.sizeof(self.layout.kinds))
+        self.layout.types = 1
+        self.layout.type_size = 4 * words.n
+        self.layout.string_size = strings
+        while at < words.n:
+            self.layout.kinds[wire_kind(words.p + at)] += 1
+            self.layout.types += 1
+            at += wire_words(words.p[at + 1])
 
     def close(self):
         """Gives back what belongs to the base, for the next run on it. To be called last, and if all went well."""

@@ -85,7 +85,7 @@ class ElfImage:
     sections: list[Section]
     mapping: mmap.mmap | None
 
-    def __init__(self, path: str, content: bytes | mmap.mmap) -> None:
+    def __init__(self, path: str, content: bytes | bytearray | mmap.mmap) -> None:
         """Read header and section table of `content`; `path` serves messages only. Raises `InputError`."""
         self.path = path
         self.mapping = content if isinstance(content, mmap.mmap) else None
