@@ -66,7 +66,7 @@ class SideBySide(Generic[Task, Result]):
 
     def __exit__(self, *_: object) -> None:
         self._stop = True
-        self._room.release(len(self._threads))
+        self._room.release(max(1, len(self._threads)))
         for thread in self._threads:
             thread.join()
 

@@ -86,7 +86,8 @@ def command(
 
         files += tuple(read_list(from_list))
     request = Request(files, detached, detached_dir, report, quiet, verbose, progress, timings)
-    if len(files) == 1 and from_list is None and detached_dir is None and not Path(files[0]).is_dir():
+    alone = len(files) == 1 and from_list is None and detached_dir is None
+    if alone and (detached is not None or not Path(files[0]).is_dir()):
         _check_targets(request, base)
         run(request, options)
         return 0

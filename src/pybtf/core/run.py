@@ -106,7 +106,8 @@ class Run:
     bad: Fault
     bad_unit: uint32_t
     bad_name: uint32_t
-    map: cython.pointer[uint32_t]
+    map: cython.pointer[uint32_t]  # of the de-duplication: `own_map`, or that of `space`
+    own_map: cython.pointer[uint32_t]
     layout: Layout
     section_names: cython.pointer[uint32_t]
     n_section_names: uint32_t
@@ -121,7 +122,7 @@ class Run:
         memset(cython.address(self.e), 0, cython.sizeof(Encoder))
         memset(cython.address(self.layout), 0, cython.sizeof(Layout))
         self.values = cython.NULL
-        self.map = cython.NULL
+        self.map = self.own_map = cython.NULL
         self.section_names = cython.NULL
         monitor_init(cython.address(self.monitor))
 
@@ -131,8 +132,7 @@ class Run:
             for i in range(self.window):
                 value_free(cython.address(self.values[i]))
         free(self.values)
-        if self.base is None:
-            free(self.map)
+        free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
         free(self.layout.number)
         free(self.section_names)
         free(self.x.headers)
@@ -481,9 +481,11 @@ class Run:
         input.base = cython.NULL
         input.room = cython.NULL
         if self.base is None:
-            self.map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))
-            if self.map == cython.NULL:
+            free(self.own_map)
+            self.own_map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))
+            if self.own_map == cython.NULL:
                 raise MemoryError
+            self.map = self.own_map
         else:
             if not room_reserve(cython.address(self.space.r), self.e.offs.n):
                 raise MemoryError
