@@ -114,6 +114,8 @@ class Report:
     """Bytes of the string section."""
     output_size: int = 0
     """Bytes of the whole BTF."""
+    other_paths: list[str] = field(default_factory=list)
+    """The other files, if several were combined into one BTF."""
     base_size: int = 0
     """Bytes of the distilled base, if one was made."""
     warnings: list[str] = field(default_factory=list)
@@ -156,6 +158,7 @@ class Report:
             "machine": platform.machine(),
             "input": {
                 "path": self.path,
+                "others": self.other_paths,
                 "size": self.input_size,
                 "byte_order": self.byte_order,
                 "xxh3_128": digests and digests.input,

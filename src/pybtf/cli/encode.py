@@ -36,6 +36,7 @@ def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: 
 @click.command("encode", cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path())
 @click.option("--from-list", metavar="LIST", type=click.Path())
+@click.option("--combine", is_flag=True)
 @click.option("--detached", metavar="OUT", type=click.Path())
 @click.option("--detached-dir", metavar="DIR", type=click.Path())
 @click.option("--report", metavar="JSON", type=click.Path())
@@ -51,6 +52,7 @@ def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: 
 def command(
     files: tuple[str, ...],
     from_list: str | None,
+    combine: bool,
     detached: str | None,
     detached_dir: str | None,
     report: str | None,
@@ -70,8 +72,9 @@ def command(
         progress = console.is_terminal() and not quiet
     if not files and from_list is None:
         raise UsageError("missing argument 'FILE...'; see pybtf encode --help")
-    if detached is not None and detached_dir is not None:
-        raise UsageError("--detached and --detached-dir do not go together")
+    if detached_dir is not None and (detached is not None or combine):
+        other = "--detached" if detached is not None else "--combine"
+        raise UsageError(f"{other} and --detached-dir do not go together")
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
@@ -87,19 +90,20 @@ def command(
         files += tuple(read_list(from_list))
     request = Request(files, detached, detached_dir, report, quiet, verbose, progress, timings)
     alone = len(files) == 1 and from_list is None and detached_dir is None
-    if alone and (detached is not None or not Path(files[0]).is_dir()):
+    if combine or (alone and (detached is not None or not Path(files[0]).is_dir())):
         _check_targets(request, base)
         run(request, options)
         return 0
     if detached is not None:
-        raise UsageError("--detached OUT is for one FILE; --detached-dir DIR takes the BTF of several")
+        hint = "--detached-dir DIR takes the BTF of several, --combine makes one of all"
+        raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
     from . import batch
 
     return batch.run(request, options)
 
 
 def run(request: Request, options: EncodeOptions) -> None:
-    """Encode one file, write, and say what was done."""
+    """Encode one file, or several into one BTF; write, and say what was done."""
     before, clock = since_process_start(), time.perf_counter_ns()
     encoded = _encode(request, options)
     report = encoded.report
@@ -117,16 +121,16 @@ def run(request: Request, options: EncodeOptions) -> None:
 
 def _encode(request: Request, options: EncodeOptions) -> Encoded:
     from ..elf.packed import require_plain
-    from ..pipeline import encode_file
+    from ..pipeline import encode_combined, encode_file
 
     file = request.files[0]
     if request.detached is None:
         require_plain(file)
-    if not request.progress:
-        return encode_file(file, options, None)
     label = console.printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
-    with Progress(label, bar=console.is_terminal()) as progress:
-        return encode_file(file, options, progress)
+    with Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
+        if len(request.files) == 1:
+            return encode_file(file, options, progress)
+        return encode_combined(request.files, options, progress)
 
 
 def _write(request: Request, encoded: Encoded) -> None:
@@ -155,8 +159,8 @@ def _check_targets(request: Request, base: str | None) -> None:
         raise UsageError("--detached -: standard output is a terminal, and BTF is binary; redirect it")
     file = request.files[0]
     for name, other, what in (
-        (request.detached, file, "--detached OUT is FILE itself; without it, .BTF is put into FILE"),
-        (request.report, file, "--report JSON is FILE itself"),
+        *((request.detached, each, "--detached OUT is FILE itself") for each in request.files),
+        *((request.report, each, "--report JSON is FILE itself") for each in request.files),
         (request.report, request.detached, "--report and --detached name the same file"),
         (file if request.detached is None else None, base, "--base is FILE itself"),
         (request.detached, base, "--detached OUT is the base itself"),

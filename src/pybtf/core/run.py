@@ -33,7 +33,7 @@ from cython.cimports.pybtf.core.encoder import (
     encoder_init,
 )
 from cython.cimports.pybtf.core.faults import Fault
-from cython.cimports.pybtf.core.functable import FunctionTable
+from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
 from cython.cimports.pybtf.core.memory import U8s, U32s, u64s_free
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.signature import machine_init
@@ -111,7 +111,8 @@ class Run:
     layout: Layout
     section_names: cython.pointer[uint32_t]
     n_section_names: uint32_t
-    symbols: FunctionTable
+    symbols: FunctionTable  # of the file in work
+    functions: FunctionTable  # of all files
     buffers: list
     base: Base
     space: Space
@@ -159,16 +160,15 @@ class Run:
         info_mapped=False,
         keep_all=False,
         base: Base = None,
+        functions: FunctionTable = None,
     ):
-        self.symbols = symbols
+        """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
+        self.functions = symbols if functions is None else functions
         self.buffers = []
         self.x.little = little
-        self.x.info_mapped = info_mapped
-        self.x.sections.swap = not little
         self.x.options = options
-        self.x.table = cython.address(symbols.t)
-        machine_init(cython.address(self.x.machine), machine)
-        self.set_sections(sections)
+        self.x.table = cython.address(self.functions.t)
+        self.set_file(sections, symbols, machine, info_mapped)
         self.set_tables()
         self.set_variables(ranges, names, force)
         if len(languages) > MAX_LANGUAGES:
@@ -184,7 +184,7 @@ class Run:
         self.e.table = self.x.table
         self.e.known = self.x.known
         self.e.options = options
-        self.e.keep_all = keep_all or base is not None
+        self.e.keep_all = keep_all or base is not None or functions is not None
         self.first = 1
         if base is not None:
             self.base = base
@@ -192,6 +192,27 @@ class Run:
             self.e.base = cython.address(base.strings)
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
+
+    def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):
+        """Goes on with another file, of the same byte order, for the same BTF. Sections of variables remain those
+        of the first file, as in the reference.
+        """
+        self.x.first_unit += self.units
+        self.x.file += 1
+        self.x.merge = False
+        free(self.x.headers)
+        self.x.headers = cython.NULL
+        self.x.n_units = self.units = self.claimed = self.consumed = 0
+        memset(cython.address(self.x.sections), 0, cython.sizeof(self.x.sections))
+        self.set_file(sections, symbols, machine, info_mapped)
+
+    @cython.cfunc
+    def set_file(self, sections, symbols: FunctionTable, machine, info_mapped):
+        self.symbols = symbols
+        self.x.info_mapped = info_mapped
+        self.x.sections.swap = not self.x.little
+        machine_init(cython.address(self.x.machine), machine)
+        self.set_sections(sections)
 
     @cython.cfunc
     def set_sections(self, sections):
@@ -218,7 +239,7 @@ class Run:
             raise MemoryError
         # Function names come first: string id i + 1 is entry i of the table.
         for i in range(t.table.n):
-            if t.table.name_len[i] == 0:
+            if t.table.name_len[i] == 0 or functable_head(t.table, i) != i:
                 if string_reserve(t.strings) != i + 1:
                     raise MemoryError
             elif string_intern(t.strings, t.table.name[i], t.table.name_len[i], False) != i + 1:
@@ -341,12 +362,12 @@ class Run:
             start = now_ns()
             if head.fault.code:
                 self.bad = head.fault
-                self.bad_unit = head.number
+                self.bad_unit = head.number - self.x.first_unit
                 self.bad_name = head.name
             elif (
                 stream_again(cython.address(self.e), head) if self.again else stream_unit(cython.address(self.e), head)
             ):
-                self.bad_unit = head.number
+                self.bad_unit = head.number - self.x.first_unit
                 self.bad_name = head.name
             self.encode_ns += now_ns() - start
             monitor_enter(cython.address(self.monitor))
@@ -438,7 +459,7 @@ class Run:
         if self.e.error == 0:
             return None
         if self.e.error == 3:
-            return self.e.error, self.text(self.e.error_entry + 1)
+            return self.e.error, self.text(functable_head(self.x.table, self.e.error_entry) + 1)
         return self.e.error, str(self.e.error_entry)
 
     @cython.cfunc

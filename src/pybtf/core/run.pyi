@@ -31,6 +31,15 @@ class Run:
         info_mapped: bool = False,
         keep_all: bool = False,
         base: Base | None = None,
+        functions: FunctionTable | None = None,
+    ) -> None: ...
+    def next_file(
+        self,
+        sections: dict[str, bytes | bytearray | memoryview],
+        symbols: FunctionTable,
+        *,
+        machine: int,
+        info_mapped: bool = False,
     ) -> None: ...
     def scan(self, merge: bool) -> int: ...
     def merge(self) -> None: ...

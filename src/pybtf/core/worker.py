@@ -202,7 +202,7 @@ def decode_unit(
 ) -> cython.int:
     """Fills `v` from unit `number`. Nonzero: fault in `v.fault`."""
     status: cython.int
-    v.number = number
+    v.number = x.first_unit + number
     v.offset = x.headers[number].offset
     v.filtered = False
     v.fault.code = FAULT_NONE
@@ -283,6 +283,7 @@ def finish_unit(
 def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]]) -> cython.int:
     """Prepares a worker. Nonzero: no memory."""
     memset(w, 0, cython.sizeof(Worker))
+    w.observer.file = x.file
     w.walker.want_decl_tags = (x.options & OPT_DECL_TAG) != 0
     w.walker.want_type_tags = (x.options & OPT_TYPE_TAG) != 0
     w.walker.want_variables = (x.options & OPT_VARIABLES) != 0
