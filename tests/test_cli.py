@@ -151,8 +151,9 @@ def test_manual_fits_a_terminal() -> None:
         (["frob"], "no such command 'frob'; see pybtf --help"),
         (["encode"], "missing argument 'FILE...'; see pybtf encode --help"),
         (["encode", "--bad", "x"], "no such option '?--bad'?.*; see pybtf encode --help"),
-        (["encode", "--detached", "x", "a", "b"], "--detached OUT is for one FILE; --detached-dir DIR takes"),
+        (["encode", "--detached", "x", "a", "b"], "--detached OUT is for the BTF of one FILE; --detached-dir"),
         (["encode", "--detached", "x", "--detached-dir", "d", "a"], "--detached and --detached-dir do not go"),
+        (["encode", "--combine", "--detached-dir", "d", "a", "b"], "--combine and --detached-dir do not go"),
         (["encode", "-j", "0", "x"], r"invalid value for '-j' / '--jobs'.*1<=x<=1024"),
         (["encode", "-j", "many", "x"], "invalid value for '-j' / '--jobs'"),
         (

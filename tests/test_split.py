@@ -18,6 +18,7 @@ import pytest
 
 import btfdiff
 import pybtf
+import tinyelf
 from conftest import RunCli
 from pybtf.btf.files import read_btf
 from pybtf.elf.writer import put_sections
@@ -101,7 +102,7 @@ def test_manifest_describes_what_is_there() -> None:
     expected = {}
     for entry in TARGETS.values():
         expected[entry["base"]["file"]] = entry["base"]["sha256"]
-        for answers in entry["golden"].values():
+        for answers in (*entry["golden"].values(), entry["combined"]):
             for facts in answers.values():
                 if isinstance(facts, dict) and facts["file"]:
                     expected[facts["file"]] = facts["sha256"]
@@ -111,6 +112,58 @@ def test_manifest_describes_what_is_there() -> None:
         *(entry["elf"] for entry in TARGETS.values()),
         *(module(target, name).name for target, name in MODULES),
     }
+
+
+# Several files, one BTF
+
+
+COMBINED = [(target, name) for target, entry in TARGETS.items() for name in entry["combined"]]
+
+
+@pytest.mark.parametrize(("target", "name"), COMBINED)
+def test_combined(target: str, name: str, tmp_path: Path, run_cli: RunCli) -> None:
+    facts = TARGETS[target]["combined"][name]
+    files = [
+        HOME / "bin" / TARGETS[target]["elf"] if each == "kernel" else module(target, each) for each in facts["modules"]
+    ]
+    out = tmp_path / "out.btf"
+    base = ["--base", base_path(target)] if facts["base"] else []
+    done = run_cli("encode", "-q", "--combine", *base, "--features", FEATURES, "--detached", out, *files)
+    assert (done.returncode, done.stderr) == (0, "")
+    difference = btfdiff.explain(out.read_bytes(), (HOME / "golden" / facts["file"]).read_bytes())
+    assert not difference, difference
+
+
+def test_combined_in_place(tmp_path: Path, run_cli: RunCli) -> None:
+    """The BTF of all goes into the first; the report names the others."""
+    paths = []
+    for name in ("reuse", "same"):
+        paths.append(tmp_path / f"{name}.o")
+        paths[-1].write_bytes(module("gcc", name).read_bytes())
+    report = tmp_path / "report.json"
+    done = run_cli("encode", "-q", "--combine", "--features", FEATURES, "--report", report, *paths)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_btf(paths[0])[0] == (HOME / "golden" / TARGETS["gcc"]["combined"]["two"]["file"]).read_bytes()
+    assert paths[1].read_bytes() == module("gcc", "same").read_bytes()
+    assert json.loads(report.read_text())["input"]["others"] == [str(paths[1])]
+
+
+def test_combining_what_does_not_go_together(tmp_path: Path, run_cli: RunCli) -> None:
+    """Byte orders; a file without DWARF, with which the reference writes nothing and says nothing."""
+    out = tmp_path / "out"
+    done = run_cli("encode", "--combine", "--detached", out, module("gcc", "reuse"), module("s390x", "reuse"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "a big-endian file; expected the byte order of the first file" in done.stderr
+    plain = tmp_path / "plain.o"
+    plain.write_bytes(tinyelf.elf([]))
+    done = run_cli("encode", "--combine", "--detached", out, module("gcc", "reuse"), plain)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert f"{plain}: has no DWARF" in done.stderr
+    both = [module("gcc", "reuse"), module("gcc", "same")]
+    for path in both:
+        done = run_cli("encode", "--combine", "--detached", path, *both)
+        assert (done.returncode, "--detached OUT is FILE itself" in done.stderr) == (2, True)
+    assert not out.exists()
 
 
 # One base, many encodings

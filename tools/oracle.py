@@ -54,12 +54,15 @@ def run(
     jobs: int = 1,
     options: Mapping[str, str] | None = None,
     timeout: float | None = None,
+    more: Sequence[Path] = (),
 ) -> Answer:
-    """Asks the reference, without the cache. `options` are long options by name, as `lang_exclude`."""
+    """Asks the reference, without the cache. `options` are long options by name, as `lang_exclude`; `more` are
+    further files that go into the same BTF.
+    """
     extra = [f"--{name}={value}" for name, value in (options or {}).items()]
     with tempfile.TemporaryDirectory(prefix="pybtf-ref-") as folder:
         out = Path(folder) / "out.btf"
-        argv = command(features, str(out), path.name, jobs, extra)
+        argv = [*command(features, str(out), path.name, jobs, extra), *(str(each.absolute()) for each in more)]
         done = subprocess.run(
             argv,
             cwd=path.parent,

@@ -42,6 +42,14 @@ MODULES = {
 TAGS = {"tags": ["tags.c"]}
 """Only clang knows tags."""
 
+COMBINED = {
+    "two": (["reuse", "same"], False),
+    "other_order": (["same", "reuse"], False),
+    "sections": (["vars", "distill", "kernel", "reuse"], False),
+    "on_a_base": (["reuse", "vars", "same"], True),
+}
+"""Several files that become one BTF: their names, and whether on the base."""
+
 # The build of the kernel and of its modules; what is committed is named after the first.
 TARGETS = {
     "gcc": ("gcc O0 5 exe", "gcc O2 5 obj", MODULES),
@@ -74,6 +82,16 @@ def ask(module: Path, base: Path) -> dict[str, Any]:
     }
 
 
+def ask_combined(target: str, entry: dict[str, Any]) -> dict[str, bytes | None]:
+    """The reference's answers about several files at once, by name."""
+    answers = {}
+    for name, (modules, on_base) in COMBINED.items():
+        paths = [BINARIES / (entry["elf"] if each == "kernel" else f"{each}.{target}.o") for each in modules]
+        base = {"btf_base": str((GOLDEN / entry["base"]["file"]).absolute())} if on_base else {}
+        answers[name] = oracle.run(paths[0], FEATURES, options=base, more=paths[1:]).data
+    return answers
+
+
 def build() -> int:
     for folder in (BINARIES, GOLDEN):
         folder.mkdir(exist_ok=True)
@@ -94,6 +112,10 @@ def build() -> int:
                 "units": units,
                 **{label: facts(Path(f"{name}.{target}.{label}.btf"), data) for label, data in answers.items()},
             }
+        entry["combined"] = {
+            name: {"modules": COMBINED[name][0], "base": COMBINED[name][1], **facts(Path(f"{name}.{target}.btf"), data)}
+            for name, data in ask_combined(target, entry).items()
+        }
         entries.append(entry)
     manifest = {"reference": reference.pahole_versions(), "features": FEATURES, "targets": entries}
     MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n")
@@ -112,6 +134,10 @@ def verify() -> int:
                 if digest != golden[label].get("sha256"):
                     wrong += 1
                     print(f"{name} ({entry['target']}, {label}): the reference now answers otherwise")
+        for name, data in ask_combined(entry["target"], entry).items():
+            if data is None or hashlib.sha256(data).hexdigest() != entry["combined"][name]["sha256"]:
+                wrong += 1
+                print(f"{name} ({entry['target']}, combined): the reference now answers otherwise")
     print(f"{wrong} answers differ")
     return 1 if wrong else 0
 

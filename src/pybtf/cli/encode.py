@@ -121,7 +121,6 @@ def run(request: Request, options: EncodeOptions) -> None:
 
 def _encode(request: Request, options: EncodeOptions) -> Encoded:
     from ..elf.packed import require_plain
-    from ..pipeline import encode_combined, encode_file
 
     file = request.files[0]
     if request.detached is None:
@@ -129,7 +128,11 @@ def _encode(request: Request, options: EncodeOptions) -> Encoded:
     label = console.printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
     with Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
         if len(request.files) == 1:
+            from ..pipeline import encode_file
+
             return encode_file(file, options, progress)
+        from ..pipeline import encode_combined
+
         return encode_combined(request.files, options, progress)
 
 
