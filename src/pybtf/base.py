@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .btf.files import read_btf
-from .btf.reader import BTF
 from .core.base import Base as Index
+
+if TYPE_CHECKING:
+    from .btf.reader import BTF
 
 
 class Base:
@@ -42,6 +45,8 @@ class Base:
     @cached_property
     def btf(self) -> BTF:
         """The same BTF, opened for reading."""
+        from .btf.reader import BTF  # not needed for encoding, and it takes a while to import
+
         return BTF.from_bytes(self.index.data, name=self.path)
 
     def __len__(self) -> int:

@@ -7,8 +7,6 @@ fails at once. The JSON's keys, their order and their meaning are documented in 
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -148,6 +146,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON's types, keys in their documented order. Finishes the timings."""
+        import platform
+
         total = self.timings.finish()
         digests = self.digests
         return {
@@ -193,6 +193,8 @@ class Report:
 
     def to_json(self) -> str:
         """The report as a JSON text: two spaces of indentation, ASCII, a newline at the end."""
+        import json
+
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
 

@@ -63,11 +63,14 @@ class Timings:
     """The passes of one run, from its creation on (or from the start of the process, see `include_start`)."""
 
     def __init__(self, *, of_thread: bool = False) -> None:
-        """`of_thread`: CPU time of this thread; and no peaks of memory, which are a matter of the process."""
+        """`of_thread`: CPU time of this thread, which has to `finish` itself; and no peaks of memory, which are a
+        matter of the process.
+        """
         self.root = Pass("total", calls=1)
         self._stack = [self.root]
         self._clock = time.thread_time_ns if of_thread else time.process_time_ns
         self._peak = _no_peak if of_thread else peak_memory
+        self._of_thread = of_thread
         self._wall = time.perf_counter_ns()
         self._cpu = self._clock()
 
@@ -109,7 +112,11 @@ class Timings:
         return time.perf_counter_ns() - self._wall
 
     def finish(self) -> Pass:
-        """The root, with the times and the peak memory up to now. May be called again later."""
+        """The root, with the times and the peak memory up to now. May be called again later; the times of a thread
+        are those of the first call.
+        """
+        if self._of_thread and self.root.wall:
+            return self.root
         self.root.wall = self.elapsed()
         self.root.cpu = self._clock() - self._cpu
         self.root.peak = self._peak()

@@ -24,7 +24,7 @@ from ..options import EncodeOptions
 from ..report import SCHEMA, Report
 from ..timings import NS, Timings, render, since_process_start
 from . import console, summary
-from .faults import explain
+from .faults import traced
 from .progress import Progress
 from .request import Request, same, tell_warnings, warn_of_links, write_report
 
@@ -115,7 +115,7 @@ def _encode_all(
         for done, result in batch:
             number = order[done]
             if isinstance(result, BaseException):
-                text, status = explain(result)
+                text, status = traced(result)
                 results[number] = Failure(text, status)
                 progress.clear()
                 console.error(text if tasks[number].path in text else f"{tasks[number].path}: {text}")
@@ -145,6 +145,7 @@ def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool) -> 
             warn_of_links(task.path, encoded.embed(task.path).other_links, report)
         else:
             encoded.write(task.target)
+    report.timings.finish()
     return report
 
 

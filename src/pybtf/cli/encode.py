@@ -7,29 +7,36 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from .. import features as feature_names
-from ..encoded import Encoded
 from ..errors import UsageError
 from ..languages import EXCLUDE_VARIABLE, LANGUAGES
 from ..options import MAX_JOBS, EncodeOptions, make_options
-from ..report import Report
 from ..timings import NS, render, since_process_start
 from . import console, summary
 from .app import Command
-from .completion import complete_list
 from .progress import Progress
 from .request import STDOUT, Request, path_of, same, tell_warnings, warn_of_links, write_report
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from ..encoded import Encoded
+    from ..report import Report
+
 
 def _complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from .completion import complete_list
+
     return complete_list((*feature_names.NAMES, "default", "all"), ("+",), incomplete)
 
 
 def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from .completion import complete_list
+
     return complete_list(tuple(LANGUAGES), (), incomplete)
 
 
