@@ -37,8 +37,10 @@ class Answer:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what changes the reference's output or makes it ask the network."""
-    drop = ("PAHOLE_LANG_EXCLUDE", "DEBUGINFOD_URLS", "LLVM_OBJCOPY", "PYTHONPATH")
+    """The environment without what changes the reference's output, makes it ask the network, or has pybtf compile
+    its own modules in every run.
+    """
+    drop = ("PAHOLE_LANG_EXCLUDE", "DEBUGINFOD_URLS", "LLVM_OBJCOPY", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in drop} | {"LC_ALL": "C"}
 
 
