@@ -9,7 +9,9 @@ import gzip
 import json
 import lzma
 import os
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,7 +21,7 @@ from typing import Any
 import pytest
 
 import pybtf
-from conftest import Require, RunCli
+from conftest import Require, RunCli, environment
 from pybtf.batch import SideBySide, Stopped
 from pybtf.btf.files import read_btf
 from pybtf.elf.packed import compression, open_module
@@ -381,6 +383,28 @@ def test_a_base_that_is_none_ends_the_run(tree: Path, run_cli: RunCli) -> None:
     done = run_cli("encode", "--base", HOME / "manifest.json", tree)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "expected raw BTF or an ELF file" in done.stderr
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C ends the run soon; every result that is there is whole."""
+    folder, out = tmp_path / "modules", tmp_path / "out"
+    folder.mkdir()
+    data = module(TARGET, "reuse").read_bytes()
+    for number in range(1500):
+        (folder / f"{number}.ko").write_bytes(data)
+    argv = [sys.executable, "-m", "pybtf", "encode", "-j2", "--base", BASE, "--features", FEATURES]
+    child = subprocess.Popen(
+        [*argv, "--detached-dir", out, folder], env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    while child.poll() is None and not (out.is_dir() and any(out.iterdir())):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=30)
+    assert (child.returncode, said) == (130, "pybtf: error: interrupted\n")
+    results = list(out.iterdir())
+    assert 0 < len(results) < 1500
+    for path in results:
+        check(path.read_bytes(), TARGET, "reuse", "split")
 
 
 def test_messages(tree: Path, run_cli: RunCli) -> None:

@@ -329,9 +329,14 @@ class Base:
 
     @cython.cfunc
     def give(self, space: Space) -> object:
-        """Take back a space for the next run. Only its entries behind the base may be left in any state."""
+        """Take back a space for the next run. Only its entries behind the base may be left in any state.
+
+        One that has become much larger than the base is not kept: a huge module should not be paid for ever after.
+        """
         t: cython.pointer[BaseTypes] = cython.address(self.types)
         i: uint32_t
+        if space.r.words.cap > 4 * t.n_words + 4194304:
+            return
         space.r.words.n = t.n_words
         space.r.offs.n = t.n
         if space.r.changed:
