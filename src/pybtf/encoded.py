@@ -39,19 +39,23 @@ class Encoded:
             return BTF.from_bytes(bytes(self.data), BTF.from_bytes(self.base_data))
         return BTF.from_bytes(bytes(self.data), self.base.btf if self.base is not None else None)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the raw BTF to `path`: the file appears complete or not at all. Raises `OutputError`."""
+    def write(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
+        """Write the raw BTF to `path`: the file appears complete or not at all. Raises `OutputError`.
+
+        `durable=False` does not wait until the disk has it.
+        """
         from .elf.atomic import write_file
 
-        write_file(os.fspath(path), self.data)
+        write_file(os.fspath(path), self.data, durable=durable)
 
-    def embed(self, path: str | os.PathLike[str]) -> Written:
+    def embed(self, path: str | os.PathLike[str], *, durable: bool = True) -> Written:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
 
         A distilled base becomes `.BTF.base`.
 
-        The file is replaced as a whole, at once. Raises `InputError` if it is no ELF that can take it,
-        `OutputError` if it cannot be written, or if it is the input and has changed since it was encoded.
+        The file is replaced as a whole, at once; `durable` as for `write`. Raises `InputError` if it is no ELF
+        that can take it, `OutputError` if it cannot be written, or if it is the input and has changed since it
+        was encoded.
         """
         from .elf.writer import put_sections
 
@@ -60,4 +64,4 @@ class Encoded:
         sections = {".BTF": self.data}
         if self.base_data is not None:
             sections[".BTF.base"] = self.base_data
-        return put_sections(target, sections, expect=expect)
+        return put_sections(target, sections, expect=expect, durable=durable)

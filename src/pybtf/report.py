@@ -7,6 +7,8 @@ fails at once. The JSON's keys, their order and their meaning are documented in 
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -146,16 +148,14 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON's types, keys in their documented order. Finishes the timings."""
-        import platform
-
         total = self.timings.finish()
         digests = self.digests
         return {
             "schema": SCHEMA,
             "pybtf": __version__,
             "compatible_with": COMPATIBLE_WITH,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
+            "python": ".".join(str(part) for part in sys.version_info[:3]),
+            "machine": os.uname().machine,
             "input": {
                 "path": self.path,
                 "others": self.other_paths,

@@ -50,6 +50,14 @@ class Failure:
 
 def run(request: Request, options: EncodeOptions) -> int:
     """Encode all files and say what was done. The exit status."""
+    from ..core.guard import BusErrorMessage
+
+    gone = "a file cannot be read any more: it was truncated meanwhile, or its disk fails"
+    with BusErrorMessage(f"pybtf: error: {gone}\n".encode()):
+        return _run(request, options)
+
+
+def _run(request: Request, options: EncodeOptions) -> int:
     timings = Timings()
     timings.include_start(since_process_start())
     with timings.pass_("find"):

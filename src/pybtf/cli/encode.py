@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from ..report import Report
 
 
-def _complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from .completion import complete_list
 
     return complete_list((*feature_names.NAMES, "default", "all"), ("+",), incomplete)
 
 
-def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from .completion import complete_list
 
     return complete_list(tuple(LANGUAGES), (), incomplete)
@@ -48,9 +48,9 @@ def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: 
 @click.option("--detached-dir", metavar="DIR", type=click.Path())
 @click.option("--report", metavar="JSON", type=click.Path())
 @click.option("--base", metavar="FILE", type=click.Path())
-@click.option("--features", metavar="LIST", multiple=True, shell_complete=_complete_features)
-@click.option("--lang", metavar="LIST", shell_complete=_complete_languages)
-@click.option("--lang-exclude", metavar="LIST", shell_complete=_complete_languages)
+@click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
+@click.option("--lang", metavar="LIST", shell_complete=complete_languages)
+@click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
 @click.option("-j", "--jobs", metavar="N", type=click.IntRange(1, MAX_JOBS))
 @click.option("-q", "--quiet", is_flag=True)
 @click.option("-v", "--verbose", is_flag=True)
@@ -111,6 +111,14 @@ def command(
 
 def run(request: Request, options: EncodeOptions) -> None:
     """Encode one file, or several into one BTF; write, and say what was done."""
+    from ..core.guard import BusErrorMessage
+
+    gone = f"{request.files[0]}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
+        _run(request, options)
+
+
+def _run(request: Request, options: EncodeOptions) -> None:
     before, clock = since_process_start(), time.perf_counter_ns()
     encoded = _encode(request, options)
     report = encoded.report
@@ -128,12 +136,13 @@ def run(request: Request, options: EncodeOptions) -> None:
 
 def _encode(request: Request, options: EncodeOptions) -> Encoded:
     from ..elf.packed import require_plain
+    from .interrupt import PromptInterrupt
 
     file = request.files[0]
     if request.detached is None:
         require_plain(file)
     label = console.printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
-    with Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
+    with PromptInterrupt(), Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
         if len(request.files) == 1:
             from ..pipeline import encode_file
 

@@ -1,7 +1,7 @@
-# Hashes of the signatures by which types meet their candidates. A hash only finds a chain: members of a chain are
-# compared in full, so plain mixing without a salt is enough.
+# Hashes of the signatures by which types meet their candidates. Only members of one chain are compared, and in full.
 
 from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.hashing cimport SALT
 from pybtf.core.typegraph cimport hash_more, hash_three
 from pybtf.core.wire cimport wire_vlen, wire_words
 
@@ -26,7 +26,7 @@ cdef inline uint64_t hash_members(const uint32_t *r) noexcept nogil:
     return h
 
 cdef inline uint64_t hash_name(const uint32_t *r) noexcept nogil:
-    return hash_more(0x2545F4914F6CDD1D, r[0], 0)
+    return hash_more(SALT, r[0], 0)
 
 cdef inline uint64_t hash_typedef(const uint32_t *r) noexcept nogil:
-    return hash_more(0x2545F4914F6CDD1D, r[0], r[1])
+    return hash_more(SALT, r[0], r[1])
