@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -97,7 +96,7 @@ def command(
         files += tuple(read_list(from_list))
     request = Request(files, detached, detached_dir, report, quiet, verbose, progress, timings)
     alone = len(files) == 1 and from_list is None and detached_dir is None
-    if combine or (alone and (detached is not None or not Path(files[0]).is_dir())):
+    if combine or (alone and (detached is not None or not os.path.isdir(files[0]))):  # noqa: PTH112
         _check_targets(request, base)
         run(request, options)
         return 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE, load_zstd
@@ -31,11 +30,10 @@ class _Damaged(Exception):
 
 def compression(path: str | os.PathLike[str]) -> str | None:
     """`xz`, `zstd` or `gzip` if the regular file begins like one; else None, also if it cannot be read."""
-    file = Path(path)
     try:
-        if not file.is_file():
+        if not os.path.isfile(path):  # noqa: PTH113 - opening a pipe would wait; pathlib takes a while to import
             return None
-        with file.open("rb") as stream:
+        with open(path, "rb") as stream:
             start = stream.read(8)
     except (OSError, ValueError):
         return None
@@ -56,7 +54,8 @@ def open_module(path: str) -> ElfImage:
     if kind is None:
         return ElfImage.open(path)
     try:
-        packed = Path(path).read_bytes()
+        with open(path, "rb") as stream:
+            packed = stream.read()
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}", "a readable file") from None
     return ElfImage(path, _unpacked(packed, kind, Place(path)))
