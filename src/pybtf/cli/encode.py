@@ -100,7 +100,8 @@ def run(request: Request, options: EncodeOptions) -> None:
     """Encode, write, and say what was done."""
     from ..core.guard import BusErrorMessage
 
-    gone = f"{request.file}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    name = request.file.replace("\n", "\\n")
+    gone = f"{name}: cannot be read any more: it was truncated meanwhile, or its disk fails"
     with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
         _run(request, options)
 
