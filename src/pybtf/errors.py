@@ -68,6 +68,10 @@ class EncodeError(InputError):
     """The DWARF is well formed, but holds something BTF cannot express (an `_Atomic` type, for instance)."""
 
 
+class NothingToEncode(InputError):
+    """The file is sound, but has no DWARF, or nothing in it that is wanted: for some callers that is no error."""
+
+
 class OutputError(PybtfError):
     """The result could not be written: the target, the reason, what to do."""
 

@@ -22,7 +22,7 @@ from pybtf.elf.kfuncs import mark_kfuncs
 from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
-from pybtf.errors import EncodeError, InputError, InternalError
+from pybtf.errors import EncodeError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
 from pybtf.report import Report
@@ -110,7 +110,7 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
         report_types = run.finish()
         _check(image, run)
         if report_types == 0:
-            raise InputError(
+            raise NothingToEncode(
                 image.place(),
                 "no unit has anything to encode",
                 "at least one type",

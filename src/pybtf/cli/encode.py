@@ -45,11 +45,11 @@ class Request:
         return self.detached if self.detached is not None else self.file
 
 
-def _complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return complete_list((*feature_names.NAMES, "default", "all"), ("+",), incomplete)
 
 
-def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return complete_list(tuple(LANGUAGES), (), incomplete)
 
 
@@ -57,9 +57,9 @@ def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: 
 @click.argument("file", type=click.Path())
 @click.option("--detached", metavar="OUT", type=click.Path())
 @click.option("--report", metavar="JSON", type=click.Path())
-@click.option("--features", metavar="LIST", multiple=True, shell_complete=_complete_features)
-@click.option("--lang", metavar="LIST", shell_complete=_complete_languages)
-@click.option("--lang-exclude", metavar="LIST", shell_complete=_complete_languages)
+@click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
+@click.option("--lang", metavar="LIST", shell_complete=complete_languages)
+@click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
 @click.option("-j", "--jobs", metavar="N", type=click.IntRange(1, MAX_JOBS))
 @click.option("-q", "--quiet", is_flag=True)
 @click.option("-v", "--verbose", is_flag=True)

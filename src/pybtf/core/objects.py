@@ -30,7 +30,8 @@ def fill_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.void
     t.die = cython.cast(uint32_t, d.offset)
     t.tag = d.tag
     t.ref = reference(w, D_TYPE)
-    t.name = walk_name(w, D_NAME)
+    # A base type is recognised by its name.
+    t.name = walk_name(w, D_NAME) if d.tag == 0x24 else walk_name_word(w, D_NAME)
     t.size = cython.cast(uint32_t, die_number(d, D_BYTE_SIZE))
     t.encoding = cython.cast(uint8_t, die_number(d, D_ENCODING))
     t.spec = reference(w, D_SPECIFICATION)
@@ -188,7 +189,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     w.n_members += 1
     f.index += 1
     memset(m, 0, cython.sizeof(Member))
-    m.name = walk_name(w, D_NAME)
+    m.name = walk_name_word(w, D_NAME)
     m.ref = reference(w, D_TYPE)
     if d.tag == 0x1C:
         m.flags |= M_INHERITANCE
@@ -249,7 +250,7 @@ def add_enumerator(w: cython.pointer[Walker]) -> cython.int:
         return no_memory(w)
     e = cython.address(w.enumerators[w.n_enumerators])
     w.n_enumerators += 1
-    e.name = walk_name(w, D_NAME)
+    e.name = walk_name_word(w, D_NAME)
     e.value = die_number(cython.address(w.d), D_CONST_VALUE)
     return SKIP
 
@@ -300,7 +301,8 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
     memset(p, 0, cython.sizeof(Param))
     p.reg = -1
     p.die = cython.cast(uint32_t, d.offset)
-    p.name = walk_name(w, D_NAME)
+    # Names of parameters decide something only where true signatures are wanted.
+    p.name = walk_name(w, D_NAME) if w.want_parameter_names else walk_name_word(w, D_NAME)
     p.named = die_has(d, D_NAME)
     p.ref = reference(w, D_TYPE)
     p.has_type = die_has(d, D_TYPE)

@@ -14,6 +14,10 @@ from cython.cimports.pybtf.core.opening import *
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
+# Bytes of names a unit may read, for each of its own bytes: fifty times what the longest C++ names come to.
+NAMES_PER_BYTE = cython.declare(uint64_t, 256)
+NAMES_FREE = cython.declare(uint64_t, 65536)
+
 
 @cython.cfunc
 @cython.nogil
@@ -49,6 +53,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
             cython.address(w.fault), FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, w.abbrev_bytes)
         )
     u.bytes += h.end - h.offset
+    w.names.budget = NAMES_FREE + NAMES_PER_BYTE * u.bytes
     cur_init(cython.address(r.c), w.sections.info.p, h.first_die, h.end, w.sections.swap)
     r.unit = h.offset
     r.end = h.end

@@ -43,6 +43,7 @@ from cython.cimports.pybtf.core.faults import (
 )
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.sections import Span
+from cython.cimports.pybtf.core.seen import seen_delete, seen_new
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
@@ -121,6 +122,7 @@ class Run:
         encoder_free(cython.address(self.e))
         strings_delete(self.x.strings)
         classes_delete(self.x.classes)
+        seen_delete(self.x.seen)
         monitor_destroy(cython.address(self.monitor))
 
     def __init__(
@@ -190,7 +192,8 @@ class Run:
         # Strings may also stand in .debug_info, one by one.
         t.strings = strings_new(max(t.sections.str.n // 32, t.sections.info.n // 1024) + t.table.n)
         t.classes = classes_new(t.sections.info.n // 1024)
-        if t.strings == cython.NULL or t.classes == cython.NULL:
+        t.seen = seen_new(t.sections.info.n // 1024)
+        if t.strings == cython.NULL or t.classes == cython.NULL or t.seen == cython.NULL:
             raise MemoryError
         # Function names come first: string id i + 1 is entry i of the table.
         for i in range(t.table.n):

@@ -71,13 +71,17 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def record_strings(e: cython.pointer[Encoder], r: cython.pointer[uint32_t]) -> cython.void:
+def name_record(e: cython.pointer[Encoder], r: cython.pointer[uint32_t], class_: uint32_t) -> cython.void:
+    """Gives a record the names of its class, whose words are settled, and inserts these strings in order."""
     kind: uint32_t = wire_kind(r)
     step: uint32_t = wire_each(kind)
     k: uint32_t
+    c: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, class_)
+    r[0] = c[REC_NAME]
     encoder_string(e, r[0])
     if step:
         for k in range(wire_vlen(r)):
+            r[3 + step * k] = c[REC_HEAD + step * k]
             encoder_string(e, r[3 + step * k])
 
 
@@ -122,7 +126,6 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole
     """Keeps the types of a unit: all, or those whose class is new."""
     s: uint32_t
     class_: uint32_t
-    r: cython.pointer[uint32_t]
     for s in range(1, v.n_types):
         class_ = v.classes.p[s]
         if class_ >= e.first_unit.n and grow_first_unit(e, class_):
@@ -130,10 +133,9 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole
         if e.first_unit.p[class_] == NO_UNIT:
             e.first_unit.p[class_] = v.number
         if whole or e.first_unit.p[class_] == v.number:
-            r = v.words.p + v.offs.p[s]
-            if keep(e, s, r, v.offs.p[s + 1] - v.offs.p[s]):
+            if keep(e, s, v.words.p + v.offs.p[s], v.offs.p[s + 1] - v.offs.p[s]):
                 return 1
-            record_strings(e, r)
+            name_record(e, e.stream_words.p + e.starts.p[e.starts.n - 1], class_)
     return e.error
 
 

@@ -6,20 +6,17 @@ See walk.py for the walk.
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
-from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.abbrevs import A_STRP, D_NAME, abbrevs_free
-from cython.cimports.pybtf.core.dies import die_string
+from cython.cimports.pybtf.core.dies import die_string, die_string_offset
 from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
 from cython.cimports.pybtf.core.memory import room
+from cython.cimports.pybtf.core.names import NAME_AT, name_cache, names_free, names_init
 from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_intern
 from cython.cimports.pybtf.core.unit import NO_INDEX, Type, Unit
 from cython.cimports.pybtf.core.walker import *
-
-# Bytes of names a unit may read, for each of its own bytes: fifty times what the longest C++ names come to.
-NAMES_PER_BYTE = cython.declare(uint64_t, 256)
-NAMES_FREE = cython.declare(uint64_t, 65536)
 
 
 @cython.cfunc
@@ -34,10 +31,7 @@ def walker_init(
     w.r.sections = sections
     w.r.table = cython.address(w.table)
     w.r.fault = cython.address(w.fault)
-    w.string_cache = cython.cast(
-        cython.pointer[uint64_t], calloc(cython.cast(cython.size_t, 1) << CACHE_BITS, cython.sizeof(uint64_t))
-    )
-    return w.string_cache == cython.NULL
+    return names_init(cython.address(w.names), strings, sections.str)
 
 
 @cython.cfunc
@@ -45,7 +39,7 @@ def walker_init(
 @cython.exceptval(check=False)
 def walker_free(w: cython.pointer[Walker]) -> cython.void:
     i: uint32_t
-    free(w.string_cache)
+    names_free(cython.address(w.names))
     free(w.frames)
     free(w.members)
     free(w.enumerators)
@@ -83,7 +77,7 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     w.n_imports = 0
     w.r.table = cython.address(w.table)
     w.skipped_tags = 0
-    w.name_bytes = w.annotations = 0
+    w.names.bytes = w.annotations = 0
     u.bytes = 0
     w.fault.code = 0
     if not room(
@@ -119,15 +113,15 @@ def walk_text(
     """
     if die_string(cython.address(w.r), cython.address(w.d), slot, text, size, transient):
         return 1
-    w.name_bytes += size[0]
-    if w.name_bytes > NAMES_FREE + NAMES_PER_BYTE * w.u.bytes:
+    w.names.bytes += size[0]
+    if w.names.bytes > w.names.budget:
         return fault_set(
             cython.address(w.fault),
             FAULT_SHARED,
             IN_STR,
             w.d.a[slot].v,
             w.d.offset,
-            cython.cast(int64_t, w.name_bytes),
+            cython.cast(int64_t, w.names.bytes),
         )
     return 0
 
@@ -149,8 +143,21 @@ def walk_new_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
         no_memory(w)
         return 0
     if w.d.a[slot].cls == A_STRP and offset < NO_INDEX:
-        w.string_cache[cache_slot(offset)] = (offset + 1) << 32 | sid
+        name_cache(cython.address(w.names), offset, sid)
     return sid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_indexed_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
+    """What `walk_name_word` returns for an index into .debug_str_offsets. A fault is left in the walker."""
+    offset: uint64_t = 0
+    if die_string_offset(cython.address(w.r), cython.address(w.d), slot, cython.address(offset)):
+        return 0
+    if offset < w.names.deferred:
+        return NAME_AT | cython.cast(uint32_t, offset)
+    return walk_new_name(w, slot)
 
 
 @cython.cfunc
