@@ -7,6 +7,7 @@
 #   make fixtures               compile the test inputs anew and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
+#   make fuzz [SECONDS=300]     random damage against a build with sanitizers (docs/fuzzing.md)
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
 #   make clean, distclean       what was built; also .venv and .cache
@@ -19,13 +20,14 @@ VMLINUX ?= $(EXAMPLE)
 OUT := build/$(notdir $(VMLINUX)).btf
 GOLDEN := $(patsubst fixtures/bin/%.elf,fixtures/golden/%.usual.btf,$(filter fixtures/bin/%,$(VMLINUX)))
 TESTS ?= tests
+SECONDS ?= 300
 
 # Where tools/venv.sh had to unpack Python.h itself.
 export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint fixtures conformance conformance-modules conformance-short bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint fixtures conformance conformance-modules conformance-short fuzz bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -61,6 +63,9 @@ test: lint
 fixtures: build
 	$(BIN)/python tools/fixtures.py build
 	$(BIN)/python tools/split_fixtures.py build
+
+fuzz: build
+	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
 
 conformance: build
 	$(BIN)/python tools/conformance.py

@@ -109,6 +109,11 @@ def unit_type_unknown() -> bytes:
     return in_the_middle(version=5, unit_type=0x55)
 
 
+@bad(".debug_info", unit=SECOND)
+def unit_type_of_a_producer() -> bytes:
+    return in_the_middle(version=5, unit_type=0x80)
+
+
 @bad(".debug_abbrev", unit=SECOND)
 def abbreviations_past_the_end() -> bytes:
     return in_the_middle(raw_abbrev=0x7FFFFFFF)

@@ -112,7 +112,8 @@ def run(request: Request, options: EncodeOptions) -> None:
     """Encode one file, or several into one BTF; write, and say what was done."""
     from ..core.guard import BusErrorMessage
 
-    gone = f"{request.files[0]}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    name = request.files[0].replace("\n", "\\n")
+    gone = f"{name}: cannot be read any more: it was truncated meanwhile, or its disk fails"
     with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
         _run(request, options)
 

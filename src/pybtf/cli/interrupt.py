@@ -32,10 +32,13 @@ class PromptInterrupt:
             self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         except ValueError:  # not the main thread, which alone gets KeyboardInterrupt
             self._close()
-            self._read = -1
             return self
         self._watcher = threading.Thread(target=self._watch, name="pybtf-interrupt", daemon=True)
-        self._watcher.start()
+        try:
+            self._watcher.start()
+        except RuntimeError:  # the system allows no more threads: Ctrl-C may take a while
+            signal.set_wakeup_fd(self._before)
+            self._close()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -50,6 +53,7 @@ class PromptInterrupt:
     def _close(self) -> None:
         os.close(self._read)
         os.close(self._write)
+        self._read = -1
 
     def _watch(self) -> None:
         while not self._left.is_set():

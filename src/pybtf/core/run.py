@@ -255,7 +255,7 @@ class Run:
         i: uint32_t
         t: cython.pointer[Context] = cython.address(self.x)
         # Strings may also stand in .debug_info, one by one.
-        t.strings = strings_new(max(t.sections.str.n // 32, t.sections.info.n // 256) + t.table.n)
+        t.strings = strings_new(max(t.sections.str.n // 32, t.sections.info.n // 1024) + t.table.n)
         t.classes = classes_new(t.sections.info.n // 1024)
         t.seen = seen_new(t.sections.info.n // 1024)
         if t.strings == cython.NULL or t.classes == cython.NULL or t.seen == cython.NULL:

@@ -79,7 +79,7 @@ def read_header(
         h.address_size = cython.cast(uint8_t, cur_u8(c))
     if c.bad:
         return fault_set(fault, FAULT_TRUNCATED, IN_INFO, h.offset, 0, 0)
-    if (kind < 1 or kind > 6) and kind < 0x80:  # those from 0x80 on belong to producers
+    if kind < 1 or kind > 6:  # those from 0x80 on belong to producers, and their headers may have any form
         return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
     if h.address_size != 4 and h.address_size != 8 and h.address_size != 2:
         return fault_set(fault, FAULT_ADDRESS_SIZE, IN_INFO, h.offset, 0, h.address_size)
