@@ -98,6 +98,19 @@ def origin_of_parameter_only() -> bytes:
 
 
 @case
+def origin_of_parameter_names() -> bytes:
+    """The name of a parameter's origin takes the place of its own, even when the origin has none."""
+    return of(
+        INT,
+        subprogram("f", None, ("inline", "data1", 1), label="f", children=[parameter("a", "int", label="f.a")]),
+        subprogram(None, 16, origin("f"), children=[die("formal_parameter", ("name", "string", "own"), origin("f.a"))]),
+        subprogram("g", None, ("inline", "data1", 1), label="g", children=[parameter(None, "int", label="g.a")]),
+        subprogram(None, 32, origin("g"), children=[die("formal_parameter", ("name", "string", "own"), origin("g.a"))]),
+        extra_symbols=functions("f", "g"),
+    )
+
+
+@case
 def origin_of_parameter_missing() -> bytes:
     """A parameter whose origin is no parameter keeps no type."""
     return of(

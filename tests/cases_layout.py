@@ -140,6 +140,26 @@ def bitfields_old_and_new() -> bytes:
 
 
 @case
+def bitfields_without_a_place() -> bytes:
+    """No DW_AT_data_member_location: the bitfield is at 0, whatever DW_AT_bit_offset says."""
+    return of(
+        INT,
+        named(
+            "structure_type",
+            "s",
+            ("byte_size", "data1", 8),
+            children=[
+                bitfield("a", ("bit_size", "data1", 3), ("bit_offset", "data1", 5)),
+                bitfield("b", ("bit_size", "data1", 3), ("byte_size", "data1", 1), ("bit_offset", "data1", 2)),
+                bitfield("c", ("bit_size", "data1", 3)),
+                bitfield("d", ("bit_size", "data1", 3), ("data_bit_offset", "data1", 7)),
+                bitfield("e", ("byte_size", "data1", 4)),
+            ],
+        ),
+    )
+
+
+@case
 def bitfield_negative_position() -> bytes:
     """An offset before the start of the structure."""
     return of(

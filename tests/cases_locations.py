@@ -183,6 +183,40 @@ def parameter_lists_32_bit() -> bytes:
 
 
 @case_with("default,true_signature")
+def parameter_that_a_member_stands_for() -> bytes:
+    """Half of a structure in a register: PARAMETER__MEMBER, which is cut to 127 bytes where it is written only."""
+    piece = [("reg5",), ("piece", 8)]
+    pair = named(
+        "structure_type",
+        "pair",
+        ("byte_size", "data1", 16),
+        label="pair",
+        children=[
+            named("member", "first", ("type", "ref4", "long"), ("data_member_location", "data1", 0)),
+            named("member", "second", ("type", "ref4", "long"), ("data_member_location", "data1", 8)),
+        ],
+    )
+    late = [("piece", 8), ("reg5",), ("piece", 8)]
+
+    def function(n: int, name: str, place: Any) -> Die:
+        one = parameter(name, "pair", ("location", "exprloc", place))
+        return subprogram(f"f{n}", 16 * n, ("calling_convention", "data1", 3), children=[one])
+
+    clang = unit(
+        [
+            base("long", 8, label="long"),
+            pair,
+            function(1, "p", piece),
+            function(2, "p", late),
+            function(3, "p" * 124, piece),
+            function(4, "p" * 124, late),
+        ],
+        producer="clang version 19",
+    )
+    return kernel([clang], symbols=[*functions("f1", "f2", "f3", "f4")]).data
+
+
+@case_with("default,true_signature")
 def parameter_lists_true_signature() -> bytes:
     return located([(kind, "sec_offset", LocList(place)) for kind, place in LISTS])
 

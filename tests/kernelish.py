@@ -133,12 +133,12 @@ def standard(flavour: Flavour) -> list[Die | bytes]:
     ]
 
 
-def unit(children: Sequence[Die | bytes], **fields: Any) -> Unit:
+def unit(children: Sequence[Die | bytes], producer: str = "GNU C11 12.2.0", **fields: Any) -> Unit:
     root = die(
         "compile_unit",
         ("name", "string", "unit.c"),
         ("language", "data1", 12),
-        ("producer", "string", "GNU C11 12.2.0"),
+        ("producer", "string", producer),
         children=children,
         label="unit",
     )

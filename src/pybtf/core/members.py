@@ -11,7 +11,7 @@ already is what BTF wants.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.packed import strip_type
-from cython.cimports.pybtf.core.unit import M_DATA_BIT_OFFSET, Member, Type, Unit
+from cython.cimports.pybtf.core.unit import M_DATA_BIT_OFFSET, M_STATIC, Member, Type, Unit
 
 
 @cython.cfunc
@@ -48,6 +48,8 @@ def lay_out_members(u: cython.pointer[Unit], little: cython.bint) -> cython.void
         if t.tag != 0x13 and t.tag != 0x17 and t.tag != 0x02 and t.tag != 0x38:
             continue
         for k in range(t.first, t.first + t.count):
+            if u.members[k].flags & M_STATIC:   # no place was given: it counts as static, and stays at 0
+                continue
             if u.members[k].bitfield_size:
                 lay_out(u, cython.address(u.members[k]), little)
             elif u.members[k].flags & M_DATA_BIT_OFFSET:

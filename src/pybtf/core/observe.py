@@ -19,7 +19,7 @@ from cython.cimports.pybtf.core.faults import (
     fault_set,
 )
 from cython.cimports.pybtf.core.functable import FuncTable
-from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.memory import room, u8s_append, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.observations import (
     S_OPTIMIZED,
     S_REORDERED,
@@ -31,6 +31,7 @@ from cython.cimports.pybtf.core.observations import (
 from cython.cimports.pybtf.core.observe import Observer
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.signature import Machine, uncertain_location
+from cython.cimports.pybtf.core.strings import NO_STRING, StringEntry, Strings, string_entry, string_intern
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.value import *
 
@@ -81,6 +82,27 @@ def dropped(f: cython.pointer[Function], p: cython.pointer[Param], changed: cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def param_name(o: cython.pointer[Observer], strings: cython.pointer[Strings], p: cython.pointer[Param]) -> uint32_t:
+    """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory."""
+    own: cython.pointer[StringEntry]
+    member: cython.pointer[StringEntry]
+    if p.candidate_name == 0:
+        return p.name
+    own = string_entry(strings, p.name)
+    member = string_entry(strings, p.candidate_name)
+    o.name.n = 0
+    if (
+        u8s_append(cython.address(o.name), own.text, own.size)
+        and u8s_append(cython.address(o.name), b"__", 2)
+        and u8s_append(cython.address(o.name), member.text, member.size)
+    ):
+        return string_intern(strings, cython.cast(cython.p_const_char, o.name.p), o.name.n, True)
+    return NO_STRING
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def prototype(
     u: cython.pointer[Unit],
     v: cython.pointer[UnitValue],
@@ -88,6 +110,7 @@ def prototype(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     classes: cython.pointer[ClassTable],
+    strings: cython.pointer[Strings],
     changed: cython.bint,
 ) -> uint32_t:
     """The class of the prototype; its small ids are appended to `v.locals`. NO_CLASS: no memory."""
@@ -109,7 +132,9 @@ def prototype(
         p = cython.address(u.params[i])
         if dropped(f, p, changed):
             continue
-        r[at] = p.candidate_name if changed and p.candidate_name else p.name
+        r[at] = param_name(o, strings, p) if changed else p.name
+        if r[at] == NO_STRING:
+            return NO_CLASS
         r[at + 1] = class_of_ref(c, v, p.ref)
         at += 2
         u32s_push(cython.address(v.locals), p.ref)
@@ -132,6 +157,7 @@ def remember(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     classes: cython.pointer[ClassTable],
+    strings: cython.pointer[Strings],
     machine: cython.pointer[cython.const[Machine]],
     true_signature: cython.bint,
 ) -> cython.int:
@@ -167,7 +193,7 @@ def remember(
     if uncertain:
         s.flags |= S_UNCERTAIN
     s.locals = cython.cast(uint32_t, v.locals.n)
-    s.proto = prototype(u, v, f, o, c, classes, changed)
+    s.proto = prototype(u, v, f, o, c, classes, strings, changed)
     if s.proto == NO_CLASS:
         return out_of_memory(v, f)
     s.anns = cython.cast(uint32_t, v.anns.n)
@@ -193,6 +219,7 @@ def observe_functions(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     classes: cython.pointer[ClassTable],
+    strings: cython.pointer[Strings],
     table: cython.pointer[cython.const[FuncTable]],
     machine: cython.pointer[cython.const[Machine]],
     true_signature: cython.bint,
@@ -211,6 +238,6 @@ def observe_functions(
             return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, 0x2E)
         if left_out(u, v, f, table.n):
             continue
-        if remember(u, v, f, o, c, classes, machine, true_signature):
+        if remember(u, v, f, o, c, classes, strings, machine, true_signature):
             return 1
     return 0

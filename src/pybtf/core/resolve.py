@@ -297,9 +297,8 @@ def locate(
 def inherit(p: cython.pointer[Param], o: cython.pointer[Param]) -> cython.void:
     """A parameter of an out-of-line copy takes name and type of its origin, which learns where the copy has it."""
     p.ref = o.ref
-    if not p.named:
-        p.name = o.name
-        p.named = o.named
+    p.name = o.name
+    p.named = o.named
     o.has_loc |= p.has_loc
     o.has_const |= p.has_const
     o.const_at_entry |= p.const_at_entry

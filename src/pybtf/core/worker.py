@@ -16,7 +16,7 @@ from cython.cimports.pybtf.core.cursor import Cursor, cur_init, cur_tell, cur_u8
 from cython.cimports.pybtf.core.dies import die_number
 from cython.cimports.pybtf.core.faults import *
 from cython.cimports.pybtf.core.functable import FunctionTable
-from cython.cimports.pybtf.core.memory import room, u32s_free
+from cython.cimports.pybtf.core.memory import room, u8s_free, u32s_free
 from cython.cimports.pybtf.core.observe import observe_functions
 from cython.cimports.pybtf.core.opening import unit_open
 from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
@@ -266,6 +266,7 @@ def finish_unit(
         cython.address(w.observer),
         cython.address(w.classifier),
         x.classes,
+        x.strings,
         x.table,
         cython.address(x.machine),
         true_signature,
@@ -298,6 +299,7 @@ def worker_free(w: cython.pointer[Worker]) -> cython.void:
     u32s_free(cython.address(w.classifier.keys))
     u32s_free(cython.address(w.classifier.seen))
     u32s_free(cython.address(w.observer.record))
+    u8s_free(cython.address(w.observer.name))
     u32s_free(cython.address(w.observer.align))
 
 
