@@ -26,6 +26,7 @@ COMMON = [
     "-fno-common",
 ]
 GCC_X86 = ["-fno-pie", "-fcf-protection=none"]
+MIPS = ["-mno-abicalls", "-G0"]  # as kernels are built
 LD_SCRIPT = ["-T", str(Path(__file__).with_name("link.ld"))]
 LD_OPTIONS = [
     *("--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0"),
@@ -46,8 +47,8 @@ class Compiler:
         return bool(shutil.which(self.argv[0]) and shutil.which(self.ld[0]))
 
 
-def _gcc(prefix: str) -> Compiler:
-    return Compiler((f"{prefix}-gcc", "-fno-pie"), (f"{prefix}-ld",), f"{prefix}-objcopy")
+def _gcc(prefix: str, *flags: str) -> Compiler:
+    return Compiler((f"{prefix}-gcc", "-fno-pie", *flags), (f"{prefix}-ld",), f"{prefix}-objcopy")
 
 
 def _clang(target: str, *flags: str) -> Compiler:
@@ -60,6 +61,12 @@ COMPILERS = {
     "gcc-s390x": _gcc("s390x-linux-gnu"),
     "gcc-arm": _gcc("arm-linux-gnueabihf"),
     "gcc-aarch64": _gcc("aarch64-linux-gnu"),
+    "gcc-riscv64": _gcc("riscv64-linux-gnu"),
+    "gcc-ppc64le": _gcc("powerpc64le-linux-gnu"),
+    "gcc-ppc64": _gcc("powerpc64-linux-gnu"),
+    "gcc-mips": _gcc("mips-linux-gnu", *MIPS),
+    "gcc-mipsel": _gcc("mipsel-linux-gnu", *MIPS),
+    "gcc-mips64el": _gcc("mips64el-linux-gnuabi64", *MIPS),
     "clang": Compiler(("clang",), ("ld.bfd",)),
     "clang-i386": _clang("i386-linux-gnu"),
     "clang-aarch64": _clang("aarch64-linux-gnu"),
@@ -69,6 +76,9 @@ COMPILERS = {
     "clang-ppc64": _clang("powerpc64-linux-gnu"),
     "clang-mips": _clang("mips-linux-gnu"),
     "clang-s390x": Compiler(("clang", "--target=s390x-linux-gnu"), ("s390x-linux-gnu-ld",)),
+    "clang19": Compiler(("clang-19",), ("ld.bfd",)),
+    "clang19-loongarch64": Compiler(("clang-19", "--target=loongarch64-linux-gnu"), ("ld.lld-19",), "llvm-objcopy-19"),
+    "clang19-riscv64": Compiler(("clang-19", "--target=riscv64-linux-gnu"), ("ld.lld-19",), "llvm-objcopy-19"),
     "g++": Compiler(("g++", *GCC_X86, "-fno-rtti", "-fno-exceptions"), ("ld.bfd",)),
     "clang++": Compiler(("clang++", "-fno-rtti", "-fno-exceptions"), ("ld.bfd",)),
 }
