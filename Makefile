@@ -6,6 +6,7 @@
 #   make lint                   ruff and mypy
 #   make fixtures               compile the test inputs anew and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
+#   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes less
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
 #   make clean, distclean       what was built; also .venv and .cache
@@ -24,7 +25,7 @@ export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint fixtures conformance conformance-short bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint fixtures conformance conformance-short differential bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -65,6 +66,10 @@ conformance: build
 
 conformance-short: build
 	$(BIN)/python tools/conformance.py --short
+
+SEEDS = 0:2000
+differential: build
+	$(BIN)/python tools/differential.py --varied --seeds $(SEEDS)
 
 bench: build
 	$(BIN)/python tools/bench.py

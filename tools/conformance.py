@@ -5,10 +5,9 @@
     python tools/conformance.py --kernels 6.1-amd64 6.12-s390x --jobs 1 2 --features usual global_var
 
 The neighbours of the usual feature list: the sets `default` and `all`, `global_var` added, and each feature
-removed in turn. Kernels and
-the reference come from tools/reference.py; what cannot be had is said in a line, "skipped: reason", and is
-not a failure (with --strict it is). The reference's outputs are kept in the cache, by kernel, features and
-version of the reference. Exit status: 1 if any output differs or is missing, else 0.
+removed in turn. Kernels and the reference come from tools/reference.py; what cannot be had is said in a line,
+"skipped: reason", and is not a failure (with --strict it is). The reference's outputs are kept in the cache, by
+kernel, features and version of the reference. Exit status: 1 if any output differs or is missing, else 0.
 """
 
 from __future__ import annotations

@@ -142,7 +142,8 @@ def compile_unit(program: Program, unit: str, build: Build, out: Path) -> None:
     """Compiles one unit of a program into the object `out`."""
     source, *own = shlex.split(unit)
     if source.endswith(".rs"):
-        return compile_rust(program, source, build, out)
+        compile_rust(program, source, build, out)
+        return
     compiler = COMPILERS[build.compiler]
     argv = [*compiler.argv, *build.compile_flags(), *_no_paths(program, out.parent), *program.flags, *own]
     call([*argv, "-c", str(program.folder / source), "-o", out.name], out.parent)
