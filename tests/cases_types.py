@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dwarfwriter import Raw, die
+from typing import Any
+
+from dwarfwriter import Die, Raw, Unit, die
 from kernelish import INT, function, kernel, point, unit, variable
 from synthetic import X86, base, case, case_with, functions, named, of, parameter, subprogram, typedef
 
@@ -481,4 +483,71 @@ def types_inside_others() -> bytes:
         parameter("stray", "int"),
         typedef("end", "int"),
         extra_symbols=functions("method"),
+    )
+
+
+def at_offset(offset: int) -> tuple[str, str, Raw]:
+    """A name in `.debug_str`, which starts with the text that the cases below put there."""
+    return "name", "strp", Raw(offset)
+
+
+@case
+def names_at_several_offsets() -> bytes:
+    """One text at several offsets of `.debug_str`, and in `.debug_info`: it is the same name."""
+
+    def of_offsets(label: str, *names: tuple[str, str, Any]) -> Unit:
+        struct, member, kind, value = names
+        return unit(
+            [
+                die("base_type", ("name", "strp", "a long name"), ("byte_size", "data1", 4), ("encoding", "data1", 5)),
+                base("int", 4, label=f"int {label}"),
+                die(
+                    "structure_type",
+                    struct,
+                    ("byte_size", "data1", 4),
+                    children=[
+                        die("member", member, ("type", "ref4", f"int {label}"), ("data_member_location", "data1", 0))
+                    ],
+                ),
+                die(
+                    "enumeration_type",
+                    kind,
+                    ("byte_size", "data1", 4),
+                    ("encoding", "data1", 7),
+                    children=[die("enumerator", value, ("const_value", "data1", 1))],
+                ),
+            ]
+        )
+
+    in_info = [("name", "string", text) for text in ("long name", "name", "me", "e")]
+    # Offsets in "a long name"; and texts of their own.
+    tails = [at_offset(2), at_offset(7), at_offset(9), at_offset(10)]
+    own = [("name", "strp", text) for text in ("long name", "name", "me", "e")]
+    return kernel([of_offsets("1", *tails), of_offsets("2", *own), of_offsets("3", *in_info)]).data
+
+
+@case
+def names_that_are_empty() -> bytes:
+    """An offset in `.debug_str` at which a text ends: the struct, the union and the members have no name."""
+    end = at_offset(len("counter"))
+
+    def member(*name: tuple[str, str, Any]) -> Die:
+        return die("member", *name, ("type", "ref4", "int"), ("data_member_location", "data1", 0))
+
+    return of(
+        die("typedef", ("name", "strp", "counter"), ("type", "ref4", "int")),
+        INT,
+        die("structure_type", end, ("byte_size", "data1", 4), children=[member(end)]),
+        die("union_type", end, ("byte_size", "data1", 4), children=[member(("name", "string", "")), member()]),
+        die("structure_type", end, ("byte_size", "data1", 4), children=[member(end)]),
+    )
+
+
+@case
+def typedef_with_an_empty_name() -> bytes:
+    """... and a typedef without a name is an error."""
+    return of(
+        die("typedef", ("name", "strp", "counter"), ("type", "ref4", "int")),
+        INT,
+        die("typedef", at_offset(len("counter")), ("type", "ref4", "int")),
     )

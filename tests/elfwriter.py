@@ -233,7 +233,7 @@ class _Writer:
     ) -> Elf:
         ehsize, phentsize, shentsize = (64, 56, 64) if self.wide else (52, 32, 40)
         at = ehsize + phentsize * len(segments)
-        body, headers, data_at, stored = b"", b"", {}, []
+        body, headers, data_at, stored = bytearray(), bytearray(), {}, []
         for section in sections:
             data, flags = section.data, section.flags
             if section.compress is not None:

@@ -394,7 +394,7 @@ def test_errors(
     run: Run, pipeline: Pipeline, elf: str, tmp_path: Path, error: BaseException, status: int, message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("pybtf.cli.faults._forget_stdout", lambda: None)
+    monkeypatch.setattr("pybtf.cli.faults.forget_stdout", lambda: None)
     pipeline.error = error
     out = tmp_path / "out"
     outcome = run("encode", "-q", "--detached", str(out), elf)
@@ -567,12 +567,13 @@ def completions(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("pybtf ", ["encode", "completion"]),
+        ("pybtf ", ["encode", "reproduce", "completion"]),
         ("pybtf encode --det", ["--detached"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
         ("pybtf encode --features +gl", ["+global_var"]),
         ("pybtf encode --features var,enum", ["var,enum64"]),
         ("pybtf encode --lang-exclude rust,r", ["rust,renderscript"]),
+        ("pybtf reproduce --skip copy,h", ["copy,hashing"]),
         ("pybtf completion ", ["bash", "zsh", "fish"]),
     ],
 )

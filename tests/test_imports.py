@@ -10,8 +10,10 @@ import sys
 
 import pytest
 
+from conftest import ROOT
+
 # Beyond what the interpreter itself has imported before the first line of a program.
-QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "__future__"}
+QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "__future__", "gc"}
 
 
 def imported_by(code: str) -> set[str]:
@@ -44,3 +46,21 @@ def test_the_command_line_imports_no_core_before_it_encodes() -> None:
     roots = {name.split(".")[0] for name in modules}
     assert not roots & {"elftools", "xxhash", "hashlib", "concurrent", "multiprocessing", "asyncio"}
     assert not any(name.startswith(("pybtf.core", "pybtf.elf", "pybtf.btf")) for name in modules)
+
+
+# pybtf-pahole: a kernel's build starts it for every module.
+
+PAHOLE = {"pybtf", "pybtf._version", "pybtf.pahole", "pybtf.pahole.main", "__future__"}
+
+
+@pytest.mark.parametrize("question", ["--version", "--numeric_version", "--supported_btf_features"])
+def test_pahole_questions(question: str) -> None:
+    assert imported_by(f"from pybtf.pahole.main import main; main([{question!r}])") <= PAHOLE
+
+
+def test_pahole_encodes_without_click() -> None:
+    file = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
+    arguments = ["-J", "-j2", "--btf_encode_detached=/dev/null", "--btf_features=default", str(file)]
+    code = f"from pybtf.pahole.main import main; assert main({arguments!r}) == 0"
+    roots = {name.split(".")[0] for name in imported_by(code)}
+    assert not roots & {"click", "elftools", "hashlib", "xxhash", "subprocess", "concurrent", "ctypes", "tempfile"}

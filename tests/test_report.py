@@ -174,7 +174,7 @@ def test_options_are_checked() -> None:
 
 def test_cpus_without_a_quota_are_the_affinity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 2, 3, 5})
-    assert available_cpus(tmp_path, tmp_path / "none") == 4
+    assert available_cpus(str(tmp_path), str(tmp_path / "none")) == 4
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_cpus_under_a_quota_of_version_2(
     (tmp_path / at / "cpu.max").write_text(f"{quota}\n")
     proc = tmp_path / "proc"
     proc.write_text("0::/group/inner\n")
-    assert available_cpus(tmp_path, proc) == cpus
+    assert available_cpus(str(tmp_path), str(proc)) == cpus
 
 
 @pytest.mark.parametrize(("quota", "cpus"), [(-1, 8), (250_000, 3)])
@@ -212,4 +212,4 @@ def test_cpus_under_a_quota_of_version_1(
     (folder / "cpu.cfs_period_us").write_text("100000\n")
     proc = tmp_path / "proc"
     proc.write_text("4:memory:/job\n3:cpu,cpuacct:/job\nnonsense\n")
-    assert available_cpus(tmp_path, proc) == cpus
+    assert available_cpus(str(tmp_path), str(proc)) == cpus

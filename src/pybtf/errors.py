@@ -60,11 +60,16 @@ class InputError(PybtfError):
             text += f"; expected {expected}"
         if hint:
             text += f". {hint}"
-        super().__init__(text)
+        # Names of files, units and symbols may hold line ends; a message is one line.
+        super().__init__(text.replace("\n", "\\n"))
 
 
 class EncodeError(InputError):
     """The DWARF is well formed, but holds something BTF cannot express (an `_Atomic` type, for instance)."""
+
+
+class NothingToEncode(InputError):
+    """The file is sound, but has no DWARF, or nothing in it that is wanted: for some callers that is no error."""
 
 
 class OutputError(PybtfError):

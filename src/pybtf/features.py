@@ -58,9 +58,11 @@ class Features:
 
         Raises `UsageError`, naming the features there are, for an unknown name.
         """
-        on: set[str] = set()
-        for text in lists or ("default",):
-            on.update(_names_in(text))
+        on = [name for text in lists or ("default",) for name in names_in(text)]
+        for name in on:
+            if name not in NAMES:
+                known = ", ".join(NAMES)
+                raise UsageError(f"unknown feature {name!r}; known are {known}, and the sets default and all")
         return cls(**dict.fromkeys(on, True))
 
     def names(self) -> list[str]:
@@ -83,16 +85,13 @@ ALL = (*DEFAULT, "reproducible_build", "global_var", "attributes", "true_signatu
 _SETS = {"default": DEFAULT, "all": ALL}
 
 
-def _names_in(text: str) -> Iterable[str]:
+def names_in(text: str) -> Iterable[str]:
+    """The names in a list, sets replaced by what they stand for. Names that are unknown come as they are."""
     if text.startswith("+"):
         yield from DEFAULT
         text = text[1:]
     for element in text.split(","):
         if element in _SETS:
             yield from _SETS[element]
-        elif element in NAMES:
-            yield element
         elif element:
-            raise UsageError(
-                f"unknown feature {element!r}; known are {', '.join(NAMES)}, and the sets default and all"
-            )
+            yield element

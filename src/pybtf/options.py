@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from .errors import UsageError
 from .features import Features
@@ -61,7 +60,7 @@ def make_options(
     )
 
 
-def available_cpus(cgroups: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc/self/cgroup")) -> int:
+def available_cpus(cgroups: str = "/sys/fs/cgroup", proc: str = "/proc/self/cgroup") -> int:
     """How many CPUs this process may use: its affinity mask, or less where a cgroup's CPU quota says so.
 
     A quota of 1.5 CPUs counts as two: a worker that waits a little is better than an idle half CPU.
@@ -70,31 +69,30 @@ def available_cpus(cgroups: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/p
     return max(1, min(cpus, *(-int(-quota // 1) for quota in _quotas(cgroups, proc)), MAX_JOBS))
 
 
-def _quotas(cgroups: Path, proc: Path) -> list[float]:
+def _quotas(cgroups: str, proc: str) -> list[float]:
     """The CPU quotas, in CPUs, of this process's cgroups and all their parents; versions 2 and 1."""
     quotas = []
     for line in _lines(proc):
         number, controllers, path = ([*line.split(":", 2), "", ""])[:3]
         if number == "0":
-            roots = [cgroups, cgroups / "unified"]
+            roots = [cgroups, f"{cgroups}/unified"]
         elif "cpu" in controllers.split(","):
-            roots = [cgroups / controllers, cgroups / "cpu"]
+            roots = [f"{cgroups}/{controllers}", f"{cgroups}/cpu"]
         else:
             continue
         for root in roots:
-            folder = root / path.lstrip("/")
-            for place in [folder, *folder.parents]:
-                quotas += _quota_of(place)
-                if place == root:
-                    break
+            folder = root
+            for name in ["", *path.strip("/").split("/")]:
+                folder = f"{folder}/{name}"
+                quotas += _quota_of(folder)
     return quotas
 
 
-def _quota_of(folder: Path) -> list[float]:
+def _quota_of(folder: str) -> list[float]:
     """The quota set at one cgroup: `cpu.max` ("max 100000", "150000 100000"), or version 1's two files."""
-    words = " ".join(_lines(folder / "cpu.max")).split()
+    words = " ".join(_lines(f"{folder}/cpu.max")).split()
     if not words:
-        words = _lines(folder / "cpu.cfs_quota_us") + _lines(folder / "cpu.cfs_period_us")
+        words = _lines(f"{folder}/cpu.cfs_quota_us") + _lines(f"{folder}/cpu.cfs_period_us")
     try:
         quota, period = (int(word) for word in words)
     except ValueError:  # absent, "max", or something this program does not know
@@ -102,8 +100,9 @@ def _quota_of(folder: Path) -> list[float]:
     return [quota / period] if quota > 0 and period > 0 else []
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: str) -> list[str]:
     try:
-        return path.read_text().split("\n")[:-1]
+        with open(path) as file:
+            return file.read().split("\n")[:-1]
     except (OSError, UnicodeDecodeError):
         return []

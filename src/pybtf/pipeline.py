@@ -7,7 +7,6 @@ the command line, and nothing in the core knows paths.
 from __future__ import annotations
 
 import mmap
-import sys
 import threading
 from array import array
 from collections.abc import Callable
@@ -20,10 +19,10 @@ from pybtf.dwarf.sections import debug_sections
 from pybtf.elf.constants import SHT_NOBITS
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import mark_kfuncs
-from pybtf.elf.layout import section_addresses
+from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
-from pybtf.errors import EncodeError, InputError, InternalError
+from pybtf.errors import EncodeError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
 from pybtf.report import Report
@@ -111,7 +110,7 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
         report_types = run.finish()
         _check(image, run)
         if report_types == 0:
-            raise InputError(
+            raise NothingToEncode(
                 image.place(),
                 "no unit has anything to encode",
                 "at least one type",
@@ -126,7 +125,10 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
 
     # The types are final. Number and write them.
     with timings.pass_("output"):
-        data = run.data()
+        try:
+            data = run.data()
+        except OverflowError as error:
+            raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
     _fill(report, run, data)
     return data
 
@@ -146,17 +148,22 @@ def _option_bits(features: Features) -> int:
     return bits | (_VARIABLES if features.var or features.global_var else 0)
 
 
-def _variable_ranges(image: ElfImage, addresses: array[int], features: Features) -> list[tuple[int, int, int, bool]]:
-    """Address, size, index of every section that can hold a variable, and whether its variables are wanted."""
+def _variable_ranges(
+    image: ElfImage, addresses: array[int], features: Features
+) -> list[tuple[int, int, int, int, bool]]:
+    """Which addresses belong to which section that can hold variables: first address and size of the range, address and
+    index of the section, and whether its variables are wanted. Ranges ascend and do not overlap.
+    """
+    sections = [section for section in image.sections[1:] if section.type in (SHT_PROGBITS, SHT_NOBITS)]
     return [
         (
+            start,
+            end - start,
             addresses[section.index],
-            section.size,
             section.index,
             features.global_var or (features.var and section.name == PERCPU),
         )
-        for section in image.sections[1:]
-        if section.type in (SHT_PROGBITS, SHT_NOBITS)
+        for start, end, section in owners(sections, addresses)
     ]
 
 
@@ -166,6 +173,7 @@ def _scan(image: ElfImage, run: Run, features: Features) -> None:
     _check(image, run)
     if not merge and run.has_reference_to_other_units():
         run.merge()
+    _check(image, run)
 
 
 def _work(run: Run, jobs: int, progress: Progress | None) -> None:
@@ -183,17 +191,23 @@ def _work(run: Run, jobs: int, progress: Progress | None) -> None:
         if progress is not None:
             progress(done, units)
 
-    threads = [threading.Thread(target=work, name=f"pybtf-{i}", daemon=True) for i in range(1, jobs)]
+    threads: list[threading.Thread] = []
     try:
-        for thread in threads:
-            thread.start()
+        for i in range(1, jobs):
+            thread = threading.Thread(target=work, name=f"pybtf-{i}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                break  # the system allows no more; fewer do the same
+            threads.append(thread)
         run.work(on_slice)
-    finally:
-        if sys.exc_info()[0] is not None:
-            run.stop()
         for thread in threads:
-            if thread.ident is not None:
-                thread.join()
+            thread.join()
+    except BaseException:
+        run.stop()
+        for thread in threads:
+            thread.join()
+        raise
     if failures:
         raise failures[0]
 
@@ -216,6 +230,10 @@ def _check(image: ElfImage, run: Run) -> None:
             image.place(),
             f"the kfunc {name} is flagged as taking or returning an arena pointer, but has no pointer there",
             "a pointer",
+        )
+    if code == 5:
+        raise EncodeError(
+            image.place(), f"comparing the prototypes of the function {name} takes too long", "types made by a compiler"
         )
     raise EncodeError(
         image.place(image.sections[int(name)]),

@@ -7,8 +7,8 @@ fails at once. The JSON's keys, their order and their meaning are documented in 
 
 from __future__ import annotations
 
-import json
-import platform
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -150,8 +150,8 @@ class Report:
             "schema": SCHEMA,
             "pybtf": __version__,
             "compatible_with": COMPATIBLE_WITH,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
+            "python": ".".join(str(part) for part in sys.version_info[:3]),
+            "machine": os.uname().machine,
             "input": {
                 "path": self.path,
                 "size": self.input_size,
@@ -187,6 +187,8 @@ class Report:
 
     def to_json(self) -> str:
         """The report as a JSON text: two spaces of indentation, ASCII, a newline at the end."""
+        import json
+
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
 

@@ -17,6 +17,7 @@ from . import manual
 
 COMMANDS = {
     "encode": "encode",
+    "reproduce": "reproduce",
     "completion": "completion",
 }
 """Module, in this package, by command name; the function there has the name `command`."""

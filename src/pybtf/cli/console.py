@@ -52,11 +52,11 @@ def say(text: str) -> None:
         pass
 
 
-def error(text: str) -> None:
+def error(text: str, program: str = "pybtf") -> None:
     """An error is one line, whatever is in the names it mentions."""
     line = printable(text).replace("\n", "\\n")
-    say(f"pybtf: {styled('error:', RED)} {line}")
+    say(f"{program}: {styled('error:', RED)} {line}")
 
 
-def warning(text: str) -> None:
-    say(f"pybtf: {styled('warning:', YELLOW)} {printable(text)}")
+def warning(text: str, program: str = "pybtf") -> None:
+    say(f"{program}: {styled('warning:', YELLOW)} {printable(text)}")

@@ -45,11 +45,11 @@ class Request:
         return self.detached if self.detached is not None else self.file
 
 
-def _complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return complete_list((*feature_names.NAMES, "default", "all"), ("+",), incomplete)
 
 
-def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return complete_list(tuple(LANGUAGES), (), incomplete)
 
 
@@ -57,9 +57,9 @@ def _complete_languages(ctx: click.Context, param: click.Parameter, incomplete: 
 @click.argument("file", type=click.Path())
 @click.option("--detached", metavar="OUT", type=click.Path())
 @click.option("--report", metavar="JSON", type=click.Path())
-@click.option("--features", metavar="LIST", multiple=True, shell_complete=_complete_features)
-@click.option("--lang", metavar="LIST", shell_complete=_complete_languages)
-@click.option("--lang-exclude", metavar="LIST", shell_complete=_complete_languages)
+@click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
+@click.option("--lang", metavar="LIST", shell_complete=complete_languages)
+@click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
 @click.option("-j", "--jobs", metavar="N", type=click.IntRange(1, MAX_JOBS))
 @click.option("-q", "--quiet", is_flag=True)
 @click.option("-v", "--verbose", is_flag=True)
@@ -98,6 +98,14 @@ def command(
 
 def run(request: Request, options: EncodeOptions) -> None:
     """Encode, write, and say what was done."""
+    from ..core.guard import BusErrorMessage
+
+    gone = f"{request.file}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
+        _run(request, options)
+
+
+def _run(request: Request, options: EncodeOptions) -> None:
     before, clock = since_process_start(), time.perf_counter_ns()
     encoded = _encode(request, options)
     report = encoded.report
@@ -115,12 +123,14 @@ def run(request: Request, options: EncodeOptions) -> None:
 
 def _encode(request: Request, options: EncodeOptions) -> Encoded:
     from ..pipeline import encode_file
+    from .interrupt import PromptInterrupt
 
-    if not request.progress:
-        return encode_file(request.file, options, None)
-    label = console.printable(os.path.basename(request.file))  # noqa: PTH119 - a text, not a path
-    with Progress(label, bar=console.is_terminal()) as progress:
-        return encode_file(request.file, options, progress)
+    with PromptInterrupt():
+        if not request.progress:
+            return encode_file(request.file, options, None)
+        label = console.printable(os.path.basename(request.file))  # noqa: PTH119 - a text, not a path
+        with Progress(label, bar=console.is_terminal()) as progress:
+            return encode_file(request.file, options, progress)
 
 
 def _write(request: Request, encoded: Encoded) -> None:

@@ -26,7 +26,7 @@ def report_fault(error: BaseException) -> int:
         traceback.print_exception(error)
     text, status = explain(error)
     if isinstance(error, BrokenPipeError):
-        _forget_stdout()
+        forget_stdout()
     console.error(text)
     return status
 
@@ -73,7 +73,7 @@ def _where(error: BaseException) -> str:
     return f" ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})"  # noqa: PTH119
 
 
-def _forget_stdout() -> None:
+def forget_stdout() -> None:
     """Nobody reads standard output any more: what is left of it goes nowhere, also at the exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)

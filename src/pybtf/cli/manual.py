@@ -14,6 +14,7 @@ pahole 1.32 makes.
 
 Commands:
   encode      Encode the DWARF of an ELF file as BTF
+  reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
 
 Options:
@@ -23,6 +24,7 @@ Options:
 Examples:
   pybtf encode vmlinux                         put .BTF into a kernel
   pybtf encode --detached vmlinux.btf vmlinux  write it to a file of its own
+  pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
 Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
 130 interrupted.
@@ -77,6 +79,52 @@ Environment:
   NO_COLOR             If set and not empty, no colours
 """
 
+REPRODUCE = """\
+Usage: pybtf reproduce [OPTIONS] FILE...
+       pybtf reproduce --lock LOCK [OPTIONS] [FILE...]
+
+Encode the DWARF of each ELF file again and again, each time under other circumstances: 1 to N workers,
+threads that are disturbed at random, another folder, locale, umask, hash seed, a copy at another path, little
+and much memory. Compare the results with the first one and, if asked, with what was recorded or shipped. On
+a difference, say where it is: in the header, in the types (the first that differs, both contents, the unit
+it is from) or in the strings. The files are only read.
+
+What is expected:
+  --expect DIGEST      The SHA-256 of the raw BTF: `pybtf encode -q --detached - FILE | sha256sum`
+  --against OTHER      The BTF in the file OTHER: raw, or the section .BTF of an ELF file
+  --write-lock LOCK    If all is well, record what was encoded and the digests in the file LOCK (- for
+                       standard output)
+  --lock LOCK          Check what LOCK has recorded, or these FILEs of it, with the features recorded there
+
+What is encoded:
+  --features LIST      As for pybtf encode
+  --lang LIST          As for pybtf encode
+  --lang-exclude LIST  As for pybtf encode
+
+How:
+  -j, --jobs N         Largest number of workers that is tried; default: the CPUs this process may use
+  --rounds N           Number of encodings with disturbed threads; default: 2
+  --skip NAMES         Leave out these circumstances: jobs N, crowd, scheduling N, folder, copy, locale,
+                       hashing, umask, environment, little memory, much memory
+
+Messages:
+  --json               Print the results as JSON
+  -q, --quiet          Print nothing about files with which all is well
+  -v, --verbose        Also print each encoding as it ends, on standard error
+  -h, --help           Print this text
+
+Examples:
+  pybtf reproduce vmlinux
+  pybtf reproduce --against /sys/kernel/btf/vmlinux vmlinux
+  pybtf reproduce --write-lock btf.lock vmlinux
+  pybtf reproduce --lock btf.lock
+
+Environment:
+  PAHOLE_LANG_EXCLUDE  See pybtf encode
+
+Exit status: 0 all the same; 1 something differs, or a file cannot be encoded; 2 the command line is at fault.
+"""
+
 COMPLETION = """\
 Usage: pybtf completion bash|zsh|fish
 
@@ -91,4 +139,4 @@ Options:
   -h, --help  Print this text
 """
 
-COMMANDS = {"encode": ENCODE, "completion": COMPLETION}
+COMMANDS = {"encode": ENCODE, "reproduce": REPRODUCE, "completion": COMPLETION}

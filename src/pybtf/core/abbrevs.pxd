@@ -104,6 +104,7 @@ cdef struct AbbrevTable:
     uint64_t offset
     uint8_t address_size, offset_size, version
     bint valid
+    uint64_t read               # bytes of the section that the last `abbrevs_read` went through
     bint has_ref_addr           # some declaration, used or not, has DW_FORM_ref_addr
 
 cdef int abbrevs_read(AbbrevTable *t, Span section, uint64_t offset, uint8_t address_size, uint8_t offset_size,
@@ -111,6 +112,11 @@ cdef int abbrevs_read(AbbrevTable *t, Span section, uint64_t offset, uint8_t add
 cdef void abbrevs_free(AbbrevTable *t) noexcept nogil
 cdef AbbrevDecl *abbrevs_find_sparse(AbbrevTable *t, uint64_t code) noexcept nogil
 cdef uint32_t form_op(uint64_t form, uint8_t address_size, uint8_t offset_size, uint8_t version) noexcept nogil
+
+cdef inline bint abbrevs_enough(uint64_t read, Span section) noexcept nogil:
+    # Whether more has been read in all than sections that are not made to be slow ask for. Units may share tables, and
+    # tables may overlap; each is read again when another one was in between.
+    return read > (<uint64_t> 64 << 20) + 256 * <uint64_t> section.n
 
 cdef inline AbbrevDecl *abbrevs_find(AbbrevTable *t, uint64_t code) noexcept nogil:
     # NULL if the table has no such code; 0 is never in a table.

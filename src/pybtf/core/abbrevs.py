@@ -33,17 +33,19 @@ from cython.cimports.pybtf.core.faults import (
     FAULT_FORM,
     FAULT_LEB,
     FAULT_MEMORY,
+    FAULT_TOO_MANY,
     FAULT_TRUNCATED,
     IN_ABBREV,
     Fault,
     fault_set,
 )
-from cython.cimports.pybtf.core.hashing import fold
+from cython.cimports.pybtf.core.hashing import SALT, SALT2, fold
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_push
 from cython.cimports.pybtf.core.sections import Span
 
 NO_SLOT = cython.declare(uint8_t, 255)
-HASH_FACTOR = cython.declare(uint64_t, 0x9E3779B97F4A7C15)
+MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # some thousand are much; beyond this, indexes would not fit
+MAX_OPS = cython.declare(cython.size_t, 1 << 31)
 
 
 @cython.cfunc
@@ -386,7 +388,7 @@ def read_attributes(
 @cython.inline
 @cython.exceptval(check=False)
 def sparse_slot(t: cython.pointer[AbbrevTable], code: uint64_t) -> uint32_t:
-    return cython.cast(uint32_t, fold(code, HASH_FACTOR)) & t.slot_mask
+    return cython.cast(uint32_t, fold(code ^ SALT, SALT2)) & t.slot_mask
 
 
 @cython.cfunc
@@ -428,6 +430,40 @@ def abbrevs_find_sparse(t: cython.pointer[AbbrevTable], code: uint64_t) -> cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def read_table(
+    t: cython.pointer[AbbrevTable], c: cython.pointer[Cursor], fault: cython.pointer[Fault]
+) -> cython.int:
+    """Reads declarations up to the end of the table. Nonzero: fault."""
+    code: uint64_t
+    tag: uint64_t
+    children: uint64_t
+    at: uint64_t
+    while True:
+        # Some producers leave out the table's final 0 at the end of the section.
+        if c.pos == c.end:
+            break
+        at = cur_tell(c)
+        code = cur_uleb(c)
+        if c.bad == CUR_OK and code == 0:
+            break
+        tag = cur_uleb(c)
+        children = cur_u8(c)
+        if c.bad:
+            return fault_set(fault, FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED, IN_ABBREV, cur_tell(c), 0, 0)
+        if t.n == MAX_DECLS or t.ops.n > MAX_OPS:
+            return fault_set(fault, FAULT_TOO_MANY, IN_ABBREV, at, 0, t.n)
+        if add_decl(t, code, tag, children):
+            return fault_set(fault, FAULT_MEMORY, IN_ABBREV, at, 0, 0)
+        if read_attributes(t, c, fault):
+            return 1
+    if not t.dense and index_sparse(t):
+        return fault_set(fault, FAULT_MEMORY, IN_ABBREV, cur_tell(c), 0, 0)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def abbrevs_read(
     t: cython.pointer[AbbrevTable],
     section: Span,
@@ -439,9 +475,7 @@ def abbrevs_read(
 ) -> cython.int:
     """Compiles the table at `offset` of .debug_abbrev. A table that is already there is kept. Nonzero: fault."""
     c: Cursor
-    code: uint64_t
-    tag: uint64_t
-    children: uint64_t
+    t.read = 0
     if (
         t.valid
         and t.offset == offset
@@ -462,32 +496,9 @@ def abbrevs_read(
     if offset >= section.n:
         return fault_set(fault, FAULT_ABBREV_OFFSET, IN_ABBREV, offset, 0, cython.cast(int64_t, section.n))
     cur_init(cython.address(c), section.p, offset, section.n, False)
-    while True:
-        # Some producers leave out the table's final 0 at the end of the section.
-        if c.pos == c.end:
-            break
-        code = cur_uleb(cython.address(c))
-        if c.bad == CUR_OK and code == 0:
-            break
-        tag = cur_uleb(cython.address(c))
-        children = cur_u8(cython.address(c))
-        if c.bad:
-            return fault_set(
-                fault,
-                FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED,
-                IN_ABBREV,
-                cur_tell(cython.address(c)),
-                0,
-                0,
-            )
-        if add_decl(t, code, tag, children):
-            return fault_set(fault, FAULT_MEMORY, IN_ABBREV, offset, 0, 0)
-        if read_attributes(t, cython.address(c), fault):
-            return 1
-    if not t.dense and index_sparse(t):
-        return fault_set(fault, FAULT_MEMORY, IN_ABBREV, offset, 0, 0)
-    t.valid = True
-    return 0
+    t.valid = not read_table(t, cython.address(c), fault)
+    t.read = cur_tell(cython.address(c)) - offset
+    return not t.valid
 
 
 @cython.cfunc

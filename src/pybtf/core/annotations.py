@@ -12,12 +12,14 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import A_REF, A_REF_ADDR, D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.cursor import cur_init
 from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_read
-from cython.cimports.pybtf.core.faults import FAULT_CYCLE, FAULT_REFERENCE, IN_INFO, fault_set
+from cython.cimports.pybtf.core.faults import FAULT_CYCLE, FAULT_REFERENCE, FAULT_SHARED, IN_INFO, fault_set
 from cython.cimports.pybtf.core.memory import room
 from cython.cimports.pybtf.core.unit import T_REF_LOCAL, TAG_TYPE_TAG, Annotation, Type
 from cython.cimports.pybtf.core.walker import FAILED, SKIP, Walker, add_type, named, no_memory, walk_name
 
 LONGEST_CHAIN = cython.declare(cython.int, 65535)
+# Objects may share a chain. Each then has all its tags: a small unit could ask for any number of them.
+CHAINS_PER_BYTE = cython.declare(uint64_t, 4)
 
 
 @cython.cfunc
@@ -58,6 +60,12 @@ def step(w: cython.pointer[Walker], at: cython.pointer[uint64_t], steps: cython.
     """
     if at[0] < w.r.unit or at[0] >= w.r.end:
         fault_set(cython.address(w.fault), FAULT_REFERENCE, IN_INFO, at[0], w.d.offset, cython.cast(int64_t, at[0]))
+        return -1
+    w.annotations += 1
+    if w.annotations > CHAINS_PER_BYTE * w.u.bytes:
+        fault_set(
+            cython.address(w.fault), FAULT_SHARED, IN_INFO, at[0], w.d.offset, cython.cast(int64_t, w.annotations)
+        )
         return -1
     if steps > LONGEST_CHAIN:
         fault_set(cython.address(w.fault), FAULT_CYCLE, IN_INFO, at[0], at[0], cython.cast(int64_t, at[0]))

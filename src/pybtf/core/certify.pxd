@@ -28,6 +28,8 @@ cdef struct Analysis:           # arrays are indexed by class
     uint8_t *marks
     uint32_t stamp
     uint64_t seeds
+    uint64_t effort             # steps that may still be taken
+    bint tired                  # they did not suffice: every unit is kept whole
     U32s before
     U32s todo
 

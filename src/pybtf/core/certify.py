@@ -33,12 +33,15 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.pybtf.core.classes import class_find
 from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
-from cython.cimports.pybtf.core.hashing import fold
+from cython.cimports.pybtf.core.hashing import SALT2, fold
 from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push
 from cython.cimports.pybtf.core.records import *
 
 DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
-FACTOR = cython.declare(uint64_t, 0x9E3779B97F4A7C15)
+# Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
+# file. When they are used up, nothing is certain, and all units are kept whole, which is always right.
+EFFORT_BASE = cython.declare(uint64_t, 1 << 27)
+EFFORT_PER_CLASS = cython.declare(uint64_t, 256)
 
 # Marks of a class.
 OCCURS = cython.declare(uint8_t, 1)  # some unit has a type of this class
@@ -140,29 +143,29 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
         kind = record_kind(r)
         refs_of(r, cython.address(f))
         d = a.depth[f.third]
-        h = fold(r[REC_KIND] * FACTOR + r[REC_NAME], FACTOR)
-        shape = fold(h + r[REC_COUNT], FACTOR)
+        h = fold(r[REC_KIND] * SALT2 + r[REC_NAME], SALT2)
+        shape = fold(h + r[REC_COUNT], SALT2)
         if kind == KIND_ARRAY:
-            h = fold(h + r[REC_HEAD], FACTOR)
+            h = fold(h + r[REC_HEAD], SALT2)
         elif f.third:
-            h = fold(h + a.blind[f.third], FACTOR)
+            h = fold(h + a.blind[f.third], SALT2)
         else:
-            h = fold(h + r[REC_THIRD], FACTOR)
+            h = fold(h + r[REC_THIRD], SALT2)
         if kind != KIND_TYPEDEF:
-            shape = fold(shape + (0 if f.third else r[REC_THIRD]), FACTOR)
+            shape = fold(shape + (0 if f.third else r[REC_THIRD]), SALT2)
         for k in range(f.n):
             if a.depth[f.first[k * f.step + 1]] > d:
                 d = a.depth[f.first[k * f.step + 1]]
-            h = fold(h + f.first[k * f.step] + a.blind[f.first[k * f.step + 1]], FACTOR)
-            shape = fold(shape + f.first[k * f.step], FACTOR)
+            h = fold(h + f.first[k * f.step] + a.blind[f.first[k * f.step + 1]], SALT2)
+            shape = fold(shape + f.first[k * f.step], SALT2)
             if f.step == 3:
-                h = fold(h + f.first[k * 3 + 2], FACTOR)
-                shape = fold(shape + f.first[k * 3 + 2], FACTOR)
+                h = fold(h + f.first[k * 3 + 2], SALT2)
+                shape = fold(shape + f.first[k * 3 + 2], SALT2)
         if kind == KIND_INT or kind == KIND_CYCLE:
-            h = fold(h + r[REC_HEAD if kind == KIND_INT else REC_THIRD], FACTOR)
+            h = fold(h + r[REC_HEAD if kind == KIND_INT else REC_THIRD], SALT2)
         elif kind == KIND_ENUM or kind == KIND_ENUM64:
             for k in range(r[REC_COUNT] * (2 if kind == KIND_ENUM else 3)):
-                h = fold(h + r[REC_HEAD + k], FACTOR)
+                h = fold(h + r[REC_HEAD + k], SALT2)
         if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_FUNC_PROTO:
             d += 1
         a.depth[c] = d if d < 0xFFFF else 0xFFFF
@@ -263,11 +266,25 @@ def reaches(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t
     while todo.n:
         todo.n -= 1
         c = todo.p[todo.n]
-        if c == x or c == y:
+        if c == x or c == y or not spend(a, 1):
             return 1
         if push_targets(e, a, c):
             return -1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def spend(a: cython.pointer[Analysis], steps: uint64_t) -> cython.bint:
+    """Whether so many more steps may be taken."""
+    if a.effort < steps:
+        a.tired = True
+        a.effort = 0
+        return False
+    a.effort -= steps
+    return True
 
 
 @cython.cfunc
@@ -310,6 +327,7 @@ def masked(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t,
     """Whether classes `x` and `y`, equal but for elements of arrays, may be taken for equal. -1: no memory.
 
     Walks to the first place where they differ, which is an array; it can hide the difference only if it was met before.
+    That they are equal but for that is known from hashes only; the walk sees to it that it stays within both.
     """
     rx: cython.pointer[cython.const[uint32_t]]
     ry: cython.pointer[cython.const[uint32_t]]
@@ -376,7 +394,7 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     qsort(shapes, n, cython.sizeof(Shape), compare_shapes)
     for i in range(n):
         j = i + 1
-        while j < n and shapes[j].shape == shapes[i].shape and shapes[j].blind == shapes[i].blind:
+        while j < n and shapes[j].shape == shapes[i].shape and shapes[j].blind == shapes[i].blind and spend(a, 1):
             # A name with two definitions may be compared anywhere; an anonymous struct or a typedef only as itself.
             found = 1 if a.key[shapes[i].id] else masked(e, a, shapes[i].id, shapes[j].id)
             if found < 0:
@@ -420,10 +438,12 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.vo
     marks: uint8_t
     changed: cython.bint = True
     f: Refs
-    while changed:
+    while changed and not a.tired:
         changed = False
         for c in range(1, a.n):
             refs_of(class_record(e.classes, c), cython.address(f))
+            if not spend(a, 1 + f.n):
+                return
             marks = a.marks[f.third]
             for k in range(f.n):
                 marks |= a.marks[f.first[k * f.step + 1]]
@@ -476,7 +496,7 @@ def choose_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
         if s.whole:
             continue
         for i in range(1, s.n_types):
-            if a.marks[e.class_list.p[s.classes + i]] & UNCERTAIN:
+            if a.tired or a.marks[e.class_list.p[s.classes + i]] & UNCERTAIN:
                 if not u32s_push(cython.address(e.redo), u):
                     return 1
                 break
@@ -500,7 +520,7 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
     doubt_units(e, a)
     if doubt_arrays(e, a):
         return 1
-    if a.seeds == 0:
+    if a.seeds == 0 and not a.tired:
         return 0
     spread(e, a)
     return reach(e, a) or choose_units(e, a)
@@ -533,6 +553,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.marks = cython.cast(cython.pointer[uint8_t], a.depth + n)
         a.stamp = 0
         a.seeds = 0
+        a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
+        a.tired = False
         a.before.p = a.todo.p = cython.NULL
         a.before.n = a.before.cap = a.todo.n = a.todo.cap = 0
         status = analyse(e, cython.address(a))

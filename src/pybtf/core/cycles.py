@@ -3,14 +3,14 @@
 
 A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or
 two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
-of the unit before anybody does. Following each chain for more links than any real one has is enough to find all
-cycles.
+of the unit. Following a chain for more links than any real one has is enough to find all cycles. resolve.py asks only
+where a link leads to a DIE that has a link itself, which costs nothing in the usual case.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint32_t
+from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.faults import FAULT_CYCLE, IN_INFO, Fault, fault_set
-from cython.cimports.pybtf.core.resolve import function_at, origin_param, type_at, variable_specified
+from cython.cimports.pybtf.core.resolve import function_at, map_get, origin_param, type_id
 from cython.cimports.pybtf.core.unit import *
 
 LONGEST = cython.declare(cython.int, 64)
@@ -19,64 +19,58 @@ LONGEST = cython.declare(cython.int, 64)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def cycle(fault: cython.pointer[Fault], die: uint32_t) -> cython.int:
-    return fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, cython.cast(int64_t, die))
+def endless_types(u: cython.pointer[Unit], spec: uint32_t) -> cython.bint:
+    """Whether a chain of DW_AT_specification between types does not end."""
+    steps: cython.int
+    for steps in range(LONGEST):
+        spec = u.types[type_id(u, spec)].spec
+        if spec == 0:
+            return False
+    return True
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def check_functions(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
-    i: uint32_t
-    k: uint32_t
-    links: cython.int
-    f: cython.pointer[Function]
-    g: cython.pointer[Function]
-    p: cython.pointer[Param]
-    for i in range(u.n_functions):
-        f = cython.address(u.functions[i])
-        g = f
-        links = 0
-        while g != cython.NULL and (g.origin or g.spec):
-            links += 1
-            if links > LONGEST:
-                return cycle(fault, f.die)
-            g = function_at(u, g.origin if g.origin else g.spec)
-        for k in range(f.first, f.first + f.count):
-            p = cython.address(u.params[k])
-            links = 0
-            while p != cython.NULL and p.origin:
-                links += 1
-                if links > LONGEST:
-                    return cycle(fault, u.params[k].die)
-                p = origin_param(u, f, p.origin)
-    return 0
+def endless_functions(u: cython.pointer[Unit], f: cython.pointer[Function]) -> cython.bint:
+    """Whether a chain of DW_AT_abstract_origin and DW_AT_specification does not end."""
+    steps: cython.int
+    for steps in range(LONGEST):
+        f = function_at(u, f.origin if f.origin else f.spec)
+        if f == cython.NULL:
+            return False
+    return True
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def check_cycles(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
-    """Finds a cycle in a resolved unit. Nonzero: fault."""
-    i: uint32_t
-    at: uint32_t
-    links: cython.int
-    if check_functions(u, fault):
-        return 1
-    for i in range(u.n_variables):
-        at = i
-        links = 0
-        while at != NO_INDEX and u.variables[at].spec:
-            links += 1
-            if links > LONGEST:
-                return cycle(fault, u.variables[i].die)
-            at = variable_specified(u, u.variables[at].spec, fault)
-    for i in range(1, u.n_types):
-        at = i
-        links = 0
-        while at and u.types[at].spec:
-            links += 1
-            if links > LONGEST:
-                return cycle(fault, u.types[i].die)
-            at = type_at(u, u.types[at].spec)
-    return fault.code
+def endless_params(
+    u: cython.pointer[Unit], f: cython.pointer[Function], p: cython.pointer[Param], fault: cython.pointer[Fault]
+) -> cython.bint:
+    """Whether the chain of DW_AT_abstract_origin of a parameter does not end; this is a fault, as is no memory."""
+    die: uint32_t = p.die
+    steps: cython.int
+    for steps in range(LONGEST):
+        p = origin_param(u, f, p.origin, fault)
+        if fault.code:
+            return True
+        if p == cython.NULL or p.origin == 0:
+            return False
+    fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, p.die)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def endless_variables(u: cython.pointer[Unit], at: uint32_t) -> cython.bint:
+    """Whether a chain of DW_AT_specification between variables does not end; `variable_at` is filled."""
+    steps: cython.int
+    for steps in range(LONGEST):
+        if u.variables[at].spec == 0 or u.variables[at].spec == NO_INDEX:
+            return False
+        at = map_get(cython.address(u.variable_at), u.variables[at].spec)
+        if at == NO_INDEX:
+            return False
+    return True

@@ -30,6 +30,7 @@ cdef struct Reader:
 
 cdef int die_read(Reader *r, Die *d) noexcept nogil
 cdef int die_skip_children(Reader *r, Die *d) noexcept nogil
+cdef int die_string_offset(Reader *r, Die *d, int slot, uint64_t *offset) noexcept nogil
 cdef int die_string(Reader *r, Die *d, int slot, const char **text, size_t *size, bint *transient) noexcept nogil
 
 cdef inline bint die_has(const Die *d, int slot) noexcept nogil:

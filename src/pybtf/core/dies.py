@@ -32,6 +32,7 @@ from cython.cimports.pybtf.core.dies import Attr, Die, Reader
 from cython.cimports.pybtf.core.faults import (
     FAULT_ABBREV_CODE,
     FAULT_FORM,
+    FAULT_INDEX,
     FAULT_LEB,
     FAULT_OFFSET,
     FAULT_REFERENCE,
@@ -273,6 +274,24 @@ def text_at(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def die_string_offset(
+    r: cython.pointer[Reader], d: cython.pointer[Die], slot: cython.int, offset: cython.pointer[uint64_t]
+) -> cython.int:
+    """The offset in .debug_str of a string that is given by its index. Nonzero: fault."""
+    c: Cursor
+    index: uint64_t = d.a[slot].v
+    at: uint64_t = r.str_offsets_base
+    if at > r.sections.str_offsets.n or index >= (r.sections.str_offsets.n - at) // r.offset_size:
+        return fault_set(r.fault, FAULT_INDEX, IN_STR_OFFSETS, at, d.offset, cython.cast(int64_t, index))
+    at += index * r.offset_size
+    cur_init(cython.address(c), r.sections.str_offsets.p, at, r.sections.str_offsets.n, r.sections.swap)
+    offset[0] = cur_u64(cython.address(c)) if r.offset_size == 8 else cur_u32(cython.address(c))
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def die_string(
     r: cython.pointer[Reader],
     d: cython.pointer[Die],
@@ -286,9 +305,7 @@ def die_string(
     `transient`: the text lies in .debug_info, whose pages are given back after the unit.
     """
     a: cython.pointer[Attr] = cython.address(d.a[slot])
-    c: Cursor
-    at: uint64_t
-    offset: uint64_t
+    offset: uint64_t = 0
     size[0] = 0
     text[0] = cython.NULL
     transient[0] = False
@@ -304,13 +321,7 @@ def die_string(
     if a.cls == A_LINE_STRP:
         return text_at(r, r.sections.line_str, IN_LINE_STR, a.v, d.offset, text, size)
     if a.cls == A_STRX:
-        at = r.str_offsets_base
-        if a.v > r.sections.str_offsets.n or at > r.sections.str_offsets.n:
-            return fault_set(r.fault, FAULT_OFFSET, IN_STR_OFFSETS, a.v, d.offset, r.sections.str_offsets.n)
-        at += a.v * r.offset_size
-        if at + r.offset_size > r.sections.str_offsets.n:
-            return fault_set(r.fault, FAULT_OFFSET, IN_STR_OFFSETS, at, d.offset, r.sections.str_offsets.n)
-        cur_init(cython.address(c), r.sections.str_offsets.p, at, r.sections.str_offsets.n, r.sections.swap)
-        offset = cur_u64(cython.address(c)) if r.offset_size == 8 else cur_u32(cython.address(c))
+        if die_string_offset(r, d, slot, cython.address(offset)):
+            return 1
         return text_at(r, r.sections.str, IN_STR, offset, d.offset, text, size)
     return 0

@@ -15,6 +15,7 @@ cdef enum:                      # Encoder.error
     ENCODE_TOO_MANY = 2         # types, strings or bytes beyond 32 bits
     ENCODE_ARENA = 3            # arena flag on what is no pointer; `error_entry` is the function
     ENCODE_SECTION = 4          # more variables in a section than a DATASEC can count
+    ENCODE_EFFORT = 5           # comparing the prototypes of function `error_entry` takes too long
 
 cdef enum:
     NO_UNIT = 0xFFFFFFFF

@@ -245,13 +245,16 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
 def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
     """Merges what the units observed and appends the functions that are kept, by name. Nonzero: `e.error`."""
     options: cython.int = 0
+    status: cython.int
     i: cython.size_t
     if e.options & OPT_CONSISTENT:
         options |= FN_CONSISTENT
     if e.options & OPT_TRUE_SIGNATURE:
         options |= FN_TRUE_SIGNATURE
-    if not combine_functions(e.states, e.n_states, e.table, e.classes, options, cython.address(e.emission)):
-        return encoder_fail(e, ENCODE_MEMORY)
+    status = combine_functions(e.states, e.n_states, e.table, e.classes, options, cython.address(e.emission))
+    if status:
+        e.error_entry = e.emission.entry
+        return encoder_fail(e, ENCODE_EFFORT if status == 2 else ENCODE_MEMORY)
     for i in range(e.emission.n):
         if emit_function(e, cython.address(e.emission.p[i])):
             return 1

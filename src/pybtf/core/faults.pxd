@@ -12,6 +12,8 @@ cdef enum:                      # Fault.section
     IN_STR_OFFSETS = 4
     IN_ADDR = 5
     IN_TYPES = 6
+    IN_LOC = 7
+    IN_LOCLISTS = 8
 
 cdef enum:                      # Fault.code
     FAULT_NONE = 0
@@ -33,8 +35,10 @@ cdef enum:                      # Fault.code
     FAULT_TOO_MANY = 16         # value: more of something than ids can count
     FAULT_CYCLE = 17            # value: a chain of references that comes back to itself
     FAULT_INDEX = 18            # value: index past the end of a table in `section`
-    FAULT_UNIT_TYPE = 19
-    FAULT_TAG = 20
+    FAULT_SHARED = 19           # value: bytes or steps; data that many DIEs share makes the work explode
+    FAULT_SIZE = 20             # value: bytes of a section that is too large
+    FAULT_TAGS = 21             # value: number of tags of one object
+    FAULT_UNIT_TYPE = 22        # value: DW_UT
     # what BTF cannot express (specification 4.6)
     FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG
     FAULT_NO_NAME = 33          # value: DW_TAG
@@ -48,7 +52,6 @@ cdef enum:                      # Fault.code
     FAULT_VARIABLE_NAME = 41
     FAULT_VARIABLE_TYPE = 42
     FAULT_EMPTY_TAG = 43
-    FAULT_ARENA = 44
 
 cdef struct Fault:
     int code

@@ -10,7 +10,7 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
 from cython.cimports.pybtf.core.abbrevs import D_ANNOTATION
 from cython.cimports.pybtf.core.annotations import annotation_chain, tag_slots
 from cython.cimports.pybtf.core.dies import die_has
-from cython.cimports.pybtf.core.faults import FAULT_DEPTH, IN_INFO, fault_set
+from cython.cimports.pybtf.core.faults import FAULT_DEPTH, FAULT_TAGS, IN_INFO, fault_set
 from cython.cimports.pybtf.core.frames import *
 from cython.cimports.pybtf.core.members import sort_members
 from cython.cimports.pybtf.core.memory import room
@@ -107,7 +107,9 @@ def take_anns(
     i: uint32_t
     if count == 0:
         return 0
-    if count > 0xFFFF or not room(
+    if count > 0xFFFF:
+        return fault_set(cython.address(w.fault), FAULT_TAGS, IN_INFO, w.d.offset, w.d.offset, count)
+    if not room(
         cython.cast(cython.pp_void, cython.address(u.anns)),
         cython.address(u.cap_anns),
         u.n_anns + count,

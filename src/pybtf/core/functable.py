@@ -47,7 +47,7 @@ from cython.cimports.pybtf.core.symbols import (
     read_symbol,
 )
 
-from pybtf.core.symbols import SymbolError, bad_name
+from pybtf.core.symbols import bad_name, too_long
 
 ALL_SECTIONS = 0
 
@@ -85,11 +85,7 @@ class FunctionTable:
         if status == NO_MEMORY:
             raise MemoryError
         if status == NAMES_TOO_LONG:
-            raise SymbolError(
-                bad,
-                f"with it, the names are more than {name_budget(cython.address(source.view))} bytes long",
-                f"names that hardly overlap within the {source.view.strtab_size} bytes of the string table",
-            )
+            raise too_long(source, bad)
         if status != OK:
             raise bad_name(source, bad)
 

@@ -32,6 +32,7 @@ cdef struct Emission:
     size_t cap
     uint8_t *fate               # FATE_* of each table entry; the best, if it had several runs
     uint64_t counts[8]          # number of runs by FATE_*
+    uint32_t entry              # where an error is
 
 cdef enum:                      # options of combine_functions
     FN_CONSISTENT = 1           # feature consistent_func
@@ -63,12 +64,12 @@ cdef struct Combiner:
     int options
 
 # Fills `out` (zeroed by the caller). Entries with equal names must be neighbours in the table (several input
-# files). Returns 0 if memory ran out.
-cdef bint combine_functions(
+# files). 0 done, 1 memory ran out, 2 comparing the prototypes of `out.entry` takes too long.
+cdef int combine_functions(
     const State *states, size_t n, const FuncTable *table, const ClassTable *classes, int options, Emission *out,
 ) noexcept nogil
 
 cdef void emission_free(Emission *e) noexcept nogil
 
-# Whether two prototypes, or any two types, match: 1, 0, or -1 if memory ran out.
+# Whether two prototypes, or any two types, match: 1, 0, -1 if memory ran out, -2 if it takes too long.
 cdef int types_match(const ClassTable *classes, uint32_t a, uint32_t b) noexcept nogil

@@ -15,8 +15,8 @@ itself.
 Two prototypes are compared by walking both types in parallel (`types_match`). Same class means same type, so
 the walk mostly ends at once. It never enters named structs or typedefs, hence its depth is that of pointers,
 arrays and prototypes nested in one declaration. Hostile input can make that any number, and can make
-prototypes fan out exponentially; so the walk is iterative, remembers the pairs it has visited, and stops
-after `MAX_STEPS` of them in all; real kernels need some thousand.
+prototypes fan out exponentially; so the walk is iterative, remembers the pairs it has visited, and after
+`MAX_STEPS` of them in all gives up, which is an error; real kernels need some thousand.
 """
 
 import cython
@@ -40,6 +40,7 @@ from cython.cimports.pybtf.core.functions import (
     Matcher,
     Site,
 )
+from cython.cimports.pybtf.core.hashing import SALT2, fold
 from cython.cimports.pybtf.core.memory import u64s_free, u64s_push
 from cython.cimports.pybtf.core.observations import (
     S_INCONSISTENT,
@@ -82,7 +83,7 @@ from cython.cimports.pybtf.core.records import (
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
 MAX_STEPS = cython.declare(uint64_t, 1 << 27)  # pairs of types compared in one run of the program
-GOLDEN = cython.declare(uint64_t, 0x9E3779B97F4A7C15)
+MAX_PAIRS = cython.declare(cython.size_t, 1 << 22)  # and remembered in one comparison
 SMALL_TABLE = cython.declare(cython.size_t, 256)
 
 # ---------------------------------------------------------------- do two types match?
@@ -93,7 +94,7 @@ SMALL_TABLE = cython.declare(cython.size_t, 256)
 @cython.exceptval(check=False)
 def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) -> cython.size_t:
     """Where `pair` is, or would go, in a table of a power of two."""
-    i: cython.size_t = (pair * GOLDEN) >> 32
+    i: cython.size_t = fold(pair, SALT2)
     i &= size - 1
     while table[i] and table[i] != pair:
         i = (i + 1) & (size - 1)
@@ -203,15 +204,17 @@ def _push_parameters(
 @cython.nogil
 @cython.exceptval(check=False)
 def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
-    """Compare two types down to where prototypes branch; parameters are queued. 1 match, 0 no, -1 no memory."""
+    """Compare two types down to where prototypes branch; parameters are queued. See `types_match`."""
     ra: cython.pointer(cython.const[uint32_t])
     rb: cython.pointer(cython.const[uint32_t])
     kind: cython.int
     other: cython.int
     fresh: cython.int
     while a != b:
-        if a == 0 or b == 0 or m.steps == 0:
+        if a == 0 or b == 0:
             return 0
+        if m.steps == 0 or m.used >= MAX_PAIRS:
+            return -2
         m.steps -= 1
         fresh = _is_new(m, cython.cast(uint64_t, a) << 32 | b)
         if fresh <= 0:
@@ -365,8 +368,8 @@ def _site(c: cython.pointer(Combiner), address: uint64_t) -> cython.pointer(Site
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _accumulate(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.bint:
-    """Let the flags of the run flow together, and compare prototypes; 0 if memory ran out."""
+def _accumulate(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.int:
+    """Let the flags of the run flow together, and compare prototypes. Nonzero: as `combine_functions`."""
     shared: uint8_t = S_UNEXPECTED | S_INCONSISTENT | S_UNCERTAIN | S_REORDERED
     a: cython.pointer(cython.const[State]) = c.states + c.order[begin]
     b: cython.pointer(cython.const[State])
@@ -382,12 +385,13 @@ def _accumulate(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.s
         ):
             matched = _match(cython.address(c.matcher), a.proto, b.proto)
             if matched < 0:
-                return False
+                c.out.entry = a.entry
+                return -matched
             if not matched:
                 merged |= S_INCONSISTENT
         c.flags[i] |= merged
     c.flags[begin] |= merged
-    return True
+    return 0
 
 
 @cython.cfunc
@@ -500,13 +504,17 @@ def _emit(c: cython.pointer(Combiner), i: cython.size_t, plain: cython.bint) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _combine_run(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.bint:
+def _combine_run(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.int:
     entry: uint32_t = c.states[c.order[begin]].entry
     fate: cython.int = FATE_EMITTED
     chosen: cython.size_t = end
     clone: cython.bint = False
-    if not _find_sites(c, entry) or not _accumulate(c, begin, end):
-        return False
+    status: cython.int
+    if not _find_sites(c, entry):
+        return 1
+    status = _accumulate(c, begin, end)
+    if status:
+        return status
     if c.options & FN_TRUE_SIGNATURE:
         chosen = _true_clone(c, begin, end)
         clone = chosen < end
@@ -516,7 +524,7 @@ def _combine_run(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.
     c.out.counts[fate] += 1
     if c.out.fate[entry] != FATE_EMITTED:
         c.out.fate[entry] = fate
-    return fate != FATE_EMITTED or _emit(c, chosen, not clone)
+    return fate == FATE_EMITTED and not _emit(c, chosen, not clone)
 
 
 # ---------------------------------------------------------------- all states
@@ -569,13 +577,14 @@ def _sort(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
+def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.int:
+    status: cython.int
     begin: cython.size_t = 0
     end: cython.size_t
     entry: uint32_t
     i: cython.size_t
     if not _sort(c, n):
-        return False
+        return 1
     for i in range(n):
         c.flags[i] = c.states[c.order[i]].flags
     while begin < n:
@@ -583,10 +592,11 @@ def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
         end = begin + 1
         while end < n and c.states[c.order[end]].entry == entry:
             end += 1
-        if not _combine_run(c, begin, end):
-            return False
+        status = _combine_run(c, begin, end)
+        if status:
+            return status
         begin = end
-    return True
+    return 0
 
 
 @cython.cfunc
@@ -599,10 +609,10 @@ def combine_functions(
     classes: cython.pointer(cython.const[ClassTable]),
     options: cython.int,
     out: cython.pointer(Emission),
-) -> cython.bint:
+) -> cython.int:
     """See functions.pxd."""
     c: Combiner
-    ok: cython.bint = False
+    status: cython.int = 1
     memset(cython.address(c), 0, cython.sizeof(Combiner))
     c.states = states
     c.table = table
@@ -614,12 +624,12 @@ def combine_functions(
     c.flags = cython.cast(cython.pointer(uint8_t), malloc(n + 1))
     out.fate = cython.cast(cython.pointer(uint8_t), calloc(cython.cast(cython.size_t, table.n) + 1, 1))
     if c.order != cython.NULL and c.flags != cython.NULL and out.fate != cython.NULL:
-        ok = _combine_all(cython.address(c), n)
+        status = _combine_all(cython.address(c), n)
     _release(cython.address(c.matcher))
     free(c.order)
     free(c.flags)
     free(c.sites)
-    return ok
+    return status
 
 
 @cython.cfunc

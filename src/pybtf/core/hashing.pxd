@@ -1,6 +1,9 @@
 # Hashing and the few atomic operations of the shared tables.
 #
-# Hashes only choose a bucket: every hit is compared in full, so their quality decides speed, never bytes.
+# Hashes only choose a bucket: every hit is compared in full, so their quality decides speed, never bytes. All of them
+# depend on a salt that is new in every process: with a known hash, a small file can be written whose names, types or
+# offsets all fall into one bucket, and the run takes hours. The salt also keeps this promise honest: a byte of output
+# that depended on a hash would change from run to run.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -9,15 +12,27 @@ cdef extern from *:
     #include <stdint.h>
     #include <string.h>
     #include <sched.h>
+    #ifdef __linux__
+    #include <sys/auxv.h>
+    #endif
+    static uint64_t pybtf_salt[2] __attribute__((unused));
+    __attribute__((constructor)) static void pybtf_salt_set(void) {
+    #ifdef __linux__
+        const void *random = (const void *)getauxval(AT_RANDOM);    /* 16 bytes, the same all over the process */
+        if (random) memcpy(pybtf_salt, random, 16);
+    #endif
+        pybtf_salt[0] ^= 0x9E3779B97F4A7C15ull;
+        pybtf_salt[1] ^= 0xD6E8FEB86659FD93ull;
+    }
     static inline uint64_t pybtf_fold(uint64_t a, uint64_t b) {
         __uint128_t m = (__uint128_t)a * b;
         return (uint64_t)m ^ (uint64_t)(m >> 64);
     }
     static inline uint64_t pybtf_hash_bytes(const char *p, size_t n) {
-        uint64_t h = 0x9E3779B97F4A7C15ull ^ n, a, b;
+        uint64_t h = pybtf_salt[0] ^ n, a, b;
         while (n > 16) {
             memcpy(&a, p, 8); memcpy(&b, p + 8, 8);
-            h = pybtf_fold(a ^ 0xA0761D6478BD642Full, b ^ h);
+            h = pybtf_fold(a ^ pybtf_salt[1], b ^ h);
             p += 16; n -= 16;
         }
         if (n >= 8) {
@@ -30,16 +45,16 @@ cdef extern from *:
             a = n ? ((uint64_t)(uint8_t)p[0] << 16) | ((uint64_t)(uint8_t)p[n >> 1] << 8) | (uint8_t)p[n - 1] : 0;
             b = 0;
         }
-        return pybtf_fold(a ^ 0xE7037ED1A0B428DBull, b ^ h);
+        return pybtf_fold(a ^ 0xE7037ED1A0B428DBull ^ pybtf_salt[1], b ^ h);
     }
     static inline uint64_t pybtf_hash_words(const uint32_t *p, size_t n) {
-        uint64_t h = 0x8EBC6AF09C88C6E3ull ^ n, a;
+        uint64_t h = 0x8EBC6AF09C88C6E3ull ^ pybtf_salt[0] ^ n, a;
         while (n >= 2) {
             memcpy(&a, p, 8);
-            h = pybtf_fold(a ^ 0xA0761D6478BD642Full, h ^ 0xE7037ED1A0B428DBull);
+            h = pybtf_fold(a ^ pybtf_salt[1], h ^ 0xE7037ED1A0B428DBull);
             p += 2; n -= 2;
         }
-        if (n) h = pybtf_fold((uint64_t)*p ^ 0x589965CC75374CC3ull, h ^ 0xE7037ED1A0B428DBull);
+        if (n) h = pybtf_fold((uint64_t)*p ^ 0x589965CC75374CC3ull ^ pybtf_salt[1], h ^ 0xE7037ED1A0B428DBull);
         return h;
     }
     static inline uint32_t pybtf_load(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
@@ -53,6 +68,8 @@ cdef extern from *:
     }
     static inline void pybtf_unlock(int *l) { __atomic_store_n(l, 0, __ATOMIC_RELEASE); }
     """
+    uint64_t SALT "pybtf_salt[0]"
+    uint64_t SALT2 "pybtf_salt[1]"
     uint64_t fold "pybtf_fold"(uint64_t a, uint64_t b) noexcept nogil
     uint64_t hash_bytes "pybtf_hash_bytes"(const char *p, size_t n) noexcept nogil
     uint64_t hash_words "pybtf_hash_words"(const uint32_t *p, size_t n) noexcept nogil

@@ -58,7 +58,7 @@ cdef struct Shape:              # what one valid expression looks like
 
 # The general case; needs Param.size. `one_word`: aggregates travel in one register at most (s390).
 cdef void location_walk(
-    Param *param, int kind, const uint8_t *expr, uint64_t value, const Unit *unit, const DebugSections *sections,
+    Param *param, int kind, const uint8_t *expr, uint64_t value, Unit *unit, const DebugSections *sections,
     bint one_word,
 ) noexcept nogil
 
@@ -68,10 +68,11 @@ cdef bint first_operation_address(
     uint64_t *address,
 ) noexcept nogil
 
+# Location lists are read only as far as Unit.list_bytes goes, which must not be 0; 0 afterwards: it did not suffice.
 # Fills reg, const_at_entry, stack_at_entry, first_word and second_word of a parameter that still has the values
 # of "no location" in them (reg -1, the rest 0). Most expressions are one byte, one register.
 cdef inline void location_read(
-    Param *param, int kind, const uint8_t *expr, uint64_t value, const Unit *unit, const DebugSections *sections,
+    Param *param, int kind, const uint8_t *expr, uint64_t value, Unit *unit, const DebugSections *sections,
     bint one_word,
 ) noexcept nogil:
     if kind == LOC_BLOCK and value == 1 and expr[0] >= 0x50 and expr[0] <= 0x6F:

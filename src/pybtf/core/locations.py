@@ -74,6 +74,7 @@ from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.unit import Param, Unit
 
 CUR_TRUNCATED = cython.declare(cython.int, 1)
+ENTRY_BYTES = cython.declare(uint64_t, 16)  # what the range of an entry is counted as
 
 # ---------------------------------------------------------------- operations
 
@@ -487,14 +488,26 @@ def _next_old_range(c: cython.pointer(Cursor), unit: cython.pointer(cython.const
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def _afford(unit: cython.pointer(Unit), size: uint64_t) -> cython.bint:
+    if size >= unit.list_bytes:
+        unit.list_bytes = 0
+        return False
+    unit.list_bytes -= size
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _walk_list(
     param: cython.pointer(Param),
     section: cython.pointer(cython.const[Span]),
     offset: uint64_t,
-    unit: cython.pointer(cython.const[Unit]),
+    unit: cython.pointer(Unit),
     sections: cython.pointer(cython.const[DebugSections]),
     one_word: cython.bint,
 ) -> cython.void:
+    """What is read is taken from `unit.list_bytes`; the reading ends when that is used up, and the caller must look."""
     c: Cursor
     shape: Shape
     size: uint64_t
@@ -506,6 +519,8 @@ def _walk_list(
         return
     cur_init(cython.address(c), section.p, offset, section.n, sections.swap)
     while True:
+        if not _afford(unit, ENTRY_BYTES):
+            return
         if modern:
             found = _next_range(cython.address(c), unit, sections)
         else:
@@ -516,6 +531,8 @@ def _walk_list(
             continue
         size = cur_uleb(cython.address(c)) if modern else cur_u16(cython.address(c))
         if c.bad or size > cur_left(cython.address(c)):
+            return
+        if not _afford(unit, size):
             return
         if not _check(cython.address(shape), c.pos, size, section, unit, sections):
             return
@@ -558,7 +575,7 @@ def location_walk(
     kind: cython.int,
     expr: cython.pointer(cython.const[uint8_t]),
     value: uint64_t,
-    unit: cython.pointer(cython.const[Unit]),
+    unit: cython.pointer(Unit),
     sections: cython.pointer(cython.const[DebugSections]),
     one_word: cython.bint,
 ) -> cython.void:

@@ -30,7 +30,8 @@ def fill_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.void
     t.die = cython.cast(uint32_t, d.offset)
     t.tag = d.tag
     t.ref = reference(w, D_TYPE)
-    t.name = walk_name(w, D_NAME)
+    # A base type is recognised by its name.
+    t.name = walk_name(w, D_NAME) if d.tag == 0x24 else walk_name_word(w, D_NAME)
     t.size = cython.cast(uint32_t, die_number(d, D_BYTE_SIZE))
     t.encoding = cython.cast(uint8_t, die_number(d, D_ENCODING))
     t.spec = reference(w, D_SPECIFICATION)
@@ -97,7 +98,7 @@ def open_function(w: cython.pointer[Walker]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def low_pc(w: cython.pointer[Walker]) -> uint64_t:
-    """DW_AT_low_pc, an address or an index into .debug_addr; 0 if it cannot be read."""
+    """DW_AT_low_pc, an address or an index into .debug_addr; 0 for other forms. A fault is left in the walker."""
     a: cython.pointer[Attr] = cython.address(w.d.a[D_LOW_PC])
     at: uint64_t
     c: Cursor
@@ -105,10 +106,11 @@ def low_pc(w: cython.pointer[Walker]) -> uint64_t:
         return a.v
     if a.cls != A_ADDRX:
         return 0
-    at = w.u.addr_base + a.v * w.r.address_size
-    if a.v > w.sections.addr.n or w.u.addr_base > w.sections.addr.n or at + w.r.address_size > w.sections.addr.n:
-        fault_set(cython.address(w.fault), FAULT_INDEX, IN_ADDR, w.u.addr_base, w.d.offset, cython.cast(int64_t, a.v))
+    at = w.u.addr_base
+    if at > w.sections.addr.n or a.v >= (w.sections.addr.n - at) // w.r.address_size:
+        fault_set(cython.address(w.fault), FAULT_INDEX, IN_ADDR, at, w.d.offset, cython.cast(int64_t, a.v))
         return 0
+    at += a.v * w.r.address_size
     cur_init(cython.address(c), w.sections.addr.p, at, w.sections.addr.n, w.sections.swap)
     return cur_u64(cython.address(c)) if w.r.address_size == 8 else cur_u32(cython.address(c))
 
@@ -187,7 +189,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     w.n_members += 1
     f.index += 1
     memset(m, 0, cython.sizeof(Member))
-    m.name = walk_name(w, D_NAME)
+    m.name = walk_name_word(w, D_NAME)
     m.ref = reference(w, D_TYPE)
     if d.tag == 0x1C:
         m.flags |= M_INHERITANCE
@@ -248,7 +250,7 @@ def add_enumerator(w: cython.pointer[Walker]) -> cython.int:
         return no_memory(w)
     e = cython.address(w.enumerators[w.n_enumerators])
     w.n_enumerators += 1
-    e.name = walk_name(w, D_NAME)
+    e.name = walk_name_word(w, D_NAME)
     e.value = die_number(cython.address(w.d), D_CONST_VALUE)
     return SKIP
 
@@ -299,7 +301,8 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
     memset(p, 0, cython.sizeof(Param))
     p.reg = -1
     p.die = cython.cast(uint32_t, d.offset)
-    p.name = walk_name(w, D_NAME)
+    # Names of parameters decide something only where true signatures are wanted.
+    p.name = walk_name(w, D_NAME) if w.want_parameter_names else walk_name_word(w, D_NAME)
     p.named = die_has(d, D_NAME)
     p.ref = reference(w, D_TYPE)
     p.has_type = die_has(d, D_TYPE)

@@ -1,10 +1,9 @@
 # Functions and variables of one unit, as the encoder wants them (see observe.py, variables.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.classes cimport Classifier
+from pybtf.core.classify cimport Classifier
 from pybtf.core.functable cimport FuncTable
 from pybtf.core.memory cimport U8s, U32s
-from pybtf.core.records cimport ClassTable
 from pybtf.core.signature cimport Machine
 from pybtf.core.strings cimport Strings
 from pybtf.core.unit cimport Unit
@@ -15,5 +14,5 @@ cdef struct Observer:           # scratch of one worker
     U8s name                    # of a parameter that a member stands for
     U32s align                  # of uncertain_location
 
-cdef int observe_functions(Unit *u, UnitValue *v, Observer *o, Classifier *c, ClassTable *classes, Strings *strings,
+cdef int observe_functions(Unit *u, UnitValue *v, Observer *o, Classifier *c, Strings *strings,
                            const FuncTable *table, const Machine *machine, bint true_signature) noexcept nogil

@@ -9,7 +9,7 @@ Function names are the first string ids: id `i + 1` is the base name of entry `i
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.pybtf.core.classes import Classifier, class_intern, class_of_ref
+from cython.cimports.pybtf.core.classify import Classifier, class_of, class_of_ref, classify_fault
 from cython.cimports.pybtf.core.faults import (
     FAULT_EMPTY_TAG,
     FAULT_MEMORY,
@@ -20,6 +20,7 @@ from cython.cimports.pybtf.core.faults import (
 )
 from cython.cimports.pybtf.core.functable import FuncTable
 from cython.cimports.pybtf.core.memory import room, u8s_append, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.names import name_settle
 from cython.cimports.pybtf.core.observations import (
     S_OPTIMIZED,
     S_REORDERED,
@@ -82,14 +83,23 @@ def dropped(f: cython.pointer[Function], p: cython.pointer[Param], changed: cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def param_name(o: cython.pointer[Observer], strings: cython.pointer[Strings], p: cython.pointer[Param]) -> uint32_t:
+def param_name(
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
+    p: cython.pointer[Param],
+) -> uint32_t:
     """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory."""
     own: cython.pointer[StringEntry]
     member: cython.pointer[StringEntry]
+    sid: uint32_t
     if p.candidate_name == 0:
         return p.name
+    sid = name_settle(c.names, p.candidate_name)
+    if sid == NO_STRING:
+        return NO_STRING
     own = string_entry(strings, p.name)
-    member = string_entry(strings, p.candidate_name)
+    member = string_entry(strings, sid)
     o.name.n = 0
     if (
         u8s_append(cython.address(o.name), own.text, own.size)
@@ -109,11 +119,10 @@ def prototype(
     f: cython.pointer[Function],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
-    classes: cython.pointer[ClassTable],
     strings: cython.pointer[Strings],
     changed: cython.bint,
 ) -> uint32_t:
-    """The class of the prototype; its small ids are appended to `v.locals`. NO_CLASS: no memory."""
+    """The class of the prototype; its small ids are appended to `v.locals`. NO_CLASS: `c.failed`, or no memory."""
     i: uint32_t
     at: uint32_t = REC_HEAD
     p: cython.pointer[Param]
@@ -126,16 +135,16 @@ def prototype(
     r = o.record.p
     r[REC_KIND] = KIND_FUNC_PROTO
     r[REC_NAME] = 0
-    r[REC_THIRD] = class_of_ref(c, v, f.ref)
+    r[REC_THIRD] = class_of_ref(c, f.ref)
     u32s_push(cython.address(v.locals), f.ref)
     for i in range(f.first, f.first + f.count):
         p = cython.address(u.params[i])
         if dropped(f, p, changed):
             continue
-        r[at] = param_name(o, strings, p) if changed else p.name
+        r[at] = param_name(o, c, strings, p) if changed else p.name
         if r[at] == NO_STRING:
             return NO_CLASS
-        r[at + 1] = class_of_ref(c, v, p.ref)
+        r[at + 1] = class_of_ref(c, p.ref)
         at += 2
         u32s_push(cython.address(v.locals), p.ref)
     if f.flags & F_VARIADIC:
@@ -144,7 +153,7 @@ def prototype(
         at += 2
         u32s_push(cython.address(v.locals), 0)
     r[REC_COUNT] = (at - REC_HEAD) // 2
-    return class_intern(classes, r, at)
+    return class_of(c, r, at)
 
 
 @cython.cfunc
@@ -156,7 +165,6 @@ def remember(
     f: cython.pointer[Function],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
-    classes: cython.pointer[ClassTable],
     strings: cython.pointer[Strings],
     machine: cython.pointer[cython.const[Machine]],
     true_signature: cython.bint,
@@ -193,9 +201,9 @@ def remember(
     if uncertain:
         s.flags |= S_UNCERTAIN
     s.locals = cython.cast(uint32_t, v.locals.n)
-    s.proto = prototype(u, v, f, o, c, classes, strings, changed)
+    s.proto = prototype(u, v, f, o, c, strings, changed)
     if s.proto == NO_CLASS:
-        return out_of_memory(v, f)
+        return classify_fault(c, v) if c.failed else out_of_memory(v, f)
     s.anns = cython.cast(uint32_t, v.anns.n)
     s.n_anns = f.n_anns
     for i in range(f.anns, f.anns + f.n_anns):
@@ -218,7 +226,6 @@ def observe_functions(
     v: cython.pointer[UnitValue],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
-    classes: cython.pointer[ClassTable],
     strings: cython.pointer[Strings],
     table: cython.pointer[cython.const[FuncTable]],
     machine: cython.pointer[cython.const[Machine]],
@@ -238,6 +245,6 @@ def observe_functions(
             return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, 0x2E)
         if left_out(u, v, f, table.n):
             continue
-        if remember(u, v, f, o, c, classes, strings, machine, true_signature):
+        if remember(u, v, f, o, c, strings, machine, true_signature):
             return 1
     return 0

@@ -2,15 +2,21 @@
 """Opening a unit: its header, its abbreviations, its root DIE. Imported partial units open inside another."""
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import *
 from cython.cimports.pybtf.core.cursor import cur_init
-from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_number, die_read, die_string
+from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_number, die_read
+from cython.cimports.pybtf.core.faults import FAULT_SHARED, IN_ABBREV, fault_set
 from cython.cimports.pybtf.core.frames import open_frame
 from cython.cimports.pybtf.core.memory import memmem, room
 from cython.cimports.pybtf.core.opening import *
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
+
+# Bytes of names a unit may read, for each of its own bytes: fifty times what the longest C++ names come to.
+NAMES_PER_BYTE = cython.declare(uint64_t, 256)
+NAMES_FREE = cython.declare(uint64_t, 65536)
 
 
 @cython.cfunc
@@ -32,7 +38,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     # A version 5 table of string offsets starts behind its header, where the base attribute is missing.
     default_base: uint64_t = 0 if h.version < 5 else (8 if h.offset_size == 4 else 16)
     if abbrevs_read(
-        cython.address(w.table),
+        r.table,
         w.sections.abbrev,
         h.abbrev,
         h.address_size,
@@ -41,6 +47,13 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
         cython.address(w.fault),
     ):
         return 1
+    w.abbrev_bytes += r.table.read
+    if abbrevs_enough(w.abbrev_bytes, w.sections.abbrev):
+        return fault_set(
+            cython.address(w.fault), FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, w.abbrev_bytes)
+        )
+    u.bytes += h.end - h.offset
+    w.names.budget = NAMES_FREE + NAMES_PER_BYTE * u.bytes
     cur_init(cython.address(r.c), w.sections.info.p, h.first_die, h.end, w.sections.swap)
     r.unit = h.offset
     r.end = h.end
@@ -81,10 +94,29 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     u.name = walk_name(w, D_NAME)
     u.low_pc = die_number(d, D_LOW_PC)
     u.is_clang = False
-    if die_string(r, d, D_PRODUCER, cython.address(text), cython.address(size), cython.address(transient)):
+    if walk_text(w, D_PRODUCER, cython.address(text), cython.address(size), cython.address(transient)):
         return 1
     u.is_clang = size >= 5 and memmem(text, size, cython.cast(cython.p_const_char, b"clang"), 5) != cython.NULL
     return w.fault.code != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def nested_table(w: cython.pointer[Walker]) -> cython.int:
+    """A table for the unit about to be opened inside others, which keep theirs. Nonzero: no memory."""
+    cap: uint32_t = w.cap_tables
+    if not room(
+        cython.cast(cython.pp_void, cython.address(w.tables)),
+        cython.address(w.cap_tables),
+        w.n_imports,
+        cython.sizeof(AbbrevTable),
+    ):
+        return 1
+    if w.cap_tables > cap:
+        memset(w.tables + cap, 0, (w.cap_tables - cap) * cython.sizeof(AbbrevTable))
+    w.r.table = cython.address(w.tables[w.n_imports - 1])
+    return 0
 
 
 @cython.cfunc
@@ -117,14 +149,15 @@ def import_unit(w: cython.pointer[Walker]) -> cython.int:
     ):
         return no_memory(w)
     w.imports[w.n_imports].reader = w.r
-    w.imports[w.n_imports].abbrev = w.table.offset
     w.imports[w.n_imports].bases = w.u.n_bases - 1
     w.n_imports += 1
+    w.imported[low] = 1
+    if nested_table(w):
+        return no_memory(w)
     if unit_open(w, cython.address(w.headers[low]), False):
         return FAILED
     if w.d.tag != 0x3C or not w.d.children:
         return DONE if leave_import(w) == 0 else FAILED
-    w.imported[low] = 1
     f = open_frame(w, IN_UNIT, 0)
     if f == cython.NULL:
         return FAILED
@@ -142,6 +175,7 @@ def leave_import(w: cython.pointer[Walker]) -> cython.int:
     w.n_imports -= 1
     i = cython.address(w.imports[w.n_imports])
     w.r = i.reader
+    w.r.table = cython.address(w.tables[w.n_imports - 1]) if w.n_imports else cython.address(w.table)
     w.d.children = 0
     # Functions point at the bases of their unit by number, and the importing unit's have to be the last.
     if not room(
@@ -154,12 +188,4 @@ def leave_import(w: cython.pointer[Walker]) -> cython.int:
     u.bases[u.n_bases] = u.bases[i.bases]
     u.n_bases += 1
     unit_bases(u, u.n_bases - 1)
-    return abbrevs_read(
-        cython.address(w.table),
-        w.sections.abbrev,
-        i.abbrev,
-        i.reader.address_size,
-        i.reader.offset_size,
-        i.reader.version,
-        cython.address(w.fault),
-    )
+    return 0

@@ -9,8 +9,8 @@ cannot be told.
 The natural alignment of a type is found by recursion into members and array elements; alignments are
 remembered for the whole unit, because structs nested twice in each level would otherwise take exponential
 time. Hostile input may nest types in a circle or without end: a type that is its own member, or lies deeper
-than `MAX_DEPTH`, counts as aligned to 1, and chains of typedefs are followed for no more steps than there are
-types.
+than `MAX_DEPTH`, counts as aligned to 1, and chains of typedefs are followed for `LONGEST_TYPE_CHAIN` steps. Offsets
+and sizes are any numbers, so sums of them may wrap.
 """
 
 import cython
@@ -37,6 +37,7 @@ from cython.cimports.pybtf.core.packed import (
     TAG_VOLATILE,
 )
 from cython.cimports.pybtf.core.unit import (
+    LONGEST_TYPE_CHAIN,
     M_INHERITANCE,
     M_STATIC,
     M_VIRTUAL,
@@ -56,22 +57,25 @@ BUSY = cython.declare(uint32_t, 0xFFFFFFFF)  # an alignment that is being comput
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _is_transparent(tag: uint16_t) -> cython.bint:
+    """Whether a type has size and alignment of the one it refers to."""
+    return (
+        tag == TAG_TYPEDEF or tag == TAG_CONST or tag == TAG_VOLATILE or tag == TAG_RESTRICT or tag == TAG_ATOMIC
+    )
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def strip_type(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint32_t:
     """See packed.pxd."""
     steps: uint32_t
-    tag: uint16_t
-    for steps in range(unit.n_types):
+    for steps in range(LONGEST_TYPE_CHAIN):
         if id == 0 or id >= unit.n_types:
             return 0
-        tag = unit.types[id].tag
-        if (
-            tag != TAG_TYPEDEF
-            and tag != TAG_CONST
-            and tag != TAG_VOLATILE
-            and tag != TAG_RESTRICT
-            and tag != TAG_ATOMIC
-        ):
+        if not _is_transparent(unit.types[id].tag):
             return id
         id = unit.types[id].ref
     return 0
@@ -92,7 +96,7 @@ def type_size(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint64_
     t: cython.pointer(cython.const[Type])
     steps: uint32_t
     count: uint64_t = 1
-    for steps in range(unit.n_types):
+    for steps in range(LONGEST_TYPE_CHAIN):
         if id == 0 or id >= unit.n_types:
             return 0
         t = unit.types + id
@@ -137,12 +141,15 @@ def _alignment(
     steps: uint32_t
     found: uint32_t
     largest: uint32_t = 1
-    for steps in range(unit.n_types):
-        id = strip_type(unit, id)
-        if id == 0 or unit.types[id].tag != TAG_ARRAY:
+    for steps in range(LONGEST_TYPE_CHAIN):
+        if id == 0 or id >= unit.n_types:
+            break
+        if not _is_transparent(unit.types[id].tag) and unit.types[id].tag != TAG_ARRAY:
             break
         id = unit.types[id].ref
-    if id == 0:
+    else:
+        return 1
+    if id == 0 or id >= unit.n_types:
         return 1
     t = unit.types + id
     if _is_pointer(t.tag):
@@ -194,7 +201,7 @@ def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cytho
             continue
         size = member.bitfield_size
         if not size:
-            size = cython.cast(int64_t, type_size(unit, member.ref)) * 8
+            size = cython.cast(int64_t, type_size(unit, member.ref) * 8)
             if member.flags & M_INHERITANCE and size == 0:
                 continue
         start = cython.cast(int64_t, member.bit_offset)
@@ -209,7 +216,7 @@ def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cytho
                 if member.byte_offset > position // 8:
                     holes += 1
                 position = storage
-        position = start + size
+        position = cython.cast(int64_t, cython.cast(uint64_t, start) + cython.cast(uint64_t, size))
         if member.bitfield_size:
             storage = cython.cast(int64_t, member.storage) * 8
             if position > end or storage > width:

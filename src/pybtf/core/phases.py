@@ -34,6 +34,7 @@ from cython.cimports.pybtf.core.equivalence import (
     equal_words,
     equivalent,
 )
+from cython.cimports.pybtf.core.hashing import SALT
 from cython.cimports.pybtf.core.memory import u32s_push
 from cython.cimports.pybtf.core.phases import Pending, Work
 from cython.cimports.pybtf.core.records import (
@@ -94,7 +95,7 @@ def spend(w: cython.pointer[Work], steps: uint64_t) -> cython.bint:
     return True
 
 
-# Signatures. The salt-free mixing is enough: only members of one chain are compared, and in full.
+# Signatures. Only members of one chain are compared, and in full.
 
 
 @cython.cfunc
@@ -132,7 +133,7 @@ def hash_members(r: cython.pointer[uint32_t]) -> uint64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def hash_name(r: cython.pointer[uint32_t]) -> uint64_t:
-    return hash_more(0x2545F4914F6CDD1D, r[0], 0)
+    return hash_more(SALT, r[0], 0)
 
 
 @cython.cfunc
@@ -140,7 +141,7 @@ def hash_name(r: cython.pointer[uint32_t]) -> uint64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def hash_typedef(r: cython.pointer[uint32_t]) -> uint64_t:
-    return hash_more(0x2545F4914F6CDD1D, r[0], r[1])
+    return hash_more(SALT, r[0], r[1])
 
 
 @cython.cfunc

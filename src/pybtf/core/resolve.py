@@ -5,7 +5,7 @@ The order of the passes is part of the result, because some of them copy what ea
 parameters and variables, then functions in order (names, then parameters of out-of-line copies, which also
 write back into their abstract origin), then the analysis of each function, then the layout of members.
 
-A reference to a DIE that is no type is void, as in the reference; one that leaves the section is an error.
+A reference to a DIE that is no type is void, as in the reference; one that leaves the section was refused by the walk.
 
 Only functions whose name is in the function table can be written, so locations of parameters, the costly part, are
 read for those alone. String ids up to `n_known` are exactly those names.
@@ -16,8 +16,19 @@ from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
-from cython.cimports.pybtf.core.cycles import check_cycles
-from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_ORIGIN, FAULT_REFERENCE, IN_INFO, Fault, fault_set
+from cython.cimports.pybtf.core.cycles import endless_functions, endless_params, endless_types, endless_variables
+from cython.cimports.pybtf.core.faults import (
+    FAULT_CYCLE,
+    FAULT_MEMORY,
+    FAULT_ORIGIN,
+    FAULT_SHARED,
+    IN_INFO,
+    IN_LOC,
+    IN_LOCLISTS,
+    Fault,
+    fault_set,
+)
+from cython.cimports.pybtf.core.hashing import SALT
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.members import lay_out_members
 from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
@@ -25,8 +36,10 @@ from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.signature import Machine, analyse_function, find_candidate
 from cython.cimports.pybtf.core.unit import *
 
-OUTSIDE = cython.declare(uint32_t, 0xFFFFFFFE)
-LONGEST_TYPE_CHAIN = cython.declare(cython.int, 4096)
+# Bytes of location lists a unit may read, for each of its own bytes; parameters may share a list.
+LISTS_PER_BYTE = cython.declare(uint64_t, 64)
+LISTS_FREE = cython.declare(uint64_t, 65536)
+MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots at most
 
 
 # ---- maps from offsets --------------------------------------------------------------------------------------
@@ -37,7 +50,7 @@ LONGEST_TYPE_CHAIN = cython.declare(cython.int, 4096)
 @cython.inline
 @cython.exceptval(check=False)
 def slot_of(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
-    return ((offset * cython.cast(uint32_t, 2654435761)) >> 7) & m.mask
+    return cython.cast(uint32_t, (offset * (SALT | 1)) >> 32) & m.mask
 
 
 @cython.cfunc
@@ -46,7 +59,9 @@ def slot_of(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
 def map_reset(m: cython.pointer[OffsetMap], n: uint32_t) -> cython.int:
     """Empties the map and makes room for `n` entries. Nonzero: no memory."""
     size: uint32_t = 256
-    while size < n * cython.cast(uint64_t, 2) and size < (1 << 30):
+    if n > MAX_ENTRIES:
+        return 1
+    while size < 2 * n:
         size *= 2
     if m.cap < size:
         free(m.slots)
@@ -94,14 +109,12 @@ def map_get(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def type_id(u: cython.pointer[Unit], ref: uint32_t, die: uint32_t, fault: cython.pointer[Fault]) -> uint32_t:
+def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
     """The small id of a reference, 0 for void and for what is no type."""
     found: uint32_t
     if ref == 0:
         return 0
-    if ref >= OUTSIDE:
-        if ref == OUTSIDE:
-            fault_set(fault, FAULT_REFERENCE, IN_INFO, die, die, -1)
+    if ref == NO_INDEX:
         return 0
     found = map_get(cython.address(u.type_at), ref)
     return 0 if found == NO_INDEX else found
@@ -123,47 +136,36 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         if not t.flags & T_REF_LOCAL:
-            t.ref = type_id(u, t.ref, t.die, fault)
+            t.ref = type_id(u, t.ref)
         if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
             for k in range(t.first, t.first + t.count):
-                u.members[k].ref = type_id(u, u.members[k].ref, t.die, fault)
+                u.members[k].ref = type_id(u, u.members[k].ref)
             if t.name == 0 and t.spec:
-                named = type_id(u, t.spec, t.die, fault)
+                named = type_id(u, t.spec)
                 t.name = u.types[named].name
+                if t.name == 0 and u.types[named].spec and endless_types(u, t.spec):
+                    return fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
         elif t.tag == 0x15:
             for k in range(t.first, t.first + t.count):
-                u.params[k].ref = type_id(u, u.params[k].ref, u.params[k].die, fault)
-    return fault.code
+                u.params[k].ref = type_id(u, u.params[k].ref)
+    return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def resolve_rest(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+def resolve_rest(u: cython.pointer[Unit]) -> cython.void:
     """Variables, and functions with their parameters: their own DW_AT_type."""
     i: uint32_t
     k: uint32_t
     f: cython.pointer[Function]
     for i in range(u.n_variables):
-        u.variables[i].ref = type_id(u, u.variables[i].ref, u.variables[i].die, fault)
+        u.variables[i].ref = type_id(u, u.variables[i].ref)
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
-        f.ref = type_id(u, f.ref, f.die, fault)
+        f.ref = type_id(u, f.ref)
         for k in range(f.first, f.first + f.count):
-            u.params[k].ref = type_id(u, u.params[k].ref, u.params[k].die, fault)
-    return fault.code
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def type_at(u: cython.pointer[Unit], die: uint32_t) -> uint32_t:
-    """The small id of the type DIE at an offset, 0 if there is none."""
-    found: uint32_t
-    if die == 0 or die >= OUTSIDE:
-        return 0
-    found = map_get(cython.address(u.type_at), die)
-    return 0 if found == NO_INDEX else found
+            u.params[k].ref = type_id(u, u.params[k].ref)
 
 
 # ---- functions ----------------------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ def type_at(u: cython.pointer[Unit], die: uint32_t) -> uint32_t:
 @cython.exceptval(check=False)
 def function_at(u: cython.pointer[Unit], die: uint32_t) -> cython.pointer[Function]:
     found: uint32_t
-    if die == 0 or die >= OUTSIDE:
+    if die == 0 or die == NO_INDEX:
         return cython.NULL
     found = map_get(cython.address(u.function_at), die)
     return cython.NULL if found == NO_INDEX else cython.address(u.functions[found])
@@ -194,8 +196,6 @@ def name_functions(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyt
         map_put(cython.address(u.function_at), u.functions[i].die, i)
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
-        if f.origin == OUTSIDE or f.spec == OUTSIDE:
-            return fault_set(fault, FAULT_REFERENCE, IN_INFO, f.die, f.die, -1)
         origin = function_at(u, f.origin)
         if u.is_clang and not f.flags & F_INLINE:
             if f.flags & F_HAS_ORIGIN:
@@ -208,33 +208,67 @@ def name_functions(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyt
                 origin = function_at(u, f.spec)
             if origin != cython.NULL:
                 f.name = origin.name
+        if origin != cython.NULL and (origin.origin or origin.spec) and endless_functions(u, f):
+            return fault_set(fault, FAULT_CYCLE, IN_INFO, f.die, f.die, origin.die)
     return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def origin_param(u: cython.pointer[Unit], f: cython.pointer[Function], die: uint32_t) -> cython.pointer[Param]:
+def param_index(u: cython.pointer[Unit], f: cython.pointer[Function], die: uint32_t) -> uint32_t:
+    """Where in `params` the parameter DIE `die` of a function is, or NO_INDEX. They stand in order of their DIEs."""
+    low: uint32_t = f.first
+    high: uint32_t = f.first + f.count
+    middle: uint32_t
+    while low < high:
+        middle = low + (high - low) // 2
+        if u.params[middle].die < die:
+            low = middle + 1
+        else:
+            high = middle
+    if low < f.first + f.count and u.params[low].die == die:
+        return low
+    return NO_INDEX
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def map_params(u: cython.pointer[Unit]) -> cython.int:
+    """Fills `param_at`. A partial unit that is imported is there twice: the first counts. Nonzero: no memory."""
+    i: uint32_t
+    k: uint32_t
+    if map_reset(cython.address(u.param_at), u.n_params):
+        return 1
+    for i in range(u.n_functions):
+        for k in range(u.functions[i].first, u.functions[i].first + u.functions[i].count):
+            if map_get(cython.address(u.param_at), u.params[k].die) == NO_INDEX:
+                map_put(cython.address(u.param_at), u.params[k].die, k)
+    u.param_at.n = u.n_params
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def origin_param(
+    u: cython.pointer[Unit], f: cython.pointer[Function], die: uint32_t, fault: cython.pointer[Fault]
+) -> cython.pointer[Param]:
     """The parameter DIE `die`, looked for in the abstract origin of `f` first, then everywhere."""
     origin: cython.pointer[Function] = function_at(u, f.origin)
-    low: uint32_t = 0
-    high: uint32_t
-    k: uint32_t
-    if die == 0 or die >= OUTSIDE:
+    k: uint32_t = NO_INDEX
+    if die == 0 or die == NO_INDEX:
         return cython.NULL
     if origin != cython.NULL:
-        for k in range(origin.first, origin.first + origin.count):
-            if u.params[k].die == die:
-                return cython.address(u.params[k])
-    # Functions enter their table when they end, so the one that holds a DIE starts before it; nested ones come first.
-    high = u.n_functions
-    for low in range(high):
-        if u.functions[low].count and u.functions[low].die < die:
-            if die <= u.params[u.functions[low].first + u.functions[low].count - 1].die:
-                for k in range(u.functions[low].first, u.functions[low].first + u.functions[low].count):
-                    if u.params[k].die == die:
-                        return cython.address(u.params[k])
-    return cython.NULL
+        k = param_index(u, origin, die)
+    if k == NO_INDEX:
+        # The map is made when a unit first needs it; compilers give no reason to.
+        if u.param_at.n != u.n_params and map_params(u):
+            fault_set(fault, FAULT_MEMORY, IN_INFO, f.die, f.die, 0)
+            return cython.NULL
+        k = map_get(cython.address(u.param_at), die)
+    return cython.NULL if k == NO_INDEX else cython.address(u.params[k])
 
 
 @cython.cfunc
@@ -264,31 +298,38 @@ def locate(
     p: cython.pointer[Param],
     sections: cython.pointer[cython.const[DebugSections]],
     machine: cython.pointer[cython.const[Machine]],
-) -> cython.void:
-    """Size of a parameter, and where it is when the function is entered."""
+    fault: cython.pointer[Fault],
+) -> cython.int:
+    """Size of a parameter, and where it is when the function is entered. Nonzero: fault."""
     origin: cython.pointer[Param]
     ref: uint32_t = p.ref
     kind: cython.int = 0
     if p.origin:
-        origin = origin_param(u, f, p.origin)
+        origin = origin_param(u, f, p.origin, fault)
+        if fault.code:
+            return 1
         if origin != cython.NULL:
             ref = origin.ref
     p.size = param_size(u, ref)
     p.in_memory = p.size > (1 if machine.is_s390 else 2) * u.address_size
     if not p.has_loc:
-        return
+        return 0
     if p.loc_cls == A_EXPR:
         kind = LOC_BLOCK
-        if p.loc_size == 0:
-            return
-        location_read(p, kind, sections.info.p + p.loc, p.loc_size, u, sections, machine.is_s390)
-        return
+        if p.loc_size:
+            location_read(p, kind, sections.info.p + p.loc, p.loc_size, u, sections, machine.is_s390)
+        return 0
     if p.loc_cls == A_LISTX:
         kind = LOC_LISTX
     elif p.loc_cls == A_SEC_OFFSET or (p.loc_cls == A_CONST and u.version < 4):
         kind = LOC_LIST
     if kind:
         location_read(p, kind, cython.NULL, p.loc, u, sections, machine.is_s390)
+    if u.list_bytes == 0:
+        return fault_set(
+            fault, FAULT_SHARED, IN_LOC if u.version < 5 else IN_LOCLISTS, p.loc, p.die, LISTS_PER_BYTE * u.bytes
+        )
+    return 0
 
 
 @cython.cfunc
@@ -339,20 +380,28 @@ def resolve_functions(
             continue
         unit_bases(u, f.bases)
         for k in range(f.first, f.first + f.count):
-            locate(u, f, cython.address(u.params[k]), sections, machine)
+            if locate(u, f, cython.address(u.params[k]), sections, machine, fault):
+                return 1
             if true_signature and u.params[k].name:
                 find_candidate(u, cython.address(u.params[k]))
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
-        if not f.flags & F_HAS_ORIGIN:
-            continue
         for k in range(f.first, f.first + f.count):
             p = cython.address(u.params[k])
-            if p.has_type or p.origin == 0:
+            if p.origin == 0 or p.has_type:
                 continue
-            o = origin_param(u, f, p.origin)
-            if o == cython.NULL or o == p:
+            if not f.flags & F_HAS_ORIGIN:
+                # Nothing is inherited, and no compiler writes this.
+                if endless_params(u, f, p, fault):
+                    return 1
                 continue
+            o = origin_param(u, f, p.origin, fault)
+            if fault.code:
+                return 1
+            if o == cython.NULL:
+                continue
+            if o.origin and endless_params(u, f, p, fault):
+                return 1
             if index_of(u, f, o) != k - f.first:
                 f.flags |= F_REORDERED
             inherit(p, o)
@@ -375,12 +424,20 @@ def index_of(u: cython.pointer[Unit], f: cython.pointer[Function], o: cython.poi
     """The index of an origin parameter in its function."""
     origin: cython.pointer[Function] = function_at(u, f.origin)
     at: uint32_t = cython.cast(uint32_t, o - u.params)
-    i: uint32_t
+    low: uint32_t = 0
+    high: uint32_t = u.n_functions
+    middle: uint32_t
     if origin != cython.NULL and origin.first <= at < origin.first + origin.count:
         return at - origin.first
-    for i in range(u.n_functions):
-        if u.functions[i].first <= at < u.functions[i].first + u.functions[i].count:
-            return at - u.functions[i].first
+    # Functions take their parameters when they enter the table, so `first` ascends. The last that starts at or before.
+    while low < high:
+        middle = low + (high - low) // 2
+        if u.functions[middle].first <= at:
+            low = middle + 1
+        else:
+            high = middle
+    if low and at - u.functions[low - 1].first < u.functions[low - 1].count:
+        return at - u.functions[low - 1].first
     return NO_INDEX
 
 
@@ -390,7 +447,8 @@ def index_of(u: cython.pointer[Unit], f: cython.pointer[Function], o: cython.poi
 def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.pointer[Fault]) -> uint32_t:
     """Index of the variable a definition specifies, or NO_INDEX. The map is made when first needed in a unit."""
     i: uint32_t
-    if die >= OUTSIDE:
+    found: uint32_t
+    if die == NO_INDEX:
         return NO_INDEX
     if u.variable_at.n != u.n_variables or u.variable_at.slots == cython.NULL:
         if map_reset(cython.address(u.variable_at), u.n_variables):
@@ -399,7 +457,10 @@ def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.poi
         for i in range(u.n_variables):
             map_put(cython.address(u.variable_at), u.variables[i].die, i)
         u.variable_at.n = u.n_variables
-    return map_get(cython.address(u.variable_at), die)
+    found = map_get(cython.address(u.variable_at), die)
+    if found != NO_INDEX and u.variables[found].spec and endless_variables(u, found):
+        fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, die)
+    return found
 
 
 @cython.cfunc
@@ -415,7 +476,12 @@ def resolve_unit(
 ) -> cython.int:
     """Resolves a decoded unit in place. Nonzero: fault."""
     u.variable_at.n = NO_INDEX
-    if resolve_types(u, fault) or resolve_rest(u, fault) or name_functions(u, fault) or check_cycles(u, fault):
+    u.param_at.n = NO_INDEX
+    u.list_bytes = LISTS_FREE + LISTS_PER_BYTE * u.bytes
+    if resolve_types(u, fault):
+        return 1
+    resolve_rest(u)
+    if name_functions(u, fault):
         return 1
     if resolve_functions(u, sections, machine, n_known, options, fault):
         return 1

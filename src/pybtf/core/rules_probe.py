@@ -109,6 +109,7 @@ def probe_location(
         number = len(value)
     else:
         number = value
+    unit.list_bytes = 1 << 30
     location_read(
         cython.address(param),
         code,
@@ -376,7 +377,7 @@ def probe_combine(entries, states, classes: ProbeClasses, *, consistent=True, tr
     for i, (entry, address, proto, flags) in enumerate(states):
         array[i].entry, array[i].address, array[i].proto, array[i].flags = entry, address, proto, flags
     try:
-        if not combine_functions(
+        if combine_functions(
             array,
             n,
             cython.address(table),

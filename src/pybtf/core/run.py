@@ -14,28 +14,40 @@ Worker 0 belongs to the main thread and comes back to Python now and then, for s
 
 import cython
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_free, abbrevs_read
+from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_enough, abbrevs_free, abbrevs_read
 from cython.cimports.pybtf.core.assemble import assemble
 from cython.cimports.pybtf.core.certify import certify
 from cython.cimports.pybtf.core.classes import classes_delete, classes_new
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_layout
 from cython.cimports.pybtf.core.encoder import (
+    ENCODE_ARENA,
+    ENCODE_EFFORT,
     Encoder,
     encode_functions,
     encode_sections,
     encoder_free,
     encoder_init,
 )
-from cython.cimports.pybtf.core.faults import Fault
+from cython.cimports.pybtf.core.faults import (
+    FAULT_SHARED,
+    FAULT_VARIABLE_NAME,
+    FAULT_VARIABLE_TYPE,
+    IN_ABBREV,
+    IN_INFO,
+    Fault,
+    fault_set,
+)
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.sections import Span
+from cython.cimports.pybtf.core.seen import seen_delete, seen_new
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
+    NO_STRING,
     StringEntry,
     string_entry,
     string_intern,
@@ -110,6 +122,7 @@ class Run:
         encoder_free(cython.address(self.e))
         strings_delete(self.x.strings)
         classes_delete(self.x.classes)
+        seen_delete(self.x.seen)
         monitor_destroy(cython.address(self.monitor))
 
     def __init__(
@@ -176,9 +189,11 @@ class Run:
     def set_tables(self):
         i: uint32_t
         t: cython.pointer[Context] = cython.address(self.x)
-        t.strings = strings_new(t.sections.str.n // 32 + t.table.n)
+        # Strings may also stand in .debug_info, one by one.
+        t.strings = strings_new(max(t.sections.str.n // 32, t.sections.info.n // 256) + t.table.n)
         t.classes = classes_new(t.sections.info.n // 1024)
-        if t.strings == cython.NULL or t.classes == cython.NULL:
+        t.seen = seen_new(t.sections.info.n // 1024)
+        if t.strings == cython.NULL or t.classes == cython.NULL or t.seen == cython.NULL:
             raise MemoryError
         # Function names come first: string id i + 1 is entry i of the table.
         for i in range(t.table.n):
@@ -193,6 +208,8 @@ class Run:
         t.known.bpf_fastcall = string_intern(t.strings, b"bpf_fastcall", 12, False)
         t.known.arena = string_intern(t.strings, b"address_space(1)", 16, False)
         t.variables.strings = t.strings
+        if NO_STRING in (t.known.int_, t.known.sanitized, t.known.bpf_kfunc, t.known.bpf_fastcall, t.known.arena):
+            raise MemoryError
 
     @cython.cfunc
     def set_variables(self, ranges, names, force):
@@ -209,10 +226,12 @@ class Run:
             raise MemoryError
         for i in range(len(ranges)):
             r = cython.address(self.x.variables.sections[i])
-            r.address, r.size, r.index, r.included = ranges[i]
+            r.address, r.size, r.start, r.index, r.included = ranges[i]
         for i in range(len(names)):
             name: bytes = names[i]
             self.section_names[i] = string_intern(self.x.strings, name, len(name), True)
+            if self.section_names[i] == NO_STRING:
+                raise MemoryError
 
     def scan(self, merge):
         """Reads all unit headers; returns how many. `merge`: treat them as one logical unit."""
@@ -235,12 +254,16 @@ class Run:
         self.units = 1 if self.x.n_units else 0
 
     def has_reference_to_other_units(self):
-        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr."""
+        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr.
+
+        Also where tables that are made to be slow are found out: no worker reads more of them than is read here.
+        """
         t: AbbrevTable
         i: uint32_t
         h: cython.pointer[UnitHeader]
         fault: Fault
         found: cython.bint = False
+        read: uint64_t = 0
         memset(cython.address(t), 0, cython.sizeof(AbbrevTable))
         memset(cython.address(fault), 0, cython.sizeof(Fault))
         with cython.nogil:
@@ -256,8 +279,20 @@ class Run:
                     h.version,
                     cython.address(fault),
                 )
+                read += t.read
                 if t.has_ref_addr:
                     found = True
+                    break
+                if abbrevs_enough(read, self.x.sections.abbrev):
+                    fault_set(
+                        cython.address(self.bad),
+                        FAULT_SHARED,
+                        IN_ABBREV,
+                        h.abbrev,
+                        0,
+                        cython.cast(int64_t, read),
+                    )
+                    self.bad_unit = i
                     break
             abbrevs_free(cython.address(t))
         return found
@@ -380,14 +415,20 @@ class Run:
     def fault(self):
         """The first fault in unit order, or None."""
         f: Fault = self.bad
+        name: uint32_t = 0
         if f.code == 0:
             return None
         unit = -1
-        if self.bad_unit < self.x.n_units:
+        if f.die or (self.x.merge and f.section == IN_INFO):
+            unit = self.unit_around(f.die if f.die else f.offset)
+        elif self.bad_unit < self.x.n_units and not self.x.merge:
             unit = self.x.headers[self.bad_unit].offset
-        elif self.x.n_units and f.section == 0:
+        elif self.x.n_units and f.section == IN_INFO:
             unit = f.offset
+        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE:
+            name = cython.cast(uint32_t, f.value)
         return {
+            "name": self.text(name),
             "code": f.code,
             "section": f.section,
             "offset": f.offset,
@@ -397,11 +438,25 @@ class Run:
             "unit_name": self.text(self.bad_name),
         }
 
+    @cython.cfunc
+    def unit_around(self, offset: uint64_t):
+        """Offset of the unit that holds this offset of .debug_info, -1 if none does."""
+        low: uint32_t = 0
+        high: uint32_t = self.x.n_units
+        middle: uint32_t
+        while low < high:
+            middle = low + (high - low) // 2
+            if self.x.headers[middle].end <= offset:
+                low = middle + 1
+            else:
+                high = middle
+        return -1 if low == self.x.n_units else self.x.headers[low].offset
+
     def error(self):
         """The encoder's error (ENCODE_*) and the name or number it is about, or None."""
         if self.e.error == 0:
             return None
-        if self.e.error == 3:
+        if self.e.error == ENCODE_ARENA or self.e.error == ENCODE_EFFORT:
             return self.e.error, self.text(self.e.error_entry + 1)
         return self.e.error, str(self.e.error_entry)
 
@@ -448,10 +503,12 @@ class Run:
         return error.code, error.id
 
     def data(self):
-        """The finished BTF. Raises `OverflowError` if it does not fit a section of 4 GiB."""
+        """The finished BTF. Raises `OverflowError` if types and strings are not below 4 GiB together."""
         out: cython.pointer[uint8_t]
         if emit_layout(cython.address(self.e), self.map, cython.address(self.layout)):
-            raise OverflowError("the BTF would be larger than 4 GiB")
+            if self.layout.number == cython.NULL:
+                raise MemoryError
+            raise OverflowError(self.layout.type_size + self.layout.string_size)
         data = PyBytes_FromStringAndSize(
             cython.NULL, cython.cast(cython.Py_ssize_t, 24 + self.layout.type_size + self.layout.string_size)
         )

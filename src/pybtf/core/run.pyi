@@ -11,6 +11,7 @@ class FaultInfo(TypedDict):
     value: int
     unit: int
     unit_name: str
+    name: str
 
 class Run:
     def __init__(
@@ -22,7 +23,7 @@ class Run:
         machine: int,
         options: int,
         force: bool,
-        ranges: Sequence[tuple[int, int, int, bool]],
+        ranges: Sequence[tuple[int, int, int, int, bool]],
         names: Sequence[bytes],
         languages: Sequence[int],
         only_languages: bool,

@@ -42,6 +42,7 @@ from cython.cimports.pybtf.core.unit import (
     F_OPTIMIZED,
     F_SIGNATURE_CHANGED,
     F_UNEXPECTED,
+    LONGEST_TYPE_CHAIN,
     M_DATA_BIT_OFFSET,
     M_INHERITANCE,
     M_STATIC,
@@ -235,7 +236,7 @@ def _is_struct(unit: cython.pointer(Unit), ref: uint32_t) -> cython.bint:
     """Whether a type is a structure_type, looking through typedef and const only."""
     steps: uint32_t
     tag: uint16_t
-    for steps in range(unit.n_types):  # a longer chain goes in a circle
+    for steps in range(LONGEST_TYPE_CHAIN):
         if ref == 0 or ref >= unit.n_types:
             return False
         tag = unit.types[ref].tag
@@ -345,7 +346,7 @@ def find_candidate(unit: cython.pointer(cython.const[Unit]), param: cython.point
     offset = bit
     if param.second_word:
         offset += unit.address_size
-    for steps in range(unit.n_types):
+    for steps in range(LONGEST_TYPE_CHAIN):
         if ref == 0 or ref >= unit.n_types:
             return
         t = unit.types + ref

@@ -24,6 +24,7 @@ from cython.cimports.pybtf.core.encoder import (
     Stream,
     encoder_fail,
 )
+from cython.cimports.pybtf.core.hashing import load_acquire
 from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64s_push
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
@@ -46,7 +47,8 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
     """Gives a string its offset. 0 with an error set if that is not possible."""
     size: cython.size_t
     if sid >= e.string_at.n:
-        size = e.strings.n if e.strings.n > sid else sid + 1
+        # Workers are adding strings meanwhile; any number will do that has room for this one.
+        size = max(load_acquire(cython.address(e.strings.n)), sid + 1)
         size += 4096
         if not u32s_reserve(cython.address(e.string_at), size - e.string_at.n):
             encoder_fail(e, ENCODE_MEMORY)
@@ -69,13 +71,17 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def record_strings(e: cython.pointer[Encoder], r: cython.pointer[uint32_t]) -> cython.void:
+def name_record(e: cython.pointer[Encoder], r: cython.pointer[uint32_t], class_: uint32_t) -> cython.void:
+    """Gives a record the names of its class, whose words are settled, and inserts these strings in order."""
     kind: uint32_t = wire_kind(r)
     step: uint32_t = wire_each(kind)
     k: uint32_t
+    c: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, class_)
+    r[0] = c[REC_NAME]
     encoder_string(e, r[0])
     if step:
         for k in range(wire_vlen(r)):
+            r[3 + step * k] = c[REC_HEAD + step * k]
             encoder_string(e, r[3 + step * k])
 
 
@@ -104,7 +110,7 @@ def keep(
 @cython.nogil
 @cython.exceptval(check=False)
 def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
-    size: cython.size_t = e.classes.n if e.classes.n > class_ else class_ + 1
+    size: cython.size_t = max(load_acquire(cython.address(e.classes.n)), class_ + 1)
     size += 4096
     if not u32s_reserve(cython.address(e.first_unit), size - e.first_unit.n):
         return encoder_fail(e, ENCODE_MEMORY)
@@ -120,7 +126,6 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole
     """Keeps the types of a unit: all, or those whose class is new."""
     s: uint32_t
     class_: uint32_t
-    r: cython.pointer[uint32_t]
     for s in range(1, v.n_types):
         class_ = v.classes.p[s]
         if class_ >= e.first_unit.n and grow_first_unit(e, class_):
@@ -128,10 +133,9 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole
         if e.first_unit.p[class_] == NO_UNIT:
             e.first_unit.p[class_] = v.number
         if whole or e.first_unit.p[class_] == v.number:
-            r = v.words.p + v.offs.p[s]
-            if keep(e, s, r, v.offs.p[s + 1] - v.offs.p[s]):
+            if keep(e, s, v.words.p + v.offs.p[s], v.offs.p[s + 1] - v.offs.p[s]):
                 return 1
-            record_strings(e, r)
+            name_record(e, e.stream_words.p + e.starts.p[e.starts.n - 1], class_)
     return e.error
 
 

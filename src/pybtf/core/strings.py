@@ -147,7 +147,7 @@ def insert(
     e.size = cython.cast(uint32_t, size)
     e.hash = h
     e.next = t.heads[bucket]
-    t.n = sid + 1
+    store_release(cython.address(t.n), sid + 1)
     store_release(cython.address(t.heads[bucket]), sid)
     return sid
 

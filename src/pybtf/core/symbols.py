@@ -8,7 +8,8 @@ slices of the mapped file, which cannot be unmapped while they are held.
 import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.pybtf.core.symbols import Symbol, SymbolView, name_ok, read_symbol
+from cython.cimports.libc.string import strlen
+from cython.cimports.pybtf.core.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol
 
 
 class SymbolError(ValueError):
@@ -64,22 +65,38 @@ class SymbolSource:
         """Symbols of a section whose names start with `prefix`: list of (name, value, size), in table order.
 
         The section must have an index below 0xFF00; extended indexes are not looked at. Raises `SymbolError`
-        if the name of a symbol of that section is not a string of the string table.
+        if the name of a symbol of that section is not a string of the string table, or if the names overlap so much
+        that they add up to far more than the table.
         """
         found: list = []
         s = cython.declare(Symbol)
         i: uint32_t
         v: cython.pointer(SymbolView) = cython.address(self.view)
+        budget: uint64_t = name_budget(v)
+        size: cython.size_t
         for i in range(v.n):
             read_symbol(v, i, cython.address(s))
             if s.section != section or s.extended:
                 continue
             if not name_ok(v, s.name):
                 raise bad_name(self, i)
-            name: bytes = v.strtab + s.name
+            size = strlen(v.strtab + s.name)
+            if size > budget:
+                raise too_long(self, i)
+            budget -= size
+            name: bytes = v.strtab[s.name : s.name + size]
             if name.startswith(prefix):
                 found.append((name, s.value, s.size))
         return found
+
+
+def too_long(source: SymbolSource, index: uint32_t):
+    """The error for symbol `index`, with which the names are longer than `name_budget` allows."""
+    return SymbolError(
+        index,
+        f"with it, the names are more than {name_budget(cython.address(source.view))} bytes long",
+        f"names that hardly overlap within the {source.view.strtab_size} bytes of the string table",
+    )
 
 
 def bad_name(source: SymbolSource, index: uint32_t):

@@ -1,11 +1,11 @@
 # The graph of types the de-duplication works on.
 
 from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.hashing cimport SALT, SALT2, fold
 from pybtf.core.memory cimport U32s
 
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void *) noexcept nogil
-    ctypedef unsigned long long u128 "unsigned __int128"
 
 cdef enum:                      # results of the phases (DedupError.code)
     DEDUP_OK = 0
@@ -82,14 +82,9 @@ cdef inline bint surely_same(const Node *nodes, uint32_t x, uint32_t y) noexcept
     # Whether two types are known to resolve to one, without following anything.
     return nodes[x].map == nodes[y].map and nodes[x].map & FINAL
 
-cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
-    cdef u128 m = <u128> a * b
-    return <uint64_t> m ^ <uint64_t> (m >> 64)
-
 cdef inline uint64_t hash_three(const uint32_t *r) noexcept nogil:
     # The common words of a record.
-    return fold((<uint64_t> r[0] << 32 | r[1]) ^ <uint64_t> 0xA0761D6478BD642F,
-                r[2] ^ <uint64_t> 0xE7037ED1A0B428DB)
+    return fold((<uint64_t> r[0] << 32 | r[1]) ^ SALT, r[2] ^ SALT2)
 
 cdef inline uint64_t hash_more(uint64_t h, uint32_t a, uint32_t b) noexcept nogil:
-    return fold(h ^ (<uint64_t> a << 32 | b), <uint64_t> 0x8EBC6AF09C88C6E3)
+    return fold(h ^ (<uint64_t> a << 32 | b), SALT2)

@@ -1,6 +1,7 @@
 # One logical compilation unit while it is decoded: the three tables of the DWARF reader (types, functions,
 # the rest) and what hangs from them. All references are `.debug_info` offsets of DIEs until `resolve.py` turns
-# them into small ids (index in `types`, 1.., 0 = void). Strings are string ids (`strings.pxd`; 0 = none).
+# them into small ids (index in `types`, 1.., 0 = void). Strings are string ids (`strings.pxd`; 0 = none);
+# names of types but base types, of members and of enumerators are name words (`names.py`).
 
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.memory cimport U32s, U64s, U8s
@@ -8,6 +9,7 @@ from pybtf.core.memory cimport U32s, U64s, U8s
 cdef enum:
     NO_INDEX = 0xFFFFFFFF
     TAG_TYPE_TAG = 0xFFFF       # pseudo DWARF tag of a slot made from a btf_type_tag annotation
+    LONGEST_TYPE_CHAIN = 1024   # typedefs, qualifiers, array dimensions followed; what is longer has no end
 
 cdef enum:                      # Type.flags
     T_DECLARATION = 1
@@ -15,6 +17,8 @@ cdef enum:                      # Type.flags
     T_PACKED_KNOWN = 4          # `packed.py` has decided
     T_PACKED = 8
     T_REF_LOCAL = 16            # `ref` is a small id from the start
+    T_EMPTY_KNOWN = 32          # variables.py has looked for members that are part of an instance
+    T_EMPTY = 64                # and found none
 
 cdef struct Type:
     uint32_t die
@@ -139,6 +143,8 @@ cdef struct Unit:
     # facts of the unit header and its root DIE
     uint64_t offset             # of the unit header in .debug_info
     uint64_t end
+    uint64_t bytes              # of .debug_info in all its DWARF units so far; bounds work on what DIEs share
+    uint64_t list_bytes         # of location lists that may still be read for it
     uint8_t address_size
     uint8_t offset_size         # this and `version`, `*_base`: of the DWARF unit at hand (`unit_bases`)
     uint8_t version
@@ -170,6 +176,7 @@ cdef struct Unit:
     OffsetMap type_at           # .debug_info offsets of `types`
     OffsetMap function_at
     OffsetMap variable_at
+    OffsetMap param_at          # parameters of functions
 
 cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
     # Makes the bases of DWARF unit `i` those of the logical unit.

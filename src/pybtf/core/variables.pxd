@@ -7,9 +7,10 @@ from pybtf.core.strings cimport Strings
 from pybtf.core.unit cimport Unit
 from pybtf.core.value cimport UnitValue
 
-cdef struct SectionRange:       # a PROGBITS or NOBITS section, in order of index
-    uint64_t address
+cdef struct SectionRange:       # addresses that belong to a section; ascending, without overlaps
+    uint64_t address            # the first one
     uint64_t size
+    uint64_t start              # address of the section
     uint32_t index
     bint included               # its variables are wanted
 

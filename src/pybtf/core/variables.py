@@ -27,20 +27,27 @@ from cython.cimports.pybtf.core.variables import SectionRange, VariableRules
 
 MAX_NAME = cython.declare(uint32_t, 128)
 LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
-LONGEST_TYPE_CHAIN = cython.declare(cython.int, 4096)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def section_of(rules: cython.pointer[cython.const[VariableRules]], address: uint64_t) -> cython.pointer[SectionRange]:
-    i: uint32_t
+    """The range that holds an address, if its section is wanted. Ranges ascend and do not overlap."""
+    low: uint32_t = 0
+    high: uint32_t = rules.n_sections
+    middle: uint32_t
     s: cython.pointer[SectionRange]
-    for i in range(rules.n_sections):
-        s = cython.address(rules.sections[i])
-        if address >= s.address and address - s.address < s.size:
-            return s if s.included else cython.NULL
-    return cython.NULL
+    while low < high:
+        middle = low + (high - low) // 2
+        if rules.sections[middle].address <= address:
+            low = middle + 1
+        else:
+            high = middle
+    if low == 0:
+        return cython.NULL
+    s = cython.address(rules.sections[low - 1])
+    return s if s.included and address - s.address < s.size else cython.NULL
 
 
 @cython.cfunc
@@ -86,11 +93,15 @@ def valid_name(e: cython.pointer[StringEntry]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def instance_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.bint:
+    """Whether a struct has members that every instance has. The answer is kept: many variables may be of one type."""
     k: uint32_t
-    for k in range(t.first, t.first + t.count):
-        if not u.members[k].flags & (M_STATIC | M_INHERITANCE):
-            return True
-    return False
+    if not t.flags & T_EMPTY_KNOWN:
+        t.flags |= T_EMPTY_KNOWN | T_EMPTY
+        for k in range(t.first, t.first + t.count):
+            if not u.members[k].flags & (M_STATIC | M_INHERITANCE):
+                t.flags &= cython.cast(uint8_t, ~T_EMPTY)
+                break
+    return not t.flags & T_EMPTY
 
 
 @cython.cfunc
@@ -192,7 +203,7 @@ def consider(
     if s == cython.NULL:
         v.counts[COUNT_VAR_SECTION] += 1
         return 0
-    rel = own.address - s.address
+    rel = own.address - s.start
     if spec != NO_INDEX:
         d = cython.address(u.variables[spec])
     if d.name == 0:

@@ -241,4 +241,4 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
                 return 1
         if next_ == FAILED or w.fault.code:
             return 1
-    return 0
+    return w.fault.code

@@ -1,15 +1,13 @@
 # The state of a walk over the DIEs of a unit, and what every part of it uses (see walker.py).
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from pybtf.core.abbrevs cimport A_REF, A_REF_ADDR, A_STRP, AbbrevTable
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from pybtf.core.abbrevs cimport A_REF, A_REF_ADDR, A_STRING, A_STRP, A_STRX, AbbrevTable
 from pybtf.core.dies cimport Attr, Die, Reader, die_has
-from pybtf.core.faults cimport Fault
+from pybtf.core.faults cimport FAULT_REFERENCE, IN_INFO, Fault, fault_set
+from pybtf.core.names cimport NAME_AT, Names, name_cached, name_short
 from pybtf.core.sections cimport DebugSections
 from pybtf.core.strings cimport Strings
 from pybtf.core.unit cimport NO_INDEX, Annotation, Enumerator, Function, Member, Param, Type, Unit, Variable
-
-cdef enum:
-    CACHE_BITS = 16             # of Walker.string_cache
 
 cdef enum:                      # what the handler of a DIE tells the loop
     FAILED = -1
@@ -50,8 +48,7 @@ cdef struct UnitHeader:
     uint8_t version, address_size, offset_size, type
 
 cdef struct Import:             # where to go on when an imported partial unit has been read
-    Reader reader
-    uint64_t abbrev             # offset of its abbreviation table
+    Reader reader               # its table is found by depth
     uint32_t bases
 
 cdef struct Walker:
@@ -61,8 +58,8 @@ cdef struct Walker:
     AbbrevTable table
     Strings *strings
     const DebugSections *sections
-    uint64_t *string_cache      # (offset + 1) << 32 | string id of names in .debug_str
-    bint want_decl_tags, want_type_tags, want_variables
+    Names names
+    bint want_decl_tags, want_type_tags, want_variables, want_parameter_names
     Frame *frames
     uint32_t n_frames, cap_frames
     # children of open frames; a frame's own are the topmost when it closes
@@ -76,6 +73,8 @@ cdef struct Walker:
     uint32_t n_anns, cap_anns
     uint64_t *dims
     uint32_t n_dims, cap_dims
+    uint64_t abbrev_bytes       # of abbreviation tables, since there is this walker
+    uint64_t annotations        # read along chains
     uint64_t skipped_tags       # DIEs of unsupported tags that were passed over
     uint16_t skipped_tag        # one of them
     # merge mode only: all unit headers, and which of them have been imported
@@ -84,6 +83,8 @@ cdef struct Walker:
     uint32_t n_headers
     Import *imports
     uint32_t n_imports, cap_imports
+    AbbrevTable *tables         # of imported units, by depth; that of the outermost unit is `table`
+    uint32_t cap_tables
     Fault fault
 
 cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
@@ -93,30 +94,43 @@ cdef int no_memory(Walker *w) noexcept nogil
 cdef bint named(Walker *w, const char *name, size_t length) noexcept nogil
 cdef int add_type(Walker *w, Type *t) noexcept nogil
 cdef uint32_t walk_new_name(Walker *w, int slot) noexcept nogil
-
-cdef inline uint64_t cache_slot(uint64_t offset) noexcept nogil:
-    return (offset * 0x9E3779B97F4A7C15ULL) >> (64 - CACHE_BITS)
+cdef uint32_t walk_indexed_name(Walker *w, int slot) noexcept nogil
+cdef int walk_text(Walker *w, int slot, const char **text, size_t *size, bint *transient) noexcept nogil
 
 cdef inline uint32_t walk_name(Walker *w, int slot) noexcept nogil:
     # The string id of a string attribute, 0 if absent or empty. A fault is left in the walker.
     cdef const Attr *a = &w.d.a[slot]
-    cdef uint64_t entry
+    cdef uint32_t sid
     if not die_has(&w.d, slot):
         return 0
-    if a.cls == A_STRP and a.v < NO_INDEX - 1:
-        entry = w.string_cache[cache_slot(a.v)]
-        if entry >> 32 == a.v + 1:
-            return <uint32_t> entry
+    if a.cls == A_STRP and a.v < NO_INDEX:
+        sid = name_cached(&w.names, a.v)
+        if sid:
+            return sid
     return walk_new_name(w, slot)
 
+cdef inline uint32_t walk_name_word(Walker *w, int slot) noexcept nogil:
+    # The name word (names.py) of a string attribute, 0 if absent or known to be empty. A fault is left in the walker.
+    cdef const Attr *a = &w.d.a[slot]
+    if not die_has(&w.d, slot):
+        return 0
+    if a.cls == A_STRP and a.v < w.names.deferred:
+        return NAME_AT | <uint32_t> a.v
+    if a.cls == A_STRING and 0 < a.size <= 3:
+        return name_short(w.r.c.base + a.v, a.size)
+    if a.cls == A_STRX:
+        return walk_indexed_name(w, slot)
+    return walk_name(w, slot)
+
 cdef inline uint32_t reference(Walker *w, int slot) noexcept nogil:
-    # The DIE a reference attribute names, as a .debug_info offset; 0 none, NO_INDEX one that cannot be resolved.
+    # The DIE a reference attribute names, as a .debug_info offset; 0 none, NO_INDEX one of a form that is not followed
+    # (a signature, the alternate file). A fault is left in the walker.
     cdef const Attr *a = &w.d.a[slot]
     if not die_has(&w.d, slot):
         return 0
     if a.cls != A_REF and a.cls != A_REF_ADDR:
         return NO_INDEX
     if a.v >= w.sections.info.n:
-        # Kept for resolve.py, which says which DIE it was.
-        return NO_INDEX - 1
+        fault_set(&w.fault, FAULT_REFERENCE, IN_INFO, w.d.offset, w.d.offset, <int64_t> a.v)
+        return NO_INDEX
     return <uint32_t> a.v

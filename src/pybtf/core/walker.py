@@ -5,13 +5,14 @@ See walk.py for the walk.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.abbrevs import A_STRP, D_NAME, abbrevs_free
-from cython.cimports.pybtf.core.dies import die_string
-from cython.cimports.pybtf.core.faults import FAULT_MEMORY, IN_INFO, fault_set
+from cython.cimports.pybtf.core.dies import die_string, die_string_offset
+from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
 from cython.cimports.pybtf.core.memory import room
+from cython.cimports.pybtf.core.names import NAME_AT, name_cache, names_free, names_init
 from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_intern
 from cython.cimports.pybtf.core.unit import NO_INDEX, Type, Unit
@@ -30,17 +31,15 @@ def walker_init(
     w.r.sections = sections
     w.r.table = cython.address(w.table)
     w.r.fault = cython.address(w.fault)
-    w.string_cache = cython.cast(
-        cython.pointer[uint64_t], calloc(cython.cast(cython.size_t, 1) << CACHE_BITS, cython.sizeof(uint64_t))
-    )
-    return w.string_cache == cython.NULL
+    return names_init(cython.address(w.names), strings, sections.str)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def walker_free(w: cython.pointer[Walker]) -> cython.void:
-    free(w.string_cache)
+    i: uint32_t
+    names_free(cython.address(w.names))
     free(w.frames)
     free(w.members)
     free(w.enumerators)
@@ -60,7 +59,11 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.u.type_at.slots)
     free(w.u.function_at.slots)
     free(w.u.variable_at.slots)
+    free(w.u.param_at.slots)
     abbrevs_free(cython.address(w.table))
+    for i in range(w.cap_tables):
+        abbrevs_free(cython.address(w.tables[i]))
+    free(w.tables)
 
 
 @cython.cfunc
@@ -72,7 +75,10 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     u.n_types = u.n_members = u.n_enumerators = u.n_params = 0
     u.n_functions = u.n_variables = u.n_anns = u.n_bases = 0
     w.n_imports = 0
+    w.r.table = cython.address(w.table)
     w.skipped_tags = 0
+    w.names.bytes = w.annotations = 0
+    u.bytes = 0
     w.fault.code = 0
     if not room(
         cython.cast(cython.pp_void, cython.address(u.types)), cython.address(u.cap_types), 1, cython.sizeof(Type)
@@ -94,6 +100,35 @@ def no_memory(w: cython.pointer[Walker]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def walk_text(
+    w: cython.pointer[Walker],
+    slot: cython.int,
+    text: cython.pointer[cython.p_const_char],
+    size: cython.pointer[cython.size_t],
+    transient: cython.pointer[cython.bint],
+) -> cython.int:
+    """As `die_string`, within bounds. Nonzero: fault.
+
+    Strings may overlap, so that a small section holds any number of long ones, each the tail of another.
+    """
+    if die_string(cython.address(w.r), cython.address(w.d), slot, text, size, transient):
+        return 1
+    w.names.bytes += size[0]
+    if w.names.bytes > w.names.budget:
+        return fault_set(
+            cython.address(w.fault),
+            FAULT_SHARED,
+            IN_STR,
+            w.d.a[slot].v,
+            w.d.offset,
+            cython.cast(int64_t, w.names.bytes),
+        )
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def walk_new_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
     """What `walk_name` returns for a string that is not in the cache. A fault is left in the walker."""
     text: cython.p_const_char
@@ -101,22 +136,28 @@ def walk_new_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
     transient: cython.bint
     sid: uint32_t
     offset: uint64_t = w.d.a[slot].v
-    if die_string(
-        cython.address(w.r),
-        cython.address(w.d),
-        slot,
-        cython.address(text),
-        cython.address(size),
-        cython.address(transient),
-    ):
+    if walk_text(w, slot, cython.address(text), cython.address(size), cython.address(transient)):
         return 0
     sid = string_intern(w.strings, text, size, transient)
     if sid == NO_STRING:
         no_memory(w)
         return 0
-    if w.d.a[slot].cls == A_STRP and offset < NO_INDEX - 1:
-        w.string_cache[cache_slot(offset)] = (offset + 1) << 32 | sid
+    if w.d.a[slot].cls == A_STRP and offset < NO_INDEX:
+        name_cache(cython.address(w.names), offset, sid)
     return sid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_indexed_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
+    """What `walk_name_word` returns for an index into .debug_str_offsets. A fault is left in the walker."""
+    offset: uint64_t = 0
+    if die_string_offset(cython.address(w.r), cython.address(w.d), slot, cython.address(offset)):
+        return 0
+    if offset < w.names.deferred:
+        return NAME_AT | cython.cast(uint32_t, offset)
+    return walk_new_name(w, slot)
 
 
 @cython.cfunc
@@ -126,14 +167,7 @@ def named(w: cython.pointer[Walker], name: cython.p_const_char, length: cython.s
     text: cython.p_const_char
     size: cython.size_t
     transient: cython.bint
-    if die_string(
-        cython.address(w.r),
-        cython.address(w.d),
-        D_NAME,
-        cython.address(text),
-        cython.address(size),
-        cython.address(transient),
-    ):
+    if walk_text(w, D_NAME, cython.address(text), cython.address(size), cython.address(transient)):
         return False
     return size == length and memcmp(text, name, length) == 0
 

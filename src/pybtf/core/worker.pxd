@@ -1,12 +1,13 @@
 # From a unit header to a unit value (see worker.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.classes cimport Classifier
+from pybtf.core.classify cimport Classifier
 from pybtf.core.faults cimport Fault
 from pybtf.core.functable cimport FuncTable, FunctionTable
 from pybtf.core.observe cimport Observer
 from pybtf.core.records cimport ClassTable
 from pybtf.core.sections cimport DebugSections
+from pybtf.core.seen cimport SeenTable
 from pybtf.core.signature cimport Machine
 from pybtf.core.strings cimport Strings
 from pybtf.core.translate cimport KnownStrings
@@ -37,6 +38,7 @@ cdef struct Context:            # shared by all workers, never written while the
     bint little
     Strings *strings
     ClassTable *classes
+    SeenTable *seen
     const FuncTable *table
     Machine machine
     VariableRules variables

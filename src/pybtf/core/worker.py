@@ -11,7 +11,7 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, ui
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import D_LANGUAGE
-from cython.cimports.pybtf.core.classes import classify_unit
+from cython.cimports.pybtf.core.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
 from cython.cimports.pybtf.core.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.dies import die_number
 from cython.cimports.pybtf.core.faults import *
@@ -64,8 +64,6 @@ def read_header(
     h.version = cython.cast(uint8_t, length)
     if h.version >= 5:
         kind = cython.cast(uint8_t, cur_u8(c))
-        if not c.bad and (kind < 1 or kind > 6):
-            return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
         h.address_size = cython.cast(uint8_t, cur_u8(c))
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         if kind == 4 or kind == 5:  # skeleton, split compile: an id
@@ -81,6 +79,8 @@ def read_header(
         h.address_size = cython.cast(uint8_t, cur_u8(c))
     if c.bad:
         return fault_set(fault, FAULT_TRUNCATED, IN_INFO, h.offset, 0, 0)
+    if (kind < 1 or kind > 6) and kind < 0x80:  # those from 0x80 on belong to producers
+        return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
     if h.address_size != 4 and h.address_size != 8 and h.address_size != 2:
         return fault_set(fault, FAULT_ADDRESS_SIZE, IN_INFO, h.offset, 0, h.address_size)
     h.type = kind
@@ -104,7 +104,7 @@ def scan_units(
     headers[0] = cython.NULL
     n[0] = 0
     if s.info.n > LARGEST_INFO:
-        return fault_set(fault, FAULT_TOO_MANY, IN_INFO, 0, 0, cython.cast(int64_t, s.info.n))
+        return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, s.info.n))
     while at < s.info.n:
         if not room(cython.cast(cython.pp_void, headers), cython.address(cap), n[0] + 1, cython.sizeof(UnitHeader)):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
@@ -193,17 +193,7 @@ def walk_all(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def decode_unit(
-    w: cython.pointer[Worker],
-    x: cython.pointer[cython.const[Context]],
-    number: uint32_t,
-    v: cython.pointer[UnitValue],
-    symbols: FunctionTable,
-) -> cython.int:
-    """Fills `v` from unit `number`. Nonzero: fault in `v.fault`."""
-    status: cython.int
-    v.number = number
-    v.offset = x.headers[number].offset
+def value_reset(v: cython.pointer[UnitValue]) -> cython.void:
     v.filtered = False
     v.fault.code = FAULT_NONE
     v.name = 0
@@ -219,10 +209,44 @@ def decode_unit(
     v.tags_cut = False
     memset(v.counts, 0, cython.sizeof(v.counts))
 
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def try_unit(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    value_reset(v)
+    w.classifier.failed = 0
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
-    status = finish_unit(w, x, v, symbols)
+    return finish_unit(w, x, v, symbols)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def decode_unit(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """Fills `v` from unit `number`. Nonzero: fault in `v.fault`."""
+    status: cython.int
+    v.number = number
+    v.offset = x.headers[number].offset
+    status = try_unit(w, x, number, v, symbols)
+    if status and w.classifier.failed == CLASSIFY_EMPTY:
+        w.walker.names.deferred = 0
+        status = try_unit(w, x, number, v, symbols)
+        w.walker.names.deferred = w.walker.names.limit
     if x.info_mapped and not x.merge:
         give_back(x.sections.info.p + v.offset, x.headers[number].end - v.offset)
     return status
@@ -256,7 +280,7 @@ def finish_unit(
         return 1
     if translate_types(cython.address(w.walker.u), v, cython.address(x.known), x.options):
         return 1
-    if classify_unit(cython.address(w.classifier), x.classes, v):
+    if classify_unit(cython.address(w.classifier), v):
         return 1
     if v.tags_cut:
         return 0
@@ -265,7 +289,6 @@ def finish_unit(
         v,
         cython.address(w.observer),
         cython.address(w.classifier),
-        x.classes,
         x.strings,
         x.table,
         cython.address(x.machine),
@@ -285,7 +308,11 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     memset(w, 0, cython.sizeof(Worker))
     w.walker.want_decl_tags = (x.options & OPT_DECL_TAG) != 0
     w.walker.want_type_tags = (x.options & OPT_TYPE_TAG) != 0
+    w.walker.want_parameter_names = (x.options & OPT_TRUE_SIGNATURE) != 0
     w.walker.want_variables = (x.options & OPT_VARIABLES) != 0
+    w.classifier.classes = x.classes
+    w.classifier.known = x.seen
+    w.classifier.names = cython.address(w.walker.names)
     return walker_init(cython.address(w.walker), x.strings, cython.address(x.sections))
 
 
@@ -294,10 +321,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
 @cython.exceptval(check=False)
 def worker_free(w: cython.pointer[Worker]) -> cython.void:
     walker_free(cython.address(w.walker))
-    u32s_free(cython.address(w.classifier.record))
-    u32s_free(cython.address(w.classifier.stack))
-    u32s_free(cython.address(w.classifier.keys))
-    u32s_free(cython.address(w.classifier.seen))
+    classifier_free(cython.address(w.classifier))
     u32s_free(cython.address(w.observer.record))
     u8s_free(cython.address(w.observer.name))
     u32s_free(cython.address(w.observer.align))

@@ -17,9 +17,12 @@ _SECTIONS: Final = (
     ".debug_str_offsets",
     ".debug_addr",
     ".debug_types",
+    ".debug_loc",
+    ".debug_loclists",
 )
 
-# code: (found, expected); {v} is the fault's value, {x} the same in hexadecimal, {tag} a DWARF tag's name
+# code: (found, expected); {v} is the fault's value, {x} the same as an unsigned hexadecimal number, {tag} the name of
+# the DWARF tag it is, {name} a name
 _DAMAGE: Final[dict[int, tuple[str, str]]] = {
     2: ("the data ends inside a value", "the rest of the value"),
     3: ("a LEB128 number that does not end", "a number of at most 64 bits"),
@@ -28,17 +31,20 @@ _DAMAGE: Final[dict[int, tuple[str, str]]] = {
     6: ("the abbreviation code {v}, which the unit's table does not have", "a code of its table"),
     7: ("an abbreviation table that starts past the end of the section", "an offset below {x}"),
     8: ("an offset past the end of the section", "an offset below {x}"),
-    9: ("a reference to {x}, which is outside", "a DIE of the unit or section"),
+    9: ("a reference to {x}, which is outside", "the offset of a DIE"),
     10: ("DWARF version {v}", "version 2, 3, 4 or 5"),
     11: ("the unit length {x}", "a length that ends within the section"),
     12: ("DIEs nested more than {v} deep", "a shallower tree"),
     13: ("a unit that starts with {tag}", "DW_TAG_compile_unit"),
     14: ("an abstract origin at {x} that is no function", "a DW_TAG_subprogram"),
     15: ("addresses of {v} bytes", "4 or 8 bytes"),
-    16: ("{v} of something that BTF counts in 16 or 32 bits", "fewer"),
+    16: ("{v} members, enumerators, parameters or declarations", "at most 65535"),
     17: ("a chain of references that comes back to {x}", "a chain that ends"),
     18: ("the index {v} past the end of its table", "a smaller index"),
-    19: ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
+    19: ("data that is shared until there are {v} bytes or steps of it", "less sharing, as compilers leave it"),
+    20: ("{v} bytes of DWARF", "less than 4 GiB"),
+    21: ("an object with {v} declaration tags", "at most 65535"),
+    22: ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
 }
 _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
     32: ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
@@ -51,13 +57,16 @@ _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
     39: ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", ""),
     40: ("an enumeration of {v} bytes", "1, 2, 4 or 8 bytes", ""),
     41: (
-        "a variable with a name that BTF does not allow",
-        "letters, digits, _ and .",
+        "the variable {name}, whose name BTF does not allow",
+        "at most 128 letters, digits, _ and .",
         "Add encode_force to the features.",
     ),
-    42: ("a variable without a type", "a type", "Add encode_force to the features."),
+    42: ("the variable {name}, which has no type", "a type", "Add encode_force to the features."),
     43: ("a declaration tag without a value", "a nonempty string", ""),
 }
+
+
+_OWN_TAGS: Final = {0: "a null entry", 0x6000: "DW_TAG_LLVM_annotation", 0x6001: "DW_TAG_GNU_annotation"}
 
 
 def fault_error(path: str, fault: FaultInfo) -> Exception:
@@ -74,10 +83,15 @@ def fault_error(path: str, fault: FaultInfo) -> Exception:
         fault["die"] or None,
     )
     value = fault["value"]
-    words = {"v": value, "x": hex(value) if value >= 0 else "a place", "tag": tag_name(value)}
+    words = {
+        "v": value,
+        "x": hex(value & 0xFFFFFFFFFFFFFFFF),
+        "tag": tag_name(value) if "{tag}" in str((_DAMAGE.get(code), _INEXPRESSIBLE.get(code))) else "",
+        "name": fault["name"],
+    }
     if code in _INEXPRESSIBLE:
         found, expected, hint = _INEXPRESSIBLE[code]
-        return EncodeError(place, found.format(**words), expected, hint)
+        return EncodeError(place, found.format(**words), expected.format(**words), hint)
     found, expected = _DAMAGE[code]
     return InputError(place, found.format(**words), expected.format(**words))
 
@@ -86,8 +100,8 @@ def tag_name(tag: int) -> str:
     """DW_TAG_... for people."""
     from elftools.dwarf.enums import ENUM_DW_TAG
 
-    if tag == 0:
-        return "a null entry"
+    if tag in _OWN_TAGS:
+        return _OWN_TAGS[tag]
     for name, number in ENUM_DW_TAG.items():
         if number == tag and name.startswith("DW_TAG_"):
             return str(name)

@@ -8,7 +8,7 @@ from typing import Final
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage
 from pybtf.elf.relocation import relocated
-from pybtf.errors import InputError
+from pybtf.errors import InputError, NothingToEncode
 
 # The names by which core/run.py knows them. `.debug_types`, `.debug_ranges` and `.debug_rnglists` are not read.
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
@@ -25,7 +25,7 @@ def debug_sections(image: ElfImage, addresses: array[int]) -> dict[str, Buffer]:
             continue
         found[name] = relocated(image, section, addresses) if image.etype == ET_REL else image.data(section)
     if not found.get("info"):
-        raise InputError(
+        raise NothingToEncode(
             image.place(),
             "has no DWARF (.debug_info)",
             "debug information",

@@ -16,6 +16,9 @@ single file that is not loaded anywhere), found by experiments with objects that
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Final
 
 from pybtf.elf.constants import ET_REL, SHF_ALLOC
@@ -42,6 +45,35 @@ def section_addresses(image: ElfImage) -> array[int]:
             end = _place(allocated[:number], places, end)
         end = _place([section], places, end)
     return places
+
+
+def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int, int, Section]]:
+    """Ranges of addresses (start, end, section), ascending and without overlaps, where `sections` are.
+
+    Where several overlap, the one with the lowest index owns the address. A sweep over all starts and ends, so that
+    the time does not depend on how much they overlap.
+    """
+    starts = sorted((addresses[s.index], s.index, s) for s in sections if s.size)
+    ends = {addresses[s.index] + s.size for s in sections}
+    found: list[tuple[int, int, Section]] = []
+    here: list[tuple[int, int, Section]] = []  # a heap of those that have started: index, end, section
+    bounds = sorted({*ends, *(start for start, _, _ in starts)})
+    at = 0
+    for low, high in pairwise(bounds):
+        while at < len(starts) and starts[at][0] <= low:
+            start, index, section = starts[at]
+            heappush(here, (index, start + section.size, section))
+            at += 1
+        while here and here[0][1] <= low:
+            heappop(here)
+        if not here:
+            continue
+        owner = here[0][2]
+        if found and found[-1][1] == low and found[-1][2] is owner:
+            found[-1] = found[-1][0], high, owner
+        else:
+            found.append((low, high, owner))
+    return [(low, min(high, 1 << 64), owner) for low, high, owner in found if low >> 64 == 0]
 
 
 def _place(sections: list[Section], places: array[int], end: int) -> int:

@@ -1,7 +1,8 @@
 """Notes: small records that producers leave in SHT_NOTE sections.
 
 Two of them matter: the build id, and the kernel's mark that it was built with LTO. Nothing depends on a note
-being there, so a damaged one is not an error: it ends the reading of its section.
+being there, so a damaged one is not an error: it ends the reading of its section. Sections that overlap could
+make a small file hold any number of notes; the reading ends when they are larger than the file together.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pybtf.errors import InputError
 def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
     """Owner (without its NUL), type and descriptor of every note, in section order."""
     header = Struct(f"{image.order}III")
+    budget = image.size
     for section in image.sections:
         if section.type != SHT_NOTE:
             continue
@@ -24,6 +26,9 @@ def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
             data = image.data(section)
         except InputError:
             continue
+        budget -= len(data)
+        if budget < 0:
+            return
         align = 8 if section.addralign == 8 else 4
         at = 0
         while len(data) - at >= header.size:

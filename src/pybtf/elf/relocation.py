@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pybtf.core.relocate import OPERATIONS, RelocationError, apply_relocations
+from pybtf.core.symbols import SymbolSource
 from pybtf.elf.constants import SHT_REL, SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section, machine_name
 from pybtf.elf.symbols import symbol_source
@@ -77,25 +78,40 @@ def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memor
             "a machine whose relocations are known: " + ", ".join(machine_name(m) for m in sorted(_MACHINES)),
             "Link the file first.",
         )
+    if sum(s.size for s in relocations if s.offset + s.size <= image.size) > image.size:
+        raise InputError(
+            image.place(section), f"{len(relocations)} sections of relocations that overlap", "one, as linkers write it"
+        )
     out = bytearray(data)
+    sources: dict[int, SymbolSource] = {}
     for relocation in relocations:
-        _apply(image, relocation, out, addresses, machine.table())
+        symtab = image.linked(relocation, SHT_SYMTAB, "symbol table")
+        if symtab.index not in sources:
+            sources[symtab.index] = symbol_source(image, symtab)
+        _apply(image, relocation, out, sources[symtab.index], addresses, machine.table())
     return out
 
 
-def _apply(image: ElfImage, relocation: Section, out: bytearray, addresses: array[int], table: bytes) -> None:
+def _apply(
+    image: ElfImage,
+    relocation: Section,
+    out: bytearray,
+    symbols: SymbolSource,
+    addresses: array[int],
+    table: bytes,
+) -> None:
     rela = relocation.type == SHT_RELA
     size = (8 if image.is64 else 4) * (3 if rela else 2)
     if relocation.entsize != size:
         raise InputError(image.place(relocation), f"entries of {relocation.entsize} bytes", f"{size}")
-    if relocation.size % size:
-        raise InputError(image.place(relocation), f"a size of {relocation.size} bytes", f"a multiple of {size}")
-    symtab = image.linked(relocation, SHT_SYMTAB, "symbol table")
+    data = image.data(relocation)
+    if len(data) % size:
+        raise InputError(image.place(relocation), f"{len(data)} bytes", f"a multiple of {size}")
     try:
         apply_relocations(
             out,
-            image.data(relocation),
-            symbol_source(image, symtab),
+            data,
+            symbols,
             addresses,
             table,
             rela=rela,

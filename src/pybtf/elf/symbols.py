@@ -14,13 +14,14 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     size = symbol_size(image)
     if symtab.entsize != size:
         raise InputError(image.place(symtab), f"entries of {symtab.entsize} bytes", f"{size}")
-    if symtab.size % size:
-        raise InputError(image.place(symtab), f"a size of {symtab.size} bytes", f"a multiple of {size}")
+    data = image.data(symtab)
+    if len(data) % size:
+        raise InputError(image.place(symtab), f"{len(data)} bytes", f"a multiple of {size}")
     strtab = image.linked(symtab, SHT_STRTAB, "string table")
     shndx = next((s for s in image.sections if s.type == SHT_SYMTAB_SHNDX and s.link == symtab.index), None)
     try:
         return SymbolSource(
-            image.data(symtab),
+            data,
             image.data(strtab),
             is64=image.is64,
             little=image.little,

@@ -1,0 +1,62 @@
+"""Ctrl-C that works at once, whatever the compiled core is doing.
+
+Python runs signal handlers on the main thread, between two of its own instructions. The main thread comes back from
+the core every 50 ms while there are many units, but one huge unit, or the de-duplication, may take seconds. So a
+second thread is told of signals by the C handler itself (`signal.set_wakeup_fd`). If the main thread has not left the
+core shortly after a SIGINT, it says what the main thread would have said, and ends the process. It may do so because
+nothing has been written yet: only encoding happens inside, and that only reads.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Self
+
+from . import console
+from .faults import INTERRUPTED
+
+PATIENCE = 0.25
+"""Seconds that the main thread has to leave."""
+
+
+class PromptInterrupt:
+    """As a context manager: SIGINT ends what happens inside, or the process."""
+
+    def __enter__(self) -> Self:
+        self._left = threading.Event()
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        try:
+            self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        except ValueError:  # not the main thread, which alone gets KeyboardInterrupt
+            self._close()
+            self._read = -1
+            return self
+        self._watcher = threading.Thread(target=self._watch, name="pybtf-interrupt", daemon=True)
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._read < 0:
+            return
+        self._left.set()
+        signal.set_wakeup_fd(self._before)
+        os.write(self._write, b"\0")
+        self._watcher.join()
+        self._close()
+
+    def _close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+    def _watch(self) -> None:
+        while not self._left.is_set():
+            if signal.SIGINT not in os.read(self._read, 64):
+                continue
+            if not self._left.wait(PATIENCE):
+                if console.is_terminal():
+                    os.write(2, b"\r\x1b[K")  # a progress bar
+                console.error("interrupted")
+                os._exit(INTERRUPTED)

@@ -1,0 +1,199 @@
+"""`pybtf reproduce`: encode again and again under changed circumstances, and compare."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from hashlib import sha256
+
+import click
+from click.shell_completion import CompletionItem
+
+from .. import __version__
+from ..errors import UsageError
+from ..languages import EXCLUDE_VARIABLE
+from ..lockfile import Locked, is_digest, lock_text, read_lock
+from ..options import MAX_JOBS, make_options
+from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
+from . import console
+from .app import Command
+from .completion import complete_list
+from .encode import complete_features, complete_languages
+from .summary import count, size
+
+SCHEMA = 1
+"""Of the JSON: raised when a key is renamed, removed or changes its meaning."""
+
+DIFFERENT = 1
+
+
+def _complete_skipped(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return complete_list(tuple(each.name for each in circumstances()), (), incomplete)
+
+
+@click.command("reproduce", cls=Command)
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path())
+@click.option("--expect", metavar="DIGEST")
+@click.option("--against", metavar="OTHER", type=click.Path())
+@click.option("--lock", metavar="LOCK", type=click.Path())
+@click.option("--write-lock", metavar="LOCK", type=click.Path())
+@click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
+@click.option("--lang", metavar="LIST", shell_complete=complete_languages)
+@click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
+@click.option("-j", "--jobs", metavar="N", type=click.IntRange(1, MAX_JOBS))
+@click.option("--rounds", metavar="N", type=click.IntRange(0, 1000), default=2)
+@click.option("--skip", metavar="NAMES", default="", shell_complete=_complete_skipped)
+@click.option("--json", "as_json", is_flag=True)
+@click.option("-q", "--quiet", is_flag=True)
+@click.option("-v", "--verbose", is_flag=True)
+def command(
+    files: tuple[str, ...],
+    expect: str | None,
+    against: str | None,
+    lock: str | None,
+    write_lock: str | None,
+    features: tuple[str, ...],
+    lang: str | None,
+    lang_exclude: str | None,
+    jobs: int | None,
+    rounds: int,
+    skip: str,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    if quiet and verbose:
+        raise UsageError("--quiet and --verbose do not go together")
+    locked = _locked(lock, files, write_lock or expect or against or features or lang or lang_exclude)
+    questions = [each.question for each in locked.values()] or _questions(files, features, lang, lang_exclude)
+    plan = _plan(circumstances(jobs, rounds), skip)
+    expectation = _expectation(questions, expect, against)
+
+    results = []
+    for question in questions:
+        entry = locked.get(question.path)
+        expected = Expectation(f"{lock}", entry.sha256) if entry is not None else expectation
+        result = reproduce(question, plan, expected, None if as_json or not verbose else _tell)
+        results.append(result)
+        if not as_json:
+            _report(result, entry, quiet)
+    good = all(result.reproducible and result.expected for result in results)
+    if as_json:
+        document = {"schema": SCHEMA, "pybtf": __version__, "same": good, "files": [each.to_dict() for each in results]}
+        click.echo(json.dumps(document, indent=2))
+    if not good:
+        return DIFFERENT
+    if write_lock is not None:
+        _write_lock(write_lock, results)
+    return 0
+
+
+def _questions(
+    files: tuple[str, ...], features: tuple[str, ...], lang: str | None, lang_exclude: str | None
+) -> list[Question]:
+    if not files:
+        raise UsageError("missing argument 'FILE...'; see pybtf reproduce --help")
+    if len(set(files)) < len(files):
+        raise UsageError("a file is named twice")
+    if lang is None and lang_exclude is None:
+        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+    for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
+        if value == "":
+            raise UsageError(f"{option} names no language")
+    first = Question(files[0], features or ("default",), lang or "", lang_exclude or "")
+    make_options(first.features, 1, first.lang, first.lang_exclude)  # finds misspelt names before any work is done
+    return [replace(first, path=path) for path in files]
+
+
+def _locked(lock: str | None, files: tuple[str, ...], others: object) -> dict[str, Locked]:
+    """The entries of the lock file that are to be checked: those of `files`, or all."""
+    if lock is None:
+        return {}
+    if others:
+        raise UsageError("--lock goes with no other option that says what to encode or what to expect")
+    entries = read_lock(lock)
+    unknown = [path for path in files if path not in entries]
+    if unknown:
+        raise UsageError(f"{lock} has no entry of {unknown[0]}")
+    chosen = {path: entries[path] for path in files or entries}
+    if not chosen:
+        raise UsageError(f"{lock} has no entries")
+    return chosen
+
+
+def _plan(plan: list[Circumstance], skip: str) -> list[Circumstance]:
+    skipped = [name.strip() for name in skip.split(",") if name.strip()]
+    known = [each.name for each in plan]
+    for name in skipped:
+        if name not in known:
+            raise UsageError(f"--skip: nothing is called {name!r}; there are {', '.join(known)}")
+    return [each for each in plan if each.name not in skipped]
+
+
+def _expectation(questions: list[Question], expect: str | None, against: str | None) -> Expectation | None:
+    if expect is None and against is None:
+        return None
+    if expect is not None and against is not None:
+        raise UsageError("--expect and --against do not go together")
+    if len(questions) > 1:
+        raise UsageError("--expect and --against are about one FILE")
+    if expect is not None:
+        digest = expect.lower().removeprefix("sha256:")
+        if not is_digest(digest):
+            raise UsageError("--expect takes a SHA-256: 64 hexadecimal digits")
+        return Expectation("--expect", digest)
+    from ..btf.files import read_btf
+
+    assert against is not None
+    data, place = read_btf(against)
+    return Expectation(str(place), sha256(data).hexdigest(), data)
+
+
+def _tell(trial: Trial) -> None:
+    verdict = (trial.sha256 or trial.problem)[:16] if trial.same else f"DIFFERENT: {trial.sha256 or trial.problem}"
+    console.say(console.printable(f"  {trial.name:16} {trial.seconds:6.2f} s  {verdict}"))
+
+
+def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
+    """What was found about one file, on standard output; with -q only if it is bad."""
+    good = result.reproducible and result.expected
+    if quiet and good:
+        return
+    name = console.printable(result.question.path)
+    bad = [trial for trial in result.trials if not trial.same]
+    tried = count(len(result.trials), "encoding")
+    if bad:
+        click.echo(f"{name}: not reproducible: {len(bad)} of {tried} differ from the first")
+    else:
+        click.echo(f"{name}: reproducible: {tried}, all the same, {size(result.size)}")
+    click.echo(f"  sha256 {result.sha256}")
+    for trial in bad:
+        click.echo(console.printable(f"  {trial.name} ({trial.about}): {trial.sha256 or trial.problem}"))
+        if trial.difference is not None:
+            _indented(trial.difference.lines("first", trial.name))
+    expectation = result.expectation
+    if expectation is None:
+        return
+    origin = console.printable(expectation.origin)
+    if result.expected:
+        click.echo(f"  the same as {origin}")
+        return
+    click.echo(f"  not as expected: {expectation.sha256} {origin}")
+    if entry is not None and entry.input_sha256 != result.input_sha256:
+        click.echo(f"    the input is another file than the one recorded ({entry.input_sha256})")
+    elif entry is not None:
+        click.echo("    from the same input")
+    if result.difference is not None:
+        _indented(result.difference.lines("encoded", "expected"))
+
+
+def _indented(lines: list[str]) -> None:
+    for line in lines:
+        click.echo(console.printable(f"    {line}"))
+
+
+def _write_lock(path: str, results: list[Result]) -> None:
+    from ..elf.atomic import write_file
+
+    write_file("/dev/stdout" if path == "-" else path, lock_text(results).encode())

@@ -1,0 +1,34 @@
+# The classes of the types of a unit (see classify.py).
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.memory cimport U32s
+from pybtf.core.names cimport Names
+from pybtf.core.records cimport ClassTable
+from pybtf.core.seen cimport Seen, SeenTable
+from pybtf.core.value cimport UnitValue
+
+cdef enum:                      # Classifier.failed
+    CLASSIFY_MEMORY = 1
+    CLASSIFY_NAMES = 2          # more bytes of names than the unit may read
+    CLASSIFY_EMPTY = 3          # a name that was deferred is empty: to be decoded again
+
+cdef struct Classifier:         # of one worker
+    ClassTable *classes
+    SeenTable *known
+    Seen *last                  # the record looked up last
+    Names *names
+    U32s records                # of the types being described, one behind the other
+    U32s stack                  # triples (small id, next reference, first word of its record)
+    U32s settled                # a record with settled names
+    U32s twice                  # by key: number of the last unit that has it, plus 1
+    U32s stands                 # by small id: what references to it stand for, a key or a class; 0 not known yet
+    int failed
+
+cdef int classify_unit(Classifier *c, UnitValue *v) noexcept nogil
+cdef uint32_t class_of(Classifier *c, const uint32_t *record, uint32_t n) noexcept nogil
+cdef int classify_fault(const Classifier *c, UnitValue *v) noexcept nogil
+cdef void classifier_free(Classifier *c) noexcept nogil
+
+cdef inline uint32_t class_of_ref(const Classifier *c, uint32_t id) noexcept nogil:
+    # After `classify_unit`: the class or key of a reference to `id`.
+    return c.stands.p[id]

@@ -1,0 +1,24 @@
+# What to do about SIGBUS (see guard.py).
+
+cdef extern from *:
+    """
+    #include <signal.h>
+    #include <string.h>
+    #include <unistd.h>
+    static char pybtf_bus_text[1024];
+    static struct sigaction pybtf_bus_before;
+    static void pybtf_bus(int number) {
+        (void)!write(2, pybtf_bus_text, strlen(pybtf_bus_text));
+        _exit(1);
+    }
+    static int pybtf_bus_set(const char *text) {
+        struct sigaction action;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = pybtf_bus;
+        strncpy(pybtf_bus_text, text, sizeof pybtf_bus_text - 1);
+        return sigaction(SIGBUS, &action, &pybtf_bus_before);
+    }
+    static void pybtf_bus_reset(void) { sigaction(SIGBUS, &pybtf_bus_before, NULL); }
+    """
+    int bus_set "pybtf_bus_set"(const char *text)
+    void bus_reset "pybtf_bus_reset"()

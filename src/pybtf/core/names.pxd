@@ -1,0 +1,49 @@
+# Names of types, members and enumerators while a unit is decoded (see names.py).
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from pybtf.core.sections cimport Span
+from pybtf.core.strings cimport Strings
+
+cdef enum:
+    NAME_SHORT = 0x40000000     # | up to three bytes of text, the first one lowest
+    NAME_BITS = 30              # of a string id
+    CACHE_BITS = 14
+
+cdef extern from *:
+    """
+    #define PYBTF_NAME_AT 0x80000000u
+    """
+    uint32_t NAME_AT "PYBTF_NAME_AT"    # | offset in .debug_str
+
+cdef struct Names:              # of one worker
+    Strings *strings
+    Span section                # .debug_str
+    uint64_t *cache             # (offset + 1) << 32 | string id
+    uint32_t limit              # offsets below it can be deferred
+    uint32_t deferred           # the same, or 0 while nothing is to be deferred
+    uint64_t bytes              # read of names that were not in the cache, since the unit was opened
+    uint64_t budget             # how many of them there may be
+
+cdef inline uint64_t cache_slot(uint64_t offset) noexcept nogil:
+    return (offset * 0x9E3779B97F4A7C15ULL) >> (64 - CACHE_BITS)
+
+cdef inline uint32_t name_cached(const Names *n, uint64_t offset) noexcept nogil:
+    # The id of the string at an offset of .debug_str, 0 if it is not in the cache.
+    cdef uint64_t entry = n.cache[cache_slot(offset)]
+    return <uint32_t> entry if entry >> 32 == offset + 1 else 0
+
+cdef inline void name_cache(Names *n, uint64_t offset, uint32_t sid) noexcept nogil:
+    n.cache[cache_slot(offset)] = (offset + 1) << 32 | sid
+
+cdef inline uint32_t name_short(const uint8_t *text, uint32_t size) noexcept nogil:
+    # The word of a text of one to three bytes.
+    cdef uint32_t word = NAME_SHORT | text[0]
+    if size > 1:
+        word |= <uint32_t> text[1] << 8
+    if size > 2:
+        word |= <uint32_t> text[2] << 16
+    return word
+
+cdef int names_init(Names *n, Strings *strings, Span section) noexcept nogil
+cdef void names_free(Names *n) noexcept nogil
+cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil

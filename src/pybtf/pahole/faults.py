@@ -1,0 +1,54 @@
+"""From whatever went wrong to one message, in this program's name, and the exit status a build expects."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from ..cli import console
+from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, forget_stdout
+
+USAGE = 64
+"""What pahole ends with if it does not understand its command line."""
+
+PROGRAM = "pybtf-pahole"
+
+
+class Terminated(BaseException):
+    """A signal asked this process to end; `number` is the signal. Raised so that everything is put in order first."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def report_fault(error: BaseException) -> int:
+    """Print the message for `error` and return the exit status; end the process if a signal is behind it."""
+    from ..errors import UsageError
+
+    if isinstance(error, KeyboardInterrupt):
+        error = Terminated(signal.SIGINT)
+    if isinstance(error, Terminated):
+        _end_by(error.number)
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else FAILED
+    if os.environ.get(TRACEBACK_VARIABLE):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, BrokenPipeError):
+        forget_stdout()
+    if isinstance(error, UsageError):
+        console.error(f"{error}; see {PROGRAM} --help", PROGRAM)
+        return USAGE
+    text, status = explain(error)
+    console.error(text, PROGRAM)
+    return BUG if status == BUG else FAILED
+
+
+def _end_by(number: int) -> None:
+    """End as this signal ends a process that does not catch it, for make to see."""
+    sys.stdout.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

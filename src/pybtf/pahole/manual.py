@@ -1,0 +1,55 @@
+"""The help texts of `pybtf-pahole`."""
+
+USAGE = """\
+Usage: pybtf-pahole -J [OPTION...] FILE
+       pybtf-pahole --btf_encode_detached=OUT [OPTION...] FILE
+       pybtf-pahole --version | --numeric_version | --supported_btf_features | --help"""
+
+HELP = (
+    USAGE
+    + """
+
+Encode the DWARF of the ELF file FILE as BTF. This is pybtf with the command line of pahole 1.32, for builds
+that call pahole: `make PAHOLE=pybtf-pahole`. Options of pahole that are not about BTF are refused.
+
+  -J, --btf_encode           Put the BTF into FILE, as section .BTF
+      --btf_encode_detached=OUT
+                             Write the BTF to the file OUT, and only read FILE
+      --btf_base=FILE        Encode only what the BTF of this kernel does not have: for modules
+  -j, --jobs[=N]             At most N workers; without N, one on each CPU; without -j, one. If make offers its
+                             jobserver, only as many as it has tokens for. No influence on the output
+      --lang=LIST, --lang_exclude=LIST
+                             Encode only units, or leave out units, in these languages
+  -F, --format_path=LIST     Accepted if it has dwarf in it
+  -V, --verbose              Say on standard error what was written, and what was left out and why
+  -q, --quiet                Print errors only
+
+Features:
+      --btf_features=LIST, --features=LIST
+                             Switch on these features and, the first time, off all others. `default` and `all`
+                             stand for sets, a + in front for the default set. Unknown names are ignored
+      --btf_features_strict=LIST
+                             The same, but an unknown name is an error
+      --btf_gen_all          Switch on all
+      --btf_encode_force, --btf_gen_floats, --btf_gen_optimized, --btf_attributes, --reproducible_build,
+      --skip_encoding_btf_inconsistent_proto
+                             Switch on encode_force, float, optimized_func, attributes, reproducible_build,
+                             consistent_func
+      --skip_encoding_btf_vars, --skip_encoding_btf_decl_tag, --skip_encoding_btf_type_tag,
+      --skip_encoding_btf_enum64
+                             Switch off var, decl_tag, type_tag, enum64
+
+      --version              Print v1.32, the version of pahole whose output this is
+      --numeric_version      Print 132
+      --supported_btf_features
+                             Print the names of the features
+  -?, --help                 Print this text
+
+Environment:
+  PAHOLE_LANG_EXCLUDE        Used as --lang_exclude without an option about languages
+  MAKEFLAGS                  Where make offers its jobserver
+  PYBTF_PAHOLE_VERSION       The version to claim, for tests of build scripts: v1.24
+
+Exit status: 0 done; 1 the output was not written, a message says why; 64 the command line is at fault;
+70 a bug in pybtf. docs/kernel.md says more."""
+)

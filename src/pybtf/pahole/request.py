@@ -1,0 +1,184 @@
+"""What a command line asks for: the effects of the options of `table.py`, one after the other, as pahole has them."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import InputError, UsageError
+from .getopt import split
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..features import Features
+
+STANDARD = ("var", "decl_tag", "type_tag", "enum64")
+"""Features that are on without any list: what versions of pahole before the lists encoded."""
+
+PURPOSE = (
+    "pybtf-pahole stands in for pahole where BTF is encoded: pybtf-pahole -J [--btf_encode_detached=OUT] FILE. "
+    "It prints no types; for all else use pahole itself"
+)
+
+
+class Answer(Exception):
+    """The command line asks a question: print this and end, whatever comes after."""
+
+
+class Request:
+    """A command line, read. Raises `UsageError` for one that cannot be, `Answer` for a question."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.files: list[str] = []
+        self.kept: dict[str, str] = {}
+        """Values of the options that have the effect `keep`: detached, base, lang, lang_exclude."""
+        self.jobs: int | None = 1
+        """Upper bound of the number of workers; None: as many as there are CPUs."""
+        self.verbosity = 0
+        self._asked = False
+        self._on = set(STANDARD)
+        self._listed = False
+        self._later: str | None = None
+        for option, value, spelling in split(arguments):
+            if option is None:
+                self.files.append(value or spelling)
+            else:
+                effect: Callable[[str, str | None, str], None] = getattr(self, f"_{option.effect}")
+                effect(option.argument, value, spelling)
+        if self._later is not None:
+            raise Answer(_text(self._later))
+        self._check()
+
+    def _check(self) -> None:
+        if not self._asked and "detached" not in self.kept:
+            raise UsageError(f"neither -J nor --btf_encode_detached is given. {PURPOSE}")
+        if not self.files:
+            raise UsageError("no input file is given")
+        if len(self.files) > 1:
+            raise UsageError(_too_many(self.files))
+
+    @property
+    def file(self) -> str:
+        return self.files[0]
+
+    @property
+    def detached(self) -> str | None:
+        return self.kept.get("detached")
+
+    @property
+    def base(self) -> str | None:
+        return self.kept.get("base")
+
+    @property
+    def lang(self) -> str:
+        return self.kept.get("lang", "")
+
+    @property
+    def lang_exclude(self) -> str:
+        """The option, or the environment variable if no option about languages is given."""
+        if "lang" in self.kept or "lang_exclude" in self.kept:
+            return self.kept.get("lang_exclude", "")
+        return os.environ.get("PAHOLE_LANG_EXCLUDE", "")
+
+    def features(self) -> Features:
+        """The features that are on. Distilling is for BTF in ELF files; with a detached file pahole ignores it too."""
+        from ..features import Features
+
+        ignored = {"distilled_base"} if self.detached is not None else set()
+        return Features(**dict.fromkeys(self._on - ignored, True))
+
+    # Effects. Each gets the argument of its row in the table, the value that was given, and the spelling.
+
+    def _encode(self, argument: str, value: str | None, spelling: str) -> None:
+        self._asked = True
+
+    def _keep(self, argument: str, value: str | None, spelling: str) -> None:
+        assert value is not None
+        if argument.startswith("lang") and not value:
+            raise InputError(spelling, "names no language", "a list of names")
+        self.kept[argument] = value
+
+    def _jobs(self, argument: str, value: str | None, spelling: str) -> None:
+        """Reads a number as C's atoi does. Nothing useful means one worker, as in pahole."""
+        if not value:
+            self.jobs = None
+            return
+        text = value.strip().removeprefix("+")
+        digits = text[: len(text) - len(text.lstrip("0123456789"))]
+        self.jobs = max(1, min(int(digits[:9] or "0"), 1024))
+
+    def _formats(self, argument: str, value: str | None, spelling: str) -> None:
+        if "dwarf" not in (value or "").split(","):
+            raise UsageError(f"{spelling} {value}: BTF is encoded from dwarf only. {PURPOSE}")
+
+    def _level(self, argument: str, value: str | None, spelling: str) -> None:
+        self.verbosity = int(argument)
+
+    def _features(self, argument: str, value: str | None, spelling: str) -> None:
+        """The first list of all switches everything off; then what any list names is switched on."""
+        from ..features import NAMES, names_in
+
+        if not self._listed:
+            self._on.clear()
+            self._listed = True
+        for name in names_in(value or ""):
+            if name in NAMES:
+                self._on.add(name)
+            elif argument == "strict":
+                from .main import FEATURES
+
+                raise InputError(spelling, f"unknown feature {name!r}", f"some of {FEATURES}")
+
+    def _all_features(self, argument: str, value: str | None, spelling: str) -> None:
+        from ..features import ALL
+
+        self._on.update(ALL)
+
+    def _switch_on(self, argument: str, value: str | None, spelling: str) -> None:
+        self._on.add(argument)
+
+    def _switch_off(self, argument: str, value: str | None, spelling: str) -> None:
+        self._on.discard(argument)
+
+    def _answer(self, argument: str, value: str | None, spelling: str) -> None:
+        raise Answer(_text(argument))
+
+    def _answer_later(self, argument: str, value: str | None, spelling: str) -> None:
+        self._later = argument
+
+    def _nothing(self, argument: str, value: str | None, spelling: str) -> None:
+        pass
+
+    def _unsupported(self, argument: str, value: str | None, spelling: str) -> None:
+        raise UsageError(f"option {spelling} of pahole is not supported: {argument}")
+
+    def _foreign(self, argument: str, value: str | None, spelling: str) -> None:
+        raise UsageError(f"option {spelling} of pahole has nothing to do with encoding BTF. {PURPOSE}")
+
+
+def _too_many(files: list[str]) -> str:
+    """The commonest cause is a number that was meant for `-j`."""
+    numbers = [name for name in files if name.isdecimal() and not os.path.exists(name)]  # noqa: PTH110
+    if numbers:
+        number = numbers[0]
+        return f"{number} is taken as an input file, because the number of -j must follow it directly: -j{number}"
+    return f"{len(files)} input files are given ({', '.join(files[:5])}); expected one"
+
+
+def _text(question: str) -> str:
+    from . import main
+
+    if question == "features":
+        return main.FEATURES
+    if question == "version":
+        return main.claimed_version()
+    if question == "numeric_version":
+        return main.numeric(main.claimed_version())
+    if question == "devel_version":
+        from .. import __version__
+
+        return f"{main.claimed_version()}-pybtf-{__version__}"
+    from . import manual
+
+    return manual.USAGE if question == "usage" else manual.HELP

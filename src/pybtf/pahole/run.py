@@ -1,0 +1,133 @@
+"""Encoding as a kernel's build wants it: the outcome decides between writing, an empty BTF, and leaving a file alone.
+
+What differs from `pybtf encode`, and why:
+
+- *A module without DWARF is no error.* A module may be made of assembler or Rust only. Up to kernel 6.19 it must be
+  left alone; from 7.0 on the build goes on with the detached file, which therefore is written, with nothing in it. A
+  module is what is encoded on a base; a kernel without types never is what was wanted.
+- *Nothing is forced to the disk.* Files still appear complete or not at all as far as processes can see; a build
+  folder is not expected to survive a power failure, and hundreds of modules would wait for the disk.
+- *One message at most.* The kernel's build shows all of standard error.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from ..cli import console
+from ..errors import InputError, NothingToEncode, Place, UsageError
+from ..options import available_cpus, make_options
+from .faults import PROGRAM
+from .request import Answer, Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..encoded import Encoded
+
+BYTES_PER_WORKER = 4 << 20
+"""A worker more than one for each so many bytes of input costs more than it gains, and takes a token from others."""
+
+
+def run(arguments: list[str]) -> int:
+    """Do what the command line says; the exit status. Raises `PybtfError`."""
+    try:
+        request = Request(arguments)
+    except Answer as answer:
+        print(answer)
+        return 0
+    _check_target(request)
+    try:
+        encoded = _encode(request)
+    except NothingToEncode as nothing:
+        if request.base is None:
+            raise
+        _leave(request, nothing)
+        return 0
+    _write(request, encoded)
+    if request.verbosity > 0:
+        _tell(request, encoded)
+    return 0
+
+
+def _encode(request: Request) -> Encoded:
+    from ..pipeline import encode_file
+    from .jobserver import workers
+
+    if request.base is not None:
+        raise UsageError("--btf_base is not supported yet")
+    features = request.features()
+    if features.distilled_base and request.base is None:
+        raise InputError(request.file, "the feature distilled_base needs --btf_base")
+    try:
+        options = make_options(features, 1, request.lang, request.lang_exclude)
+    except UsageError as error:  # as in pahole: not a matter of the command line's form
+        raise InputError("options", str(error)) from error
+    with workers(_jobs(request), os.environ.get("MAKEFLAGS", "")) as jobs:
+        return encode_file(request.file, replace(options, jobs=jobs))
+
+
+def _jobs(request: Request) -> int:
+    """As many workers as were asked for, and as are of use for a file of this size."""
+    bound = available_cpus() if request.jobs is None else request.jobs
+    try:
+        size = os.stat(request.file).st_size  # noqa: PTH116
+    except OSError:  # will be reported when it is opened
+        return 1
+    return min(bound, 1 + size // BYTES_PER_WORKER)
+
+
+def _write(request: Request, encoded: Encoded) -> None:
+    if request.detached is None:
+        written = encoded.embed(request.file, durable=False)
+        if written.other_links and request.verbosity >= 0:
+            console.warning(f"{request.file}: other hard links of it keep the old contents", PROGRAM)
+    else:
+        encoded.write(request.detached, durable=False)
+
+
+def _leave(request: Request, nothing: NothingToEncode) -> None:
+    """A module without anything to encode: an empty split BTF where one is waited for, else the module as it is."""
+    what = "left as it is"
+    if request.detached is not None:
+        from ..elf.atomic import write_file
+
+        write_file(request.detached, _empty(request.file), durable=False)
+        what = f"{request.detached} is empty BTF"
+    if request.verbosity >= 0:
+        console.say(console.printable(f"{PROGRAM}: {nothing.place}: {nothing.found}; {what}"))
+
+
+def _empty(path: str) -> bytes:
+    """BTF without types and strings, in the byte order of the ELF file `path`."""
+    from ..btf.header import BASE_LENGTH, Header
+    from ..btf.kinds import VERSION
+
+    with open(path, "rb") as file:
+        little = file.read(6)[5:] != b"\2"
+    return Header(little, VERSION, 0, BASE_LENGTH, 0, 0, 0, 0).pack()
+
+
+def _tell(request: Request, encoded: Encoded) -> None:
+    from ..cli.summary import count, left_out, size
+
+    report = encoded.report
+    for text in report.warnings:
+        console.warning(text, PROGRAM)
+    for line in left_out(report):
+        console.say(line)
+    target = console.printable(request.detached or request.file)
+    console.say(f"{target}: {count(report.total_types, 'type')}, {size(report.output_size)}")
+
+
+def _check_target(request: Request) -> None:
+    """The detached file must be none of the inputs: both would be lost."""
+    for name in (request.file, request.base):
+        if name is None or request.detached is None:
+            continue
+        try:
+            same = os.path.samefile(name, request.detached)  # noqa: PTH121
+        except OSError:
+            continue
+        if same:
+            raise InputError(Place(name), "is named as the detached file too", "another file")

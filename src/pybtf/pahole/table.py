@@ -1,0 +1,104 @@
+"""Every option of pahole 1.13 to 1.32, in one table: how it is spelt, whether it takes a value, what it means here.
+
+A row is (letter, name, value, effect, argument of the effect). Value: NONE, REQUIRED, OPTIONAL (attached only). The
+effects are methods of `request.Request`: `_NAME(argument, value, spelling)`. Options of pahole that have nothing to do
+with encoding BTF have the effect `foreign`; they are here so that they can be told from misspelt ones, and so that an
+abbreviation is ambiguous exactly where it is for pahole.
+"""
+
+from __future__ import annotations
+
+NONE, REQUIRED, OPTIONAL = 0, 1, 2
+
+# Known to type checkers under this name; importing `typing` costs as much as parsing a command line.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NamedTuple
+
+    class Option(NamedTuple):
+        letter: str
+        name: str
+        value: int
+        effect: str
+        argument: str
+
+else:
+    from collections import namedtuple
+
+    Option = namedtuple("Option", "letter name value effect argument")
+
+_ROWS = (
+    # What is asked for.
+    ("J", "btf_encode", NONE, "encode", ""),
+    ("", "btf_encode_detached", REQUIRED, "keep", "detached"),
+    ("", "btf_base", REQUIRED, "keep", "base"),
+    ("j", "jobs", OPTIONAL, "jobs", ""),
+    ("", "lang", REQUIRED, "keep", "lang"),
+    ("", "lang_exclude", REQUIRED, "keep", "lang_exclude"),
+    ("F", "format_path", REQUIRED, "formats", ""),
+    ("V", "verbose", NONE, "level", "1"),
+    ("q", "quiet", NONE, "level", "-1"),
+    # Features, as lists and one by one.
+    ("", "btf_features", REQUIRED, "features", ""),
+    ("", "features", REQUIRED, "features", ""),
+    ("", "btf_features_strict", REQUIRED, "features", "strict"),
+    ("", "btf_gen_all", NONE, "all_features", ""),
+    ("", "btf_encode_force", NONE, "switch_on", "encode_force"),
+    ("", "btf_gen_floats", NONE, "switch_on", "float"),
+    ("", "btf_gen_optimized", NONE, "switch_on", "optimized_func"),
+    ("", "btf_attributes", NONE, "switch_on", "attributes"),
+    ("", "reproducible_build", NONE, "switch_on", "reproducible_build"),
+    ("", "skip_encoding_btf_inconsistent_proto", NONE, "switch_on", "consistent_func"),
+    ("", "skip_encoding_btf_vars", NONE, "switch_off", "var"),
+    ("", "skip_encoding_btf_decl_tag", NONE, "switch_off", "decl_tag"),
+    ("", "skip_encoding_btf_type_tag", NONE, "switch_off", "type_tag"),
+    ("", "skip_encoding_btf_enum64", NONE, "switch_off", "enum64"),
+    # Questions about the program.
+    ("", "version", NONE, "answer", "version"),
+    ("", "supported_btf_features", NONE, "answer", "features"),
+    ("?", "help", NONE, "answer", "help"),
+    ("", "usage", NONE, "answer", "usage"),
+    ("", "numeric_version", NONE, "answer_later", "numeric_version"),
+    ("", "devel_version", NONE, "answer_later", "devel_version"),
+    # Of no influence on what is encoded.
+    ("", "hashbits", REQUIRED, "nothing", ""),
+    ("", "skip_missing", NONE, "nothing", ""),
+    ("I", "show_decl_info", NONE, "nothing", ""),
+    ("", "ptr_table_stats", NONE, "nothing", ""),
+    # Of influence on what is encoded, and not supported.
+    ("", "kabi_prefix", REQUIRED, "unsupported", "no kernel build uses it"),
+    ("", "fixup_silly_bitfields", NONE, "unsupported", "no kernel build uses it"),
+    ("X", "cu_exclude", REQUIRED, "unsupported", "to leave out units, use --lang_exclude"),
+    ("", "first_obj_only", NONE, "unsupported", "one file is encoded at a time anyway"),
+)
+
+_FOREIGN = """
+a anon_include            A nested_anon_include      B bit_holes=           - classes_as_structs
+- compile                 - contains_enumerator=     - count=               c cacheline_size=
+C class_name=             d recursive                D decl_exclude=        E expand_types
+- flat_arrays             f find_pointers_to=        - header_type=         - hex
+H holes=                  i contains=                l show_first_biggest_size_base_type_member
+m nr_methods              M show_only_data_members   n nr_members           N class_name_len
+- packed                  - padding_ge=              - prettify=            p expand_pointers
+P packable                - range=                   - running_kernel_vmlinux
+r rel_offset              R reorganize               - seek_bytes=          - show_private_classes
+- size_bytes=             - skip=                    - skip_emitting_atomic_typedefs
+- sort                    - structs                  - suppress_aligned_attribute
+- suppress_force_paddings - suppress_packed          s sizes                S show_reorg_steps
+t separator=              T nr_definitions           - unions               u defined_in
+- with_embedded_flexible_array                       - with_flexible_array  w word_size=
+x exclude=                y prefix_filter=           z hole_size_ge=        Z ctf_encode
+"""
+
+
+def _foreign() -> list[tuple[str, str, int, str, str]]:
+    words = _FOREIGN.split()
+    return [
+        (letter.strip("-"), name.rstrip("="), REQUIRED if name.endswith("=") else NONE, "foreign", "")
+        for letter, name in zip(words[::2], words[1::2], strict=True)
+    ]
+
+
+OPTIONS = tuple(Option(*row) for row in (*_ROWS, *_foreign()))
+BY_LETTER = {option.letter: option for option in OPTIONS if option.letter}
+BY_NAME = {option.name: option for option in OPTIONS}

@@ -1,0 +1,365 @@
+"""Is the BTF of a file reproducible? Encodes it again and again, each time under other circumstances, and compares.
+
+The claim of pybtf is that its output is a function of the input file and of the features. Everything else a build
+machine may have different is changed here, one thing at a time, so that a difference names its cause: see
+`circumstances`. Each encoding is a process of its own (`trial.py`). What was recorded or shipped (`Expectation`) is
+compared with the first encoding.
+
+What cannot be changed from here is not tested: another processor, C library or Python.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import InputError, NothingToEncode, Place
+from .options import available_cpus
+
+if TYPE_CHECKING:
+    from .btf import BTF
+    from .btf.compare import Comparison
+
+MAX_TRIED_JOBS = 8
+"""Numbers of workers from 1 to this are tried one by one."""
+
+SLACK = 32 << 20
+"""Address space that the trial with little memory gets beyond what the first one needed."""
+
+MARKER = "pybtf-trial:"
+"""What the last line of a trial's standard error begins with; JSON follows."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be encoded: the arguments of `pybtf.encode` that decide the bytes."""
+
+    path: str
+    features: tuple[str, ...] = ("default",)
+    lang: str = ""
+    lang_exclude: str = ""
+    base: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "features": list(self.features),
+            "lang": self.lang,
+            "lang_exclude": self.lang_exclude,
+            "base": self.base,
+        }
+
+
+@dataclass(frozen=True)
+class Circumstance:
+    """One way to run an encoding. What is not set is as in the first run."""
+
+    name: str
+    about: str
+    jobs: int = 1
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """Variables set, or (None) unset."""
+    umask: int | None = None
+    folder: bool = False
+    """Work in another folder, and name the file relative to it."""
+    copy: bool = False
+    """Encode a copy of the file, at another path."""
+    memory: int | None = None
+    """Bytes of address space beyond what the first run needed."""
+    shuffle: int | None = None
+    """Seed of a disturbance of the scheduler: threads change CPUs and priority at random, the first one also stops."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came out under one circumstance: a digest, or what went wrong."""
+
+    name: str
+    about: str
+    jobs: int
+    seconds: float
+    sha256: str | None
+    problem: str = ""
+    same: bool = True
+    difference: Comparison | None = None
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the BTF should be: a SHA-256, or the BTF itself, and where that is from."""
+
+    origin: str
+    sha256: str
+    data: bytes | None = None
+
+
+@dataclass
+class Result:
+    """All that was found out about one file."""
+
+    question: Question
+    sha256: str
+    size: int
+    input_sha256: str
+    trials: list[Trial] = field(default_factory=list)
+    expectation: Expectation | None = None
+    difference: Comparison | None = None
+    """To what was expected, if that is at hand and differs."""
+
+    @property
+    def reproducible(self) -> bool:
+        return all(trial.same for trial in self.trials)
+
+    @property
+    def expected(self) -> bool:
+        """Whether the first encoding is what was expected; true if nothing was."""
+        return self.expectation is None or self.expectation.sha256 == self.sha256
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON's types; docs/reproduce.md describes it."""
+        return {
+            "path": self.question.path,
+            **self.question.to_dict(),
+            "input_sha256": self.input_sha256,
+            "sha256": self.sha256,
+            "size": self.size,
+            "reproducible": self.reproducible,
+            "expected": self.expectation
+            and {"origin": self.expectation.origin, "sha256": self.expectation.sha256, "same": self.expected},
+            "difference": self.difference and self.difference.to_dict(),
+            "trials": [
+                {
+                    "name": trial.name,
+                    "jobs": trial.jobs,
+                    "seconds": round(trial.seconds, 3),
+                    "sha256": trial.sha256,
+                    "same": trial.same,
+                    "problem": trial.problem or None,
+                    "difference": trial.difference and trial.difference.to_dict(),
+                }
+                for trial in self.trials
+            ],
+        }
+
+
+def circumstances(max_jobs: int | None = None, rounds: int = 2) -> list[Circumstance]:
+    """What is tried after the first encoding, which has one worker: `max_jobs` and `rounds` of disturbed scheduling."""
+    most = max_jobs or max(2, available_cpus())
+    numbers = [*range(2, min(most, MAX_TRIED_JOBS) + 1), *([most] if most > MAX_TRIED_JOBS else [])]
+    many = max(numbers, default=1)
+    return [
+        *(Circumstance(f"jobs {n}", f"{n} workers", jobs=n) for n in numbers),
+        Circumstance("crowd", "three workers for each CPU", jobs=3 * available_cpus()),
+        *(
+            Circumstance(f"scheduling {seed}", "threads disturbed at random", jobs=max(3, many), shuffle=seed)
+            for seed in range(1, rounds + 1)
+        ),
+        Circumstance("folder", "another working folder, a relative path", jobs=many, folder=True),
+        Circumstance("copy", "a copy of the file at another path", jobs=many, copy=True),
+        Circumstance(
+            "locale", "another locale and time zone", jobs=many,
+            environment={"LC_ALL": "tr_TR.UTF-8", "LANG": None, "PYTHONUTF8": "0", "TZ": "Pacific/Kiritimati"},
+        ),
+        Circumstance("hashing", "another PYTHONHASHSEED", jobs=many, environment={"PYTHONHASHSEED": "4242"}),
+        Circumstance("umask", "umask 077", jobs=many, umask=0o077),
+        Circumstance(
+            "environment", "nearly no environment variables", jobs=many,
+            environment={**_without_variables(), "SOURCE_DATE_EPOCH": "1"},
+        ),
+        Circumstance("little memory", "no more address space than needed", memory=SLACK),
+        Circumstance(
+            "much memory", "large arenas, filled with a pattern", jobs=many,
+            environment={"MALLOC_PERTURB_": "165", "MALLOC_TOP_PAD_": str(64 << 20), "MALLOC_ARENA_MAX": "64"},
+        ),
+    ]  # fmt: skip
+
+
+def _without_variables() -> dict[str, None]:
+    """All variables unset but those of the dynamic linker, without which Python may not even start."""
+    return dict.fromkeys(name for name in os.environ if not name.startswith("LD_"))
+
+
+def reproduce(
+    question: Question,
+    plan: Sequence[Circumstance],
+    expectation: Expectation | None = None,
+    told: Callable[[Trial], None] | None = None,
+) -> Result:
+    """Encode once, and again under each circumstance of the plan; `told` hears of each trial as it ends.
+
+    Raises `InputError` if the first encoding fails: nothing can be said then.
+    """
+    with tempfile.TemporaryDirectory(prefix="pybtf-reproduce-") as name:
+        scratch = Path(name)
+        first, facts = _run(question, Circumstance("first", "one worker"), scratch, 0)
+        data = _data(scratch)
+        if first.sha256 is None or data is None:
+            raise (NothingToEncode if facts.get("nothing") else InputError)(
+                Place(question.path), first.problem.removeprefix(f"{question.path}: ")
+            )
+        result = Result(question, first.sha256, len(data), _file_sha256(question.path), [first], expectation)
+        (scratch / "out").rename(scratch / "first")
+        if told is not None:
+            told(first)
+        needed = int(facts.get("address_space", 0))
+        for each in plan:
+            trial, _ = _run(question, each, scratch, needed)
+            trial = _judged(trial, result, scratch)
+            result.trials.append(trial)
+            if told is not None:
+                told(trial)
+        if not result.expected and expectation is not None and expectation.data is not None:
+            result.difference = explain(question, data, expectation.data)
+    return result
+
+
+def _judged(trial: Trial, result: Result, scratch: Path) -> Trial:
+    """The trial with its verdict, and with where the difference is if there is one."""
+    if trial.sha256 == result.sha256:
+        return trial
+    data = _data(scratch)
+    difference = None
+    if data is not None:
+        difference = explain(result.question, (scratch / "first").read_bytes(), data)
+    return replace(trial, same=False, difference=difference)
+
+
+def explain(question: Question, a: bytes, b: bytes) -> Comparison:
+    """Where two BTFs of a file differ, with the unit that the first differing type is from.
+
+    Raises `InputError` if one of them is malformed.
+    """
+    from .btf import BTF
+    from .btf.compare import compare
+
+    base = BTF.from_file(question.base) if question.base is not None else None
+    left, right = BTF.from_bytes(a, base, name="this encoding"), BTF.from_bytes(b, base, name="the other BTF")
+    found = compare(left, right)
+    if found.types is None:
+        return found
+    unit = _unit(question.path, left, right, found.types.id)
+    return replace(found, types=replace(found.types, unit=unit))
+
+
+def _unit(path: str, a: BTF, b: BTF, id: int) -> str | None:
+    """The unit that defines the type with this id, or something near it that has a name."""
+    from .btf.compare import nearest_named
+    from .dwarf.whence import defining_unit
+
+    for btf in (a, b):
+        if btf.first_id <= id < btf.end_id and (named := nearest_named(btf, id)) is not None:
+            unit = defining_unit(path, named.kind.name, named.name)
+            if unit is not None:
+                return unit
+    return None
+
+
+def _data(scratch: Path) -> bytes | None:
+    try:
+        return (scratch / "out").read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _file_sha256(path: str) -> str:
+    digest = sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+# One encoding, in a process of its own
+
+
+def _run(question: Question, how: Circumstance, scratch: Path, needed: int) -> tuple[Trial, dict[str, Any]]:
+    """One trial. The BTF is in `out`, in the scratch folder, if there is one. Facts are what the process told."""
+    out = scratch / "out"
+    out.unlink(missing_ok=True)
+    folder = scratch / "another folder"
+    folder.mkdir(exist_ok=True)
+    with _input(question.path, how, scratch) as path:
+        task = {
+            **question.to_dict(),
+            "path": os.path.relpath(path, folder) if how.folder else path,
+            "base": question.base and os.path.abspath(question.base),  # noqa: PTH100
+            "out": str(out),
+            "jobs": how.jobs,
+            "umask": how.umask,
+            "shuffle": how.shuffle,
+            "address_space": needed + how.memory if how.memory is not None and needed else None,
+        }
+        started = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "pybtf.trial", json.dumps(task)],
+            env=_environment(how.environment),
+            cwd=folder if how.folder else None,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    seconds = time.monotonic() - started
+    facts = _facts(done.stderr)
+    data = _data(scratch) if done.returncode == 0 else None
+    digest = sha256(data).hexdigest() if data is not None else None
+    problem = "" if digest else _problem(done.returncode, done.stderr)
+    return Trial(how.name, how.about, how.jobs, seconds, digest, problem, digest is not None), facts
+
+
+def _facts(stderr: bytes) -> dict[str, Any]:
+    for line in reversed(stderr.decode("utf-8", "backslashreplace").splitlines()):
+        if line.startswith(MARKER):
+            facts: dict[str, Any] = json.loads(line.removeprefix(MARKER))
+            return facts
+    return {}
+
+
+def _problem(status: int, stderr: bytes) -> str:
+    problem = str(_facts(stderr).get("problem", ""))
+    if problem:
+        return problem
+    lines = stderr.decode("utf-8", "backslashreplace").splitlines()
+    end = f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
+    return f"{end}: {lines[-1]}" if lines else end
+
+
+class _input:
+    """The file to be encoded under a circumstance; a copy is removed at the end."""
+
+    def __init__(self, path: str, how: Circumstance, scratch: Path) -> None:
+        self.path = os.path.abspath(path)  # noqa: PTH100
+        self.copy = scratch / "a copy, at älso another path.elf" if how.copy else None
+
+    def __enter__(self) -> str:
+        if self.copy is None:
+            return self.path
+        try:
+            shutil.copyfile(self.path, self.copy)
+        except OSError as error:
+            raise InputError(Place(str(self.copy)), f"the copy cannot be made: {error.strerror}") from error
+        return str(self.copy)
+
+    def __exit__(self, *_: object) -> None:
+        if self.copy is not None:
+            self.copy.unlink(missing_ok=True)
+
+
+def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """This process's environment with the changes, and with this pybtf importable from any folder."""
+    environment = {**os.environ, **changes}
+    home = str(Path(__file__).resolve().parent.parent)
+    path = [home, *(each for each in sys.path if each)]
+    return {
+        **{name: value for name, value in environment.items() if value is not None},
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(os.path.abspath(each) for each in path)),  # noqa: PTH100
+    }
