@@ -212,6 +212,8 @@ def run_seeds(seeds: Iterable[int], make_case: MakeCase, jobs: int) -> dict[int,
             results[seed] = (verdict, cause)
             if verdict not in ("same", "skipped"):
                 print(f"seed {seed}: {verdict}: {cause}", flush=True)
+            if len(results) % 100 == 0:
+                print(f"{len(results)} done", file=sys.stderr, flush=True)
     return results
 
 
