@@ -277,6 +277,8 @@ _VARIABLE_COUNTS = {
     "var_invalid_name": "invalid_name",
     "var_void": "void_type",
     "var_size": "size",
+    "var_declaration": "declaration",
+    "var_no_address": "no_address",
 }
 
 
@@ -284,8 +286,15 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
     counts = facts["counts"]
-    report.units.kept = facts["units"] - facts["filtered"]
+    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"] - counts["skeleton"]
     report.units.leave_out("language", facts["filtered"])
+    report.units.leave_out("partial", counts["partial"])
+    report.units.leave_out("skeleton", counts["skeleton"])
+    if counts["tags_cut"]:
+        report.warnings.append(
+            f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type in it has no text, "
+            "and pahole encodes nothing of a unit behind such a tag"
+        )
     report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.functions.kept = facts["functions"]
     for fate, reason in _FUNCTION_FATES.items():

@@ -23,7 +23,6 @@ COMPATIBLE_WITH = "pahole 1.32"
 
 UNIT_REASONS = {
     "language": "written in a language that was not asked for",
-    "prefix": "its name starts with the excluded prefix",
     "partial": "a partial unit",
     "skeleton": "a skeleton: the DWARF is in another file",
 }

@@ -21,6 +21,11 @@ cdef enum:                      # UnitValue.counts
     COUNT_VAR_VOID
     COUNT_VAR_SIZE
     COUNT_SKIPPED_TAGS
+    COUNT_VAR_DECLARATION       # at the top level, and never defined there
+    COUNT_VAR_NO_ADDRESS
+    COUNT_PARTIAL               # units of these kinds
+    COUNT_SKELETON
+    COUNT_TAGS_CUT              # units of which only a part is encoded
     N_COUNTS
 
 cdef struct VarRecord:

@@ -144,6 +144,7 @@ def walk_one(
     tag = w.walker.d.tag
     if not x.merge:
         if tag == 0x4A or tag == 0x3C:  # skeleton, partial: nothing to decode
+            v.counts[COUNT_SKELETON if tag == 0x4A else COUNT_PARTIAL] += 1
             return 0
         if tag != 0x11 and tag != 0x41:
             return fault_set(
@@ -283,6 +284,7 @@ def finish_unit(
     if classify_unit(cython.address(w.classifier), v):
         return 1
     if v.tags_cut:
+        v.counts[COUNT_TAGS_CUT] += 1
         return 0
     if observe_functions(
         cython.address(w.walker.u),
