@@ -8,6 +8,7 @@
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
 #   make fuzz [SECONDS=300]     random damage against a build with sanitizers (docs/fuzzing.md)
+#   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes less
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
 #   make clean, distclean       what was built; also .venv and .cache
@@ -27,7 +28,7 @@ export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint fixtures conformance conformance-modules conformance-short fuzz bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -75,6 +76,10 @@ conformance-modules: build
 
 conformance-short: build
 	$(BIN)/python tools/conformance.py --short
+
+SEEDS = 0:2000
+differential: build
+	$(BIN)/python tools/differential.py --varied --seeds $(SEEDS)
 
 bench: build
 	$(BIN)/python tools/bench.py

@@ -149,6 +149,32 @@ def languages_of_all_kinds() -> bytes:
 
 
 @case
+def rust_members_by_offset() -> bytes:
+    """Rust: the members of structs and unions are sorted by offset, equal ones keep their order. Not so in C."""
+
+    def of_language(name: str, language: int) -> Unit:
+        places = [4 * (index * 7919 % 23) for index in range(41)]
+        members = [
+            die(
+                "member",
+                ("name", "string", f"{name}{index}"),
+                ("type", "ref4", "int"),
+                ("data_member_location", "data1", place),
+            )
+            for index, place in enumerate(places)
+        ]
+        types = [
+            die(tag, ("name", "string", f"{name}_{count}"), ("byte_size", "data1", 92), children=members[:count])
+            for tag in ("structure_type", "class_type")
+            for count in (1, 2, 3, 8, 9, 41)
+        ]
+        unit = die("compile_unit", ("language", "data1", language), children=[INT, *types])
+        return Unit(unit)
+
+    return kernel([of_language("r", 0x1C), of_language("c", 0x0C)]).data
+
+
+@case
 def section_count_in_section_0() -> bytes:
     """e_shnum and e_shstrndx do not fit their fields: they are in section 0."""
     whole = kernel()

@@ -33,9 +33,12 @@ class Case(NamedTuple):
 def cases() -> list[Any]:
     """All rows of the manifest, as parameters of a test."""
     found = []
-    for entry in MANIFEST["fixtures"]:
+    entries = {entry["name"]: entry for entry in MANIFEST["fixtures"]}
+    for entry in entries.values():
         marks = [pytest.mark.xfail(reason=entry["later"], strict=False)] if "later" in entry else []
         for label, facts in entry["golden"].items():
+            if entry.get("expect") == "linked":
+                facts = entries[entry["name"].replace("-obj", "-exe")]["golden"][label]
             wrong = entry.get("expect") == "error" or facts["file"] is None
             golden = None if wrong else HOME / "golden" / facts["file"]
             features = MANIFEST["features"][label]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from elftools.dwarf import constants
 
+from conftest import environment
 from pybtf.errors import UsageError
 from pybtf.languages import LANGUAGES, parse_languages
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+FEATURES: dict[str, str] = json.loads((FIXTURES / "manifest.json").read_text())["features"]
 
 
 def dwarf_code(name: str) -> int:
@@ -43,3 +52,20 @@ def test_lists_whatever_the_case() -> None:
 def test_unknown_and_empty_names(text: str) -> None:
     with pytest.raises(UsageError, match=r"unknown language .*; known are ada83, .*, upc"):
         parse_languages(text)
+
+
+def test_environment_excludes_rust(tmp_path: Path) -> None:
+    """A kernel build sets the variable; what is written is what the reference writes with the option."""
+    name = "51_rust_first.gcc-O2-5-exe"
+    out = tmp_path / "out.btf"
+    argv = [sys.executable, "-m", "pybtf", "encode", "--features", FEATURES["usual"], "--detached", str(out)]
+    done = subprocess.run(
+        [*argv, str(FIXTURES / "bin" / f"{name}.elf")],
+        env={**environment(), "PAHOLE_LANG_EXCLUDE": "rust"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes() == (FIXTURES / "golden" / f"{name}.usual.btf").read_bytes()

@@ -1,13 +1,13 @@
 """Compares pybtf with the reference on real kernels, byte for byte.
 
     python tools/conformance.py --short     one kernel, the features of kernel builds, 1 and 2 workers
-    python tools/conformance.py             three kernels, those features and their neighbours, 1, 2, 3, 8
+    python tools/conformance.py             five kernels, those features and their neighbours, 1, 2, 3, 8
     python tools/conformance.py --kernels 6.1-amd64 6.12-s390x --jobs 1 2 --features usual global_var
 
-The neighbours of the usual feature list: `global_var` added, and each feature removed in turn. Kernels and
-the reference come from tools/reference.py; what cannot be had is said in a line, "skipped: reason", and is
-not a failure (with --strict it is). The reference's outputs are kept in the cache, by kernel, features and
-version of the reference. Exit status: 1 if any output differs or is missing, else 0.
+The neighbours of the usual feature list: the sets `default` and `all`, `global_var` added, and each feature
+removed in turn. Kernels and the reference come from tools/reference.py; what cannot be had is said in a line,
+"skipped: reason", and is not a failure (with --strict it is). The reference's outputs are kept in the cache, by
+kernel, features and version of the reference. Exit status: 1 if any output differs or is missing, else 0.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import reference
 import subject
 
 USUAL = "usual"
-DEFAULT_KERNELS = ("6.1-amd64", "6.12-amd64", "6.12-arm64")
+DEFAULT_KERNELS = ("6.1-amd64", "6.12-amd64", "6.12-arm64", "6.12-s390x", "6.12-armhf")
 
 
 def feature_sets() -> dict[str, str]:
-    """Label -> feature list: the usual one, with `global_var`, and with each single feature removed."""
+    """Label -> feature list: the usual one, the sets, with `global_var`, and with each single feature removed."""
     names = oracle.USUAL.split(",")
-    sets = {USUAL: oracle.USUAL, "global_var": f"{oracle.USUAL},global_var"}
+    sets = {USUAL: oracle.USUAL, "default": "default", "all": "all", "global_var": f"{oracle.USUAL},global_var"}
     for gone in names:
         sets[f"no_{gone}"] = ",".join(name for name in names if name != gone)
     return sets

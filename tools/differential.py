@@ -1,11 +1,13 @@
 """Compares pybtf with the reference on random programs, byte for byte.
 
     python tools/differential.py [--seeds 0:300] [--jobs 2] [--features LIST] [--shrink]
+    python tools/differential.py --varied --seeds 0:2000
     python tools/differential.py FILE.elf ...
 
 Each seed is a program of tools/randprog.py; without --features it is encoded with the usual features, or
-with some of them removed or `global_var` added, as the seed decides, with 1 to 3 workers. A program on which
-the two differ is kept under `.cache/differences/SEED/`: its units, the ELF file, both outputs, `cause.txt`.
+with some of them removed or `global_var` added, as the seed decides, with 1 to 3 workers. With --varied it is
+a number of tools/variations.py: a program (own or csmith's), its build, and six lists of features. A program on
+which the two differ is kept under `.cache/differences/SEED/`: its units, the ELF file, both outputs, `cause.txt`.
 With --shrink its units are then reduced, line by line, while the outputs still differ.
 The exit status is 1 if anything differs. A case on which the reference writes nothing is the same if pybtf
 refuses it with a clear error.
@@ -31,6 +33,7 @@ import randprog
 import reference
 import subject
 import toolchain
+import variations
 
 FEATURE_CHOICES = (
     *[oracle.USUAL] * 4,
@@ -42,20 +45,42 @@ FEATURE_CHOICES = (
 )
 
 
+MakeCase = Callable[[int], "Case"]
+
+
 @dataclass(frozen=True)
 class Case:
-    """One comparison: a program (or a file), features and workers."""
+    """One program, the lists of features it is encoded with, and how many workers do it."""
 
     seed: int
-    features: str
+    features: tuple[str, ...]
     jobs: int
+    program: randprog.Program
+    label: str
+
+    def compare(self, elf: Path, ask: Callable[..., oracle.Answer]) -> tuple[str, str]:
+        """The first list of features with which the two differ on the file, and the cause; or two empty strings."""
+        for features in self.features:
+            cause = compare(elf, features, self.jobs, ask)
+            if cause:
+                return features, cause
+        return "", ""
 
 
 def case_of(seed: int, features: str | None) -> Case:
     """What a seed is encoded with."""
     rng = Random(f"differential {seed}")
     chosen = rng.choice(FEATURE_CHOICES)
-    return Case(seed, features or chosen, rng.choice([1, 1, 2, 3]))
+    program = randprog.generate(seed)
+    label = " ".join(str(build) for build in program.builds)
+    return Case(seed, (features or chosen,), rng.choice([1, 1, 2, 3]), program, label)
+
+
+def varied_case(number: int, features: str | None) -> Case:
+    """What a number of tools/variations.py is encoded with."""
+    chosen = variations.variation(number)
+    lists = (features,) if features else chosen.features
+    return Case(number, lists, chosen.jobs, chosen.program, chosen.label)
 
 
 def compare(path: Path, features: str, jobs: int, ask: Callable[..., oracle.Answer] = oracle.ask) -> str:
@@ -72,23 +97,27 @@ def compare(path: Path, features: str, jobs: int, ask: Callable[..., oracle.Answ
     return btfdiff.explain(ours.data, golden.data)
 
 
-def try_seed(seed: int, features: str | None) -> tuple[int, str, str]:
-    """(seed, verdict, cause): verdict is same, differs or unbuildable."""
-    case = case_of(seed, features)
-    program = randprog.generate(seed)
+def try_seed(seed: int, make_case: MakeCase) -> tuple[int, str, str]:
+    """(seed, verdict, cause): verdict is same, differs, unbuildable or skipped."""
+    try:
+        case = make_case(seed)
+    except variations.NoCsmith as reason:
+        return seed, "skipped", str(reason)
+    except toolchain.BuildError as error:
+        return seed, "unbuildable", str(error)
     with tempfile.TemporaryDirectory(prefix="pybtf-diff-") as scratch:
         elf = Path(scratch) / "program.elf"
         try:
-            program.make(Path(scratch), elf)
+            case.program.make(Path(scratch), elf)
         except toolchain.BuildError as error:
             return seed, "unbuildable", str(error)
-        cause = compare(elf, case.features, case.jobs)
+        features, cause = case.compare(elf, oracle.run)
         if cause:
-            keep(case, elf, Path(scratch), cause)
-    return seed, "differs" if cause else "same", cause
+            keep(case, features, elf, Path(scratch), cause)
+    return seed, "differs" if cause else "same", f"{case.label}, {features}: {cause}" if cause else ""
 
 
-def keep(case: Case, elf: Path, folder: Path, cause: str) -> None:
+def keep(case: Case, features: str, elf: Path, folder: Path, cause: str) -> None:
     """Saves what is needed to look at a difference."""
     home = reference.cache_root() / "differences" / str(case.seed)
     shutil.rmtree(home, ignore_errors=True)
@@ -96,19 +125,17 @@ def keep(case: Case, elf: Path, folder: Path, cause: str) -> None:
     for source in sorted(folder.glob("u*.c")):
         shutil.copy(source, home)
     shutil.copy(elf, home)
-    golden, ours = oracle.ask(elf, case.features), subject.encode(elf, case.features, case.jobs)
+    golden, ours = oracle.run(elf, features), subject.encode(elf, features, case.jobs)
     for name, data in (("golden.btf", golden.data), ("ours.btf", ours.data)):
         if data is not None:
             (home / name).write_bytes(data)
-    builds = " ".join(str(build) for build in randprog.generate(case.seed).builds)
-    (home / "cause.txt").write_text(
-        f"{cause}\nfeatures: {case.features}\njobs: {case.jobs}\nbuilds: {builds}\n"
-    )
+    builds = " ".join(str(build) for build in case.program.builds)
+    (home / "cause.txt").write_text(f"{cause}\nfeatures: {features}\njobs: {case.jobs}\nbuilds: {builds}\n")
 
 
-def shrink(seed: int, features: str | None) -> str:
+def shrink(seed: int, make_case: MakeCase) -> str:
     """Reduces the program of a differing seed; the result is left in `.cache/differences/SEED/small`."""
-    case = case_of(seed, features)
+    case = make_case(seed)
     home = reference.cache_root() / "differences" / str(seed) / "small"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -122,14 +149,14 @@ def shrink(seed: int, features: str | None) -> str:
                 candidate.make(Path(scratch), elf)
             except toolchain.BuildError:
                 return False
-            found = compare(elf, case.features, case.jobs, oracle.run)
+            features, found = case.compare(elf, oracle.run)
             if found:
-                cause = found
+                cause = f"{features}: {found}"
                 for path in (*Path(scratch).glob("u*.c"), elf):
                     shutil.copy(path, home)
             return bool(found)
 
-    program = reduce_program(randprog.generate(seed), differs)
+    program = reduce_program(case.program, differs)
     for path in home.glob("u*.c"):
         if int(path.stem[1:]) >= len(program.units):
             path.unlink()
@@ -144,12 +171,7 @@ def reduce_program(
     """Removes units, then ever smaller runs of lines, as long as `differs` stays true."""
     number = 0
     while number < len(program.units) and len(program.units) > 1:
-        rest = slice(number + 1, None)
-        smaller = replace(
-            program,
-            units=program.units[:number] + program.units[rest],
-            builds=program.builds[:number] + program.builds[rest],
-        )
+        smaller = program.only(*(index for index in range(len(program.units)) if index != number))
         if differs(smaller):
             program = smaller
         else:
@@ -180,17 +202,18 @@ def _reduce_unit(
     return program
 
 
-def run_seeds(seeds: Iterable[int], features: str | None, jobs: int) -> dict[int, tuple[str, str]]:
+def run_seeds(seeds: Iterable[int], make_case: MakeCase, jobs: int) -> dict[int, tuple[str, str]]:
     """Verdict and cause of each seed; differences are printed as they are found."""
     results = {}
     reference.pahole()  # Fetch once, before the workers start.
     with multiprocessing.Pool(jobs) as pool:
-        for seed, verdict, cause in pool.imap_unordered(
-            functools.partial(try_seed, features=features), seeds
-        ):
+        work = functools.partial(try_seed, make_case=make_case)
+        for seed, verdict, cause in pool.imap_unordered(work, seeds):
             results[seed] = (verdict, cause)
-            if verdict != "same":
+            if verdict not in ("same", "skipped"):
                 print(f"seed {seed}: {verdict}: {cause}", flush=True)
+            if len(results) % 100 == 0:
+                print(f"{len(results)} done", file=sys.stderr, flush=True)
     return results
 
 
@@ -214,6 +237,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--seeds", type=parse_seeds, default="0:300", help="A:B (without B) or one seed")
+    parser.add_argument("--varied", action="store_true", help="seeds are numbers of tools/variations.py")
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--features", help="the same for all; default: the seed decides")
     parser.add_argument("--shrink", action="store_true", help="reduce the first three differing programs")
@@ -222,21 +246,23 @@ def main() -> int:
         if options.files:
             return 1 if run_files(options.files, options.features or oracle.USUAL) else 0
         start = time.monotonic()
-        results = run_seeds(options.seeds, options.features, options.jobs)
+        make_case = functools.partial(varied_case if options.varied else case_of, features=options.features)
+        results = run_seeds(options.seeds, make_case, options.jobs)
     except reference.Unavailable as reason:
         print(f"cannot fetch: {reason}", file=sys.stderr)
         return 1
-    counts = dict.fromkeys(("same", "differs", "unbuildable"), 0)
+    counts = dict.fromkeys(("same", "differs", "unbuildable", "skipped"), 0)
     for verdict, _ in results.values():
         counts[verdict] += 1
     spent = time.monotonic() - start
-    print(
-        f"{len(results)} programs in {spent:.0f} s:", ", ".join(f"{n} {word}" for word, n in counts.items())
-    )
+    told = ", ".join(f"{n} {word}" for word, n in counts.items())
+    print(f"{len(results)} programs in {spent:.0f} s: {told}")
+    for reason in sorted({cause for verdict, cause in results.values() if verdict == "skipped"}):
+        print(f"skipped: {reason}")
     differing = sorted(seed for seed, (verdict, _) in results.items() if verdict == "differs")
     if options.shrink:
         for seed in differing[:3]:
-            print(f"seed {seed} reduced to {shrink(seed, options.features)}")
+            print(f"seed {seed} reduced to {shrink(seed, make_case)}")
     return 1 if counts["differs"] or counts["unbuildable"] else 0
 
 

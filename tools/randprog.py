@@ -19,8 +19,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -514,13 +514,24 @@ class Program:
     seed: int
     units: list[list[str]]
     builds: list[toolchain.Build]
+    options: Sequence[str] = ()
+    """Of each unit, for the compiler; empty if none has any."""
+
+    def only(self, *kept: int) -> Program:
+        """The same with some of its units only."""
+        return replace(
+            self,
+            units=[self.units[index] for index in kept],
+            builds=[self.builds[index] for index in kept] if self.builds else [],
+            options=[self.options[index] for index in kept] if self.options else (),
+        )
 
     def write(self, folder: Path) -> list[str]:
-        """Writes the units as u0.c, u1.c, ... and returns these names."""
+        """Writes the units as u0.c, u1.c, ... and returns these names, each with its options."""
         names = [f"u{number}.c" for number in range(len(self.units))]
         for name, lines in zip(names, self.units, strict=True):
             (folder / name).write_text("\n".join(lines) + "\n")
-        return names
+        return [f"{name} {own}" for name, own in zip(names, self.options or [""] * len(names), strict=True)]
 
     def make(self, folder: Path, out: Path) -> None:
         """Writes, compiles and links the program; BuildError if that fails."""

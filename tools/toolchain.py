@@ -2,8 +2,8 @@
 
 A *build* is written as a few words, `gcc O2 5 obj`: compiler, optimisation, DWARF version, form. Forms:
 `obj` is a relocatable file (one unit: as compiled; several: `ld -r` in the order given), `exe` a linked one
-without a C library, `lto` one linked with link-time optimisation. A *unit* is a source with its own options:
-`39_b.c -DFULL`.
+without a C library, `lto` one linked with link-time optimisation, `thin` the same with clang's ThinLTO. A *unit* is
+a source with its own options: `39_b.c -DFULL`. A source `.rs` is compiled by rustc, whatever the compiler of the build.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ COMMON = [
     "-fno-common",
 ]
 GCC_X86 = ["-fno-pie", "-fcf-protection=none"]
+MIPS = ["-mno-abicalls", "-G0"]  # as kernels are built
+LTO = {"lto": "-flto", "thin": "-flto=thin"}
 LD_SCRIPT = ["-T", str(Path(__file__).with_name("link.ld"))]
 LD_OPTIONS = [
     *("--build-id=none", "-z", "noseparate-code", "-z", "max-page-size=4096", "-e", "0"),
@@ -46,8 +48,8 @@ class Compiler:
         return bool(shutil.which(self.argv[0]) and shutil.which(self.ld[0]))
 
 
-def _gcc(prefix: str) -> Compiler:
-    return Compiler((f"{prefix}-gcc", "-fno-pie"), (f"{prefix}-ld",), f"{prefix}-objcopy")
+def _gcc(prefix: str, *flags: str) -> Compiler:
+    return Compiler((f"{prefix}-gcc", "-fno-pie", *flags), (f"{prefix}-ld",), f"{prefix}-objcopy")
 
 
 def _clang(target: str, *flags: str) -> Compiler:
@@ -60,6 +62,12 @@ COMPILERS = {
     "gcc-s390x": _gcc("s390x-linux-gnu"),
     "gcc-arm": _gcc("arm-linux-gnueabihf"),
     "gcc-aarch64": _gcc("aarch64-linux-gnu"),
+    "gcc-riscv64": _gcc("riscv64-linux-gnu"),
+    "gcc-ppc64le": _gcc("powerpc64le-linux-gnu"),
+    "gcc-ppc64": _gcc("powerpc64-linux-gnu"),
+    "gcc-mips": _gcc("mips-linux-gnu", *MIPS),
+    "gcc-mipsel": _gcc("mipsel-linux-gnu", *MIPS),
+    "gcc-mips64el": _gcc("mips64el-linux-gnuabi64", *MIPS),
     "clang": Compiler(("clang",), ("ld.bfd",)),
     "clang-i386": _clang("i386-linux-gnu"),
     "clang-aarch64": _clang("aarch64-linux-gnu"),
@@ -69,6 +77,9 @@ COMPILERS = {
     "clang-ppc64": _clang("powerpc64-linux-gnu"),
     "clang-mips": _clang("mips-linux-gnu"),
     "clang-s390x": Compiler(("clang", "--target=s390x-linux-gnu"), ("s390x-linux-gnu-ld",)),
+    "clang19": Compiler(("clang-19",), ("ld.bfd",)),
+    "clang19-loongarch64": Compiler(("clang-19", "--target=loongarch64-linux-gnu"), ("ld.lld-19",), "llvm-objcopy-19"),
+    "clang19-riscv64": Compiler(("clang-19", "--target=riscv64-linux-gnu"), ("ld.lld-19",), "llvm-objcopy-19"),
     "g++": Compiler(("g++", *GCC_X86, "-fno-rtti", "-fno-exceptions"), ("ld.bfd",)),
     "clang++": Compiler(("clang++", "-fno-rtti", "-fno-exceptions"), ("ld.bfd",)),
 }
@@ -91,7 +102,7 @@ class Build:
     def parse(cls, words: str) -> Build:
         """Reads `gcc O2 5 obj`; ValueError if it is not of that shape."""
         compiler, level, dwarf, form = words.split()
-        if compiler not in COMPILERS or form not in {"obj", "exe", "lto"}:
+        if compiler not in COMPILERS or form not in {"obj", "exe", *LTO}:
             raise ValueError(f"not a build: {words}")
         return cls(compiler, level, dwarf, form)
 
@@ -100,7 +111,7 @@ class Build:
 
     def compile_flags(self) -> list[str]:
         """The options of every unit of this build."""
-        lto = ["-flto"] if self.form == "lto" else []
+        lto = [LTO[self.form]] if self.form in LTO else []
         return [f"-{self.level}", "-g", f"-gdwarf-{self.dwarf}", *COMMON, *lto]
 
 
@@ -130,16 +141,27 @@ def _no_paths(program: Program, scratch: Path) -> list[str]:
 def compile_unit(program: Program, unit: str, build: Build, out: Path) -> None:
     """Compiles one unit of a program into the object `out`."""
     source, *own = shlex.split(unit)
+    if source.endswith(".rs"):
+        compile_rust(program, source, build, out)
+        return
     compiler = COMPILERS[build.compiler]
     argv = [*compiler.argv, *build.compile_flags(), *_no_paths(program, out.parent), *program.flags, *own]
     call([*argv, "-c", str(program.folder / source), "-o", out.name], out.parent)
+
+
+def compile_rust(program: Program, source: str, build: Build, out: Path) -> None:
+    """Compiles a Rust unit that needs no library."""
+    argv = ["rustc", "--edition=2021", "--crate-type=lib", "-g", f"--emit=obj={out.name}"]
+    settings = ["panic=abort", "codegen-units=1", f"opt-level={build.level[1:]}", f"dwarf-version={build.dwarf}"]
+    remap = [f"--remap-path-prefix={folder}=." for folder in (program.folder, out.parent)]
+    call([*argv, *(f"-C{setting}" for setting in settings), *remap, str(program.folder / source)], out.parent)
 
 
 def link(program: Program, build: Build, objects: Sequence[Path], out: Path) -> None:
     """Makes the file of a build from its objects; a single object is taken as it is."""
     compiler = COMPILERS[build.compiler]
     names, scratch = [path.name for path in objects], objects[0].parent
-    if build.form == "lto":
+    if build.form in LTO:
         driver = ["-fuse-ld=lld"] if "clang" in build.compiler else []
         options = [f"-Wl,{','.join(LD_OPTIONS)}", "-Wl,-u,user", "-Wl,-u,other", *_no_paths(program, scratch)]
         argv = [*compiler.argv, *build.compile_flags(), "-nostdlib", "-static", *driver, *options]

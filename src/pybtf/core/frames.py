@@ -12,11 +12,13 @@ from cython.cimports.pybtf.core.annotations import annotation_chain, tag_slots
 from cython.cimports.pybtf.core.dies import die_has
 from cython.cimports.pybtf.core.faults import FAULT_DEPTH, FAULT_TAGS, IN_INFO, fault_set
 from cython.cimports.pybtf.core.frames import *
+from cython.cimports.pybtf.core.members import sort_members
 from cython.cimports.pybtf.core.memory import room
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
 MAX_DEPTH = cython.declare(uint32_t, 4096)
+RUST = cython.declare(uint32_t, 0x1C)  # DW_LANG_Rust
 
 
 @cython.cfunc
@@ -164,6 +166,8 @@ def close_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.
         return no_memory(w)
     for i in range(count):
         u.members[u.n_members + i] = w.members[f.mark + i]
+    if u.language == RUST and count:
+        sort_members(cython.address(u.members[u.n_members]), cython.address(w.members[f.mark]), count)
     f.type.first = u.n_members
     f.type.count = count
     u.n_members += count
