@@ -30,7 +30,12 @@ cdef struct Analysis:           # arrays are indexed by class
     uint64_t seeds
     uint64_t effort             # steps that may still be taken
     bint tired                  # they did not suffice: every unit is kept whole
+    uint8_t *kept               # by unit: to be kept whole, whatever its classes are
+    U32s contested              # keys of structs and unions with several definitions
     U32s before
     U32s todo
 
 cdef int certify(Encoder *e) noexcept nogil
+cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil
+cdef bint is_full(const uint32_t *r) noexcept nogil
+cdef bint spend(Analysis *a, uint64_t steps) noexcept nogil

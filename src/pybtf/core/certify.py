@@ -7,7 +7,8 @@ finds the classes for which that is *not* certain; the units that contain them a
 the de-duplication sees everything that could make it decide one way or another. Certainty is lost where
 
 - a name has several definitions (struct, union, enumeration), or is a struct here and a union there, or an
-  enumeration of 32 bits here and of 64 there: what a reference to the name means then depends on the unit;
+  enumeration of 32 bits here and of 64 there: what a reference to the name means then depends on the unit. Unless
+  all definitions but one keep to themselves (seclude.py);
 - an anonymous enumeration is empty: it is compatible with every other one;
 - a unit has a named struct or union twice, or a type that reaches itself without passing a name, or nests deeper
   than the reference's comparison of "identical" types goes: two equal types of one unit may then be taken for
@@ -36,6 +37,7 @@ from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, NO_UNIT, Encoder, 
 from cython.cimports.pybtf.core.hashing import SALT2, fold
 from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push
 from cython.cimports.pybtf.core.records import *
+from cython.cimports.pybtf.core.seclude import seclude
 
 DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
@@ -48,6 +50,9 @@ OCCURS = cython.declare(uint8_t, 1)  # some unit has a type of this class
 UNCERTAIN = cython.declare(uint8_t, 2)
 DEPENDENT = cython.declare(uint8_t, 4)  # uncertain in a way that depends on everything in reach
 REACHED = cython.declare(uint8_t, 8)  # in reach of a dependent one
+# Marks of a key.
+CONTESTED = cython.declare(uint8_t, 16)  # it has several definitions, or is there twice in a unit
+TWICE = cython.declare(uint8_t, 32)
 
 
 @cython.cfunc
@@ -193,8 +198,19 @@ def doubt(a: cython.pointer[Analysis], c: uint32_t, mark: uint8_t) -> cython.voi
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Names with several meanings; `full` and `declared` count by key."""
+def contest(a: cython.pointer[Analysis], key: uint32_t) -> cython.int:
+    """Puts the key of a struct or union on the list, once. Nonzero: no memory."""
+    if a.marks[key] & CONTESTED:
+        return 0
+    a.marks[key] |= CONTESTED
+    return not u32s_push(cython.address(a.contested), key)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Names with several meanings; `full` and `declared` count by key. Nonzero: no memory."""
     c: uint32_t
     key: uint32_t
     other: uint32_t
@@ -222,7 +238,11 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
             continue
         key = c
         if a.full[key] > 1:
-            doubt(a, key, UNCERTAIN)
+            if kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION:
+                if contest(a, key):
+                    return 1
+            else:
+                doubt(a, key, UNCERTAIN)
         if kind == KIND_KEY_STRUCT:
             other = find_key(e, KIND_KEY_UNION, r[REC_NAME])
         elif kind == KIND_KEY_ENUM:
@@ -235,6 +255,7 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
             continue  # a name that is declared as the one and defined as the other: nothing is ambiguous
         doubt(a, key, UNCERTAIN)
         doubt(a, other, UNCERTAIN)
+    return 0
 
 
 @cython.cfunc
@@ -411,15 +432,49 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def doubt_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """What single units made doubtful: names they have twice, cycles, depth."""
+def doubt_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """What single units made doubtful: names they have twice, cycles, depth. Nonzero: no memory."""
     c: uint32_t
     i: cython.size_t
     for i in range(e.twice.n):
-        doubt(a, e.twice.p[i], UNCERTAIN | DEPENDENT)
+        if contest(a, e.twice.p[i]):
+            return 1
+        a.marks[e.twice.p[i]] |= TWICE
     for c in range(1, a.n):
         if a.depth[c] >= DEEP or (e.cycles and record_kind(class_record(e.classes, c)) == KIND_CYCLE):
             doubt(a, c, UNCERTAIN | DEPENDENT)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def doubt_contested(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Contested names, unless what is odd about them stays among a few units (seclude.py). Nonzero: no memory."""
+    i: cython.size_t
+    key: uint32_t
+    c: uint32_t
+    marks: uint8_t
+    found: cython.int
+    twice: cython.bint
+    for i in range(a.contested.n):
+        key = a.contested.p[i]
+        marks = a.marks[key]
+        c = a.first_member[key]
+        while c:
+            marks |= a.marks[c]
+            c = a.next_member[c]
+        twice = (marks & TWICE) != 0
+        found = 0
+        if not marks & (UNCERTAIN | DEPENDENT) and not e.cycles and not a.tired:
+            found = seclude(e, a, key, twice)
+        if found < 0:
+            return 1
+        if found == 0:
+            doubt(a, key, UNCERTAIN | DEPENDENT if twice else UNCERTAIN)
+        else:
+            a.seeds += 1
+    return 0
 
 
 # ---- how far doubt spreads -----------------------------------------------------------------------------------
@@ -496,7 +551,7 @@ def choose_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
         if s.whole:
             continue
         for i in range(1, s.n_types):
-            if a.tired or a.marks[e.class_list.p[s.classes + i]] & UNCERTAIN:
+            if a.tired or a.kept[u] or a.marks[e.class_list.p[s.classes + i]] & UNCERTAIN:
                 if not u32s_push(cython.address(e.redo), u):
                     return 1
                 break
@@ -516,9 +571,9 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
         if a.key[c]:
             a.next_member[c] = a.first_member[a.key[c]]
             a.first_member[a.key[c]] = c
-    doubt_names(e, a)
-    doubt_units(e, a)
-    if doubt_arrays(e, a):
+    if doubt_names(e, a):
+        return 1
+    if doubt_units(e, a) or doubt_arrays(e, a) or doubt_contested(e, a):
         return 1
     if a.seeds == 0 and not a.tired:
         return 0
@@ -534,7 +589,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     a: Analysis
     n: uint32_t = e.classes.n
     status: cython.int = 1
-    room: cython.pointer[uint64_t] = cython.cast(cython.pointer[uint64_t], calloc(n, 2 * 8 + 7 * 4 + 1))
+    size: cython.size_t = cython.cast(cython.size_t, n) * (2 * 8 + 7 * 4 + 1) + e.n_streams
+    room: cython.pointer[uint64_t] = cython.cast(cython.pointer[uint64_t], calloc(1, size))
     e.redo.n = 0
     if e.keep_all:
         free(room)
@@ -551,8 +607,11 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.visited = a.next_member + n
         a.depth = a.visited + n
         a.marks = cython.cast(cython.pointer[uint8_t], a.depth + n)
+        a.kept = a.marks + n
         a.stamp = 0
         a.seeds = 0
+        a.contested.p = cython.NULL
+        a.contested.n = a.contested.cap = 0
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
         a.tired = False
         a.before.p = a.todo.p = cython.NULL
@@ -560,5 +619,6 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         status = analyse(e, cython.address(a))
         u32s_free(cython.address(a.before))
         u32s_free(cython.address(a.todo))
+        u32s_free(cython.address(a.contested))
     free(room)
     return encoder_fail(e, ENCODE_MEMORY) if status else 0

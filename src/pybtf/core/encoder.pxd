@@ -35,6 +35,7 @@ cdef struct Stream:             # the records of one unit that are kept
     uint32_t n_types            # small ids of the unit, 0 included
     uint32_t first_id           # id of the first record, once the list is assembled
     bint whole                  # all types are kept, not only those that bring a new class
+    bint secluded               # it has a definition of its own of a name, see `Encoder.shared`
 
 cdef struct Encoder:
     Strings *strings
@@ -44,6 +45,7 @@ cdef struct Encoder:
     const BaseStrings *base     # strings that are there already; NULL without a base
     int options                 # OPT_* of worker.pxd
     bint keep_all               # keep all types of all units
+    uint32_t seclude_from       # classes that must reach a contested name for the search of seclude.py to be worth while
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
     # the records that are made here: index type, tags, variables.
     Stream *streams
@@ -58,6 +60,7 @@ cdef struct Encoder:
     uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet
     bint index_made             # it was not found but made
     U32s redo                   # units whose types must all be kept
+    U32s shared                 # classes for which the first type that is not secluded stands
     # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids
     U64s offs                   # offs[id]; offs.n is the next id

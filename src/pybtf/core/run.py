@@ -175,6 +175,7 @@ class Run:
         jobs,
         info_mapped=False,
         keep_all=False,
+        seclude_from=256,
         base: Base = None,
         functions: FunctionTable = None,
     ):
@@ -200,6 +201,7 @@ class Run:
         self.e.table = self.x.table
         self.e.known = self.x.known
         self.e.options = options
+        self.e.seclude_from = seclude_from
         self.e.keep_all = keep_all or base is not None or functions is not None
         self.first = 1
         if base is not None:

@@ -31,6 +31,7 @@ class Run:
         jobs: int,
         info_mapped: bool = False,
         keep_all: bool = False,
+        seclude_from: int = 256,
         base: Base | None = None,
         functions: FunctionTable | None = None,
     ) -> None: ...

@@ -1,0 +1,417 @@
+# cython: annotation_typing=True
+"""A name with several definitions, all but one of which keep to themselves.
+
+A driver calls a private structure `cache_req`; so does the kernel's RPC code, and half of all types reach that one. By
+the rule of certify.py the name is uncertain, and with it half of the kernel. But nothing that the driver's unit has
+in common with other units reaches its `cache_req`: no comparison ever brings both meanings together, so everywhere
+else the name has one meaning. Such a definition is *secluded*. Its units are kept whole; the rest stays certain.
+
+Let D be one of the definitions (each is tried), and V the units that have another one. What is asked for:
+
+- A unit of V has neither D nor a declaration of the name, so what it says is about its own definition.
+- A structure or union of such a unit that reaches the name there (through what the unit itself defines) is in no unit
+  outside V. Comparisons start at structures and unions only, and only at two of equal content, so none that starts
+  outside of V arrives at V's meaning, nor the other way round. Pointers, qualifiers, arrays, typedefs and prototypes in
+  between are de-duplicated later, by the ids of their targets; these may be shared, but then the first of them
+  *outside* V has to stand for those that were dropped outside V: it is kept by keeping its unit whole.
+- If the name is also declared somewhere, its two definitions keep the last phase from resolving the declaration by
+  name, so it is resolved only if a comparison meets it together with D. A structure that mentions the name directly,
+  and is in units that declare it and in units that define it, makes that happen. The first such unit whose state
+  differs from that of the structure's first unit is kept whole, so that it still happens if it did.
+
+A unit that has a name twice (structures that are local to functions) makes comparisons unreliable that meet the name.
+If the unit is alone in having it, and what reaches the name there is in no other unit, there are none but its own; it
+is kept whole. This is a search with no D.
+
+The same structures are then compared in the same order with the same outcome as if everything had been kept.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.certify import Analysis, Refs, is_full, refs_of, spend
+from cython.cimports.pybtf.core.encoder import NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push
+from cython.cimports.pybtf.core.records import *
+
+MOST = cython.declare(uint32_t, 8)  # definitions
+NO_MAIN = cython.declare(uint32_t, 0xFFFFFFFF)
+APART = cython.declare(uint32_t, 32)  # units of V, at most
+
+# What a unit has of the name.
+DEFINED = cython.declare(uint8_t, 1)
+DECLARED = cython.declare(uint8_t, 2)
+OTHER = cython.declare(uint8_t, 4)
+
+# What a class is in the search.
+MAIN = cython.declare(uint8_t, 1)  # D
+ELSE = cython.declare(uint8_t, 2)  # another definition
+FORWARD = cython.declare(uint8_t, 4)
+PRIVATE = cython.declare(uint8_t, 8)  # must not be outside V
+SHARED = cython.declare(uint8_t, 16)  # may be, and has not been met there yet
+DIRECT = cython.declare(uint8_t, 32)  # mentions the name without another name in between
+STRUCTURE = cython.declare(uint8_t, 64)  # ... and is a structure or union
+
+_Search = cython.struct(
+    key=uint32_t,
+    defs=uint32_t[8],
+    units=uint32_t[8],  # that have each
+    tried=uint8_t[8],
+    n_defs=uint32_t,
+    role=cython.pointer[uint8_t],  # by class
+    has=cython.pointer[uint8_t],  # by unit
+    here=cython.pointer[uint32_t],  # by class or key: the unit it was last met in, plus 1
+    meaning=cython.pointer[uint32_t],  # by key, if it is here: the class that defines it
+    reached=cython.pointer[uint32_t],  # by class: the unit in which it reaches the name, plus 1
+    state=cython.pointer[uint8_t],  # by class: what the first unit that has it has of the name
+    shared=U32s,
+    whole=U32s,  # units
+    failed=cython.int,
+)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_structure(e: cython.pointer[Encoder], c: uint32_t) -> cython.bint:
+    kind: uint32_t = record_kind(class_record(e.classes, c))
+    return kind == KIND_STRUCT or kind == KIND_UNION
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def gather(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search]) -> cython.bint:
+    """Finds the definitions, and how many units have each. False: too many."""
+    c: uint32_t = a.first_member[s.key]
+    u: uint32_t
+    i: uint32_t
+    k: uint32_t
+    t: cython.pointer[Stream]
+    while c:
+        if is_full(class_record(e.classes, c)):
+            if s.n_defs == MOST:
+                return False
+            s.defs[s.n_defs] = c
+            s.n_defs += 1
+            s.role[c] = cython.cast(uint8_t, s.n_defs)
+        c = a.next_member[c]
+    for u in range(e.n_streams):
+        t = cython.address(e.streams[u])
+        for i in range(1, t.n_types):
+            k = s.role[e.class_list.p[t.classes + i]]
+            if k:
+                s.units[k - 1] += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_wide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search]) -> cython.bint:
+    """Whether many classes reach the name by way of any definitions of anything."""
+    c: uint32_t
+    k: uint32_t
+    n: uint32_t = 0
+    f: Refs
+    found: cython.bint
+    changed: cython.bint = True
+    s.state[s.key] = 1
+    while changed and n < e.seclude_from:
+        changed = False
+        if not spend(a, a.n):
+            return False
+        for c in range(1, a.n):
+            if s.state[c]:
+                continue
+            refs_of(class_record(e.classes, c), cython.address(f))
+            found = f.third != 0 and s.state[f.third]
+            for k in range(f.n):
+                found = found or s.state[f.first[k * f.step + 1]]
+            if found:
+                s.state[c] = 1
+                n += 1
+                if a.key[c] and not s.state[a.key[c]]:
+                    s.state[a.key[c]] = 1
+                    changed = True
+    return n >= e.seclude_from
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def next_main(s: cython.pointer[_Search]) -> uint32_t:
+    """The definition that most units have, of those not asked for before."""
+    k: uint32_t
+    best: uint32_t = NO_MAIN
+    for k in range(s.n_defs):
+        if not s.tried[k] and (best == NO_MAIN or s.units[k] > s.units[best]):
+            best = k
+    s.tried[best] = 1
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def assign(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search], main: uint32_t
+) -> cython.bint:
+    """Starts a search with definition number `main` as D, or with none. False: V would be too large."""
+    k: uint32_t
+    c: uint32_t = a.first_member[s.key]
+    apart: uint32_t = 0
+    memset(s.here, 0, a.n * 14 + e.n_streams)
+    s.shared.n = 0
+    s.whole.n = 0
+    while c:
+        s.role[c] = FORWARD if main != NO_MAIN else ELSE
+        c = a.next_member[c]
+    for k in range(s.n_defs):
+        s.role[s.defs[k]] = MAIN if k == main else ELSE
+        if k != main:
+            apart += s.units[k]
+    return apart <= APART or main == NO_MAIN
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_units(e: cython.pointer[Encoder], s: cython.pointer[_Search], main: uint32_t) -> cython.bint:
+    """Fills `has`. False: a unit of V has something else of the name; or there is no D, and V is not a single unit."""
+    apart: uint32_t = 0
+    u: uint32_t
+    i: uint32_t
+    r: uint8_t
+    t: cython.pointer[Stream]
+    for u in range(e.n_streams):
+        t = cython.address(e.streams[u])
+        for i in range(1, t.n_types):
+            r = s.role[e.class_list.p[t.classes + i]]
+            if r:
+                s.has[u] |= DEFINED if r == MAIN else (OTHER if r == ELSE else DECLARED)
+        if s.has[u] & OTHER:
+            apart += 1
+            if s.has[u] != OTHER:
+                return False
+    return main != NO_MAIN or apart == 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reaches_here(
+    e: cython.pointer[Encoder], s: cython.pointer[_Search], c: uint32_t, stamp: uint32_t, to: uint32_t
+) -> cython.bint:
+    """Whether a reference to class or key `to` leads to the name, in the unit at hand, as far as known."""
+    if to == 0:
+        return False
+    if to == s.key or s.reached[to] == stamp:
+        return True
+    return s.here[to] == stamp and s.meaning[to] != 0 and s.reached[s.meaning[to]] == stamp
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reach_in(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search], u: uint32_t
+) -> cython.bint:
+    """Gives the classes of a unit of V that reach the name there their role. False: no more steps, or no memory."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    stamp: uint32_t = u + 1
+    i: uint32_t
+    k: uint32_t
+    c: uint32_t
+    f: Refs
+    found: cython.bint
+    changed: cython.bint = True
+    for i in range(1, t.n_types):
+        c = e.class_list.p[t.classes + i]
+        k = a.key[c]
+        if k:
+            if s.here[k] != stamp:
+                s.here[k] = stamp
+                s.meaning[k] = 0
+            if is_full(class_record(e.classes, c)):
+                s.meaning[k] = c
+    while changed:
+        changed = False
+        if not spend(a, t.n_types):
+            return False
+        for i in range(1, t.n_types):
+            c = e.class_list.p[t.classes + i]
+            if s.reached[c] == stamp:
+                continue
+            refs_of(class_record(e.classes, c), cython.address(f))
+            found = reaches_here(e, s, c, stamp, f.third)
+            for k in range(f.n):
+                found = found or reaches_here(e, s, c, stamp, f.first[k * f.step + 1])
+            if not found:
+                continue
+            changed = True
+            s.reached[c] = stamp
+            if s.role[c] & (ELSE | PRIVATE | SHARED):
+                continue
+            if is_structure(e, c):
+                s.role[c] |= PRIVATE
+            else:
+                s.role[c] |= SHARED
+                if not u32s_push(cython.address(s.shared), c):
+                    s.failed = 1
+                    return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def mark_direct(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search]) -> cython.void:
+    """References of classes lead to smaller ids, so one pass does."""
+    c: uint32_t
+    k: uint32_t
+    to: uint32_t
+    f: Refs
+    found: cython.bint
+    for c in range(1, a.n):
+        refs_of(class_record(e.classes, c), cython.address(f))
+        found = f.third != 0 and (f.third == s.key or s.role[f.third] & DIRECT)
+        for k in range(f.n):
+            to = f.first[k * f.step + 1]
+            found = found or (to != 0 and (to == s.key or s.role[to] & DIRECT))
+        if found:
+            s.role[c] |= DIRECT
+            if is_structure(e, c):
+                s.role[c] |= STRUCTURE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def outside(e: cython.pointer[Encoder], s: cython.pointer[_Search]) -> cython.bint:
+    """Looks at all units outside V: which of them to keep whole. False: they have something private."""
+    u: uint32_t
+    i: uint32_t
+    c: uint32_t
+    r: uint8_t
+    keep: cython.bint
+    met: cython.bint = False
+    first: uint32_t
+    t: cython.pointer[Stream]
+    for u in range(e.n_streams):
+        if s.has[u] & OTHER:
+            continue
+        t = cython.address(e.streams[u])
+        keep = False
+        for i in range(1, t.n_types):
+            c = e.class_list.p[t.classes + i]
+            r = s.role[c]
+            if not r & (PRIVATE | SHARED | STRUCTURE):
+                continue
+            if r & PRIVATE:
+                return False
+            if r & SHARED:
+                s.role[c] = r & ~SHARED
+                first = e.first_unit.p[c]
+                if first != NO_UNIT and s.has[first] & OTHER:
+                    keep = True
+            if r & STRUCTURE and not met:
+                if s.has[u] != DEFINED and s.has[u] != DECLARED:
+                    return False
+                if s.state[c] == 0:
+                    s.state[c] = s.has[u]
+                elif s.state[c] != s.has[u]:
+                    met = True
+                    keep = True
+        if keep and not u32s_push(cython.address(s.whole), u):
+            s.failed = 1
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def search(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search], main: uint32_t
+) -> cython.bint:
+    """Whether all definitions but number `main` are secluded."""
+    u: uint32_t
+    if not spend(a, e.class_list.n) or not assign(e, a, s, main) or not note_units(e, s, main):
+        return False
+    for u in range(e.n_streams):
+        if s.has[u] & OTHER and not reach_in(e, a, s, u):
+            return False
+    if main != NO_MAIN:
+        mark_direct(e, a, s)
+    if not outside(e, s):
+        return False
+    for u in range(e.n_streams):
+        if s.has[u] & OTHER and not u32s_push(cython.address(s.whole), u):
+            s.failed = 1
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def accept(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search]) -> cython.int:
+    """Writes down what was found. Negative: no memory."""
+    i: cython.size_t
+    u: uint32_t
+    for i in range(s.whole.n):
+        a.kept[s.whole.p[i]] = 1
+    for u in range(e.n_streams):
+        if s.has[u] & OTHER:
+            e.streams[u].secluded = True
+    for i in range(s.shared.n):
+        if not u32s_push(cython.address(e.shared), s.shared.p[i]):
+            return -1
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def seclude(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: uint32_t, alone: cython.bint
+) -> cython.int:
+    """Whether a struct or union name of several definitions has a single meaning where it matters.
+
+    `alone`: whether it concerns a single unit, which has the name twice.
+    1: yes, and `a.kept`, `e.shared` and the streams say what has to be done for it; 0: no; -1: no memory.
+    """
+    s: _Search
+    main: uint32_t
+    i: uint32_t
+    status: cython.int = 0
+    n: cython.size_t = a.n
+    room: cython.pointer[uint8_t] = cython.cast(cython.pointer[uint8_t], calloc(n * 14 + e.n_streams, 1))
+    if room == cython.NULL:
+        return -1
+    memset(cython.address(s), 0, cython.sizeof(_Search))
+    s.key = key
+    s.here = cython.cast(cython.pointer[uint32_t], room)
+    s.meaning = s.here + n
+    s.reached = s.meaning + n
+    s.role = cython.cast(cython.pointer[uint8_t], s.reached + n)
+    s.state = s.role + n
+    s.has = s.state + n
+    if alone:
+        if gather(e, a, cython.address(s)) and search(e, a, cython.address(s), NO_MAIN):
+            status = accept(e, a, cython.address(s))
+    elif is_wide(e, a, cython.address(s)) and gather(e, a, cython.address(s)):
+        for i in range(s.n_defs):
+            main = next_main(cython.address(s))
+            if search(e, a, cython.address(s), main):
+                status = accept(e, a, cython.address(s))
+                break
+    if s.failed:
+        status = -1
+    u32s_free(cython.address(s.shared))
+    u32s_free(cython.address(s.whole))
+    free(room)
+    return status
