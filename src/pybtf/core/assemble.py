@@ -15,12 +15,13 @@ from cython.cimports.pybtf.core.encoder import (
     Encoder,
     Stream,
     encoder_fail,
+    stands_elsewhere,
 )
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.wirekinds import wire_kind, wire_size, wire_third_is_type, wire_vlen
 
-ELSEWHERE = cython.declare(uint32_t, 0xFFFFFFFF)  # not in a secluded unit
+ELSEWHERE = cython.declare(uint32_t, 0xFFFFFFFF)  # the first type may not be the one
 MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 
@@ -34,13 +35,14 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
     local: uint32_t
     class_: uint32_t
     known: uint32_t
+    at: cython.size_t
     s: cython.pointer[Stream]
     next_: uint64_t = e.offs.n
     if not u32s_reserve(cython.address(e.representative), e.first_unit.n + 1):
         return encoder_fail(e, ENCODE_MEMORY)
     memset(e.representative.p, 0, (e.first_unit.n + 1) * cython.sizeof(uint32_t))
-    for i in range(e.shared.n):
-        e.representative.p[e.shared.p[i]] = ELSEWHERE
+    for at in range(e.elsewhere.n):
+        e.representative.p[e.elsewhere.p[at] >> 32] = ELSEWHERE
     for u in range(e.n_streams):
         s = cython.address(e.streams[u])
         if next_ + s.n > MAX_TYPES:
@@ -52,7 +54,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
                 continue
             class_ = e.class_list.p[s.classes + local]
             known = e.representative.p[class_]
-            if known == 0 or (known == ELSEWHERE and not s.secluded):
+            if known == 0 or (known == ELSEWHERE and not stands_elsewhere(e, class_, u)):
                 e.representative.p[class_] = s.first_id + i
         next_ += s.n
     return 0

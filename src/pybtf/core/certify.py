@@ -37,7 +37,7 @@ from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, NO_UNIT, Encoder, 
 from cython.cimports.pybtf.core.hashing import SALT2, fold
 from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push
 from cython.cimports.pybtf.core.records import *
-from cython.cimports.pybtf.core.seclude import seclude
+from cython.cimports.pybtf.core.seclude import seclude, settle_elsewhere
 
 DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
@@ -474,7 +474,7 @@ def doubt_contested(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
             doubt(a, key, UNCERTAIN | DEPENDENT if twice else UNCERTAIN)
         else:
             a.seeds += 1
-    return 0
+    return settle_elsewhere(e, a)
 
 
 # ---- how far doubt spreads -----------------------------------------------------------------------------------

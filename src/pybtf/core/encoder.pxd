@@ -35,7 +35,6 @@ cdef struct Stream:             # the records of one unit that are kept
     uint32_t n_types            # small ids of the unit, 0 included
     uint32_t first_id           # id of the first record, once the list is assembled
     bint whole                  # all types are kept, not only those that bring a new class
-    bint secluded               # it has a definition of its own of a name, see `Encoder.shared`
 
 cdef struct Encoder:
     Strings *strings
@@ -60,7 +59,7 @@ cdef struct Encoder:
     uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet
     bint index_made             # it was not found but made
     U32s redo                   # units whose types must all be kept
-    U32s shared                 # classes for which the first type that is not secluded stands
+    U64s elsewhere              # class << 32 | unit, sorted: the type of that unit does not stand for those of others
     # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids
     U64s offs                   # offs[id]; offs.n is the next id
@@ -82,6 +81,17 @@ cdef struct Encoder:
     Emission emission
     int error
     uint32_t error_entry
+
+cdef inline bint stands_elsewhere(const Encoder *e, uint32_t class_, uint32_t unit) noexcept nogil:
+    cdef uint64_t wanted = <uint64_t> class_ << 32 | unit
+    cdef size_t low = 0, high = e.elsewhere.n, middle
+    while low < high:
+        middle = (low + high) // 2
+        if e.elsewhere.p[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low < e.elsewhere.n and e.elsewhere.p[low] == wanted
 
 cdef int encoder_init(Encoder *e) noexcept nogil
 cdef void encoder_free(Encoder *e) noexcept nogil

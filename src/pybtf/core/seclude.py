@@ -9,15 +9,16 @@ else the name has one meaning. Such a definition is *secluded*. Its units are ke
 Let D be one of the definitions (each is tried), and V the units that have another one. What is asked for:
 
 - A unit of V has neither D nor a declaration of the name, so what it says is about its own definition.
-- A structure or union of such a unit that reaches the name there (through what the unit itself defines) is in no unit
-  outside V. Comparisons start at structures and unions only, and only at two of equal content, so none that starts
-  outside of V arrives at V's meaning, nor the other way round. Pointers, qualifiers, arrays, typedefs and prototypes in
-  between are de-duplicated later, by the ids of their targets; these may be shared, but then the first of them
-  *outside* V has to stand for those that were dropped outside V: it is kept by keeping its unit whole.
+- A structure, union or typedef of such a unit that reaches the name there (through what the unit itself defines) is in
+  no unit outside V. Comparisons start at these only, and only at two of equal content, so none that starts outside of
+  V arrives at V's meaning, nor the other way round. Pointers, qualifiers, arrays and prototypes in between are
+  de-duplicated later, by the ids of their targets; these may be shared, but then the first of them *outside* V has to
+  stand for those that were dropped outside V: it is kept by keeping its unit whole (`settle_elsewhere`, when all names
+  have been searched).
 - If the name is also declared somewhere, its two definitions keep the last phase from resolving the declaration by
-  name, so it is resolved only if a comparison meets it together with D. A structure that mentions the name directly,
-  and is in units that declare it and in units that define it, makes that happen. The first such unit whose state
-  differs from that of the structure's first unit is kept whole, so that it still happens if it did.
+  name, so it is resolved only if a comparison meets it together with D. A structure or typedef that mentions the name
+  directly, and is in units that declare it and in units that define it, makes that happen. The first such unit whose
+  state differs from that of the structure's first unit is kept whole, so that it still happens if it did.
 
 A unit that has a name twice (structures that are local to functions) makes comparisons unreliable that meet the name.
 If the unit is alone in having it, and what reaches the name there is in no other unit, there are none but its own; it
@@ -27,12 +28,12 @@ The same structures are then compared in the same order with the same outcome as
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t
-from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.certify import Analysis, Refs, is_full, refs_of, spend
-from cython.cimports.pybtf.core.encoder import NO_UNIT, Encoder, Stream
-from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push
+from cython.cimports.pybtf.core.encoder import Encoder, Stream, stands_elsewhere
+from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push, u64s_push
 from cython.cimports.pybtf.core.records import *
 
 MOST = cython.declare(uint32_t, 8)  # definitions
@@ -49,9 +50,9 @@ MAIN = cython.declare(uint8_t, 1)  # D
 ELSE = cython.declare(uint8_t, 2)  # another definition
 FORWARD = cython.declare(uint8_t, 4)
 PRIVATE = cython.declare(uint8_t, 8)  # must not be outside V
-SHARED = cython.declare(uint8_t, 16)  # may be, and has not been met there yet
+SHARED = cython.declare(uint8_t, 16)  # may be
 DIRECT = cython.declare(uint8_t, 32)  # mentions the name without another name in between
-STRUCTURE = cython.declare(uint8_t, 64)  # ... and is a structure or union
+COMPARED = cython.declare(uint8_t, 64)  # ... and comparisons start at it
 
 _Search = cython.struct(
     key=uint32_t,
@@ -75,9 +76,10 @@ _Search = cython.struct(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def is_structure(e: cython.pointer[Encoder], c: uint32_t) -> cython.bint:
+def is_compared(e: cython.pointer[Encoder], c: uint32_t) -> cython.bint:
+    """Whether comparisons start at types of this class."""
     kind: uint32_t = record_kind(class_record(e.classes, c))
-    return kind == KIND_STRUCT or kind == KIND_UNION
+    return kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF
 
 
 @cython.cfunc
@@ -255,7 +257,7 @@ def reach_in(
             s.reached[c] = stamp
             if s.role[c] & (ELSE | PRIVATE | SHARED):
                 continue
-            if is_structure(e, c):
+            if is_compared(e, c):
                 s.role[c] |= PRIVATE
             else:
                 s.role[c] |= SHARED
@@ -283,8 +285,8 @@ def mark_direct(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cyth
             found = found or (to != 0 and (to == s.key or s.role[to] & DIRECT))
         if found:
             s.role[c] |= DIRECT
-            if is_structure(e, c):
-                s.role[c] |= STRUCTURE
+            if is_compared(e, c):
+                s.role[c] |= COMPARED
 
 
 @cython.cfunc
@@ -298,7 +300,6 @@ def outside(e: cython.pointer[Encoder], s: cython.pointer[_Search]) -> cython.bi
     r: uint8_t
     keep: cython.bint
     met: cython.bint = False
-    first: uint32_t
     t: cython.pointer[Stream]
     for u in range(e.n_streams):
         if s.has[u] & OTHER:
@@ -308,16 +309,11 @@ def outside(e: cython.pointer[Encoder], s: cython.pointer[_Search]) -> cython.bi
         for i in range(1, t.n_types):
             c = e.class_list.p[t.classes + i]
             r = s.role[c]
-            if not r & (PRIVATE | SHARED | STRUCTURE):
+            if not r & (PRIVATE | COMPARED):
                 continue
             if r & PRIVATE:
                 return False
-            if r & SHARED:
-                s.role[c] = r & ~SHARED
-                first = e.first_unit.p[c]
-                if first != NO_UNIT and s.has[first] & OTHER:
-                    keep = True
-            if r & STRUCTURE and not met:
+            if r & COMPARED and not met:
                 if s.has[u] != DEFINED and s.has[u] != DECLARED:
                     return False
                 if s.state[c] == 0:
@@ -361,16 +357,57 @@ def search(
 def accept(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.pointer[_Search]) -> cython.int:
     """Writes down what was found. Negative: no memory."""
     i: cython.size_t
+    k: cython.size_t
     u: uint32_t
     for i in range(s.whole.n):
         a.kept[s.whole.p[i]] = 1
-    for u in range(e.n_streams):
-        if s.has[u] & OTHER:
-            e.streams[u].secluded = True
-    for i in range(s.shared.n):
-        if not u32s_push(cython.address(e.shared), s.shared.p[i]):
-            return -1
+        u = s.whole.p[i]
+        if not s.has[u] & OTHER:
+            continue
+        for k in range(s.shared.n):
+            if not u64s_push(cython.address(e.elsewhere), cython.cast(uint64_t, s.shared.p[k]) << 32 | u):
+                return -1
     return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_numbers(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
+    p: uint64_t = cython.cast(cython.pointer[uint64_t], x)[0]
+    q: uint64_t = cython.cast(cython.pointer[uint64_t], y)[0]
+    return (p > q) - (p < q)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_elsewhere(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """After all searches: sees to it that each shared class has a type that stands for it. Nonzero: no memory."""
+    u: uint32_t
+    i: uint32_t
+    c: uint32_t
+    at: cython.size_t
+    t: cython.pointer[Stream]
+    wanted: cython.pointer[uint8_t]
+    if e.elsewhere.n == 0:
+        return 0
+    wanted = cython.cast(cython.pointer[uint8_t], calloc(a.n, 1))
+    if wanted == cython.NULL:
+        return 1
+    qsort(e.elsewhere.p, e.elsewhere.n, cython.sizeof(uint64_t), compare_numbers)
+    for at in range(e.elsewhere.n):
+        wanted[e.elsewhere.p[at] >> 32] = 1
+    for u in range(e.n_streams):
+        t = cython.address(e.streams[u])
+        for i in range(1, t.n_types):
+            c = e.class_list.p[t.classes + i]
+            if wanted[c] and not stands_elsewhere(e, c, u):
+                wanted[c] = 0
+                if e.first_unit.p[c] != u:
+                    a.kept[u] = 1
+    free(wanted)
+    return 0
 
 
 @cython.cfunc

@@ -297,7 +297,6 @@ def new_stream(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyth
     s.n_types = 0
     s.first_id = 0
     s.whole = e.keep_all
-    s.secluded = False
     return s
 
 
