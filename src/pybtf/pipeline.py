@@ -404,8 +404,8 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     report.units.leave_out("skeleton", counts["skeleton"])
     if counts["tags_cut"]:
         report.warnings.append(
-            f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type in it has no "
-            "text, and pahole encodes nothing of a unit behind such a tag"
+            f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "
+            "and pahole encodes nothing of a unit behind such a tag"
         )
     report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.functions.kept = facts["functions"]

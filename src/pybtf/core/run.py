@@ -17,7 +17,7 @@ from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_enough, abbrevs_free, abbrevs_read
+from cython.cimports.pybtf.core.abbrevs import abbrevs_enough, abbrevs_have_form
 from cython.cimports.pybtf.core.assemble import assemble
 from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.certify import certify
@@ -65,6 +65,7 @@ from cython.cimports.pybtf.core.variables import SectionRange
 from cython.cimports.pybtf.core.wire import wire_kind, wire_store, wire_words
 from cython.cimports.pybtf.core.worker import *
 
+REF_ADDR = cython.declare(uint64_t, 0x10)
 SECTION_NAMES = (
     "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists", "types",
 )  # fmt: skip
@@ -331,29 +332,16 @@ class Run:
 
         Also where tables that are made to be slow are found out: no worker reads more of them than is read here.
         """
-        t: AbbrevTable
         i: uint32_t
         h: cython.pointer[UnitHeader]
-        fault: Fault
         found: cython.bint = False
         read: uint64_t = 0
-        memset(cython.address(t), 0, cython.sizeof(AbbrevTable))
-        memset(cython.address(fault), 0, cython.sizeof(Fault))
         with cython.nogil:
             for i in range(self.x.n_units):
                 h = cython.address(self.x.headers[i])
-                fault.code = 0
-                abbrevs_read(
-                    cython.address(t),
-                    self.x.sections.abbrev,
-                    h.abbrev,
-                    h.address_size,
-                    h.offset_size,
-                    h.version,
-                    cython.address(fault),
-                )
-                read += t.read
-                if t.has_ref_addr:
+                if i and h.abbrev == self.x.headers[i - 1].abbrev:
+                    continue
+                if abbrevs_have_form(self.x.sections.abbrev, h.abbrev, REF_ADDR, cython.address(read)):
                     found = True
                     break
                 if abbrevs_enough(read, self.x.sections.abbrev):
@@ -367,7 +355,6 @@ class Run:
                     )
                     self.bad_unit = i
                     break
-            abbrevs_free(cython.address(t))
         return found
 
     # ---- the hand-over --------------------------------------------------------------------------------------------
