@@ -81,6 +81,15 @@ FATE_NAMES = (
 
 
 @cython.cfunc
+@cython.exceptval(check=False)
+def distinct(size: cython.size_t) -> cython.size_t:
+    """About how many distinct types there are in so many bytes of units: in the first few units, which is all that a
+    module has, one in forty bytes; in a kernel most are repeats.
+    """
+    return size // 1024 + min(size // 40, 16384)
+
+
+@cython.cfunc
 def raw_btf(words: U32s, text: U8s, swap: cython.bint) -> bytes:
     """BTF of a type and a string section."""
     layout: Layout
@@ -225,7 +234,7 @@ class Run:
         self.set_file(sections, symbols, machine, info_mapped)
         # Its records have names by offsets, of which each file has its own.
         seen_delete(self.x.seen)
-        self.x.seen = seen_new(self.x.sections.info.n // 1024)
+        self.x.seen = seen_new(distinct(self.x.sections.info.n))
         if self.x.seen == cython.NULL:
             raise MemoryError
 
@@ -258,8 +267,8 @@ class Run:
         t: cython.pointer[Context] = cython.address(self.x)
         # Strings may also stand in .debug_info, one by one.
         t.strings = strings_new(max(t.sections.str.n // 32, t.sections.info.n // 1024) + t.table.n)
-        t.classes = classes_new(t.sections.info.n // 1024)
-        t.seen = seen_new(t.sections.info.n // 1024)
+        t.classes = classes_new(distinct(t.sections.info.n))
+        t.seen = seen_new(distinct(t.sections.info.n))
         if t.strings == cython.NULL or t.classes == cython.NULL or t.seen == cython.NULL:
             raise MemoryError
         # Function names come first: string id i + 1 is entry i of the table.
