@@ -70,6 +70,7 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
     with timings.pass_("sections"):
         addresses = section_addresses(image)
         sections = debug_sections(image, addresses)
+        report.warnings += sections.warnings
     with timings.pass_("symbols"):
         symbols = function_table(image, _object_section(image, features))
         if features.decl_tag_kfuncs:
@@ -216,7 +217,7 @@ def _check(image: ElfImage, run: Run) -> None:
     """Raise what the core met, if anything."""
     fault = run.fault()
     if fault is not None:
-        raise fault_error(image.path, fault)
+        raise fault_error(image.path, fault, run.sections)
     error = run.error()
     if error is None:
         return
@@ -286,10 +287,13 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
     counts = facts["counts"]
-    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"] - counts["skeleton"]
+    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"]
     report.units.leave_out("language", facts["filtered"])
     report.units.leave_out("partial", counts["partial"])
-    report.units.leave_out("skeleton", counts["skeleton"])
+    if counts["signatures_lost"]:
+        report.warnings.append(
+            f"{counts['signatures_lost']} references to types are void: no type unit has their signature"
+        )
     if counts["tags_cut"]:
         report.warnings.append(
             f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type in it has no text, "

@@ -34,6 +34,7 @@ from cython.cimports.pybtf.core.encoder import (
 )
 from cython.cimports.pybtf.core.faults import (
     FAULT_SHARED,
+    FAULT_SPLIT,
     FAULT_VARIABLE_NAME,
     FAULT_VARIABLE_TYPE,
     IN_ABBREV,
@@ -56,17 +57,18 @@ from cython.cimports.pybtf.core.strings import (
     strings_new,
 )
 from cython.cimports.pybtf.core.sync import *
+from cython.cimports.pybtf.core.typeunits import type_units_free
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
 from cython.cimports.pybtf.core.worker import *
 
 SECTION_NAMES = (
-    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists", "types",
+    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
 )  # fmt: skip
 COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
-    "var_declaration", "var_no_address", "partial", "skeleton", "tags_cut",
+    "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut",
 )  # fmt: skip
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
@@ -99,6 +101,7 @@ class Run:
     n_section_names: uint32_t
     symbols: FunctionTable
     buffers: list
+    sections = cython.declare(object, visibility="readonly")
 
     def __cinit__(self, sections, symbols, **options):
         memset(cython.address(self.x), 0, cython.sizeof(Context))
@@ -119,6 +122,7 @@ class Run:
         free(self.layout.number)
         free(self.section_names)
         free(self.x.headers)
+        type_units_free(cython.address(self.x.type_units))
         free(self.x.variables.sections)
         encoder_free(cython.address(self.e))
         strings_delete(self.x.strings)
@@ -185,6 +189,8 @@ class Run:
             self.buffers.append(data)
             spans[i].p = cython.address(view[0])
             spans[i].n = view.shape[0]
+        self.sections = sections
+        self.x.sections.types_at = getattr(sections, "types_at", self.x.sections.info.n)
 
     @cython.cfunc
     def set_tables(self):
@@ -237,12 +243,7 @@ class Run:
     def scan(self, merge):
         """Reads all unit headers; returns how many. `merge`: treat them as one logical unit."""
         with cython.nogil:
-            scan_units(
-                cython.address(self.x.sections),
-                cython.address(self.x.headers),
-                cython.address(self.x.n_units),
-                cython.address(self.bad),
-            )
+            scan_units(cython.address(self.x), cython.address(self.bad))
         self.x.merge = merge
         self.units = (1 if self.x.n_units else 0) if merge else self.x.n_units
         if self.bad.code:
@@ -255,7 +256,7 @@ class Run:
         self.units = 1 if self.x.n_units else 0
 
     def has_reference_to_other_units(self):
-        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr.
+        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr; or there are type units.
 
         Also where tables that are made to be slow are found out: no worker reads more of them than is read here.
         """
@@ -263,7 +264,7 @@ class Run:
         i: uint32_t
         h: cython.pointer[UnitHeader]
         fault: Fault
-        found: cython.bint = False
+        found: cython.bint = self.x.type_units.n != 0
         read: uint64_t = 0
         memset(cython.address(t), 0, cython.sizeof(AbbrevTable))
         memset(cython.address(fault), 0, cython.sizeof(Fault))
@@ -426,7 +427,7 @@ class Run:
             unit = self.x.headers[self.bad_unit].offset
         elif self.x.n_units and f.section == IN_INFO:
             unit = f.offset
-        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE:
+        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
             name = cython.cast(uint32_t, f.value)
         return {
             "name": self.text(name),
