@@ -39,7 +39,7 @@ cdef struct VarRecord:
     uint32_t n_anns
 
 cdef struct UnitValue:
-    uint32_t number             # in order of .debug_info
+    uint32_t number             # in order of .debug_info, through all files
     bint filtered               # excluded by language or name
     bint ready
     Fault fault

@@ -100,7 +100,10 @@ def read_header(
 @cython.nogil
 @cython.exceptval(check=False)
 def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cython.int:
-    """All unit headers of .debug_info, in order, and the signatures of type units; the caller frees them. Nonzero: fault."""
+    """All unit headers of .debug_info, in order, and the signatures of type units; the caller frees them.
+
+    Nonzero: fault.
+    """
     c: Cursor
     h: cython.pointer[UnitHeader]
     at: uint64_t = 0
@@ -289,7 +292,7 @@ def decode_unit(
 ) -> cython.int:
     """Fills `v` from unit `number`. Nonzero: fault in `v.fault`."""
     status: cython.int
-    v.number = number
+    v.number = x.first_unit + number
     v.offset = x.headers[number].offset
     status = try_unit(w, x, number, v, symbols)
     if status and w.classifier.failed == CLASSIFY_EMPTY:
@@ -357,6 +360,7 @@ def finish_unit(
 def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]]) -> cython.int:
     """Prepares a worker. Nonzero: no memory."""
     memset(w, 0, cython.sizeof(Worker))
+    w.observer.file = x.file
     w.walker.want_decl_tags = (x.options & OPT_DECL_TAG) != 0
     w.walker.want_type_tags = (x.options & OPT_TYPE_TAG) != 0
     w.walker.want_parameter_names = (x.options & OPT_TRUE_SIGNATURE) != 0

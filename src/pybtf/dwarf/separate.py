@@ -1,15 +1,15 @@
 """Where the DWARF is that a file was stripped of.
 
-`strip -g` leaves two traces of it: the build id, which both files have, and `.gnu_debuglink`, with the name of the debug
-file and a checksum of it. The search is the reference's (libdwfl's), found by watching which files it opens:
+`strip -g` leaves two traces of it: the build id, which both files have, and `.gnu_debuglink`, with the name of the
+debug file and a checksum of it. The search is the reference's (libdwfl's), found by watching which files it opens:
 
 1. by build id, in /usr/lib/debug/.build-id, where the path is the id;
 2. by name, beside the file, in its folder `.debug`, and under /usr/lib/debug at the path of the file, then at this path
    without its first folder, and so on. The name is that of the link; without a link, that of the file with `.debug`
    added, or, other than beside it, just that.
 
-A file that is found by name must be the right one: the same build id, if the stripped file has one; else the checksum of
-the link. Without both nothing can be compared; the reference takes the file, and so it is done here, with a warning.
+A file that is found by name must be the right one: the same build id, if the stripped file has one; else the checksum
+of the link. Without both nothing can be compared; the reference takes the file, and so it is done here, with a warning.
 
 Symbols, sections and kfuncs are always those of the stripped file, and into it `.BTF` is written.
 """
@@ -27,13 +27,13 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
 from pybtf.errors import InputError, NothingToEncode
 
-DEBUG_ROOT: Final = "/usr/lib/debug"
+DEBUG_ROOT = "/usr/lib/debug"
 
 _CHUNK: Final = 1 << 24
 
 
 @contextmanager
-def find_debug_file(image: ElfImage, root: str = DEBUG_ROOT) -> Iterator[tuple[ElfImage, str]]:
+def find_debug_file(image: ElfImage) -> Iterator[tuple[ElfImage, str]]:
     """The file with the DWARF of `image`, open, and a warning about it, or "".
 
     Raises `NothingToEncode` if there is none, and says where it was looked for and why what was found is not it.
@@ -42,14 +42,14 @@ def find_debug_file(image: ElfImage, root: str = DEBUG_ROOT) -> Iterator[tuple[E
     link = debug_link(image)
     tried: list[str] = []
     refused: list[str] = []
-    for path in _places(image.path, identity, link, root):
+    for path in _places(image.path, identity, link, DEBUG_ROOT):
         if path in tried:
             continue
         tried.append(path)
         try:
             found = ElfImage.open(path)
         except InputError as error:
-            if os.path.lexists(path):  # noqa: PTH110 - pathlib is not imported otherwise
+            if os.path.lexists(path):
                 refused.append(str(error))
             continue
         with found:
@@ -82,7 +82,7 @@ def _places(path: str, identity: bytes | None, link: tuple[str, int] | None, roo
     if identity is not None and len(identity) > 2:
         digits = identity.hex()
         yield f"{root}/.build-id/{digits[:2]}/{digits[2:]}.debug"
-    folder, own = os.path.split(path)  # noqa: PTH206
+    folder, own = os.path.split(path)
     names = [link[0]] if link is not None else [f"{own}.debug", own]
     real = os.path.dirname(os.path.realpath(path))  # noqa: PTH120
     same = os.path.realpath(folder or ".") == real
@@ -97,9 +97,7 @@ def _places(path: str, identity: bytes | None, link: tuple[str, int] | None, roo
             yield "/".join([root, *(part for part in parts[first:] if part), name])
 
 
-def _difference(
-    image: ElfImage, found: ElfImage, identity: bytes | None, link: tuple[str, int] | None
-) -> str:
+def _difference(image: ElfImage, found: ElfImage, identity: bytes | None, link: tuple[str, int] | None) -> str:
     """Why `found` is not the debug file of `image`; "" if it is."""
     if found.debug_section(".debug_info") is None:
         return "has no DWARF either"
@@ -121,7 +119,7 @@ def _checksum(image: ElfImage) -> int:
     """CRC-32 of the whole file."""
     value = 0
     for at in range(0, image.size, _CHUNK):
-        value = zlib.crc32(image.bytes(at, at + _CHUNK), value)
+        value = zlib.crc32(image.span(at, at + _CHUNK), value)
     return value
 
 
