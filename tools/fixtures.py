@@ -44,6 +44,7 @@ class Row:
     flags: list[str] = field(default_factory=list)
     ldflags: list[str] = field(default_factory=list)
     objcopy: list[str] = field(default_factory=list)
+    dwz: bool = False
     options: dict[str, str] = field(default_factory=dict)
     expect: str = "golden"
     later: str = ""
@@ -62,12 +63,14 @@ class Row:
         program = toolchain.Program(SOURCES, self.units, self.flags, self.ldflags, self.objcopy)
         with tempfile.TemporaryDirectory(prefix="pybtf-fixture-") as scratch:
             toolchain.make(program, self.build, out, Path(scratch))
+        if self.dwz:
+            toolchain.call(["dwz", out.name], out.parent)
 
     def facts(self) -> dict[str, Any]:
         """How it is built, for the manifest."""
         if self.seed is not None:
             return {"seed": self.seed}
-        own = ("ldflags", "objcopy", "options", "later")
+        own = ("ldflags", "objcopy", "dwz", "options", "later")
         return {
             "compiler": self.build.compiler,
             "units": self.units,

@@ -20,7 +20,7 @@ from pybtf.core.jointable import join_tables
 from pybtf.core.run import Run
 from pybtf.dwarf.faults import fault_error
 from pybtf.dwarf.merging import built_with_lto
-from pybtf.dwarf.sections import Buffer, debug_sections
+from pybtf.dwarf.sections import DebugSections, debug_sections
 from pybtf.elf.constants import SHT_NOBITS
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import mark_kfuncs
@@ -118,6 +118,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
 
     # Read what does not change any more: sections, symbols, kfuncs.
     files = [_load(each, features, timings, len(images) > 1) for each in images]
+    report.warnings += [text for file in files for text in file.sections.warnings]
     with timings.pass_("symbols"):
         if features.decl_tag_kfuncs:
             report.warnings += mark_kfuncs(image, files[0].symbols)
@@ -199,7 +200,7 @@ class _File:
 
     image: ElfImage
     addresses: array[int]
-    sections: dict[str, Buffer]
+    sections: DebugSections
     symbols: FunctionTable
 
     @property
@@ -316,7 +317,7 @@ def _check(image: ElfImage, run: Run) -> None:
     """Raise what the core met, if anything."""
     fault = run.fault()
     if fault is not None:
-        raise fault_error(image.path, fault)
+        raise fault_error(image.path, fault, run.sections)
     error = run.error()
     if error is None:
         return
@@ -398,10 +399,13 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
     counts = facts["counts"]
-    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"] - counts["skeleton"]
+    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"]
     report.units.leave_out("language", facts["filtered"])
     report.units.leave_out("partial", counts["partial"])
-    report.units.leave_out("skeleton", counts["skeleton"])
+    if counts["signatures_lost"]:
+        report.warnings.append(
+            f"{counts['signatures_lost']} references to types are void: no type unit has their signature"
+        )
     if counts["tags_cut"]:
         report.warnings.append(
             f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "

@@ -24,7 +24,6 @@ COMPATIBLE_WITH = "pahole 1.32"
 UNIT_REASONS = {
     "language": "written in a language that was not asked for",
     "partial": "a partial unit",
-    "skeleton": "a skeleton: the DWARF is in another file",
 }
 FUNCTION_REASONS = {
     "unexpected_register": "a parameter arrives in another register than the calling convention says",

@@ -85,6 +85,8 @@ cdef enum:                      # slots for wanted attributes; the second byte o
     D_ADDR_BASE
     D_LOCLISTS_BASE
     D_RNGLISTS_BASE
+    D_SIGNATURE
+    D_DWO_NAME
     N_SLOTS
 
 cdef struct AbbrevDecl:

@@ -223,6 +223,8 @@ def wanted(attribute: uint64_t) -> uint8_t:
         return D_TYPE
     if attribute == 0x4C:
         return D_VIRTUALITY
+    if attribute == 0x69:
+        return D_SIGNATURE
     if attribute == 0x6B:
         return D_DATA_BIT_OFFSET
     if attribute == 0x72:
@@ -231,6 +233,8 @@ def wanted(attribute: uint64_t) -> uint8_t:
         return D_ADDR_BASE
     if attribute == 0x74:
         return D_RNGLISTS_BASE
+    if attribute == 0x76 or attribute == 0x2130:  # GNU_dwo_name
+        return D_DWO_NAME
     if attribute == 0x8C:
         return D_LOCLISTS_BASE
     if attribute == 0x2139:  # GNU_annotation

@@ -31,6 +31,7 @@ from cython.cimports.pybtf.core.cursor import (
 from cython.cimports.pybtf.core.dies import Attr, Die, Reader
 from cython.cimports.pybtf.core.faults import (
     FAULT_ABBREV_CODE,
+    FAULT_ALTERNATE,
     FAULT_FORM,
     FAULT_INDEX,
     FAULT_LEB,
@@ -324,4 +325,6 @@ def die_string(
         if die_string_offset(r, d, slot, cython.address(offset)):
             return 1
         return text_at(r, r.sections.str, IN_STR, offset, d.offset, text, size)
+    if a.cls == A_STR_ALT:
+        return fault_set(r.fault, FAULT_ALTERNATE, IN_INFO, d.offset, d.offset, 0)
     return 0

@@ -39,6 +39,8 @@ cdef enum:                      # Fault.code
     FAULT_SIZE = 20             # value: bytes of a section that is too large
     FAULT_TAGS = 21             # value: number of tags of one object
     FAULT_UNIT_TYPE = 22        # value: DW_UT
+    FAULT_SPLIT = 23            # value: string id of the file's name
+    FAULT_ALTERNATE = 24
     # what BTF cannot express (specification 4.6)
     FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG
     FAULT_NO_NAME = 33          # value: DW_TAG

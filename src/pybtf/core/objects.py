@@ -43,11 +43,37 @@ def fill_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.void
 @cython.nogil
 @cython.exceptval(check=False)
 def open_type(w: cython.pointer[Walker], mode: uint8_t, mark: uint32_t) -> cython.int:
-    f: cython.pointer[Frame] = open_frame(w, mode, mark)
+    f: cython.pointer[Frame]
+    if die_has(cython.address(w.d), D_SIGNATURE) and w.type_units.n:
+        return open_alias(w)
+    f = open_frame(w, mode, mark)
     if f == cython.NULL:
         return FAILED
     fill_type(w, cython.address(f.type))
     return opened(w, f)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def open_alias(w: cython.pointer[Walker]) -> cython.int:
+    """A type that is elsewhere, in a type unit: what is said of it here is only what C++ may nest in it."""
+    u: cython.pointer[Unit] = cython.address(w.u)
+    f: cython.pointer[Frame]
+    target: uint32_t = reference(w, D_SIGNATURE)
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.aliases)),
+        cython.address(u.cap_aliases),
+        u.n_aliases + 1,
+        cython.sizeof(Alias),
+    ):
+        return no_memory(w)
+    if target != NO_INDEX:
+        u.aliases[u.n_aliases].die = cython.cast(uint32_t, w.d.offset)
+        u.aliases[u.n_aliases].target = target
+        u.n_aliases += 1
+    f = open_frame(w, IN_NAMESPACE, 0)
+    return FAILED if f == cython.NULL else opened(w, f)
 
 
 @cython.cfunc

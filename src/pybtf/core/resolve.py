@@ -128,11 +128,15 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
     k: uint32_t
     t: cython.pointer[Type]
     named: uint32_t
-    if map_reset(cython.address(u.type_at), u.n_types):
+    if map_reset(cython.address(u.type_at), u.n_types + u.n_aliases):
         return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(1, u.n_types):
         if u.types[i].die:
             map_put(cython.address(u.type_at), u.types[i].die, i)
+    for i in range(u.n_aliases):
+        k = map_get(cython.address(u.type_at), u.aliases[i].target)
+        if k != NO_INDEX:
+            map_put(cython.address(u.type_at), u.aliases[i].die, k)
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         if not t.flags & T_REF_LOCAL:

@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.encoder import (
 )
 from cython.cimports.pybtf.core.faults import (
     FAULT_SHARED,
+    FAULT_SPLIT,
     FAULT_VARIABLE_NAME,
     FAULT_VARIABLE_TYPE,
     IN_ABBREV,
@@ -60,6 +61,7 @@ from cython.cimports.pybtf.core.strings import (
     strings_new,
 )
 from cython.cimports.pybtf.core.sync import *
+from cython.cimports.pybtf.core.typeunits import type_units_free
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
 from cython.cimports.pybtf.core.wire import wire_kind, wire_store, wire_words
@@ -67,12 +69,12 @@ from cython.cimports.pybtf.core.worker import *
 
 REF_ADDR = cython.declare(uint64_t, 0x10)
 SECTION_NAMES = (
-    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists", "types",
+    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
 )  # fmt: skip
 COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
-    "var_declaration", "var_no_address", "partial", "skeleton", "tags_cut",
+    "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut",
 )  # fmt: skip
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 FATE_NAMES = (
@@ -138,6 +140,7 @@ class Run:
     symbols: FunctionTable  # of the file in work
     functions: FunctionTable  # of all files
     buffers: list
+    sections = cython.declare(object, visibility="readonly")
     base: Base
     space: Space
     first: uint32_t  # id of the first own type
@@ -161,6 +164,7 @@ class Run:
         free(self.layout.number)
         free(self.section_names)
         free(self.x.headers)
+        type_units_free(cython.address(self.x.type_units))
         free(self.x.variables.sections)
         encoder_free(cython.address(self.e))
         strings_delete(self.x.strings)
@@ -260,6 +264,8 @@ class Run:
             self.buffers.append(data)
             spans[i].p = cython.address(view[0])
             spans[i].n = view.shape[0]
+        self.sections = sections
+        self.x.sections.types_at = getattr(sections, "types_at", self.x.sections.info.n)
 
     @cython.cfunc
     def set_tables(self):
@@ -312,12 +318,7 @@ class Run:
     def scan(self, merge):
         """Reads all unit headers; returns how many. `merge`: treat them as one logical unit."""
         with cython.nogil:
-            scan_units(
-                cython.address(self.x.sections),
-                cython.address(self.x.headers),
-                cython.address(self.x.n_units),
-                cython.address(self.bad),
-            )
+            scan_units(cython.address(self.x), cython.address(self.bad))
         self.x.merge = merge
         self.units = (1 if self.x.n_units else 0) if merge else self.x.n_units
         if self.bad.code:
@@ -330,13 +331,13 @@ class Run:
         self.units = 1 if self.x.n_units else 0
 
     def has_reference_to_other_units(self):
-        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr.
+        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr; or there are type units.
 
         Also where tables that are made to be slow are found out: no worker reads more of them than is read here.
         """
         i: uint32_t
         h: cython.pointer[UnitHeader]
-        found: cython.bint = False
+        found: cython.bint = self.x.type_units.n != 0
         read: uint64_t = 0
         with cython.nogil:
             for i in range(self.x.n_units):
@@ -487,7 +488,7 @@ class Run:
             unit = self.x.headers[self.bad_unit].offset
         elif self.x.n_units and f.section == IN_INFO:
             unit = f.offset
-        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE:
+        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
             name = cython.cast(uint32_t, f.value)
         return {
             "name": self.text(name),

@@ -15,6 +15,7 @@ class FaultInfo(TypedDict):
     name: str
 
 class Run:
+    sections: dict[str, bytes | bytearray | memoryview]
     def __init__(
         self,
         sections: dict[str, bytes | bytearray | memoryview],

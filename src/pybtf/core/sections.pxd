@@ -1,7 +1,7 @@
 # The debug sections of one input file, as the compiled core sees them: plain ranges of memory, already
 # decompressed and relocated. An absent section is {NULL, 0}. Nothing here is owned.
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 
 cdef struct Span:
     const uint8_t *p
@@ -18,5 +18,5 @@ cdef struct DebugSections:
     Span loclists       # .debug_loclists, DWARF 5
     Span ranges
     Span rnglists
-    Span types          # .debug_types, DWARF 4
     bint swap           # the file's byte order differs from the host's
+    uint64_t types_at   # where in `info` what was .debug_types starts (DWARF 4); its size if there is none

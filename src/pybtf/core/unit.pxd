@@ -125,6 +125,10 @@ cdef struct Annotation:         # btf_decl_tag
     uint32_t value
     int component               # member or parameter index, -1 the object itself
 
+cdef struct Alias:              # a DIE that only says, by its signature, which type it stands for
+    uint32_t die
+    uint32_t target             # that type's DIE
+
 cdef struct Bases:              # of one DWARF unit; in merge mode a logical unit has many
     uint64_t str_offsets
     uint64_t addr
@@ -173,6 +177,8 @@ cdef struct Unit:
     uint32_t n_variables, cap_variables
     Annotation *anns
     uint32_t n_anns, cap_anns
+    Alias *aliases
+    uint32_t n_aliases, cap_aliases
     OffsetMap type_at           # .debug_info offsets of `types`
     OffsetMap function_at
     OffsetMap variable_at

@@ -24,7 +24,7 @@ cdef enum:                      # UnitValue.counts
     COUNT_VAR_DECLARATION       # at the top level, and never defined there
     COUNT_VAR_NO_ADDRESS
     COUNT_PARTIAL               # units of these kinds
-    COUNT_SKELETON
+    COUNT_SIGNATURES_LOST       # references by signature to types that are not there
     COUNT_TAGS_CUT              # units of which only a part is encoded
     N_COUNTS
 

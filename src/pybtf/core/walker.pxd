@@ -7,6 +7,7 @@ from pybtf.core.faults cimport FAULT_REFERENCE, IN_INFO, Fault, fault_set
 from pybtf.core.names cimport NAME_AT, Names, name_cached, name_short
 from pybtf.core.sections cimport DebugSections
 from pybtf.core.strings cimport Strings
+from pybtf.core.typeunits cimport TypeUnits
 from pybtf.core.unit cimport NO_INDEX, Annotation, Enumerator, Function, Member, Param, Type, Unit, Variable
 
 cdef enum:                      # what the handler of a DIE tells the loop
@@ -45,6 +46,8 @@ cdef struct UnitHeader:
     uint64_t end
     uint64_t first_die
     uint64_t abbrev
+    uint64_t signature          # of a type unit
+    uint64_t type_die           # and the DIE it stands for; 0: no type unit
     uint8_t version, address_size, offset_size, type
 
 cdef struct Import:             # where to go on when an imported partial unit has been read
@@ -77,6 +80,8 @@ cdef struct Walker:
     uint64_t annotations        # read along chains
     uint64_t skipped_tags       # DIEs of unsupported tags that were passed over
     uint16_t skipped_tag        # one of them
+    const TypeUnits *type_units
+    uint64_t signatures_lost    # references by a signature that no type unit has
     # merge mode only: all unit headers, and which of them have been imported
     UnitHeader *headers
     uint8_t *imported
@@ -95,6 +100,7 @@ cdef bint named(Walker *w, const char *name, size_t length) noexcept nogil
 cdef int add_type(Walker *w, Type *t) noexcept nogil
 cdef uint32_t walk_new_name(Walker *w, int slot) noexcept nogil
 cdef uint32_t walk_indexed_name(Walker *w, int slot) noexcept nogil
+cdef uint32_t far_reference(Walker *w, int slot) noexcept nogil
 cdef int walk_text(Walker *w, int slot, const char **text, size_t *size, bint *transient) noexcept nogil
 
 cdef inline uint32_t walk_name(Walker *w, int slot) noexcept nogil:
@@ -123,13 +129,13 @@ cdef inline uint32_t walk_name_word(Walker *w, int slot) noexcept nogil:
     return walk_name(w, slot)
 
 cdef inline uint32_t reference(Walker *w, int slot) noexcept nogil:
-    # The DIE a reference attribute names, as a .debug_info offset; 0 none, NO_INDEX one of a form that is not followed
-    # (a signature, the alternate file). A fault is left in the walker.
+    # The DIE a reference attribute names, as a .debug_info offset; 0 none, NO_INDEX one that is not there. A fault is
+    # left in the walker.
     cdef const Attr *a = &w.d.a[slot]
     if not die_has(&w.d, slot):
         return 0
     if a.cls != A_REF and a.cls != A_REF_ADDR:
-        return NO_INDEX
+        return far_reference(w, slot)
     if a.v >= w.sections.info.n:
         fault_set(&w.fault, FAULT_REFERENCE, IN_INFO, w.d.offset, w.d.offset, <int64_t> a.v)
         return NO_INDEX

@@ -8,13 +8,14 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memcmp, memset
-from cython.cimports.pybtf.core.abbrevs import A_STRP, D_NAME, abbrevs_free
+from cython.cimports.pybtf.core.abbrevs import A_ALT, A_SIG8, A_STRP, D_NAME, abbrevs_free
 from cython.cimports.pybtf.core.dies import die_string, die_string_offset
-from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
+from cython.cimports.pybtf.core.faults import FAULT_ALTERNATE, FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
 from cython.cimports.pybtf.core.memory import room
 from cython.cimports.pybtf.core.names import NAME_AT, name_cache, names_free, names_init
 from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_intern
+from cython.cimports.pybtf.core.typeunits import type_unit_find
 from cython.cimports.pybtf.core.unit import NO_INDEX, Type, Unit
 from cython.cimports.pybtf.core.walker import *
 
@@ -56,6 +57,7 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.u.functions)
     free(w.u.variables)
     free(w.u.anns)
+    free(w.u.aliases)
     free(w.u.type_at.slots)
     free(w.u.function_at.slots)
     free(w.u.variable_at.slots)
@@ -73,10 +75,10 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     """Empties the tables for the next logical unit; slot 0 of the types is void. Nonzero: no memory."""
     u: cython.pointer[Unit] = cython.address(w.u)
     u.n_types = u.n_members = u.n_enumerators = u.n_params = 0
-    u.n_functions = u.n_variables = u.n_anns = u.n_bases = 0
+    u.n_functions = u.n_variables = u.n_anns = u.n_bases = u.n_aliases = 0
     w.n_imports = 0
     w.r.table = cython.address(w.table)
-    w.skipped_tags = 0
+    w.skipped_tags = w.signatures_lost = 0
     w.names.bytes = w.annotations = 0
     u.bytes = 0
     w.fault.code = 0
@@ -158,6 +160,23 @@ def walk_indexed_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
     if offset < w.names.deferred:
         return NAME_AT | cython.cast(uint32_t, offset)
     return walk_new_name(w, slot)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def far_reference(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
+    """What `reference` returns for a form that is no offset in this file. A fault is left in the walker."""
+    found: uint64_t
+    if w.d.a[slot].cls == A_ALT:
+        fault_set(cython.address(w.fault), FAULT_ALTERNATE, IN_INFO, w.d.offset, w.d.offset, 0)
+    if w.d.a[slot].cls != A_SIG8:
+        return NO_INDEX
+    found = type_unit_find(w.type_units, w.d.a[slot].v)
+    if found == 0:
+        w.signatures_lost += 1
+        return NO_INDEX
+    return cython.cast(uint32_t, found)
 
 
 @cython.cfunc

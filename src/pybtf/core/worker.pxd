@@ -11,6 +11,7 @@ from pybtf.core.seen cimport SeenTable
 from pybtf.core.signature cimport Machine
 from pybtf.core.strings cimport Strings
 from pybtf.core.translate cimport KnownStrings
+from pybtf.core.typeunits cimport TypeUnits
 from pybtf.core.value cimport UnitValue
 from pybtf.core.variables cimport VariableRules
 from pybtf.core.walker cimport UnitHeader, Walker
@@ -33,6 +34,7 @@ cdef struct Context:            # shared by all workers, never written while the
     DebugSections sections
     UnitHeader *headers
     uint32_t n_units
+    TypeUnits type_units
     uint32_t first_unit         # number of the first unit, counted from the first of several files
     uint32_t file               # number of the file
     bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
@@ -68,7 +70,7 @@ cdef extern from *:
     """
     void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
 
-cdef int scan_units(const DebugSections *s, UnitHeader **headers, uint32_t *n, Fault *fault) noexcept nogil
+cdef int scan_units(Context *x, Fault *fault) noexcept nogil
 cdef int worker_init(Worker *w, const Context *x) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil
 cdef int decode_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols) noexcept nogil

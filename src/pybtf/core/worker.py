@@ -10,22 +10,22 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.abbrevs import D_LANGUAGE
+from cython.cimports.pybtf.core.abbrevs import D_DWO_NAME, D_LANGUAGE
 from cython.cimports.pybtf.core.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
 from cython.cimports.pybtf.core.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
-from cython.cimports.pybtf.core.dies import die_number
+from cython.cimports.pybtf.core.dies import die_has, die_number
 from cython.cimports.pybtf.core.faults import *
 from cython.cimports.pybtf.core.functable import FunctionTable
 from cython.cimports.pybtf.core.memory import room, u8s_free, u32s_free
 from cython.cimports.pybtf.core.observe import observe_functions
 from cython.cimports.pybtf.core.opening import unit_open
 from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
-from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.translate import translate_types
+from cython.cimports.pybtf.core.typeunits import type_unit_add, type_units_free
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import collect_variables
 from cython.cimports.pybtf.core.walk import walk_children
-from cython.cimports.pybtf.core.walker import UnitHeader, walker_free, walker_init, walker_reset
+from cython.cimports.pybtf.core.walker import UnitHeader, walk_name, walker_free, walker_init, walker_reset
 from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
@@ -40,13 +40,19 @@ LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)
 @cython.nogil
 @cython.exceptval(check=False)
 def read_header(
-    c: cython.pointer[Cursor], h: cython.pointer[UnitHeader], size: uint64_t, fault: cython.pointer[Fault]
+    c: cython.pointer[Cursor],
+    h: cython.pointer[UnitHeader],
+    size: uint64_t,
+    types_at: uint64_t,
+    fault: cython.pointer[Fault],
 ) -> cython.int:
-    """One unit header (DWARF 5, 7.5.1). Nonzero: fault."""
+    """One unit header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.2 for units from `types_at` on). Nonzero: fault."""
     length: uint64_t
+    type_die: uint64_t
     kind: uint8_t = 1
     h.offset = cur_tell(c)
     h.offset_size = 4
+    h.signature = h.type_die = 0
     length = cur_u32(c)
     if length == DWARF64:
         h.offset_size = 8
@@ -68,15 +74,17 @@ def read_header(
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         if kind == 4 or kind == 5:  # skeleton, split compile: an id
             cur_u64(c)
-        elif kind == 2 or kind == 6:  # type, split type: a signature and the type's offset
-            cur_u64(c)
-            if h.offset_size == 8:
-                cur_u64(c)
-            else:
-                cur_u32(c)
     else:
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         h.address_size = cython.cast(uint8_t, cur_u8(c))
+        if h.offset >= types_at:
+            kind = 2
+    if kind == 2 or kind == 6:  # type, split type: a signature and the type's offset
+        h.signature = cur_u64(c)
+        type_die = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
+        if not c.bad and (type_die == 0 or type_die >= h.end - h.offset):
+            return fault_set(fault, FAULT_REFERENCE, IN_INFO, h.offset, 0, cython.cast(int64_t, type_die))
+        h.type_die = h.offset + type_die
     if c.bad:
         return fault_set(fault, FAULT_TRUNCATED, IN_INFO, h.offset, 0, 0)
     if kind < 1 or kind > 6:  # those from 0x80 on belong to producers, and their headers may have any form
@@ -91,28 +99,52 @@ def read_header(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def scan_units(
-    s: cython.pointer[cython.const[DebugSections]],
-    headers: cython.pointer[cython.pointer[UnitHeader]],
-    n: cython.pointer[uint32_t],
-    fault: cython.pointer[Fault],
-) -> cython.int:
-    """All unit headers of .debug_info, in order; the caller frees them. Nonzero: fault."""
+def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cython.int:
+    """All unit headers of .debug_info, in order, and the signatures of type units; the caller frees them.
+
+    Nonzero: fault.
+    """
     c: Cursor
+    h: cython.pointer[UnitHeader]
     at: uint64_t = 0
+    end: uint64_t = x.sections.info.n
     cap: uint32_t = 0
-    headers[0] = cython.NULL
-    n[0] = 0
-    if s.info.n > LARGEST_INFO:
-        return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, s.info.n))
-    while at < s.info.n:
-        if not room(cython.cast(cython.pp_void, headers), cython.address(cap), n[0] + 1, cython.sizeof(UnitHeader)):
+    free(x.headers)
+    type_units_free(cython.address(x.type_units))
+    x.headers = cython.NULL
+    x.n_units = 0
+    if end > LARGEST_INFO:
+        return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, end))
+    while at < end:
+        if not room(
+            cython.cast(cython.pp_void, cython.address(x.headers)),
+            cython.address(cap),
+            x.n_units + 1,
+            cython.sizeof(UnitHeader),
+        ):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
-        cur_init(cython.address(c), s.info.p, at, s.info.n, s.swap)
-        if read_header(cython.address(c), cython.address(headers[0][n[0]]), s.info.n, fault):
+        h = cython.address(x.headers[x.n_units])
+        cur_init(cython.address(c), x.sections.info.p, at, end, x.sections.swap)
+        if read_header(cython.address(c), h, end, x.sections.types_at, fault):
             return 1
-        at = headers[0][n[0]].end
-        n[0] += 1
+        if h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
+            return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
+        at = h.end
+        x.n_units += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def main_unit(x: cython.pointer[cython.const[Context]]) -> uint32_t:
+    """The unit whose facts are those of the logical unit in merge mode: the first one, but type units do not count, for
+    these say little of themselves.
+    """
+    i: uint32_t
+    for i in range(x.n_units):
+        if x.headers[i].type_die == 0:
+            return i
     return 0
 
 
@@ -134,24 +166,39 @@ def excluded(x: cython.pointer[cython.const[Context]], language: uint32_t) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def walk_one(
-    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    first: cython.bint,
+    v: cython.pointer[UnitValue],
 ) -> cython.int:
-    """Decodes the DIE tree of unit `number` into the walker's tables. Nonzero: fault in the walker."""
+    """Decodes the DIE tree of unit `number` into the walker's tables. Nonzero: fault in the walker.
+
+    `first`: it is the first, or the only one, of its logical unit.
+    """
     tag: uint16_t
-    first: cython.bint = not x.merge or number == 0
     if unit_open(cython.address(w.walker), cython.address(x.headers[number]), first):
         return 1
+    if first:
+        v.name = w.walker.u.name
     tag = w.walker.d.tag
+    if tag == 0x4A or die_has(cython.address(w.walker.d), D_DWO_NAME):  # a skeleton
+        return fault_set(
+            cython.address(w.walker.fault),
+            FAULT_SPLIT,
+            IN_INFO,
+            w.walker.d.offset,
+            w.walker.d.offset,
+            walk_name(cython.address(w.walker), D_DWO_NAME),
+        )
     if not x.merge:
-        if tag == 0x4A or tag == 0x3C:  # skeleton, partial: nothing to decode
-            v.counts[COUNT_SKELETON if tag == 0x4A else COUNT_PARTIAL] += 1
+        if tag == 0x3C:  # partial: nothing to decode
+            v.counts[COUNT_PARTIAL] += 1
             return 0
         if tag != 0x11 and tag != 0x41:
             return fault_set(
                 cython.address(w.walker.fault), FAULT_UNIT_TAG, IN_INFO, w.walker.d.offset, w.walker.d.offset, tag
             )
-    if first:
-        v.name = w.walker.u.name
     if excluded(x, unit_language(w)):
         v.filtered = True
         return 0
@@ -174,17 +221,21 @@ def walk_all(
 ) -> cython.int:
     """In merge mode the children of all units, otherwise those of one. Nonzero: fault in the walker."""
     i: uint32_t
+    main: uint32_t
     if not x.merge:
-        return walk_one(w, x, number, v)
+        return walk_one(w, x, number, True, v)
     free(w.walker.imported)
     w.walker.imported = cython.cast(cython.pointer[uint8_t], calloc(x.n_units, 1))
     if w.walker.imported == cython.NULL:
         return fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, 0, 0, 0)
     w.walker.headers = x.headers
     w.walker.n_headers = x.n_units
+    main = main_unit(x)
+    if walk_one(w, x, main, True, v):
+        return 1
     for i in range(x.n_units):
         v.filtered = False
-        if walk_one(w, x, i, v):
+        if i != main and walk_one(w, x, i, False, v):
             return 1
     v.filtered = excluded(x, w.walker.u.language)
     v.name = 0
@@ -268,6 +319,7 @@ def finish_unit(
     if true_signature:
         options |= R_TRUE_SIGNATURE
     v.counts[COUNT_SKIPPED_TAGS] = w.walker.skipped_tags
+    v.counts[COUNT_SIGNATURES_LOST] = w.walker.signatures_lost
     if v.filtered:
         return 0
     if resolve_unit(
@@ -313,6 +365,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.walker.want_type_tags = (x.options & OPT_TYPE_TAG) != 0
     w.walker.want_parameter_names = (x.options & OPT_TRUE_SIGNATURE) != 0
     w.walker.want_variables = (x.options & OPT_VARIABLES) != 0
+    w.walker.type_units = cython.address(x.type_units)
     w.classifier.classes = x.classes
     w.classifier.known = x.seen
     w.classifier.names = cython.address(w.walker.names)

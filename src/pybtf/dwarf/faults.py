@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pybtf.dwarf.sections import DebugSections
 from pybtf.errors import EncodeError, InputError, Place
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ _DAMAGE: Final[dict[int, tuple[str, str]]] = {
     20: ("{v} bytes of DWARF", "less than 4 GiB"),
     21: ("an object with {v} declaration tags", "at most 65535"),
     22: ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
+    23: ("a skeleton, whose contents are in the file {name}", "a unit that is here"),
+    24: ("something that is in another file (.gnu_debugaltlink)", "a file that is complete"),
+}
+_HINTS: Final = {
+    23: "Files of split DWARF are not read; build without -gsplit-dwarf.",
+    24: "Alternate files of dwz are not read; use a file that dwz did not work on, or work on it without -m.",
 }
 _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
     32: ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
@@ -69,8 +76,8 @@ _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
 _OWN_TAGS: Final = {0: "a null entry", 0x6000: "DW_TAG_LLVM_annotation", 0x6001: "DW_TAG_GNU_annotation"}
 
 
-def fault_error(path: str, fault: FaultInfo) -> Exception:
-    """The exception for a fault of the file `path`."""
+def fault_error(path: str, fault: FaultInfo, sections: object = None) -> Exception:
+    """The exception for a fault in the file `path`, or in the file that these `DebugSections` are of."""
     code = fault["code"]
     if code == 1:
         return MemoryError(f"{path}: not enough memory")
@@ -82,6 +89,8 @@ def fault_error(path: str, fault: FaultInfo) -> Exception:
         fault["unit_name"] or None,
         fault["die"] or None,
     )
+    if isinstance(sections, DebugSections):
+        place = sections.place(place)
     value = fault["value"]
     words = {
         "v": value,
@@ -93,7 +102,7 @@ def fault_error(path: str, fault: FaultInfo) -> Exception:
         found, expected, hint = _INEXPRESSIBLE[code]
         return EncodeError(place, found.format(**words), expected.format(**words), hint)
     found, expected = _DAMAGE[code]
-    return InputError(place, found.format(**words), expected.format(**words))
+    return InputError(place, found.format(**words), expected.format(**words), _HINTS.get(code, ""))
 
 
 def tag_name(tag: int) -> str:

@@ -54,6 +54,7 @@ def defining_unit(path: str, kind: str, name: str) -> str | None:
         with ElfImage.open(path) as image:
             sections = debug_sections(image, section_addresses(image))
             contents = {each: bytes(data) for each, data in sections.items()}
+            contents["info"] = contents["info"][: sections.types_at]
             dwarf = _dwarf_info(contents, image)
         strings = None if "str_offsets" in contents else contents.get("str", b"")
         return _search(dwarf, contents["info"], _Sought(tags, name.encode("utf-8", "surrogateescape"), strings, kind))

@@ -120,6 +120,10 @@ class ElfImage:
         """Bytes of the file."""
         return len(self._view)
 
+    def span(self, start: int, end: int) -> memoryview:
+        """Bytes of the file itself."""
+        return self._view[start:end]
+
     def close(self) -> None:
         """Drop the map. The memory goes when the last view of it does."""
         self._cache.clear()

@@ -10,6 +10,7 @@ names and types.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -60,13 +61,16 @@ _MACHINES: Final = {
 }
 
 
-def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memoryview | bytearray:
+def relocated(
+    image: ElfImage, section: Section, addresses: array[int], among: Iterable[Section] | None = None
+) -> memoryview | bytearray:
     """The contents of `section` with its relocations applied: a private copy, or its data if it has none.
 
-    `addresses`: see `section_addresses`. Raises `InputError` if the machine is not known, or a relocation is
-    damaged.
+    `addresses`: see `section_addresses`. `among`: where to look for sections of relocations, by default everywhere.
+    Raises `InputError` if the machine is not known, or a relocation is damaged.
     """
-    relocations = [s for s in image.sections if s.info == section.index and s.type in (SHT_RELA, SHT_REL)]
+    candidates = image.sections if among is None else among
+    relocations = [s for s in candidates if s.info == section.index and s.type in (SHT_RELA, SHT_REL)]
     data = image.data(section)
     if not any(s.size for s in relocations):
         return data

@@ -1,0 +1,145 @@
+"""Where the DWARF is that a file was stripped of.
+
+`strip -g` leaves two traces of it: the build id, which both files have, and `.gnu_debuglink`, with the name of the
+debug file and a checksum of it. The search is the reference's (libdwfl's), found by watching which files it opens:
+
+1. by build id, in /usr/lib/debug/.build-id, where the path is the id;
+2. by name, beside the file, in its folder `.debug`, and under /usr/lib/debug at the path of the file, then at this path
+   without its first folder, and so on. The name is that of the link; without a link, that of the file with `.debug`
+   added, or, other than beside it, just that.
+
+A file that is found by name must be the right one: the same build id, if the stripped file has one; else the checksum
+of the link. Without both nothing can be compared; the reference takes the file, and so it is done here, with a warning.
+
+Symbols, sections and kfuncs are always those of the stripped file, and into it `.BTF` is written.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from struct import unpack
+from typing import Final
+
+from pybtf.elf.image import ElfImage
+from pybtf.elf.notes import build_id
+from pybtf.errors import InputError, NothingToEncode
+
+DEBUG_ROOT = "/usr/lib/debug"
+
+_CHUNK: Final = 1 << 24
+
+
+@contextmanager
+def find_debug_file(image: ElfImage) -> Iterator[tuple[ElfImage, str]]:
+    """The file with the DWARF of `image`, open, and a warning about it, or "".
+
+    Raises `NothingToEncode` if there is none, and says where it was looked for and why what was found is not it.
+    """
+    identity = build_id(image)
+    link = debug_link(image)
+    tried: list[str] = []
+    refused: list[str] = []
+    for path in _places(image.path, identity, link, DEBUG_ROOT):
+        if path in tried:
+            continue
+        tried.append(path)
+        try:
+            found = ElfImage.open(path)
+        except InputError as error:
+            if os.path.lexists(path):
+                refused.append(str(error))
+            continue
+        with found:
+            wrong = _difference(image, found, identity, link)
+            if wrong:
+                refused.append(f"{path} {wrong}")
+                continue
+            unsure = identity is None and link is None
+            yield found, f"{path}: taken for the debug file of {image.path} because of its name only" if unsure else ""
+            return
+    raise _nothing(image, identity, link, tried, refused)
+
+
+def debug_link(image: ElfImage) -> tuple[str, int] | None:
+    """Name and checksum of the debug file, from `.gnu_debuglink`. Raises `InputError` if it is damaged."""
+    section = image.section(".gnu_debuglink")
+    if section is None:
+        return None
+    data = bytes(image.data(section))
+    name = data.partition(b"\0")[0]
+    at = len(name) + 4 & ~3  # behind the NUL, rounded up
+    if not name or len(name) == len(data) or len(data) < at + 4:
+        raise InputError(image.place(section), f"{len(data)} bytes", "a file name and a checksum of 4 bytes")
+    (checksum,) = unpack(f"{image.order}I", data[at : at + 4])
+    return os.fsdecode(name), checksum
+
+
+def _places(path: str, identity: bytes | None, link: tuple[str, int] | None, root: str) -> Iterator[str]:
+    """Where the debug file may be, in the order of the search."""
+    if identity is not None and len(identity) > 2:
+        digits = identity.hex()
+        yield f"{root}/.build-id/{digits[:2]}/{digits[2:]}.debug"
+    folder, own = os.path.split(path)
+    names = [link[0]] if link is not None else [f"{own}.debug", own]
+    real = os.path.dirname(os.path.realpath(path))  # noqa: PTH120
+    same = os.path.realpath(folder or ".") == real
+    for place in (folder,) if same else (folder, real):
+        for under in ("", ".debug"):
+            for name in names:
+                if under or name != own:
+                    yield os.path.join(place, under, name)  # noqa: PTH118
+    parts = real.strip("/").split("/")
+    for first in range(len(parts) + 1):
+        for name in names:
+            yield "/".join([root, *(part for part in parts[first:] if part), name])
+
+
+def _difference(image: ElfImage, found: ElfImage, identity: bytes | None, link: tuple[str, int] | None) -> str:
+    """Why `found` is not the debug file of `image`; "" if it is."""
+    if found.debug_section(".debug_info") is None:
+        return "has no DWARF either"
+    if (found.is64, found.little, found.machine) != (image.is64, image.little, image.machine):
+        return "is for another kind of machine"
+    if identity is not None:
+        theirs = build_id(found)
+        if theirs == identity:
+            return ""
+        return f"has {'the build id ' + theirs.hex() if theirs else 'no build id'}, not {identity.hex()}"
+    if link is not None:
+        checksum = _checksum(found)
+        if checksum != link[1]:
+            return f"has the checksum {checksum:08x}, not {link[1]:08x}"
+    return ""
+
+
+def _checksum(image: ElfImage) -> int:
+    """CRC-32 of the whole file."""
+    value = 0
+    for at in range(0, image.size, _CHUNK):
+        value = zlib.crc32(image.span(at, at + _CHUNK), value)
+    return value
+
+
+def _nothing(
+    image: ElfImage, identity: bytes | None, link: tuple[str, int] | None, tried: list[str], refused: list[str]
+) -> NothingToEncode:
+    if image.section(".debug_info.dwo") is not None:
+        return NothingToEncode(
+            image.place(),
+            "is one half of split DWARF (.debug_info.dwo)",
+            "a file with all of it",
+            "Build without -gsplit-dwarf.",
+        )
+    found = "has no DWARF (.debug_info)"
+    if refused:
+        found += f", and no other file has it: {'; '.join(refused)}"
+    hint = "Build with -g, or name the file that was not stripped."
+    traces = [f"build id {identity.hex()}"] if identity else []
+    if link is not None:
+        traces.append(f"debug link to {link[0]}")
+    if traces:
+        hint += f" Looked for its debug file ({', '.join(traces)}) as {', '.join(tried)}."
+    return NothingToEncode(image.place(), found, "debug information", hint)
