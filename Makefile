@@ -6,6 +6,7 @@
 #   make lint                   ruff and mypy
 #   make fixtures               compile the test inputs anew and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
+#   make conformance-modules    the same for the 1,121 modules of one
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
 #   make clean, distclean       what was built; also .venv and .cache
@@ -24,7 +25,7 @@ export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint fixtures conformance conformance-short bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint fixtures conformance conformance-modules conformance-short bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -59,18 +60,24 @@ test: lint
 
 fixtures: build
 	$(BIN)/python tools/fixtures.py build
+	$(BIN)/python tools/split_fixtures.py build
 
 conformance: build
 	$(BIN)/python tools/conformance.py
+
+conformance-modules: build
+	$(BIN)/python tools/modules.py --distilled 100 --standalone 100
 
 conformance-short: build
 	$(BIN)/python tools/conformance.py --short
 
 bench: build
 	$(BIN)/python tools/bench.py
+	$(BIN)/python tools/bench_modules.py
 
 bench-quick: build
 	$(BIN)/python tools/bench.py --quick
+	$(BIN)/python tools/bench_modules.py --quick
 
 annotate: $(VENV)/ready
 	PYBTF_ANNOTATE=1 $(BIN)/python setup.py -q build_ext --inplace --force

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, environment
+from pybtf.btf.files import read_btf
 from pybtf.errors import InputError, UsageError
 from pybtf.features import ALL, DEFAULT, NAMES
 from pybtf.options import available_cpus
@@ -402,3 +403,40 @@ def test_errors_of_requests_have_their_classes() -> None:
         Request(["-J", "--btf_features_strict=bogus"])
     with pytest.raises(Answer):
         Request(["--help"])
+
+
+# Modules
+
+SPLIT = FIXTURES / "split"
+MODULE, BASE = SPLIT / "bin" / "reuse.gcc.o", SPLIT / "golden" / "kernel.gcc.btf"
+SPLIT_FEATURES = "--btf_features=default,global_var"
+
+
+def test_a_module_on_a_base(run: Run, tmp_path: Path) -> None:
+    module, out = tmp_path / "reuse.ko", tmp_path / "reuse.btf"
+    shutil.copy(MODULE, module)
+    golden = {name: (SPLIT / "golden" / f"reuse.gcc.{name}.btf").read_bytes() for name in ("split", "distilled")}
+    options = ["-J", f"--btf_base={BASE}", f"{SPLIT_FEATURES},distilled_base"]
+    outcome = run(*options, f"--btf_encode_detached={out}", module)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+    assert out.read_bytes() == golden["split"]
+    assert run("-J", "--btf_base", BASE, SPLIT_FEATURES, module).status == 0
+    assert read_btf(module)[0] == golden["split"]
+    assert run(*options, module).status == 0
+    assert read_btf(module)[0] == golden["distilled"]
+    assert read_btf(module, ".BTF.base")[0] == (SPLIT / "golden" / "reuse.gcc.distilled_base.btf").read_bytes()
+
+
+def test_a_module_of_which_nothing_is_wanted(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.btf"
+    outcome = run("-J", f"--btf_base={BASE}", "--lang=rust", f"--btf_encode_detached={out}", MODULE)
+    assert outcome.status == 0
+    assert len(out.read_bytes()) == 24
+    assert "is empty BTF" in outcome.err
+
+
+def test_a_base_that_is_none(run: Run, tmp_path: Path) -> None:
+    outcome = run("-J", f"--btf_base={MODULE}", f"--btf_encode_detached={tmp_path / 'out'}", MODULE)
+    assert outcome.status == 1
+    assert "no .BTF section" in outcome.err
+    assert list(tmp_path.iterdir()) == []

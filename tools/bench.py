@@ -1,7 +1,8 @@
-"""Measures pybtf against the reference on a real kernel: wall time, CPU time, peak memory.
+"""Measures pybtf against the reference on real kernels: wall time, CPU time, peak memory.
 
-    python tools/bench.py              -j 1, 2, 4; medians of 5 rounds
-    python tools/bench.py --quick      -j 1, 2; medians of 3 rounds
+    python tools/bench.py              three kernels, -j 1, 2, 4; medians of 7 rounds
+    python tools/bench.py --quick      one kernel, -j 1, 2; 2 rounds
+    python tools/bench.py --json F     the figures also go to F, which tools/bench_chart.py draws
 
 What is measured is the whole process, as a kernel build would start it: interpreter, imports, decoding,
 de-duplication, writing a detached file. The two programs run in turns (A B A B ...), so that a change of the
@@ -26,6 +27,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import oracle
 import reference
@@ -97,6 +99,15 @@ def measure_plain(argv: list[str]) -> tuple[float, float]:
     return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
+def cpu_model() -> str:
+    """The processor, as /proc/cpuinfo names it."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return " ".join(value.split())
+    return os.uname().machine
+
+
 def warm(path: Path) -> None:
     """Reads a file once, so that the first run does not pay for the disk."""
     with open(path, "rb", buffering=0) as handle:
@@ -118,6 +129,8 @@ class Contest:
         self.environment = oracle.clean_environment()
         if "PYTHONPATH" in os.environ:
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+        # What is installed has its bytecode; a process that may not write it must not pay for compiling each time.
+        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def reference(self, jobs: int) -> Run:
         out = self.folder / "reference.btf"
@@ -142,6 +155,8 @@ class Contest:
         return Figures.of(theirs), Figures.of(ours)
 
 
+KERNELS = ("6.1-amd64", "6.12-amd64", "6.12-arm64")
+QUICK_KERNELS = ("6.1-amd64",)
 HEAD = f"{'jobs':>4}  {'program':<8} {'wall s':>7} {'(spread)':>13} {'CPU s':>7} {'peak MiB':>9}   to pahole"
 
 
@@ -158,22 +173,26 @@ def show(jobs: int, theirs: Figures, ours: Figures) -> str:
     return "\n".join(lines)
 
 
-def run(options: argparse.Namespace) -> int:
-    """The whole benchmark; prints the table, returns the exit status."""
-    kernel = options.file or reference.kernel(options.kernel)
-    pybtf = shlex.split(options.pybtf) if options.pybtf else pybtf_command()
+def passes(contest: Contest) -> dict[str, dict[str, float]]:
+    """Wall and CPU seconds of each pass, one worker: what `--report` says of one run."""
+    out, report = contest.folder / "passes.btf", contest.folder / "report.json"
+    options = ["--detached", str(out), "--report", str(report), "-j1", "--features", contest.features, "-q"]
+    measure([*contest.pybtf, "encode", *options, str(contest.kernel)], out, contest.environment)
+    rows = json.loads(report.read_text())["timings"]["passes"]
+    return {row["name"]: {"wall": row["wall_seconds"], "cpu": row["cpu_seconds"]} for row in rows}
+
+
+def one_kernel(options: argparse.Namespace, label: str, kernel: Path, pybtf: list[str]) -> tuple[dict[str, Any], int]:
+    """The table of one kernel, printed line by line; its record, and how many lines have no figures."""
     jobs = options.jobs or ([1, 2] if options.quick else [1, 2, 4])
-    count = options.rounds or (3 if options.quick else 5)
-    label = kernel.name if options.file else options.kernel
-    cpus = len(os.sched_getaffinity(0))
-    print(f"{label} ({kernel.stat().st_size >> 20} MiB), {cpus} CPUs, medians of {count}")
-    print(f"features {options.features}, reference {reference.pahole_versions()['version']}", flush=True)
-    record: dict[str, object] = {"kernel": label, "features": options.features, "rounds": count, "jobs": {}}
+    count = options.rounds or (2 if options.quick else 7)
+    record: dict[str, Any] = {"rounds": count, "jobs": {}}
     failed = 0
+    print(f"\n{label} ({kernel.stat().st_size >> 20} MiB), medians of {count}", flush=True)
+    print(HEAD, flush=True)
     warm(kernel)
     with tempfile.TemporaryDirectory(prefix="pybtf-bench-", dir=options.scratch) as folder:
         contest = Contest(kernel, options.features, pybtf, Path(folder))
-        print(HEAD, flush=True)
         for number in jobs:
             try:
                 theirs, ours = contest.rounds(number, count)
@@ -182,10 +201,47 @@ def run(options: argparse.Namespace) -> int:
                 failed += 1
                 continue
             print(show(number, theirs, ours), flush=True)
-            record["jobs"] |= {number: {"pahole": asdict(theirs), "pybtf": asdict(ours)}}  # type: ignore[operator]
-    starts = [measure_plain([*pybtf, "--version"])[0] for _ in range(9)]
+            record["jobs"][number] = {"pahole": asdict(theirs), "pybtf": asdict(ours)}
+        record["passes"] = passes(contest)
+    return record, failed
+
+
+def starts(pybtf: list[str]) -> dict[str, float]:
+    """Milliseconds to the answer of what a build asks most often, beside an interpreter that does nothing."""
+    asked = {
+        "pybtf --version": [*pybtf, "--version"],
+        "pybtf --help": [*pybtf, "--help"],
+        "python3 -c pass": [sys.executable, "-c", "pass"],
+    }
+    return {
+        name: statistics.median(measure_plain(command)[0] for _ in range(15)) * 1000 for name, command in asked.items()
+    }
+
+
+def run(options: argparse.Namespace) -> int:
+    """The whole benchmark; prints the tables, returns the exit status."""
+    pybtf = shlex.split(options.pybtf) if options.pybtf else pybtf_command()
+    names = options.kernel or (QUICK_KERNELS if options.quick else KERNELS)
+    files = {str(options.file): options.file} if options.file else {name: reference.kernel(name) for name in names}
+    version = reference.pahole_versions()["version"]
+    print(f"{len(os.sched_getaffinity(0))} CPUs, {cpu_model()}; pahole {version} and pybtf in turns")
+    print(f"features {options.features}")
+    record: dict[str, Any] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "cpus": len(os.sched_getaffinity(0)),
+        "cpu": cpu_model(),
+        "python": sys.version.split()[0],
+        "pahole": version,
+        "features": options.features,
+        "kernels": {},
+    }
+    failed = 0
+    for label, path in files.items():
+        record["kernels"][label], missing = one_kernel(options, label, path, pybtf)
+        failed += missing
+    record["starts"] = starts(pybtf)
     floor = measure_plain(["true"])[1]
-    print(f"pybtf --version: {statistics.median(starts) * 1000:.0f} ms (median of {len(starts)})")
+    print("\n" + ", ".join(f"{name}: {ms:.0f} ms" for name, ms in record["starts"].items()) + " (medians of 15)")
     print(f"peak memory of a process that does nothing: {floor:.0f} MiB")
     if options.json:
         options.json.write_text(json.dumps(record, indent=2) + "\n")
@@ -194,9 +250,9 @@ def run(options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="-j 1 and 2, three rounds")
-    parser.add_argument("--kernel", default="6.1-amd64", choices=list(reference.KERNELS))
-    parser.add_argument("--file", type=Path, help="another ELF file instead of a kernel")
+    parser.add_argument("--quick", action="store_true", help="one kernel, -j 1 and 2, two rounds")
+    parser.add_argument("--kernel", nargs="+", choices=list(reference.KERNELS))
+    parser.add_argument("--file", type=Path, help="another ELF file instead of kernels")
     parser.add_argument("--features", default=oracle.USUAL)
     parser.add_argument("--jobs", nargs="+", type=int)
     parser.add_argument("--rounds", type=int)

@@ -10,7 +10,8 @@ machine's own apt configuration names. Packages are checked by apt as always: ag
 keys of this machine; an unsigned or unknown mirror is a failure, not a warning. Packages are unpacked with
 `dpkg-deb -x`, and the reference runs with the C library of its own suite.
 
-`PYBTF_REFERENCE` (a command) and `PYBTF_KERNELS` (a folder with NAME/vmlinux) are used instead, if set.
+`PYBTF_REFERENCE` (a command) and `PYBTF_KERNELS` (a folder with NAME/vmlinux, NAME/modules) are used instead,
+if set.
 """
 
 from __future__ import annotations
@@ -236,6 +237,42 @@ def kernel(name: str) -> Path:
         if not target.exists():
             _fetch_kernel(KERNELS[name], target)
     return target / "vmlinux"
+
+
+def _fetch_modules(kernel: Kernel, target: Path) -> None:
+    """Puts the modules of a kernel's package into `target`; complete or not at all."""
+    stage = target.with_name(target.name + ".part")
+    shutil.rmtree(stage, ignore_errors=True)
+    apt = PrivateApt(kernel.suite, kernel.arch)
+    (deb,) = apt.download([apt.resolve(kernel.package)], stage / "debs")
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE) as source:
+        taken = subprocess.run(
+            ["tar", "-x", "-C", str(stage), "--wildcards", "*.ko"], stdin=source.stdout, check=False
+        )
+    if taken.returncode or source.returncode:
+        raise Unavailable(f"{deb.name}: no modules could be taken out of it")
+    shutil.rmtree(stage / "debs")
+    stage.rename(target)
+
+
+def modules(name: str) -> list[Path]:
+    """The modules of one of KERNELS with their DWARF, by name.
+
+    :raises Unavailable: unknown name, or not there and not to be fetched.
+    """
+    if name not in KERNELS:
+        raise Unavailable(f"no kernel is called {name}; there are {', '.join(KERNELS)}")
+    if named := os.environ.get("PYBTF_KERNELS"):
+        folder = Path(named) / name / "modules"
+    else:
+        folder = cache_root() / "modules" / name
+        with locked(cache_root() / "modules"):
+            if not folder.exists():
+                _fetch_modules(KERNELS[name], folder)
+    found = sorted(folder.rglob("*.ko"), key=lambda path: (path.name, path))
+    if not found:
+        raise Unavailable(f"no modules in {folder}")
+    return found
 
 
 def main() -> int:

@@ -15,6 +15,9 @@ from ._version import __version__ as __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api import encode as encode
+    from .base import Base as Base
+    from .batch import Outcome as Outcome
+    from .batch import encode_many as encode_many
     from .btf import BTF as BTF
     from .encoded import Encoded as Encoded
     from .errors import EncodeError as EncodeError
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "encode": "api",
+    "encode_many": "batch",
+    "Base": "base",
     "BTF": "btf",
     "Encoded": "encoded",
     "EncodeError": "errors",
@@ -39,6 +44,7 @@ _HOMES = {
     "PybtfError": "errors",
     "UsageError": "errors",
     "Features": "features",
+    "Outcome": "batch",
     "Report": "report",
 }
 

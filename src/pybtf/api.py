@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from .encoded import Encoded
 from .features import Features
 from .options import make_options
+
+if TYPE_CHECKING:
+    from .base import Base
 
 
 def encode(
@@ -17,6 +21,7 @@ def encode(
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str = "",
+    base: str | os.PathLike[str] | Base | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Encoded:
     """Encode BTF from the DWARF of the ELF file `path`, which is only read.
@@ -24,12 +29,14 @@ def encode(
     `features`, `lang` and `lang_exclude` are what the options of `pybtf encode` take: lists separated by
     commas (several feature lists may be given as a sequence). The environment is not looked at. `jobs` is the
     number of workers, None for one on each CPU this process may use; the result does not depend on it.
-    `progress` is called in this thread with the number of units done and of all units.
+    With `base` the result is split BTF, which holds what that BTF does not have: a file with the BTF of a kernel, or,
+    if there are several modules, a `Base`, which is read only once. `progress` is called in this thread with the number
+    of units done and of all units. See `encode_many` for many files.
 
     Raises `UsageError` for an unknown feature or language, and `InputError` for a file that cannot be read or
     encoded, with the place where it is at fault.
     """
     from .pipeline import encode_file
 
-    options = make_options(features, jobs, lang, lang_exclude)
+    options = make_options(features, jobs, lang, lang_exclude, base)
     return encode_file(os.fspath(path), options, progress)

@@ -9,16 +9,24 @@ from typing import TYPE_CHECKING
 from .report import Report
 
 if TYPE_CHECKING:
+    from .base import Base
     from .btf import BTF
     from .elf.writer import Written
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Raw BTF, complete with header, in the byte order of the input, and the facts about it."""
+    """Raw BTF, complete with header, in the byte order of the input, and the facts about it.
+
+    Of an encoding on a base it is split BTF: it holds what the base does not.
+    """
 
     data: bytes | bytearray | memoryview
     report: Report
+    base: Base | None = None
+    """What `data` is built on, if not on `base_data`."""
+    base_data: bytes | None = None
+    """With the feature distilled_base: the distilled base, on which `data` is built."""
     source: os.stat_result | None = None
     """The stat of the input file while it was read, if known: `embed` refuses to change another file."""
 
@@ -27,7 +35,9 @@ class Encoded:
         """The same BTF, opened for reading."""
         from .btf import BTF
 
-        return BTF.from_bytes(bytes(self.data))
+        if self.base_data is not None:
+            return BTF.from_bytes(bytes(self.data), BTF.from_bytes(self.base_data))
+        return BTF.from_bytes(bytes(self.data), self.base.btf if self.base is not None else None)
 
     def write(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
         """Write the raw BTF to `path`: the file appears complete or not at all. Raises `OutputError`.
@@ -41,6 +51,8 @@ class Encoded:
     def embed(self, path: str | os.PathLike[str], *, durable: bool = True) -> Written:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
 
+        A distilled base becomes `.BTF.base`.
+
         The file is replaced as a whole, at once; `durable` as for `write`. Raises `InputError` if it is no ELF
         that can take it, `OutputError` if it cannot be written, or if it is the input and has changed since it
         was encoded.
@@ -49,4 +61,7 @@ class Encoded:
 
         target = os.fspath(path)
         expect = self.source if target == self.report.path else None
-        return put_sections(target, {".BTF": self.data}, expect=expect, durable=durable)
+        sections = {".BTF": self.data}
+        if self.base_data is not None:
+            sections[".BTF.base"] = self.base_data
+        return put_sections(target, sections, expect=expect, durable=durable)

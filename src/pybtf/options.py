@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .errors import UsageError
 from .features import Features
 from .languages import parse_languages
+
+if TYPE_CHECKING:
+    from .base import Base
 
 MAX_JOBS = 1024
 """More workers than this is a mistake, not a wish."""
@@ -29,12 +33,16 @@ class EncodeOptions:
     """Leave out units in these languages, before they are decoded; None: leave out none."""
     exclude_prefix: str | None = None
     """Leave out units whose name starts with this."""
+    base: str | Base | None = None
+    """Build on this BTF, or that of this file: types and strings that it has are not repeated."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.jobs <= MAX_JOBS:
             raise UsageError(f"the number of jobs is {self.jobs}; expected 1 to {MAX_JOBS}")
         if self.lang is not None and self.lang_exclude is not None:
             raise UsageError("a list of languages to encode and one to leave out do not go together")
+        if self.features.distilled_base and self.base is None:
+            raise UsageError("the feature distilled_base needs a base BTF")
 
 
 def make_options(
@@ -42,6 +50,7 @@ def make_options(
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str = "",
+    base: str | os.PathLike[str] | Base | None = None,
 ) -> EncodeOptions:
     """Options from the texts that the command line and the Python API take.
 
@@ -57,6 +66,7 @@ def make_options(
         jobs=available_cpus() if jobs is None else jobs,
         lang=parse_languages(lang) if lang else None,
         lang_exclude=parse_languages(lang_exclude) if lang_exclude else None,
+        base=os.fspath(base) if isinstance(base, (str, os.PathLike)) else base,
     )
 
 

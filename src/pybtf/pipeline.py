@@ -7,25 +7,32 @@ the command line, and nothing in the core knows paths.
 from __future__ import annotations
 
 import mmap
+import os
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 
-from pybtf.core.functable import ALL_SECTIONS
+from pybtf.base import Base
+from pybtf.core.functable import ALL_SECTIONS, FunctionTable
+from pybtf.core.jointable import join_tables
 from pybtf.core.run import Run
 from pybtf.dwarf.faults import fault_error
 from pybtf.dwarf.merging import built_with_lto
-from pybtf.dwarf.sections import debug_sections
+from pybtf.dwarf.sections import Buffer, debug_sections
 from pybtf.elf.constants import SHT_NOBITS
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import mark_kfuncs
 from pybtf.elf.layout import owners, section_addresses
+from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
-from pybtf.errors import EncodeError, InternalError, NothingToEncode
+from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
 from pybtf.report import Report
+from pybtf.timings import Timings
 
 Progress = Callable[[int, int], None]
 
@@ -46,58 +53,106 @@ _OPTION_BITS = {
 _VARIABLES = 16
 
 
-def encode_file(path: str, options: EncodeOptions, progress: Progress | None = None) -> Encoded:
-    """Encode the ELF file `path`, which is only read.
+def encode_file(
+    path: str, options: EncodeOptions, progress: Progress | None = None, timings: Timings | None = None
+) -> Encoded:
+    """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
+
+    `timings` are those the report gets; default: new ones, of the process.
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
-    report = Report(path=path, features=options.features.names(), jobs=options.jobs)
+    report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
+    if isinstance(options.base, str):
+        with report.timings.pass_("base"):
+            options = replace(options, base=Base.from_file(options.base))
     with report.timings.pass_("open"):
-        image = ElfImage.open(path)
+        source = _stat(path)
+        image = open_module(path)
     with image:
-        data = encode_image(image, options, report, progress)
-    return Encoded(data, report)
+        encoded = encode_image(image, options, report, progress)
+    if source is not None:
+        report.input_size = source.st_size  # not that of the map, if the file is compressed
+    return replace(encoded, source=source)
 
 
-def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None) -> bytes:
+def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Progress | None = None) -> Encoded:
+    """Encode several ELF files into one BTF, as the reference does; what it says of its input is said of the first.
+
+    Kfuncs, and the sections in which variables are looked for, are those of the first file, also for variables of the
+    others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
+    """
+    report = Report(paths[0], features=options.features.names(), jobs=options.jobs, other_paths=list(paths[1:]))
+    with report.timings.pass_("open"):
+        source = _stat(paths[0])
+    with ExitStack() as stack:
+        with report.timings.pass_("open"):
+            images = [stack.enter_context(open_module(path)) for path in paths]
+        return replace(_encode(images, options, report, progress), source=source)
+
+
+def _stat(path: str) -> os.stat_result | None:
+    """As it is before it is read. What is wrong with the path, opening it will say."""
+    try:
+        return os.stat(path)  # noqa: PTH116 - the record is compared with others that `os` gives
+    except (OSError, ValueError):
+        return None
+
+
+def encode_image(
+    image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None
+) -> Encoded:
     """Encode an open image; fills `report`. Raises as `encode_file`."""
+    return _encode([image], options, report, progress)
+
+
+def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, progress: Progress | None) -> Encoded:
+    """Encode open images into one BTF."""
     timings = report.timings
     features = options.features
-    report.byte_order = "little" if image.little else "big"
+    image = images[0]
+    base = Base.from_file(options.base) if isinstance(options.base, str) else options.base
+    _check_order(images, base)
+    report.byte_order = _order(image.little)
     report.input_size = image.size
 
     # Read what does not change any more: sections, symbols, kfuncs.
-    with timings.pass_("sections"):
-        addresses = section_addresses(image)
-        sections = debug_sections(image, addresses)
+    files = [_load(each, features, timings, len(images) > 1) for each in images]
     with timings.pass_("symbols"):
-        symbols = function_table(image, _object_section(image, features))
         if features.decl_tag_kfuncs:
-            report.warnings += mark_kfuncs(image, symbols)
-        symbols.freeze()
+            report.warnings += mark_kfuncs(image, files[0].symbols)
+        for file in files:
+            file.symbols.freeze()
+        functions = join_tables([file.symbols for file in files]) if len(files) > 1 else None
 
-    # The function table is frozen. Find the units.
+    # The function table is frozen.
     with timings.pass_("unit headers"):
         run = Run(
-            sections,
-            symbols,
+            files[0].sections,
+            files[0].symbols,
             little=image.little,
             machine=image.machine,
             options=_option_bits(features),
             force=features.encode_force,
-            ranges=_variable_ranges(image, addresses, features),
+            ranges=_variable_ranges(image, files[0].addresses, features),
             names=[section.name.encode("utf-8", "surrogateescape") for section in image.sections],
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
-            info_mapped=isinstance(sections["info"], memoryview) and isinstance(sections["info"].obj, mmap.mmap),
+            base=base.index if base is not None else None,
+            info_mapped=files[0].mapped,
+            functions=functions,
         )
-        _scan(image, run, features)
 
-    # Decode units on all workers; encode them in order.
-    with timings.pass_("units"):
-        _work(run, options.jobs, progress)
-        _check(image, run)
+    # Find the units; decode them on all workers; encode them in order.
+    for file in files:
+        with timings.pass_("unit headers"):
+            if file is not files[0]:
+                run.next_file(file.sections, file.symbols, machine=file.image.machine, info_mapped=file.mapped)
+            _scan(file.image, run, features)
+        with timings.pass_("units"):
+            _work(run, options.jobs, progress)
+            _check(file.image, run)
 
     # The last unit is in. Where dropping repeats might change the result, keep the whole unit.
     with timings.pass_("certify"):
@@ -109,7 +164,7 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
     with timings.pass_("functions"):
         report_types = run.finish()
         _check(image, run)
-        if report_types == 0:
+        if report_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
             raise NothingToEncode(
                 image.place(),
                 "no unit has anything to encode",
@@ -129,8 +184,53 @@ def encode_image(image: ElfImage, options: EncodeOptions, report: Report, progre
             data = run.data()
         except OverflowError as error:
             raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
+        base_data = None
+        if features.distilled_base:
+            data, base_data = _distill(image, run, data)
+        run.close()
     _fill(report, run, data)
-    return data
+    report.base_size = len(base_data) if base_data is not None else 0
+    return Encoded(data, report, base, base_data)
+
+
+@dataclass(frozen=True)
+class _File:
+    """What is read of an image before its units."""
+
+    image: ElfImage
+    addresses: array[int]
+    sections: dict[str, Buffer]
+    symbols: FunctionTable
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the units are mapped from the file."""
+        info = self.sections["info"]
+        return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
+
+
+def _load(image: ElfImage, features: Features, timings: Timings, one_of_several: bool) -> _File:
+    with timings.pass_("sections"):
+        addresses = section_addresses(image)
+        sections = debug_sections(image, addresses)
+    with timings.pass_("symbols"):
+        # The numbers of sections are those of the first file, so that which of them count is not known here.
+        objects = ALL_SECTIONS if one_of_several else _object_section(image, features)
+        return _File(image, addresses, sections, function_table(image, objects))
+
+
+def _check_order(images: list[ElfImage], base: Base | None) -> None:
+    """Raise `InputError` unless all have one byte order."""
+    for image in images:
+        found = f"a {_order(image.little)}-endian file"
+        if base is not None and base.little != image.little:
+            raise InputError(image.place(), found, f"the byte order of the base {base.path}")
+        if image.little != images[0].little:
+            raise InputError(image.place(), found, f"the byte order of the first file {images[0].path}")
+
+
+def _order(little: bool) -> str:
+    return "little" if little else "big"
 
 
 def _object_section(image: ElfImage, features: Features) -> int | None:
@@ -257,6 +357,18 @@ def _dedup_error(image: ElfImage, code: int, type_id: int) -> Exception:
     return InternalError(f"{image.path}: de-duplication failed with code {code} at type {type_id}")
 
 
+def _distill(image: ElfImage, run: Run, data: bytes) -> tuple[bytes, bytes]:
+    both = run.distill(data)
+    if isinstance(both, int):
+        raise EncodeError(
+            image.place(),
+            f"type {both} of the base is used: a function, variable or tag, which a distilled base cannot hold",
+            "types only",
+            "Leave out the feature distilled_base.",
+        )
+    return both
+
+
 _KIND_NAMES = (
     "VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT", "FUNC",
     "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
@@ -277,6 +389,8 @@ _VARIABLE_COUNTS = {
     "var_invalid_name": "invalid_name",
     "var_void": "void_type",
     "var_size": "size",
+    "var_declaration": "declaration",
+    "var_no_address": "no_address",
 }
 
 
@@ -284,8 +398,15 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
     counts = facts["counts"]
-    report.units.kept = facts["units"] - facts["filtered"]
+    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"] - counts["skeleton"]
     report.units.leave_out("language", facts["filtered"])
+    report.units.leave_out("partial", counts["partial"])
+    report.units.leave_out("skeleton", counts["skeleton"])
+    if counts["tags_cut"]:
+        report.warnings.append(
+            f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "
+            "and pahole encodes nothing of a unit behind such a tag"
+        )
     report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.functions.kept = facts["functions"]
     for fate, reason in _FUNCTION_FATES.items():

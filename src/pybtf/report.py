@@ -23,7 +23,6 @@ COMPATIBLE_WITH = "pahole 1.32"
 
 UNIT_REASONS = {
     "language": "written in a language that was not asked for",
-    "prefix": "its name starts with the excluded prefix",
     "partial": "a partial unit",
     "skeleton": "a skeleton: the DWARF is in another file",
 }
@@ -114,6 +113,10 @@ class Report:
     """Bytes of the string section."""
     output_size: int = 0
     """Bytes of the whole BTF."""
+    other_paths: list[str] = field(default_factory=list)
+    """The other files, if several were combined into one BTF."""
+    base_size: int = 0
+    """Bytes of the distilled base, if one was made."""
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None
@@ -154,6 +157,7 @@ class Report:
             "machine": os.uname().machine,
             "input": {
                 "path": self.path,
+                "others": self.other_paths,
                 "size": self.input_size,
                 "byte_order": self.byte_order,
                 "xxh3_128": digests and digests.input,
@@ -171,6 +175,7 @@ class Report:
             "output": {
                 "size": self.output_size,
                 "sha256": digests and digests.output_sha256,
+                "base_size": self.base_size,
                 "sections": {
                     "header": {
                         "size": self.output_size - self.types_size - self.strings_size,

@@ -1,9 +1,10 @@
 """Where the time went: a tree of passes, each with wall and CPU time.
 
 CPU time is that of the whole process, all threads together, so a pass run by two busy workers shows about
-twice as much CPU as wall time. Passes are opened by the main thread only; what a worker measured itself is
-added with `Timings.add`. Taking the times of a pass costs microseconds: passes are for the dozen stages of a
-run, not for units.
+twice as much CPU as wall time. A run that has only one thread, beside others in the same process, counts that thread
+alone (`of_thread`). Passes are opened by one thread only; what a worker measured itself is added with `Timings.add`,
+what another run measured with `Timings.include`. Taking the times of a pass costs microseconds: passes are for the
+dozen stages of a run, not for units.
 """
 
 from __future__ import annotations
@@ -36,6 +37,16 @@ class Pass:
         self.children.append(Pass(name))
         return self.children[-1]
 
+    def include(self, other: Pass) -> None:
+        """Add the children of `other` to those of the same names here."""
+        for theirs in other.children:
+            mine = self.child(theirs.name)
+            mine.wall += theirs.wall
+            mine.cpu += theirs.cpu
+            mine.calls += theirs.calls
+            mine.peak = max(mine.peak, theirs.peak)
+            mine.include(theirs)
+
     def to_dict(self) -> dict[str, Any]:
         """The pass and its children, times in seconds, memory in bytes."""
         return {
@@ -51,25 +62,31 @@ class Pass:
 class Timings:
     """The passes of one run, from its creation on (or from the start of the process, see `include_start`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, of_thread: bool = False) -> None:
+        """`of_thread`: CPU time of this thread, which has to `finish` itself; and no peaks of memory, which are a
+        matter of the process.
+        """
         self.root = Pass("total", calls=1)
         self._stack = [self.root]
+        self._clock = time.thread_time_ns if of_thread else time.process_time_ns
+        self._peak = _no_peak if of_thread else peak_memory
+        self._of_thread = of_thread
         self._wall = time.perf_counter_ns()
-        self._cpu = time.process_time_ns()
+        self._cpu = self._clock()
 
     @contextmanager
     def pass_(self, name: str) -> Iterator[Pass]:
         """Count the time of the `with` block to the pass `name` inside the one now open."""
         this = self._stack[-1].child(name)
         self._stack.append(this)
-        wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+        wall, cpu = time.perf_counter_ns(), self._clock()
         try:
             yield this
         finally:
             this.wall += time.perf_counter_ns() - wall
-            this.cpu += time.process_time_ns() - cpu
+            this.cpu += self._clock() - cpu
             this.calls += 1
-            this.peak = peak_memory()
+            this.peak = self._peak()
             self._stack.pop()
 
     def add(self, name: str, wall: int, cpu: int, calls: int = 1) -> None:
@@ -78,6 +95,10 @@ class Timings:
         this.wall += wall
         this.cpu += cpu
         this.calls += calls
+
+    def include(self, other: Timings) -> None:
+        """Add the passes of a run that has ended, with theirs, to the one now open. Its own total is not added."""
+        self._stack[-1].include(other.root)
 
     def include_start(self, wall: int) -> None:
         """Count what the process did before these timings, starting and importing, as a pass `start`."""
@@ -91,10 +112,14 @@ class Timings:
         return time.perf_counter_ns() - self._wall
 
     def finish(self) -> Pass:
-        """The root, with the times and the peak memory up to now. May be called again later."""
+        """The root, with the times and the peak memory up to now. May be called again later; the times of a thread
+        are those of the first call.
+        """
+        if self._of_thread and self.root.wall:
+            return self.root
         self.root.wall = self.elapsed()
-        self.root.cpu = time.process_time_ns() - self._cpu
-        self.root.peak = peak_memory()
+        self.root.cpu = self._clock() - self._cpu
+        self.root.peak = self._peak()
         return self.root
 
 
@@ -110,6 +135,10 @@ def peak_memory() -> int:
                     return int(line.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
         pass
+    return 0
+
+
+def _no_peak() -> int:
     return 0
 
 

@@ -14,8 +14,8 @@ from typing import BinaryIO, NamedTuple
 
 from pybtf.errors import InputError, Place
 
-from .header import has_magic
-
+MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
+"""How BTF begins, in either byte order."""
 SHT_NOBITS = 8
 SHF_COMPRESSED = 0x800
 SHN_XINDEX = 0xFFFF
@@ -41,7 +41,7 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
     try:
         with open(file, "rb") as stream:
             start = stream.read(64)
-            if has_magic(start):
+            if start[:2] in MAGIC:
                 return start + stream.read(), Place(file)
             if start[:4] == b"\x7fELF":
                 return _Elf(stream, file, start).contents(section), Place(file, section)

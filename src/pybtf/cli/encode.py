@@ -1,62 +1,52 @@
-"""`pybtf encode`: one file in, its BTF out."""
+"""`pybtf encode`: one file in, its BTF out; what is many files is left to batch.py."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from .. import features as feature_names
-from ..encoded import Encoded
 from ..errors import UsageError
 from ..languages import EXCLUDE_VARIABLE, LANGUAGES
 from ..options import MAX_JOBS, EncodeOptions, make_options
-from ..report import Report
 from ..timings import NS, render, since_process_start
 from . import console, summary
 from .app import Command
-from .completion import complete_list
 from .progress import Progress
+from .request import STDOUT, Request, path_of, same, tell_warnings, warn_of_links, write_report
 
-STDOUT = "-"
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
-
-@dataclass(frozen=True)
-class Request:
-    """The command line of one run, beyond what decides the bytes."""
-
-    file: str
-    detached: str | None
-    report: str | None
-    quiet: bool
-    verbose: bool
-    progress: bool
-    timings: bool
-
-    @property
-    def target(self) -> str:
-        """What the BTF goes to, in words."""
-        if self.detached == STDOUT:
-            return "standard output"
-        return self.detached if self.detached is not None else self.file
+    from ..encoded import Encoded
+    from ..report import Report
 
 
 def complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from .completion import complete_list
+
     return complete_list((*feature_names.NAMES, "default", "all"), ("+",), incomplete)
 
 
 def complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from .completion import complete_list
+
     return complete_list(tuple(LANGUAGES), (), incomplete)
 
 
 @click.command("encode", cls=Command)
-@click.argument("file", type=click.Path())
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path())
+@click.option("--from-list", metavar="LIST", type=click.Path())
+@click.option("--combine", is_flag=True)
 @click.option("--detached", metavar="OUT", type=click.Path())
+@click.option("--detached-dir", metavar="DIR", type=click.Path())
 @click.option("--report", metavar="JSON", type=click.Path())
+@click.option("--base", metavar="FILE", type=click.Path())
 @click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
 @click.option("--lang", metavar="LIST", shell_complete=complete_languages)
 @click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
@@ -66,9 +56,13 @@ def complete_languages(ctx: click.Context, param: click.Parameter, incomplete: s
 @click.option("--progress/--no-progress", default=None)
 @click.option("--timings", is_flag=True)
 def command(
-    file: str,
+    files: tuple[str, ...],
+    from_list: str | None,
+    combine: bool,
     detached: str | None,
+    detached_dir: str | None,
     report: str | None,
+    base: str | None,
     features: tuple[str, ...],
     lang: str | None,
     lang_exclude: str | None,
@@ -82,25 +76,43 @@ def command(
         raise UsageError("--quiet and --verbose do not go together")
     if progress is None:
         progress = console.is_terminal() and not quiet
-    request = Request(file, detached, report, quiet, verbose, progress, timings)
-    _check_targets(request)
+    if not files and from_list is None:
+        raise UsageError("missing argument 'FILE...'; see pybtf encode --help")
+    if detached_dir is not None and (detached is not None or combine):
+        other = "--detached" if detached is not None else "--combine"
+        raise UsageError(f"{other} and --detached-dir do not go together")
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")
-    options = make_options(features or "default", jobs, lang or "", lang_exclude or "")
-    if options.features.distilled_base and detached is None:
-        raise UsageError("the feature distilled_base needs a base BTF, which this command cannot take yet")
-    run(request, options)
-    return 0
+    wanted = feature_names.Features.parse(*features)
+    if detached is not None or detached_dir is not None:
+        wanted = replace(wanted, distilled_base=False)  # a matter of BTF in ELF files, as in the reference
+    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base)
+    if from_list is not None:
+        from ..inputs import read_list
+
+        files += tuple(read_list(from_list))
+    request = Request(files, detached, detached_dir, report, quiet, verbose, progress, timings)
+    alone = len(files) == 1 and from_list is None and detached_dir is None
+    if combine or (alone and (detached is not None or not os.path.isdir(files[0]))):  # noqa: PTH112
+        _check_targets(request, base)
+        run(request, options)
+        return 0
+    if detached is not None:
+        hint = "--detached-dir DIR takes the BTF of several, --combine makes one of all"
+        raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
+    from . import batch
+
+    return batch.run(request, options)
 
 
 def run(request: Request, options: EncodeOptions) -> None:
-    """Encode, write, and say what was done."""
+    """Encode one file, or several into one BTF; write, and say what was done."""
     from ..core.guard import BusErrorMessage
 
-    gone = f"{request.file}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    gone = f"{request.files[0]}: cannot be read any more: it was truncated meanwhile, or its disk fails"
     with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
         _run(request, options)
 
@@ -118,51 +130,38 @@ def _run(request: Request, options: EncodeOptions) -> None:
         _write(request, encoded)
     _tell(request, report)
     if request.report is not None:
-        _write_report(request.report, report.to_json())
+        write_report(request.report, report.to_json())
 
 
 def _encode(request: Request, options: EncodeOptions) -> Encoded:
-    from ..pipeline import encode_file
+    from ..elf.packed import require_plain
     from .interrupt import PromptInterrupt
 
-    with PromptInterrupt():
-        if not request.progress:
-            return encode_file(request.file, options, None)
-        label = console.printable(os.path.basename(request.file))  # noqa: PTH119 - a text, not a path
-        with Progress(label, bar=console.is_terminal()) as progress:
-            return encode_file(request.file, options, progress)
+    file = request.files[0]
+    if request.detached is None:
+        require_plain(file)
+    label = console.printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
+    with PromptInterrupt(), Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
+        if len(request.files) == 1:
+            from ..pipeline import encode_file
+
+            return encode_file(file, options, progress)
+        from ..pipeline import encode_combined
+
+        return encode_combined(request.files, options, progress)
 
 
 def _write(request: Request, encoded: Encoded) -> None:
     if request.detached is None:
-        links = encoded.embed(request.file).other_links
-        if links:
-            what = f"{request.file}: {links} other hard link{'s' * (links > 1)} of it"
-            encoded.report.warnings.append(f"{what} kept the old contents, without this BTF")
+        warn_of_links(request.files[0], encoded.embed(request.files[0]).other_links, encoded.report)
     else:
-        encoded.write(_path(request.detached))
-
-
-def _write_report(name: str, text: str) -> None:
-    from ..elf.atomic import write_file
-
-    write_file(_path(name), text.encode())
-
-
-def _path(name: str) -> str:
-    """The path to write to: `-` is standard output, which the writing functions know under this name."""
-    return "/dev/stdout" if name == STDOUT else name
+        encoded.write(path_of(request.detached))
 
 
 def _tell(request: Request, report: Report) -> None:
     """Warnings; with `-v` what was left out; with `--timings` the tree; the closing line."""
     total = report.timings.finish()
-    if not request.quiet:
-        shown = report.warnings if request.verbose else report.warnings[: summary.MAX_WARNINGS]
-        for text in shown:
-            console.warning(text)
-        if len(shown) < len(report.warnings):
-            console.warning(f"{len(report.warnings) - len(shown):,} more warnings; -v shows them")
+    tell_warnings(request, report.warnings)
     if request.verbose:
         for line in summary.left_out(report):
             console.say(line)
@@ -172,23 +171,18 @@ def _tell(request: Request, report: Report) -> None:
         console.say(summary.closing_line(report, request.target, total.wall / NS, total.peak))
 
 
-def _check_targets(request: Request) -> None:
-    """No output may be the input or another output, and no BTF goes to a terminal."""
+def _check_targets(request: Request, base: str | None) -> None:
+    """No output may be an input or another output, and no BTF goes to a terminal."""
     if request.detached == STDOUT and sys.stdout.isatty():
         raise UsageError("--detached -: standard output is a terminal, and BTF is binary; redirect it")
+    file = request.files[0]
     for name, other, what in (
-        (request.detached, request.file, "--detached OUT is FILE itself; without it, .BTF is put into FILE"),
-        (request.report, request.file, "--report JSON is FILE itself"),
+        *((request.detached, each, "--detached OUT is FILE itself") for each in request.files),
+        *((request.report, each, "--report JSON is FILE itself") for each in request.files),
         (request.report, request.detached, "--report and --detached name the same file"),
+        (file if request.detached is None else None, base, "--base is FILE itself"),
+        (request.detached, base, "--detached OUT is the base itself"),
+        (request.report, base, "--report JSON is the base itself"),
     ):
-        if name is not None and other is not None and _same(name, other):
+        if name is not None and other is not None and same(name, other):
             raise UsageError(what)
-
-
-def _same(one: str, other: str) -> bool:
-    if STDOUT in (one, other):
-        return one == other
-    try:
-        return os.path.samefile(one, other)  # noqa: PTH121 - pathlib's needs the first to exist
-    except OSError:
-        return os.path.realpath(one) == os.path.realpath(other)

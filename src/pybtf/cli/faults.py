@@ -20,15 +20,20 @@ def report_fault(error: BaseException) -> int:
     """Print the message for `error` and return the exit status."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
-    if os.environ.get(TRACEBACK_VARIABLE):
-        import traceback
-
-        traceback.print_exception(error)
-    text, status = explain(error)
+    text, status = traced(error)
     if isinstance(error, BrokenPipeError):
         forget_stdout()
     console.error(text)
     return status
+
+
+def traced(error: BaseException) -> tuple[str, int]:
+    """As `explain`; prints the traceback, if that is asked for."""
+    if os.environ.get(TRACEBACK_VARIABLE):
+        import traceback
+
+        traceback.print_exception(error)
+    return explain(error)
 
 
 def explain(error: BaseException) -> tuple[str, int]:

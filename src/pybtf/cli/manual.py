@@ -31,15 +31,24 @@ Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line 
 """
 
 ENCODE = """\
-Usage: pybtf encode [OPTIONS] FILE
+Usage: pybtf encode [OPTIONS] FILE...
 
 Encode the DWARF of the ELF file FILE as BTF. Without --detached, the BTF becomes the section .BTF of FILE; an
 existing .BTF is replaced. Whatever happens, even kill -9 or a full disk, FILE is afterwards either as it was
 or complete. If anything in FILE is at fault, one message says what and where, nothing is written, and the
 exit status is 1.
 
+Several FILEs, a folder (the modules in it, *.ko) or a list are encoded side by side by the workers, each into
+itself or into a file in DIR. One that is at fault does not stop the others; the exit status is then 1.
+
+Input:
+  --from-list LIST     Encode also the files that LIST names, one in each line; - is standard input
+  --combine            Make one BTF of all FILEs, as pahole does. Without --detached it goes into the first
+
 Output:
   --detached OUT       Write raw BTF to OUT and only read FILE. OUT may be - for standard output
+  --detached-dir DIR   Write the raw BTF of each FILE to DIR/NAME.btf; of a folder's files, NAME is the path
+                       below it. FILE may then be compressed (x.ko.xz, .zst, .gz), as with --detached
   --report JSON        Write what was found and done to the file JSON: input, units, types, what was left out
                        and why, digests, timings
 
@@ -51,6 +60,8 @@ What is encoded:
                          layout, force_cu_merging
                        and `default` for the first nine, which is what is encoded without this option;
                        `all`; `+NAME,...` for the default and NAME
+  --base FILE          Encode split BTF: only what the BTF in FILE, a kernel's, does not have. FILE is an ELF
+                       file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux
   --lang LIST          Encode only units written in these languages (c11, rust, asm...)
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
                        $PAHOLE_LANG_EXCLUDE is used, if set
@@ -72,6 +83,8 @@ Examples:
   pybtf encode vmlinux
   pybtf encode --detached vmlinux.btf --features +global_var vmlinux
   pybtf encode --detached - vmlinux | sha256sum
+  pybtf encode --base vmlinux module.ko
+  pybtf encode --base vmlinux --detached-dir btf /lib/modules/6.12.1/kernel
   pybtf encode -j 4 -v --timings --report vmlinux.json --detached vmlinux.btf vmlinux
 
 Environment:

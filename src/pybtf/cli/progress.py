@@ -21,11 +21,16 @@ LINE_EVERY = 5.0
 
 
 class Progress:
-    """Called with the units done and all there are. As a context manager it clears the bar at the end."""
+    """Called with the units (or files: `noun`) done and all there are. It does nothing if it is not to be `shown`.
 
-    def __init__(self, label: str, bar: bool) -> None:
-        self._label = label
+    As a context manager it clears the bar at the end.
+    """
+
+    def __init__(self, label: str, bar: bool, noun: str = "unit", shown: bool = True) -> None:
+        self._label = f"{label}  " if label else ""
         self._bar = bar
+        self._noun = noun
+        self._shown = shown
         self._every = BAR_EVERY if bar else LINE_EVERY
         self._start = time.monotonic()
         self._next = self._start + (FIRST_AFTER if bar else LINE_EVERY)
@@ -34,6 +39,8 @@ class Progress:
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
+        if not self._shown:
+            return
         if now >= self._next or (self._drawn and done == total):
             self._next = now + self._every
             self._show(self.text(done, total, now - self._start))
@@ -42,6 +49,10 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Make room for a message. The bar comes back with the next call."""
         if self._drawn and self._bar:
             _write("\r\x1b[K")
 
@@ -56,7 +67,7 @@ class Progress:
             clock += ", finishing"
         elif share > 0.02:
             clock += f", {duration(seconds / share - seconds)} to go"
-        return f"{self._label}  {bar}{100 * share:3.0f} %  {done:,}/{total:,} units  {clock}"
+        return f"{self._label}{bar}{100 * share:3.0f} %  {done:,}/{total:,} {self._noun}s  {clock}"
 
     def _show(self, text: str) -> None:
         self._drawn = True

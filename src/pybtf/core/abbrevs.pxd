@@ -105,10 +105,10 @@ cdef struct AbbrevTable:
     uint8_t address_size, offset_size, version
     bint valid
     uint64_t read               # bytes of the section that the last `abbrevs_read` went through
-    bint has_ref_addr           # some declaration, used or not, has DW_FORM_ref_addr
 
 cdef int abbrevs_read(AbbrevTable *t, Span section, uint64_t offset, uint8_t address_size, uint8_t offset_size,
                       uint8_t version, Fault *fault) noexcept nogil
+cdef bint abbrevs_have_form(Span section, uint64_t offset, uint64_t form, uint64_t *read) noexcept nogil
 cdef void abbrevs_free(AbbrevTable *t) noexcept nogil
 cdef AbbrevDecl *abbrevs_find_sparse(AbbrevTable *t, uint64_t code) noexcept nogil
 cdef uint32_t form_op(uint64_t form, uint8_t address_size, uint8_t offset_size, uint8_t version) noexcept nogil

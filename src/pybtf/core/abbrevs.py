@@ -374,8 +374,6 @@ def read_attributes(
         word = form_op(form, t.address_size, t.offset_size, t.version)
         if word == UNKNOWN_FORM:
             return fault_set(fault, FAULT_FORM, IN_ABBREV, at, 0, cython.cast(int64_t, form))
-        if form == 0x10:
-            t.has_ref_addr = True
         if add_attribute(t, attribute, word, implicit, cython.address(pending)):
             return fault_set(fault, FAULT_MEMORY, IN_ABBREV, at, 0, 0)
     if flush(t, cython.address(pending)) or not u32s_push(cython.address(t.ops), OP_END):
@@ -488,7 +486,6 @@ def abbrevs_read(
     t.ops.n = 0
     t.n = 0
     t.dense = True
-    t.has_ref_addr = False
     t.offset = offset
     t.address_size = address_size
     t.offset_size = offset_size
@@ -499,6 +496,36 @@ def abbrevs_read(
     t.valid = not read_table(t, cython.address(c), fault)
     t.read = cur_tell(cython.address(c)) - offset
     return not t.valid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def abbrevs_have_form(section: Span, offset: uint64_t, form: uint64_t, read: cython.pointer[uint64_t]) -> cython.bint:
+    """Whether some declaration of the table at `offset`, used or not, has a form. Adds to the bytes that were read.
+
+    A broken table is looked at up to where it breaks: `abbrevs_read` will say what is wrong with it.
+    """
+    c: Cursor
+    attribute: uint64_t
+    found: uint64_t
+    if offset >= section.n:
+        return False
+    cur_init(cython.address(c), section.p, offset, section.n, False)
+    while cur_uleb(cython.address(c)) and not c.bad:  # code, tag, children
+        cur_uleb(cython.address(c))
+        cur_u8(cython.address(c))
+        while not c.bad:
+            attribute = cur_uleb(cython.address(c))
+            found = cur_uleb(cython.address(c))
+            if attribute == 0 and found == 0:
+                break
+            if found == form:
+                return True
+            if found == 0x21:
+                cur_sleb(cython.address(c))
+    read[0] += cur_tell(cython.address(c)) - offset
+    return False
 
 
 @cython.cfunc

@@ -12,6 +12,11 @@
 #
 # A slot stands for a 64-bit hash, not for a signature. Should two signatures collide, they share a chain and
 # the order among the entries of each is still right; whoever walks a chain compares every candidate in full.
+#
+# A table may lie on that of a base: a finished table which is only read, and which many tables share. What is inserted
+# goes to one of the two ends of a chain, never inside, so the entries of the base remain neighbours. A chain that is
+# extended gets a slot of its own, whose list contains the whole chain of the base as if it were one entry, between its
+# two `joints`. A chain that is not extended is found in the base.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -25,19 +30,25 @@ cdef struct Candidates:
     size_t mask
     size_t used
     uint32_t *links             # links[2 id]: neighbour towards the tail, links[2 id + 1]: towards the head; 0: none.
-                                # NULL until some chain has two entries
+                                # NULL until some chain has two entries. Those of a base are in the base
+    uint32_t *joints            # joints[2 slot]: neighbour of the base's entries towards the tail, [2 slot + 1]: towards
+                                # the head. NULL without a base
+    const Candidates *base
+    uint32_t first              # ids below are entries of the base
     uint32_t n                  # ids are below
     uint32_t entries            # in the reference's table
     uint64_t capacity           # buckets of the reference's table
     uint32_t reversed           # 1: chains are read from the tail
 
-cdef inline Slot *chain_of(const Candidates *t, uint64_t hash) noexcept nogil:
+cdef inline const Slot *chain_of(const Candidates *t, uint64_t hash) noexcept nogil:
     # The chain for a hash, NULL if there is none.
     cdef size_t i = hash & t.mask
     while t.slots[i].head:
         if t.slots[i].hash == hash:
             return &t.slots[i]
         i = (i + 1) & t.mask
+    if t.base != NULL:
+        return chain_of(t.base, hash)
     return NULL
 
 cdef inline uint32_t chain_first(const Candidates *t, const Slot *s) noexcept nogil:
@@ -48,8 +59,11 @@ cdef inline uint32_t chain_first(const Candidates *t, const Slot *s) noexcept no
 cdef inline uint32_t chain_next(const Candidates *t, const Slot *s, uint32_t id) noexcept nogil:
     if s.head == s.tail:
         return 0
-    return t.links[2 * <size_t> id + t.reversed]
+    if id >= t.first:
+        return t.links[2 * <size_t> id + t.reversed]
+    return chain_base_next(t, s, id)
 
-cdef bint candidates_init(Candidates *t, uint32_t n) noexcept nogil
+cdef uint32_t chain_base_next(const Candidates *t, const Slot *s, uint32_t id) noexcept nogil
+cdef bint candidates_init(Candidates *t, uint32_t n, const Candidates *base, uint32_t first) noexcept nogil
 cdef void candidates_free(Candidates *t) noexcept nogil
 cdef bint candidates_insert(Candidates *t, uint64_t hash, uint32_t id) noexcept nogil

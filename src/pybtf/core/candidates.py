@@ -5,19 +5,37 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.candidates import Candidates, Slot
+from cython.cimports.pybtf.core.candidates import Candidates, Slot, chain_of
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def candidates_init(t: cython.pointer[Candidates], n: uint32_t) -> cython.bint:
-    """Make an empty table for ids below `n`. 0 if out of memory; `candidates_free` is due in either case."""
+def candidates_init(
+    t: cython.pointer[Candidates],
+    n: uint32_t,
+    base: cython.pointer[cython.const[Candidates]],
+    first: uint32_t,
+) -> cython.bint:
+    """Make an empty table for ids below `n`; with `base` (which may be NULL) one that has its entries, the ids below
+    `first`. 0 if out of memory; `candidates_free` is due in either case.
+    """
     memset(t, 0, cython.sizeof(Candidates))
     t.mask = 1023
     t.slots = cython.cast(cython.pointer[Slot], calloc(1024, cython.sizeof(Slot)))
     t.n = n
-    return t.slots != cython.NULL
+    if t.slots == cython.NULL:
+        return False
+    if base != cython.NULL:
+        t.base = base
+        t.first = first
+        t.entries = base.entries
+        t.capacity = base.capacity
+        t.reversed = base.reversed
+        t.joints = cython.cast(cython.pointer[uint32_t], calloc(1024, 2 * cython.sizeof(uint32_t)))
+        if t.joints == cython.NULL:
+            return False
+    return True
 
 
 @cython.cfunc
@@ -26,8 +44,27 @@ def candidates_init(t: cython.pointer[Candidates], n: uint32_t) -> cython.bint:
 def candidates_free(t: cython.pointer[Candidates]) -> cython.void:
     free(t.slots)
     free(t.links)
+    free(t.joints)
     t.slots = cython.NULL
     t.links = cython.NULL
+    t.joints = cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def chain_base_next(
+    t: cython.pointer[cython.const[Candidates]], s: cython.pointer[cython.const[Slot]], id: uint32_t
+) -> uint32_t:
+    """The rest of `chain_next`: what follows an entry of the base."""
+    next: uint32_t = 0
+    slot: cython.size_t
+    if t.base.links != cython.NULL:
+        next = t.base.links[2 * cython.cast(cython.size_t, id) + t.reversed]
+    if next == 0 and t.slots <= s and s <= t.slots + t.mask:  # a chain that was extended
+        slot = s - t.slots
+        next = t.joints[2 * slot + t.reversed]
+    return next
 
 
 @cython.cfunc
@@ -36,9 +73,14 @@ def candidates_free(t: cython.pointer[Candidates]) -> cython.void:
 def enlarge(t: cython.pointer[Candidates]) -> cython.bint:
     mask: cython.size_t = 2 * t.mask + 1
     slots: cython.pointer[Slot] = cython.cast(cython.pointer[Slot], calloc(mask + 1, cython.sizeof(Slot)))
+    joints: cython.pointer[uint32_t] = cython.NULL
     i: cython.size_t
     j: cython.size_t
-    if slots == cython.NULL:
+    if t.joints != cython.NULL:
+        joints = cython.cast(cython.pointer[uint32_t], calloc(mask + 1, 2 * cython.sizeof(uint32_t)))
+    if slots == cython.NULL or (t.joints != cython.NULL and joints == cython.NULL):
+        free(slots)
+        free(joints)
         return False
     for i in range(t.mask + 1):
         if t.slots[i].head:
@@ -46,10 +88,29 @@ def enlarge(t: cython.pointer[Candidates]) -> cython.bint:
             while slots[j].head:
                 j = (j + 1) & mask
             slots[j] = t.slots[i]
+            if joints != cython.NULL:
+                joints[2 * j] = t.joints[2 * i]
+                joints[2 * j + 1] = t.joints[2 * i + 1]
     free(t.slots)
+    free(t.joints)
     t.slots = slots
+    t.joints = joints
     t.mask = mask
     return True
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def link(
+    t: cython.pointer[Candidates], slot: cython.size_t, id: uint32_t, side: cython.int, to: uint32_t
+) -> cython.void:
+    """Make `to` the neighbour of entry `id` on one side: 0 towards the tail, 1 towards the head."""
+    if id >= t.first:
+        t.links[2 * cython.cast(cython.size_t, id) + side] = to
+    else:
+        t.joints[2 * slot + side] = to
 
 
 @cython.cfunc
@@ -59,6 +120,7 @@ def candidates_insert(t: cython.pointer[Candidates], hash: uint64_t, id: uint32_
     """Put `id` at the front of its chain. 0 if out of memory."""
     i: cython.size_t
     s: cython.pointer[Slot]
+    below: cython.pointer[cython.const[Slot]] = cython.NULL
     wanted: uint64_t = cython.cast(uint64_t, t.entries) + 1
     if t.capacity == 0 or wanted * 4 // 3 > t.capacity:
         t.capacity = 2 * t.capacity if t.capacity else 4
@@ -71,21 +133,26 @@ def candidates_insert(t: cython.pointer[Candidates], hash: uint64_t, id: uint32_
         i = (i + 1) & t.mask
     s = cython.address(t.slots[i])
     if not s.head:
-        s.hash = hash
-        s.head = s.tail = id
         t.used += 1
-        return True
+        s.hash = hash
+        if t.base != cython.NULL:
+            below = chain_of(t.base, hash)
+        if below == cython.NULL:
+            s.head = s.tail = id
+            return True
+        s.head = below.head
+        s.tail = below.tail
     if t.links == cython.NULL:
         # Zeroed pages are given by the system when they are first touched: only long chains cost memory.
         t.links = cython.cast(cython.pointer[uint32_t], calloc(t.n, 2 * cython.sizeof(uint32_t)))
         if t.links == cython.NULL:
             return False
     if t.reversed:
-        t.links[2 * cython.cast(cython.size_t, s.tail)] = id
-        t.links[2 * cython.cast(cython.size_t, id) + 1] = s.tail
+        link(t, i, s.tail, 0, id)
+        link(t, i, id, 1, s.tail)
         s.tail = id
     else:
-        t.links[2 * cython.cast(cython.size_t, s.head) + 1] = id
-        t.links[2 * cython.cast(cython.size_t, id)] = s.head
+        link(t, i, s.head, 1, id)
+        link(t, i, id, 0, s.head)
         s.head = id
     return True

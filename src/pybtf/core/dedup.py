@@ -23,12 +23,12 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.candidates import candidates_free, candidates_init
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput
 from cython.cimports.pybtf.core.memory import u32s_free
 from cython.cimports.pybtf.core.phases import (
     Work,
-    enter_base,
     flatten,
     rewrite_survivors,
     settle_forwards,
@@ -48,23 +48,18 @@ from cython.cimports.pybtf.core.typegraph import (
     FINAL,
     ID_MASK,
     UNMAPPED,
+    BaseTypes,
     Node,
     TypeGraph,
 )
 from cython.cimports.pybtf.core.wire import (
     WIRE_HEADER,
     WIRE_MAGIC,
-    WIRE_OK,
-    WireError,
-    wire_check_names,
-    wire_check_refs,
     wire_compact,
-    wire_index,
-    wire_load,
     wire_store,
 )
 
-from pybtf.core.wire import wire_error, wire_header
+from pybtf.core.wire import wire_header
 from pybtf.errors import InputError, Place
 
 
@@ -72,13 +67,14 @@ from pybtf.errors import InputError, Place
 @cython.nogil
 @cython.exceptval(check=False)
 def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]) -> cython.bint:
-    """Fill `nodes`. 0 if a record lies too far into the words."""
+    """Fill `nodes` from the first own type on; a base has those below. 0 if a record lies too far into the words."""
     id: uint32_t
     node: cython.pointer[Node] = g.nodes
     node.map = FINAL
     node.hypothesis = UNMAPPED
     node.offset = node.info = 0
-    for id in range(1, g.n):
+    node += g.first_own - 1
+    for id in range(g.first_own, g.n):
         node += 1
         if offs[id] >> 32:
             g.bad = id
@@ -88,6 +84,27 @@ def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]
         node.offset = cython.cast(uint32_t, offs[id])
         node.info = g.words[offs[id] + 1]
     return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def start_tables(w: cython.pointer[Work]) -> cython.bint:
+    """The tables before the first own type: empty, or on those of the base. 0 if out of memory."""
+    n: uint32_t = w.g.n
+    first: uint32_t = w.g.first_own
+    base: cython.pointer[cython.const[BaseTypes]] = w.g.base
+    if base == cython.NULL:
+        return (
+            candidates_init(cython.address(w.table), n, cython.NULL, 0)
+            and candidates_init(cython.address(w.enums), n, cython.NULL, 0)
+            and candidates_init(cython.address(w.mixed), n, cython.NULL, 0)
+        )
+    return (
+        candidates_init(cython.address(w.table), n, cython.address(base.table), first)
+        and candidates_init(cython.address(w.enums), n, cython.address(base.enums), first)
+        and candidates_init(cython.address(w.mixed), n, cython.address(base.mixed), first)
+    )
 
 
 @cython.cfunc
@@ -105,18 +122,15 @@ def dedup_run(
     g.n = input.n
     g.first_own = input.first_own
     g.effort = EFFORT_BASE + EFFORT_PER_TYPE * cython.cast(uint64_t, input.n)
-    g.nodes = cython.cast(cython.pointer[Node], malloc(input.n * cython.sizeof(Node)))
-    if (
-        g.nodes == cython.NULL
-        or not candidates_init(cython.address(w.table), g.n)
-        or not candidates_init(cython.address(w.enums), g.n)
-        or not candidates_init(cython.address(w.mixed), g.n)
-    ):
+    g.base = input.base
+    if input.base == cython.NULL:
+        g.nodes = cython.cast(cython.pointer[Node], malloc(input.n * cython.sizeof(Node)))
+    else:
+        g.nodes = input.room.nodes
+    if g.nodes == cython.NULL or not start_tables(cython.address(w)):
         status = DEDUP_MEMORY
     elif input.n > ID_MASK or not make_nodes(g, input.offs):
         status = DEDUP_LARGE
-    if status == DEDUP_OK and g.first_own > 1:
-        status = enter_base(cython.address(w))
     if status == DEDUP_OK:
         status = settle_primitives(cython.address(w))
     if status == DEDUP_OK:
@@ -134,7 +148,10 @@ def dedup_run(
     u32s_free(cython.address(w.structs))
     u32s_free(cython.address(w.forwards))
     u32s_free(cython.address(g.touched))
-    free(g.nodes)
+    if input.base == cython.NULL:
+        free(g.nodes)
+    else:
+        input.room.changed = g.base_changed or status != DEDUP_OK
     free(g.frames)
     error.code = status
     error.id = g.bad
@@ -155,132 +172,70 @@ REASONS = {
 }
 
 
-@cython.cclass
-class Image:
-    """The types of one or two raw BTF blobs (a base, then what is built on it) as one array of records."""
-
-    words: cython.pointer[uint32_t]
-    offs: cython.pointer[cython.size_t]
-    map: cython.pointer[uint32_t]
-    number: cython.pointer[uint32_t]
-    n_words: cython.size_t
-    cap: cython.size_t
-    n: uint32_t
-    strings: cython.ulonglong
-
-    def __cinit__(self, n_words: cython.size_t):
-        self.words = cython.cast(cython.pointer[uint32_t], malloc(4 * n_words + 4))
-        self.n = 1
-        if self.words == cython.NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.words)
-        free(self.offs)
-        free(self.map)
-        free(self.number)
-
-    @cython.cfunc
-    def add(self, data: bytes, name: str, header: tuple) -> object:
-        """Append the types of one blob, checked."""
-        swap: cython.bint
-        at: cython.size_t
-        size: cython.size_t
-        strings: cython.ulonglong
-        first: cython.size_t = self.n_words
-        start: uint32_t = self.n
-        error = cython.declare(WireError)
-        status: cython.int
-        src: cython.pointer[cython.const[cython.uchar]] = data
-        swap, at, size, _, strings = header
-        self.strings += strings
-        if self.strings > 0xFFFFFFFF:
-            raise InputError(Place(name, "strings"), f"{self.strings} bytes of strings", "less than 4 GiB")
-        with cython.nogil:
-            wire_load(self.words + first, src + at, size // 4, swap)
-            status = wire_index(
-                self.words,
-                size // 4,
-                start,
-                first,
-                cython.address(self.offs),
-                cython.address(self.n),
-                cython.address(self.cap),
-                cython.address(error),
-            )
-            if status == WIRE_OK:
-                status = wire_check_names(
-                    self.words,
-                    self.offs,
-                    start,
-                    self.n,
-                    cython.cast(uint32_t, self.strings),
-                    cython.address(error),
-                )
-            if status == WIRE_OK:
-                status = wire_check_refs(self.words, self.offs, start, self.n, cython.address(error))
-        if status != WIRE_OK:
-            raise wire_error(Place(name, "types", 4 * (error.word - first)), status, error.id, error.value)
-        self.n_words += size // 4
-
-    @cython.cfunc
-    def run(self, first_own: uint32_t, name: str) -> cython.size_t:
-        """De-duplicate and compact. Returns the number of words of own types, which lie where they were."""
-        input = cython.declare(DedupInput)
-        error = cython.declare(DedupError)
-        words: cython.size_t = 0
-        self.map = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
-        self.number = cython.cast(cython.pointer[uint32_t], malloc(4 * cython.cast(cython.size_t, self.n)))
-        if self.map == cython.NULL or self.number == cython.NULL:
-            raise MemoryError
-        input.words = self.words
-        input.offs = self.offs
-        input.n = self.n
-        input.first_own = first_own
-        with cython.nogil:
-            if dedup_run(cython.address(input), self.map, cython.address(error)) == DEDUP_OK:
-                words = wire_compact(self.words, self.offs, first_own, self.n, self.map, self.number)
-        if error.code == DEDUP_MEMORY:
-            raise MemoryError
-        if error.code != DEDUP_OK:
-            found, expected = REASONS[error.code]
-            raise InputError(Place(name, "types", 4 * self.offs[error.id]), found.format(id=error.id), expected)
-        return words
-
-
-def dedup_btf(data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF") -> bytes:
-    """De-duplicate raw BTF; with `base`, BTF that is split from that base.
+def dedup_btf(
+    data: bytes, base: object = None, *, name: str = "BTF", base_name: str = "base BTF"
+) -> bytes:
+    """De-duplicate raw BTF; with `base`, raw BTF or a `Base`, BTF that is split from it.
 
     Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
     it was. `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged,
     or holds a graph of types that cannot be de-duplicated.
     """
-    out: bytearray
+    below: Base = Base(base, base_name) if isinstance(base, bytes) else base
+    space: Space
+    input = cython.declare(DedupInput)
+    error = cython.declare(DedupError)
+    number: cython.pointer[uint32_t] = cython.NULL
+    words: cython.size_t = 0
+    strings: cython.ulonglong
     view: cython.pointer[cython.uchar]
-    own: cython.pointer[uint32_t]
-    words: cython.size_t
     swap: cython.bint
-    start: cython.size_t
-    first_own: uint32_t
-    header = wire_header(data, name, base is not None)
-    base_header = wire_header(base, base_name, False) if base is not None else (False, 0, 0, 0, 0)
-    image: Image = Image((header[2] + base_header[2]) // 4)
-    if base is not None:
-        image.add(base, base_name, base_header)
-    first_own = image.n
-    start = image.n_words
-    image.add(data, name, header)
-    words = image.run(first_own, name)
+    header = wire_header(data, name, below is not None)
     swap, _, _, str_at, str_len = header
+    strings = str_len
+    input.first_own = 1
+    input.base = cython.NULL
+    if below is not None:
+        strings += below.strings.size
+        if strings > 0xFFFFFFFF:
+            raise InputError(Place(name, "strings"), f"{strings} bytes of strings", "less than 4 GiB")
+        space = below.take()
+        input.base = cython.address(below.types)
+        input.first_own = below.types.n
+    else:
+        space = Space()
+    space.load(data, name, header, cython.cast(uint32_t, strings))
+    input.words = space.r.words.p
+    input.offs = cython.cast(cython.pointer[cython.size_t], space.r.offs.p)
+    input.n = cython.cast(uint32_t, space.r.offs.n)
+    input.room = cython.address(space.r)
+    number = cython.cast(cython.pointer[uint32_t], malloc(space.r.offs.n * cython.sizeof(uint32_t)))
+    if number == cython.NULL or not room_reserve(cython.address(space.r), space.r.offs.n):
+        free(number)
+        raise MemoryError
+    with cython.nogil:
+        if dedup_run(cython.address(input), space.r.map, cython.address(error)) == DEDUP_OK:
+            words = wire_compact(input.words, input.offs, input.first_own, input.n, space.r.map, number)
+    free(number)
+    if error.code == DEDUP_MEMORY:
+        raise MemoryError
+    if error.code != DEDUP_OK:
+        found, expected = REASONS[error.code]
+        at = 0
+        if error.id >= input.first_own:
+            at = 4 * (input.offs[error.id] - input.offs[input.first_own])
+        raise InputError(Place(name, "types", at), found.format(id=error.id), expected)
     order = byteorder if not swap else ("big" if byteorder == "little" else "little")
-    out = bytearray(WIRE_HEADER + 4 * words)
+    out: bytearray = bytearray(WIRE_HEADER + 4 * words)
     out[:2] = WIRE_MAGIC.to_bytes(2, order)
     out[2] = 1
     for i, field in enumerate((WIRE_HEADER, 0, 4 * words, 4 * words, str_len)):
         out[4 + 4 * i : 8 + 4 * i] = field.to_bytes(4, order)
     view = out
-    own = image.words + start
     with cython.nogil:
-        wire_store(view + WIRE_HEADER, own, words, swap)
+        if words:
+            wire_store(view + WIRE_HEADER, input.words + input.offs[input.first_own], words, swap)
     out += data[str_at : str_at + str_len]
+    if below is not None:
+        below.give(space)
     return bytes(out)

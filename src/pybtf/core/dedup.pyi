@@ -1,1 +1,5 @@
-def dedup_btf(data: bytes, base: bytes | None = None, *, name: str = "BTF", base_name: str = "base BTF") -> bytes: ...
+from pybtf.core.base import Base
+
+def dedup_btf(
+    data: bytes, base: bytes | Base | None = None, *, name: str = "BTF", base_name: str = "base BTF"
+) -> bytes: ...

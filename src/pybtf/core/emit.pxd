@@ -11,4 +11,5 @@ cdef struct Layout:
     uint32_t kinds[32]          # types in the output by kind
 
 cdef int emit_layout(const Encoder *e, const uint32_t *map, Layout *out) noexcept nogil
+cdef uint8_t *emit_header(const Layout *l, uint8_t *out, bint swap) noexcept nogil
 cdef void emit_bytes(const Encoder *e, const uint32_t *map, const Layout *l, uint8_t *out, bint swap) noexcept nogil

@@ -68,7 +68,7 @@ def store(p: cython.pointer[uint8_t], v: uint32_t, swap: cython.bint) -> cython.
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def header(
+def emit_header(
     layout: cython.pointer[cython.const[Layout]], p: cython.pointer[uint8_t], swap: cython.bint
 ) -> cython.pointer[uint8_t]:
     magic: uint16_t = bswap16(MAGIC) if swap else MAGIC
@@ -136,7 +136,7 @@ def emit_bytes(
     id: uint32_t
     i: cython.size_t
     x: cython.pointer[StringEntry]
-    p: cython.pointer[uint8_t] = header(layout, out, swap)
+    p: cython.pointer[uint8_t] = emit_header(layout, out, swap)
     for id in range(1, cython.cast(uint32_t, e.offs.n)):
         if map[id] == id:
             p = record(e, layout.number, e.words.p + e.offs.p[id], p, swap)

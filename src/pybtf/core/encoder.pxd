@@ -1,6 +1,7 @@
 # The one writer of the type list (see stream.py, certify.py, assemble.py, encoder.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from pybtf.core.base cimport BaseStrings
 from pybtf.core.functable cimport FuncTable
 from pybtf.core.functions cimport Emission
 from pybtf.core.memory cimport U32s, U64s
@@ -40,6 +41,7 @@ cdef struct Encoder:
     ClassTable *classes
     const FuncTable *table
     KnownStrings known
+    const BaseStrings *base     # strings that are there already; NULL without a base
     int options                 # OPT_* of worker.pxd
     bint keep_all               # keep all types of all units
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with

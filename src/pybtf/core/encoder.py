@@ -13,6 +13,7 @@ from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.assemble import assembled_id
 from cython.cimports.pybtf.core.encoder import *
+from cython.cimports.pybtf.core.functable import functable_head
 from cython.cimports.pybtf.core.functions import (
     FN_CONSISTENT,
     FN_TRUE_SIGNATURE,
@@ -60,8 +61,8 @@ def encoder_fail(e: cython.pointer[Encoder], error: cython.int) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def encoder_init(e: cython.pointer[Encoder]) -> cython.int:
-    """Prepares a zeroed encoder whose `strings`, `classes`, `table`, `known` and `options` are set."""
-    e.string_size = 1
+    """Prepares a zeroed encoder whose `strings`, `classes`, `table`, `known`, `options` and `base` are set."""
+    e.string_size = 1 if e.base == cython.NULL else e.base.size
     e.index_unit = NO_UNIT
     if not u64s_push(cython.address(e.offs), 0):  # void
         return encoder_fail(e, ENCODE_MEMORY)
@@ -203,7 +204,7 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
     count: uint32_t = r[REC_COUNT]
     ids: cython.pointer[uint32_t]
     k: uint32_t
-    name: uint32_t = f.entry + 1
+    name: uint32_t = functable_head(e.table, f.entry) + 1
     p: cython.pointer[uint32_t]
     if not u32s_reserve(cython.address(e.scratch), count + 1):
         return encoder_fail(e, ENCODE_MEMORY)

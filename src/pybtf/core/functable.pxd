@@ -25,6 +25,8 @@ cdef struct FuncTable:
     uint8_t *sym_flags
     uint32_t *slots             # hash of base names: entry + 1, 0 free; `slot_mask` + 1 of them, a power of two,
     uint32_t slot_mask          # at most half of them used; `slots` is never NULL
+    uint32_t *file              # of a table of several files (jointable.py): whose entry it is; else NULL
+    uint32_t *head              # likewise: the first entry of the same name
 
 cdef struct ObjectSet:          # names of STT_OBJECT symbols by section, hashed like `slots`
     const char **name           # NULL: free
@@ -37,6 +39,7 @@ cdef class FunctionTable:
     cdef ObjectSet objects      # `name` is NULL unless the table was built with objects
     cdef bint frozen
     cdef SymbolSource source    # name pointers point into its strtab
+    cdef list parts             # of a table of several files: their tables, which own the names
 
 cdef inline uint32_t functable_find(const FuncTable *t, const char *name, size_t size) noexcept nogil:
     # The entry whose base name is exactly this, or NO_ENTRY.
@@ -48,6 +51,24 @@ cdef inline uint32_t functable_find(const FuncTable *t, const char *name, size_t
             return entry
         at = (at + 1) & t.slot_mask
     return NO_ENTRY
+
+cdef inline uint32_t functable_head(const FuncTable *t, uint32_t entry) noexcept nogil:
+    # The first entry of the same name: the one whose name is a string id.
+    return entry if t.head == NULL else t.head[entry]
+
+cdef inline uint32_t functable_of_file(const FuncTable *t, uint32_t head, uint32_t file) noexcept nogil:
+    # The entry of a file that has the name of entry `head`, the first of that name; or NO_ENTRY.
+    cdef uint32_t entry = head
+    if t.file == NULL:
+        return head
+    while entry < t.n and t.head[entry] == head:
+        if t.file[entry] == file:
+            return entry
+        entry += 1
+    return NO_ENTRY
+
+cdef bint allocate(FuncTable *t, size_t n) noexcept nogil
+cdef void insert(FuncTable *t, uint32_t entry) noexcept nogil
 
 # Whether section `section` has an STT_OBJECT symbol of exactly this name. The table must have been built with
 # objects of that section.

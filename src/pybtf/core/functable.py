@@ -69,11 +69,13 @@ class FunctionTable:
     section with this index. Raises `SymbolError` if a symbol that takes part has no usable name.
     """
 
-    def __cinit__(self, source: SymbolSource, object_section=None):
+    def __cinit__(self, source: SymbolSource = None, object_section=None):
         bad: uint32_t = 0
         status: cython.int
         section: uint32_t
         self.source = source
+        if source is None:  # to be filled by jointable.py
+            return
         with cython.nogil:
             status = build(cython.address(self.t), cython.address(source.view), cython.address(bad))
         if status == OK and object_section is not None:
@@ -100,6 +102,8 @@ class FunctionTable:
         free(self.t.sym_name)
         free(self.t.sym_flags)
         free(self.t.slots)
+        free(self.t.file)
+        free(self.t.head)
         free(self.objects.name)
         free(self.objects.name_len)
         free(self.objects.section)

@@ -10,6 +10,7 @@ from pybtf.core.unit cimport Unit
 from pybtf.core.value cimport UnitValue
 
 cdef struct Observer:           # scratch of one worker
+    uint32_t file               # whose entries of the function table count
     U32s record
     U8s name                    # of a parameter that a member stands for
     U32s align                  # of uncertain_location

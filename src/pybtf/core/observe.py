@@ -4,7 +4,8 @@
 An instance is any DW_TAG_subprogram that is no declaration: abstract, out-of-line copy or plain. Whether the
 function is written at all is decided at the end, over the instances of all units (functions.py).
 
-Function names are the first string ids: id `i + 1` is the base name of entry `i` of the function table.
+Function names are the first string ids: id `i + 1` is the base name of entry `i` of the function table, or unused, if
+that is the name of an earlier entry, of another file.
 """
 
 import cython
@@ -18,7 +19,7 @@ from cython.cimports.pybtf.core.faults import (
     IN_INFO,
     fault_set,
 )
-from cython.cimports.pybtf.core.functable import FuncTable
+from cython.cimports.pybtf.core.functable import NO_ENTRY, FuncTable, functable_of_file
 from cython.cimports.pybtf.core.memory import room, u8s_append, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.names import name_settle
 from cython.cimports.pybtf.core.observations import (
@@ -50,7 +51,11 @@ def out_of_memory(v: cython.pointer[UnitValue], f: cython.pointer[Function]) -> 
 @cython.nogil
 @cython.exceptval(check=False)
 def left_out(
-    u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cython.pointer[Function], n: uint32_t
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    f: cython.pointer[Function],
+    table: cython.pointer[cython.const[FuncTable]],
+    file: uint32_t,
 ) -> cython.bint:
     """Whether the instance is not remembered; counts why."""
     i: uint32_t
@@ -60,7 +65,7 @@ def left_out(
     if f.name == 0:
         v.counts[COUNT_NAMELESS] += 1
         return True
-    if f.name > n:
+    if f.name > table.n or functable_of_file(table, f.name - 1, file) == NO_ENTRY:
         v.counts[COUNT_NO_SYMBOL] += 1
         return True
     for i in range(f.first, f.first + f.count):
@@ -166,6 +171,7 @@ def remember(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
+    table: cython.pointer[cython.const[FuncTable]],
     machine: cython.pointer[cython.const[Machine]],
     true_signature: cython.bint,
 ) -> cython.int:
@@ -184,7 +190,7 @@ def remember(
         return out_of_memory(v, f)
     s = cython.address(v.states[v.n_states])
     s.address = f.address
-    s.entry = f.name - 1
+    s.entry = functable_of_file(table, f.name - 1, o.file)
     s.unit = v.number
     s.flags = 0
     if f.flags & F_UNEXPECTED:
@@ -243,8 +249,8 @@ def observe_functions(
         if f.flags & F_EMPTY_NAME and not f.flags & F_DECLARATION and table.n and table.name_len[0] == 0:
             # The symbol table has a function without a name as well, so the reference would write this one.
             return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, 0x2E)
-        if left_out(u, v, f, table.n):
+        if left_out(u, v, f, table, o.file):
             continue
-        if remember(u, v, f, o, c, strings, machine, true_signature):
+        if remember(u, v, f, o, c, strings, table, machine, true_signature):
             return 1
     return 0

@@ -10,7 +10,7 @@ cdef struct Work:
     Candidates table            # the reference's table: all kinds
     Candidates enums            # non-empty enums by all their words
     Candidates mixed            # names of enums for which the chain of the name must be walked
-    U32s structs                # canonical structs and unions, base and own
+    U32s structs                # canonical own structs and unions (or those of the base that is entered)
     U32s forwards               # own declarations that were canonical among the primitives
 
 cdef struct Pending:            # a type that waits, from reference `next` on, for one it refers to
@@ -18,6 +18,7 @@ cdef struct Pending:            # a type that waits, from reference `next` on, f
     uint32_t next
 
 cdef int enter_base(Work *w) noexcept nogil
+cdef int enter_names(Work *w, Candidates *names) noexcept nogil
 cdef int settle_primitives(Work *w) noexcept nogil
 cdef int settle_structs(Work *w) noexcept nogil
 cdef int settle_forwards(Work *w) noexcept nogil

@@ -34,7 +34,7 @@ from cython.cimports.pybtf.core.equivalence import (
     equal_words,
     equivalent,
 )
-from cython.cimports.pybtf.core.hashing import SALT
+from cython.cimports.pybtf.core.keys import hash_members, hash_name, hash_record, hash_typedef
 from cython.cimports.pybtf.core.memory import u32s_push
 from cython.cimports.pybtf.core.phases import Pending, Work
 from cython.cimports.pybtf.core.records import (
@@ -59,8 +59,6 @@ from cython.cimports.pybtf.core.typegraph import (
     IN_PROGRESS,
     UNMAPPED,
     TypeGraph,
-    hash_more,
-    hash_three,
     kind_of,
     record_of,
     resolve,
@@ -95,61 +93,12 @@ def spend(w: cython.pointer[Work], steps: uint64_t) -> cython.bint:
     return True
 
 
-# Signatures. Only members of one chain are compared, and in full.
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def hash_record(r: cython.pointer[uint32_t]) -> uint64_t:
-    """All words."""
-    h: uint64_t = hash_three(r)
-    i: cython.size_t = 3
-    n: cython.size_t = wire_words(r[1])
-    while i + 1 < n:
-        h = hash_more(h, r[i], r[i + 1])
-        i += 2
-    return hash_more(h, r[i], 0) if i < n else h
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def hash_members(r: cython.pointer[uint32_t]) -> uint64_t:
-    """STRUCT, UNION: everything but the types of the members."""
-    h: uint64_t = hash_three(r)
-    p: cython.pointer[uint32_t] = r + 3
-    end: cython.pointer[uint32_t] = p + 3 * cython.cast(cython.size_t, wire_vlen(r))
-    while p < end:
-        h = hash_more(h, p[0], p[2])
-        p += 3
-    return h
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def hash_name(r: cython.pointer[uint32_t]) -> uint64_t:
-    return hash_more(SALT, r[0], 0)
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def hash_typedef(r: cython.pointer[uint32_t]) -> uint64_t:
-    return hash_more(SALT, r[0], r[1])
-
-
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def same_record(w: cython.pointer[Work], r: cython.pointer[uint32_t], hash: uint64_t) -> uint32_t:
     """The first candidate equal in all words, 0 if there is none. UNMAPPED: effort used up."""
-    s: cython.pointer[Slot] = chain_of(cython.address(w.table), hash)
+    s: cython.pointer[cython.const[Slot]] = chain_of(cython.address(w.table), hash)
     c: uint32_t = chain_first(cython.address(w.table), s)
     n: cython.size_t = wire_words(r[1])
     while c:
@@ -191,7 +140,7 @@ def insert_enum(
     w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], name: uint64_t, full: uint64_t
 ) -> cython.bint:
     """Make an enum canonical. `full`: hash of all words."""
-    s: cython.pointer[Slot]
+    s: cython.pointer[cython.const[Slot]]
     c: uint32_t
     plain: cython.bint = wire_vlen(r) != 0
     if plain:
@@ -216,7 +165,7 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     name: uint64_t = hash_name(r)
     full: uint64_t = 0
-    s: cython.pointer[Slot]
+    s: cython.pointer[cython.const[Slot]]
     c: uint32_t
     found: uint32_t = 0
     rc: cython.pointer[uint32_t]
@@ -245,6 +194,7 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
                     found = c
                     break
                 g.nodes[c].map = id  # the candidate is a declaration of this one
+                g.base_changed |= c < g.first_own
             c = chain_next(cython.address(w.table), s, c)
     g.nodes[id].map = found if found else id
     if not found and not insert_enum(w, id, r, name, full):
@@ -259,16 +209,16 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
 @cython.nogil
 @cython.exceptval(check=False)
 def enter_base(w: cython.pointer[Work]) -> cython.int:
-    """Put the types of the base into the table.
+    """Put all types, those of a base, into the tables.
 
-    Its typedefs get another signature than own ones look for [quirk].
+    Typedefs get another signature than own ones look for [quirk].
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t
     r: cython.pointer[uint32_t]
     kind: uint32_t
     done: cython.bint
-    for id in range(1, g.first_own):
+    for id in range(1, g.n):
         r = record_of(g, id)
         kind = wire_kind(r)
         g.nodes[id].map = id if kind == KIND_FWD or kind == KIND_ENUM or kind == KIND_ENUM64 else FINAL | id
@@ -329,7 +279,7 @@ def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t) -> cytho
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     r: cython.pointer[uint32_t] = record_of(g, id)
     hash: uint64_t = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(r)
-    s: cython.pointer[Slot] = chain_of(cython.address(w.table), hash)
+    s: cython.pointer[cython.const[Slot]] = chain_of(cython.address(w.table), hash)
     c: uint32_t = chain_first(cython.address(w.table), s)
     answer: cython.int
     while c:
@@ -384,7 +334,7 @@ def same_name(
     hash: uint64_t,
 ) -> uint32_t:
     """The entry with the name of `r`, 0 if there is none."""
-    s: cython.pointer[Slot] = chain_of(names, hash)
+    s: cython.pointer[cython.const[Slot]] = chain_of(names, hash)
     c: uint32_t = chain_first(names, s)
     while c and record_of(g, c)[0] != r[0]:
         c = chain_next(names, s, c)
@@ -394,48 +344,81 @@ def same_name(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_forwards(w: cython.pointer[Work]) -> cython.int:
-    """A declaration that is left goes to the only struct or union of its name, if that is of its kind.
+def enter_names(w: cython.pointer[Work], names: cython.pointer[Candidates]) -> cython.int:
+    """Put the first of each name among `w.structs` into `names`.
 
-    Structs and unions share the names here: one of each blocks both. (Hypotheses are over: the field of an
-    entry serves to say that its name has occurred again.)
+    Hypotheses are over: the field of an entry serves to say that its name has occurred again, and `touched`
+    has such entries.
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    names = cython.declare(Candidates)
     i: cython.size_t
     id: uint32_t
     c: uint32_t
     r: cython.pointer[uint32_t]
     hash: uint64_t
-    done: cython.bint = candidates_init(cython.address(names), g.n)
-    for i in range(w.structs.n if done else 0):
+    for i in range(w.structs.n):
         id = w.structs.p[i]
         r = record_of(g, id)
         hash = hash_name(r)
-        c = same_name(g, cython.address(names), r, hash)
-        if c:
+        c = same_name(g, names, r, hash)
+        if c == 0:
+            if not candidates_insert(names, hash, id):
+                return stop(w, DEDUP_MEMORY, id)
+        elif g.nodes[c].hypothesis == UNMAPPED:
+            if not u32s_push(cython.address(g.touched), c):
+                return stop(w, DEDUP_MEMORY, id)
             g.nodes[c].hypothesis = 1
-        elif not candidates_insert(cython.address(names), hash, id):
-            done = False
-            break
-    for i in range(w.forwards.n if done else 0):
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_forwards(w: cython.pointer[Work]) -> cython.int:
+    """A declaration that is left goes to the only struct or union of its name, if that is of its kind.
+
+    Structs and unions share the names here: one of each blocks both.
+    """
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    names = cython.declare(Candidates)
+    below: cython.pointer[cython.const[Candidates]] = cython.NULL
+    i: cython.size_t
+    id: uint32_t
+    c: uint32_t
+    r: cython.pointer[uint32_t]
+    status: cython.int = DEDUP_OK
+    if w.forwards.n == 0:
+        return DEDUP_OK
+    if g.base != cython.NULL:
+        below = cython.address(g.base.names)
+    if candidates_init(cython.address(names), g.n, below, g.first_own):
+        status = enter_names(w, cython.address(names))
+    else:
+        status = stop(w, DEDUP_MEMORY, 0)
+    for i in range(w.forwards.n if status == DEDUP_OK else 0):
         id = w.forwards.p[i]
         if g.nodes[id].map == id:
             r = record_of(g, id)
             c = same_name(g, cython.address(names), r, hash_name(r))
-            if c and g.nodes[c].hypothesis == UNMAPPED and kind_of(g.nodes, c) == wire_forward_kind(r):
+            if c == 0 or g.nodes[c].hypothesis != UNMAPPED or (c < g.first_own and g.base.several[c]):
+                continue
+            if kind_of(g.nodes, c) == wire_forward_kind(r):
                 g.nodes[id].map = c
+    drop_hypothesis(g)
     candidates_free(cython.address(names))
-    return DEDUP_OK if done else stop(w, DEDUP_MEMORY, 0)
+    return status
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def flatten(g: cython.pointer[TypeGraph], map: cython.pointer[uint32_t]) -> cython.void:
-    """Write what is decided about each type to `map`, in final form; the reference phase decides the rest."""
+    """Write what is decided about each type to `map`, in final form; the reference phase decides the rest.
+
+    The entries of a base are there already, unless some have changed.
+    """
     id: uint32_t
-    for id in range(g.n):
+    for id in range(0 if g.base == cython.NULL or g.base_changed else g.first_own, g.n):
         map[id] = resolve(g, id) if g.nodes[id].map else UNMAPPED
 
 

@@ -16,13 +16,15 @@ import cython
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
-from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.abbrevs import AbbrevTable, abbrevs_enough, abbrevs_free, abbrevs_read
+from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.abbrevs import abbrevs_enough, abbrevs_have_form
 from cython.cimports.pybtf.core.assemble import assemble
+from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.certify import certify
 from cython.cimports.pybtf.core.classes import classes_delete, classes_new
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
-from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_layout
+from cython.cimports.pybtf.core.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
+from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_header, emit_layout
 from cython.cimports.pybtf.core.encoder import (
     ENCODE_ARENA,
     ENCODE_EFFORT,
@@ -41,10 +43,12 @@ from cython.cimports.pybtf.core.faults import (
     Fault,
     fault_set,
 )
-from cython.cimports.pybtf.core.functable import FunctionTable
+from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
+from cython.cimports.pybtf.core.memory import U8s, U32s, u64s_free
 from cython.cimports.pybtf.core.sections import Span
 from cython.cimports.pybtf.core.seen import seen_delete, seen_new
 from cython.cimports.pybtf.core.signature import machine_init
+from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
 from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
     NO_STRING,
@@ -58,18 +62,43 @@ from cython.cimports.pybtf.core.strings import (
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
+from cython.cimports.pybtf.core.wire import wire_kind, wire_store, wire_words
 from cython.cimports.pybtf.core.worker import *
 
+REF_ADDR = cython.declare(uint64_t, 0x10)
 SECTION_NAMES = (
     "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists", "types",
 )  # fmt: skip
 COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
+    "var_declaration", "var_no_address", "partial", "skeleton", "tags_cut",
 )  # fmt: skip
+MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
 )  # fmt: skip
+
+
+@cython.cfunc
+def raw_btf(words: U32s, text: U8s, swap: cython.bint) -> bytes:
+    """BTF of a type and a string section."""
+    layout: Layout
+    out: cython.pointer[uint8_t]
+    layout.type_size = 4 * words.n
+    layout.string_size = text.n
+    if layout.type_size + layout.string_size > 0xFFFFFFFF:
+        raise OverflowError("the BTF would be larger than 4 GiB")
+    data = PyBytes_FromStringAndSize(
+        cython.NULL, cython.cast(cython.Py_ssize_t, 24 + layout.type_size + layout.string_size)
+    )
+    out = emit_header(
+        cython.address(layout), cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data)), swap
+    )
+    wire_store(out, words.p, words.n, swap)
+    if text.n:
+        memcpy(out + layout.type_size, text.p, text.n)
+    return data
 
 
 @cython.final
@@ -92,19 +121,24 @@ class Run:
     bad: Fault
     bad_unit: uint32_t
     bad_name: uint32_t
-    map: cython.pointer[uint32_t]
+    map: cython.pointer[uint32_t]  # of the de-duplication: `own_map`, or that of `space`
+    own_map: cython.pointer[uint32_t]
     layout: Layout
     section_names: cython.pointer[uint32_t]
     n_section_names: uint32_t
-    symbols: FunctionTable
+    symbols: FunctionTable  # of the file in work
+    functions: FunctionTable  # of all files
     buffers: list
+    base: Base
+    space: Space
+    first: uint32_t  # id of the first own type
 
     def __cinit__(self, sections, symbols, **options):
         memset(cython.address(self.x), 0, cython.sizeof(Context))
         memset(cython.address(self.e), 0, cython.sizeof(Encoder))
         memset(cython.address(self.layout), 0, cython.sizeof(Layout))
         self.values = cython.NULL
-        self.map = cython.NULL
+        self.map = self.own_map = cython.NULL
         self.section_names = cython.NULL
         monitor_init(cython.address(self.monitor))
 
@@ -114,7 +148,7 @@ class Run:
             for i in range(self.window):
                 value_free(cython.address(self.values[i]))
         free(self.values)
-        free(self.map)
+        free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
         free(self.layout.number)
         free(self.section_names)
         free(self.x.headers)
@@ -141,16 +175,16 @@ class Run:
         jobs,
         info_mapped=False,
         keep_all=False,
+        base: Base = None,
+        functions: FunctionTable = None,
     ):
-        self.symbols = symbols
+        """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
+        self.functions = symbols if functions is None else functions
         self.buffers = []
         self.x.little = little
-        self.x.info_mapped = info_mapped
-        self.x.sections.swap = not little
         self.x.options = options
-        self.x.table = cython.address(symbols.t)
-        machine_init(cython.address(self.x.machine), machine)
-        self.set_sections(sections)
+        self.x.table = cython.address(self.functions.t)
+        self.set_file(sections, symbols, machine, info_mapped)
         self.set_tables()
         self.set_variables(ranges, names, force)
         if len(languages) > MAX_LANGUAGES:
@@ -166,9 +200,40 @@ class Run:
         self.e.table = self.x.table
         self.e.known = self.x.known
         self.e.options = options
-        self.e.keep_all = keep_all
+        self.e.keep_all = keep_all or base is not None or functions is not None
+        self.first = 1
+        if base is not None:
+            self.base = base
+            self.first = base.types.n
+            self.e.base = cython.address(base.strings)
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
+
+    def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):
+        """Goes on with another file, of the same byte order, for the same BTF. Sections of variables remain those
+        of the first file, as in the reference.
+        """
+        self.x.first_unit += self.units
+        self.x.file += 1
+        self.x.merge = False
+        free(self.x.headers)
+        self.x.headers = cython.NULL
+        self.x.n_units = self.units = self.claimed = self.consumed = 0
+        memset(cython.address(self.x.sections), 0, cython.sizeof(self.x.sections))
+        self.set_file(sections, symbols, machine, info_mapped)
+        # Its records have names by offsets, of which each file has its own.
+        seen_delete(self.x.seen)
+        self.x.seen = seen_new(self.x.sections.info.n // 1024)
+        if self.x.seen == cython.NULL:
+            raise MemoryError
+
+    @cython.cfunc
+    def set_file(self, sections, symbols: FunctionTable, machine, info_mapped):
+        self.symbols = symbols
+        self.x.info_mapped = info_mapped
+        self.x.sections.swap = not self.x.little
+        machine_init(cython.address(self.x.machine), machine)
+        self.set_sections(sections)
 
     @cython.cfunc
     def set_sections(self, sections):
@@ -197,7 +262,7 @@ class Run:
             raise MemoryError
         # Function names come first: string id i + 1 is entry i of the table.
         for i in range(t.table.n):
-            if t.table.name_len[i] == 0:
+            if t.table.name_len[i] == 0 or functable_head(t.table, i) != i:
                 if string_reserve(t.strings) != i + 1:
                     raise MemoryError
             elif string_intern(t.strings, t.table.name[i], t.table.name_len[i], False) != i + 1:
@@ -258,29 +323,16 @@ class Run:
 
         Also where tables that are made to be slow are found out: no worker reads more of them than is read here.
         """
-        t: AbbrevTable
         i: uint32_t
         h: cython.pointer[UnitHeader]
-        fault: Fault
         found: cython.bint = False
         read: uint64_t = 0
-        memset(cython.address(t), 0, cython.sizeof(AbbrevTable))
-        memset(cython.address(fault), 0, cython.sizeof(Fault))
         with cython.nogil:
             for i in range(self.x.n_units):
                 h = cython.address(self.x.headers[i])
-                fault.code = 0
-                abbrevs_read(
-                    cython.address(t),
-                    self.x.sections.abbrev,
-                    h.abbrev,
-                    h.address_size,
-                    h.offset_size,
-                    h.version,
-                    cython.address(fault),
-                )
-                read += t.read
-                if t.has_ref_addr:
+                if i and h.abbrev == self.x.headers[i - 1].abbrev:
+                    continue
+                if abbrevs_have_form(self.x.sections.abbrev, h.abbrev, REF_ADDR, cython.address(read)):
                     found = True
                     break
                 if abbrevs_enough(read, self.x.sections.abbrev):
@@ -294,7 +346,6 @@ class Run:
                     )
                     self.bad_unit = i
                     break
-            abbrevs_free(cython.address(t))
         return found
 
     # ---- the hand-over --------------------------------------------------------------------------------------------
@@ -340,12 +391,12 @@ class Run:
             start = now_ns()
             if head.fault.code:
                 self.bad = head.fault
-                self.bad_unit = head.number
+                self.bad_unit = head.number - self.x.first_unit
                 self.bad_name = head.name
             elif (
                 stream_again(cython.address(self.e), head) if self.again else stream_unit(cython.address(self.e), head)
             ):
-                self.bad_unit = head.number
+                self.bad_unit = head.number - self.x.first_unit
                 self.bad_name = head.name
             self.encode_ns += now_ns() - start
             monitor_enter(cython.address(self.monitor))
@@ -457,7 +508,7 @@ class Run:
         if self.e.error == 0:
             return None
         if self.e.error == ENCODE_ARENA or self.e.error == ENCODE_EFFORT:
-            return self.e.error, self.text(self.e.error_entry + 1)
+            return self.e.error, self.text(functable_head(self.x.table, self.e.error_entry) + 1)
         return self.e.error, str(self.e.error_entry)
 
     @cython.cfunc
@@ -480,22 +531,42 @@ class Run:
 
     def finish(self):
         """Makes one list of all units, with functions and sections of variables; returns its number of types."""
+        if self.base is not None:
+            # The list begins with the base: in the room of a space, which is this run's until `data` gives it back.
+            self.space = self.base.take()
+            u64s_free(cython.address(self.e.offs))
+            self.e.words = self.space.r.words
+            self.e.offs = self.space.r.offs
+            self.space.r.words.p = cython.NULL
+            self.space.r.offs.p = cython.NULL
         with cython.nogil:
             if assemble(cython.address(self.e)) == 0 and encode_functions(cython.address(self.e)) == 0:
                 encode_sections(cython.address(self.e), self.section_names, self.n_section_names)
-        return self.e.offs.n - 1
+        return self.e.offs.n - self.first
 
     def deduplicate(self):
         """Returns (DEDUP_* code, offending id): code 0 if all went well."""
         input: DedupInput
         error: DedupError
-        self.map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))
-        if self.map == cython.NULL:
-            raise MemoryError
+        input.base = cython.NULL
+        input.room = cython.NULL
+        if self.base is None:
+            free(self.own_map)
+            self.own_map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))
+            if self.own_map == cython.NULL:
+                raise MemoryError
+            self.map = self.own_map
+        else:
+            if not room_reserve(cython.address(self.space.r), self.e.offs.n):
+                raise MemoryError
+            split_names(cython.address(self.e), self.first)
+            self.map = self.space.r.map
+            input.base = cython.address(self.base.types)
+            input.room = cython.address(self.space.r)
         input.words = self.e.words.p
         input.offs = cython.cast(cython.pointer[cython.size_t], self.e.offs.p)
         input.n = cython.cast(uint32_t, self.e.offs.n)
-        input.first_own = 1
+        input.first_own = self.first
         error.code = 0
         error.id = 0
         with cython.nogil:
@@ -505,8 +576,21 @@ class Run:
     def data(self):
         """The finished BTF. Raises `OverflowError` if types and strings are not below 4 GiB together."""
         out: cython.pointer[uint8_t]
-        if emit_layout(cython.address(self.e), self.map, cython.address(self.layout)):
-            if self.layout.number == cython.NULL:
+        failed: cython.int
+        split: cython.bint = self.base is not None
+        with cython.nogil:
+            if not split:
+                failed = emit_layout(cython.address(self.e), self.map, cython.address(self.layout))
+            else:
+                failed = split_layout(
+                    cython.address(self.e),
+                    self.first,
+                    self.e.base.size,
+                    self.map,
+                    cython.address(self.layout),
+                )
+        if failed:
+            if self.layout.type_size + self.layout.string_size <= MAX_SIZE:
                 raise MemoryError
             raise OverflowError(self.layout.type_size + self.layout.string_size)
         data = PyBytes_FromStringAndSize(
@@ -514,8 +598,68 @@ class Run:
         )
         out = cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data))
         with cython.nogil:
-            emit_bytes(cython.address(self.e), self.map, cython.address(self.layout), out, self.x.sections.swap)
+            if not split:
+                emit_bytes(cython.address(self.e), self.map, cython.address(self.layout), out, self.x.sections.swap)
+            else:
+                split_bytes(cython.address(self.e), self.first, cython.address(self.layout), out, self.x.sections.swap)
         return data
+
+    def distill(self, data: bytes):
+        """Of `data`, what the function of that name returned: split BTF with a minimal base of its own, and that base.
+
+        Returns the id of a type instead, if the BTF refers to one that cannot be in such a base.
+        """
+        d: Distilled
+        layout: Layout
+        raw: cython.p_const_char = data
+        status: cython.int
+        memset(cython.address(d), 0, cython.sizeof(Distilled))
+        memset(cython.address(layout), 0, cython.sizeof(Layout))
+        d.base = cython.address(self.base.types)
+        d.strings = cython.address(self.base.strings)
+        d.own_text = raw + 24 + self.layout.type_size
+        d.n_own = self.layout.type_size // 4
+        if d.n_own:
+            d.own = self.e.words.p + self.e.offs.p[self.first]
+        try:
+            with cython.nogil:
+                status = distill(cython.address(d))
+            if status == DISTILL_MEMORY:
+                raise MemoryError
+            if status == DISTILL_KIND:
+                return d.bad
+            self.count(d.split_words, d.split_text.n)
+            return (
+                raw_btf(d.split_words, d.split_text, self.x.sections.swap),
+                raw_btf(d.base_words, d.base_text, self.x.sections.swap),
+            )
+        finally:
+            distill_free(cython.address(d))
+
+    @cython.cfunc
+    def count(self, words: U32s, strings: cython.size_t) -> cython.void:
+        """The layout's counts become those of these types."""
+        at: cython.size_t = 0
+        memset(self.layout.kinds, 0, cython.sizeof(self.layout.kinds))
+        self.layout.types = 1
+        self.layout.type_size = 4 * words.n
+        self.layout.string_size = strings
+        while at < words.n:
+            self.layout.kinds[wire_kind(words.p + at)] += 1
+            self.layout.types += 1
+            at += wire_words(words.p[at + 1])
+
+    def close(self):
+        """Gives back what belongs to the base, for the next run on it. To be called last, and if all went well."""
+        if self.base is None:
+            return
+        self.space.r.words = self.e.words
+        self.space.r.offs = self.e.offs
+        self.e.words.p = cython.NULL
+        self.e.offs.p = cython.NULL
+        self.map = cython.NULL
+        self.base.give(self.space)
+        self.space = None
 
     def facts(self):
         """Counts for the report."""

@@ -15,6 +15,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.base import base_string
 from cython.cimports.pybtf.core.encoder import (
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
@@ -29,7 +30,7 @@ from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
-from cython.cimports.pybtf.core.strings import string_entry
+from cython.cimports.pybtf.core.strings import StringEntry, string_entry
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_vlen
 
@@ -46,6 +47,7 @@ MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
     """Gives a string its offset. 0 with an error set if that is not possible."""
     size: cython.size_t
+    x: cython.pointer[StringEntry]
     if sid >= e.string_at.n:
         # Workers are adding strings meanwhile; any number will do that has room for this one.
         size = max(load_acquire(cython.address(e.strings.n)), sid + 1)
@@ -57,6 +59,11 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
         e.string_at.n = size
     if e.string_at.p[sid]:
         return e.string_at.p[sid]
+    x = string_entry(e.strings, sid)
+    if e.base != cython.NULL:
+        e.string_at.p[sid] = base_string(e.base, x.text, x.size, x.hash)
+        if e.string_at.p[sid]:
+            return e.string_at.p[sid]
     if e.string_size > MAX_STRINGS:
         encoder_fail(e, ENCODE_TOO_MANY)
         return 0
@@ -64,7 +71,7 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
         encoder_fail(e, ENCODE_MEMORY)
         return 0
     e.string_at.p[sid] = cython.cast(uint32_t, e.string_size)
-    e.string_size += string_entry(e.strings, sid).size + 1
+    e.string_size += x.size + 1
     return e.string_at.p[sid]
 
 

@@ -1,8 +1,9 @@
 # The graph of types the de-duplication works on.
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from pybtf.core.candidates cimport Candidates
 from pybtf.core.hashing cimport SALT, SALT2, fold
-from pybtf.core.memory cimport U32s
+from pybtf.core.memory cimport U32s, U64s
 
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void *) noexcept nogil
@@ -39,15 +40,41 @@ cdef struct Frame:              # the rest of the reference pairs of two records
     uint32_t left
     int stride
 
+# The types of a base, and all of their tables that do not depend on what is built on it (see base.py). Once made, it
+# is only read, by any number of runs at a time.
+cdef struct BaseTypes:
+    uint32_t *words
+    size_t n_words
+    size_t *offs
+    uint32_t n                  # ids, void included
+    Node *nodes                 # every type stands for itself
+    Candidates table            # as in `Work` of phases.pxd
+    Candidates enums
+    Candidates mixed
+    Candidates names            # the first struct or union of each name
+    uint8_t *several            # several[id]: there are others of the name of `id`
+
+# Where a run on a base works: the base in front, what is built on it behind, in one index space. The part of the base
+# is copied once; a run gives the room back as it was, so that the next need not copy it again.
+cdef struct Room:
+    U32s words
+    U64s offs
+    Node *nodes
+    uint32_t *map
+    size_t cap                  # elements of `nodes` and `map`
+    bint changed                # entries of the base in `nodes` or `map` are not what they were
+
 cdef struct TypeGraph:
     uint32_t *words
     Node *nodes
     uint32_t n
     uint32_t first_own
+    const BaseTypes *base       # has the types below `first_own`; NULL without one
     U32s touched                # ids with a hypothesis, in the order they were made
     Frame *frames
     size_t cap_frames
-    bint adjusts_base
+    bint adjusts_base           # the hypothesis takes a declaration of the base for an own definition
+    bint base_changed           # types of the base are replaced, or may be
     uint64_t effort             # steps that may still be taken
     uint32_t bad                # offending id of a failure
 

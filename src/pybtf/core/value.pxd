@@ -21,6 +21,11 @@ cdef enum:                      # UnitValue.counts
     COUNT_VAR_VOID
     COUNT_VAR_SIZE
     COUNT_SKIPPED_TAGS
+    COUNT_VAR_DECLARATION       # at the top level, and never defined there
+    COUNT_VAR_NO_ADDRESS
+    COUNT_PARTIAL               # units of these kinds
+    COUNT_SKELETON
+    COUNT_TAGS_CUT              # units of which only a part is encoded
     N_COUNTS
 
 cdef struct VarRecord:
@@ -34,7 +39,7 @@ cdef struct VarRecord:
     uint32_t n_anns
 
 cdef struct UnitValue:
-    uint32_t number             # in order of .debug_info
+    uint32_t number             # in order of .debug_info, through all files
     bint filtered               # excluded by language or name
     bint ready
     Fault fault

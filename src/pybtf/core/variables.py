@@ -194,9 +194,13 @@ def consider(
         spec = variable_specified(u, own.spec, cython.address(v.fault))
         if v.fault.code:
             return 1
-    if own.flags & V_DECLARATION and spec == NO_INDEX:
+    if not own.flags & V_TOP_LEVEL or own.flags & V_ARTIFICIAL:
         return 0
-    if not own.flags & V_TOP_LEVEL or not own.flags & V_ADDRESS or own.flags & V_ARTIFICIAL:
+    if own.flags & V_DECLARATION and spec == NO_INDEX:
+        v.counts[COUNT_VAR_DECLARATION] += 1
+        return 0
+    if not own.flags & V_ADDRESS:
+        v.counts[COUNT_VAR_NO_ADDRESS] += 1
         return 0
     v.counts[COUNT_VARIABLES] += 1
     s = section_of(rules, own.address)

@@ -29,6 +29,10 @@ cdef inline uint32_t wire_each(uint32_t kind) noexcept nogil:
         return 2
     return 0
 
+cdef inline uint32_t wire_named_each(uint32_t kind) noexcept nogil:
+    # words per element, if elements begin with a name
+    return 0 if kind == KIND_DATASEC else wire_each(kind)
+
 cdef inline uint32_t wire_size(const uint32_t *r) noexcept nogil:
     cdef uint32_t kind = wire_kind(r)
     return 3 + wire_fixed(kind) + wire_each(kind) * wire_vlen(r)

@@ -33,6 +33,8 @@ cdef struct Context:            # shared by all workers, never written while the
     DebugSections sections
     UnitHeader *headers
     uint32_t n_units
+    uint32_t first_unit         # number of the first unit, counted from the first of several files
+    uint32_t file               # number of the file
     bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
     bint merge                  # all units are one logical unit
     bint little

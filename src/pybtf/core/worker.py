@@ -144,6 +144,7 @@ def walk_one(
     tag = w.walker.d.tag
     if not x.merge:
         if tag == 0x4A or tag == 0x3C:  # skeleton, partial: nothing to decode
+            v.counts[COUNT_SKELETON if tag == 0x4A else COUNT_PARTIAL] += 1
             return 0
         if tag != 0x11 and tag != 0x41:
             return fault_set(
@@ -240,7 +241,7 @@ def decode_unit(
 ) -> cython.int:
     """Fills `v` from unit `number`. Nonzero: fault in `v.fault`."""
     status: cython.int
-    v.number = number
+    v.number = x.first_unit + number
     v.offset = x.headers[number].offset
     status = try_unit(w, x, number, v, symbols)
     if status and w.classifier.failed == CLASSIFY_EMPTY:
@@ -283,6 +284,7 @@ def finish_unit(
     if classify_unit(cython.address(w.classifier), v):
         return 1
     if v.tags_cut:
+        v.counts[COUNT_TAGS_CUT] += 1
         return 0
     if observe_functions(
         cython.address(w.walker.u),
@@ -306,6 +308,7 @@ def finish_unit(
 def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]]) -> cython.int:
     """Prepares a worker. Nonzero: no memory."""
     memset(w, 0, cython.sizeof(Worker))
+    w.observer.file = x.file
     w.walker.want_decl_tags = (x.options & OPT_DECL_TAG) != 0
     w.walker.want_type_tags = (x.options & OPT_TYPE_TAG) != 0
     w.walker.want_parameter_names = (x.options & OPT_TRUE_SIGNATURE) != 0

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import mmap
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pybtf.elf.constants import ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD
 from pybtf.errors import InputError, Place
+
+if TYPE_CHECKING:
+    import ctypes
 
 FREE_SIZE: Final = 64 << 20
 MAX_RATIO: Final = 256
@@ -91,24 +94,32 @@ def _inflate(packed: memoryview, size: int, place: Place) -> memoryview:
     return output.toreadonly()
 
 
-def _unzstd(packed: memoryview, size: int, place: Place) -> memoryview:
+def load_zstd(place: Place, otherwise: str) -> ctypes.CDLL:
+    """libzstd, with what tells an error from a result. `otherwise`: the command that does without it."""
     import ctypes
 
-    if size == 0:
-        return memoryview(b"")
     try:
         library = ctypes.CDLL("libzstd.so.1")
     except OSError as error:
         raise InputError(
             place,
             f"compressed with zstd, and libzstd cannot be loaded: {error}",
-            hint="Install libzstd1, or decompress the file with `objcopy --decompress-debug-sections`.",
+            hint=f"Install libzstd1, or decompress the file with `{otherwise}`.",
         ) from None
-    library.ZSTD_decompress.restype = ctypes.c_size_t
-    library.ZSTD_decompress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     library.ZSTD_isError.argtypes = [ctypes.c_size_t]
     library.ZSTD_getErrorName.restype = ctypes.c_char_p
     library.ZSTD_getErrorName.argtypes = [ctypes.c_size_t]
+    return library
+
+
+def _unzstd(packed: memoryview, size: int, place: Place) -> memoryview:
+    import ctypes
+
+    if size == 0:
+        return memoryview(b"")
+    library = load_zstd(place, "objcopy --decompress-debug-sections")
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    library.ZSTD_decompress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     output = _buffer(packed, size, place)
     target = (ctypes.c_char * size).from_buffer(output)
     done = library.ZSTD_decompress(target, size, bytes(packed), len(packed))

@@ -22,10 +22,9 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from struct import Struct
 from types import TracebackType
-from typing import Final
+from typing import Final, NamedTuple
 
 from pybtf.elf.compressed import decompress_gabi, decompress_gnu
 from pybtf.elf.constants import SHF_COMPRESSED, SHF_GROUP, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
@@ -41,11 +40,13 @@ _DEBUG: Final = (".debug_", ".zdebug_")
 _LTO: Final = ".gnu.debuglto_"  # in front of the names in gcc's objects for LTO
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One entry of the section table. `offset` and `size` are bytes in the file; `addr` is as on disk."""
+class Section(NamedTuple):
+    """One entry of the section table. `offset` and `size` are bytes in the file; `addr` is as on disk.
 
-    index: int
+    A module has sixty, so making one should cost little.
+    """
+
+    index: int  # type: ignore[assignment]  # in place of the method of a tuple, which makes no sense here
     name: str
     type: int
     flags: int
@@ -85,7 +86,7 @@ class ElfImage:
     sections: list[Section]
     mapping: mmap.mmap | None
 
-    def __init__(self, path: str, content: bytes | mmap.mmap) -> None:
+    def __init__(self, path: str, content: bytes | bytearray | mmap.mmap) -> None:
         """Read header and section table of `content`; `path` serves messages only. Raises `InputError`."""
         self.path = path
         self.mapping = content if isinstance(content, mmap.mmap) else None

@@ -54,13 +54,11 @@ def _encode(request: Request) -> Encoded:
     from ..pipeline import encode_file
     from .jobserver import workers
 
-    if request.base is not None:
-        raise UsageError("--btf_base is not supported yet")
     features = request.features()
     if features.distilled_base and request.base is None:
         raise InputError(request.file, "the feature distilled_base needs --btf_base")
     try:
-        options = make_options(features, 1, request.lang, request.lang_exclude)
+        options = make_options(features, 1, request.lang, request.lang_exclude, request.base)
     except UsageError as error:  # as in pahole: not a matter of the command line's form
         raise InputError("options", str(error)) from error
     with workers(_jobs(request), os.environ.get("MAKEFLAGS", "")) as jobs:

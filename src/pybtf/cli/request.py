@@ -1,0 +1,72 @@
+"""What a run of `pybtf encode` was asked for, beyond what decides the bytes, and what all runs have in common."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from ..report import Report
+from . import console, summary
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of one run."""
+
+    files: tuple[str, ...]
+    detached: str | None
+    detached_dir: str | None
+    report: str | None
+    quiet: bool
+    verbose: bool
+    progress: bool
+    timings: bool
+
+    @property
+    def target(self) -> str:
+        """What the BTF of the first file goes to, in words."""
+        if self.detached == STDOUT:
+            return "standard output"
+        return self.detached if self.detached is not None else self.files[0]
+
+
+def write_report(name: str, text: str) -> None:
+    """Write a report to the file `name`, all or nothing, or to standard output. Raises `OutputError`."""
+    from ..elf.atomic import write_file
+
+    write_file(path_of(name), text.encode())
+
+
+def path_of(name: str) -> str:
+    """The path to write to: `-` is standard output, which the writing functions know under this name."""
+    return "/dev/stdout" if name == STDOUT else name
+
+
+def tell_warnings(request: Request, warnings: list[str]) -> None:
+    """All warnings with `-v`, else the first ten and how many there are more."""
+    if request.quiet:
+        return
+    shown = warnings if request.verbose else warnings[: summary.MAX_WARNINGS]
+    for text in shown:
+        console.warning(text)
+    if len(shown) < len(warnings):
+        console.warning(f"{len(warnings) - len(shown):,} more warnings; -v shows them")
+
+
+def warn_of_links(path: str, links: int, report: Report) -> None:
+    """A file was replaced that has other names: those kept the old one."""
+    if links:
+        what = f"{path}: {links} other hard link{'s' * (links > 1)} of it"
+        report.warnings.append(f"{what} kept the old contents, without this BTF")
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names, of which neither need exist, are those of one file."""
+    if STDOUT in (one, other):
+        return one == other
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121 - pathlib's needs the first to exist
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,347 @@
+# cython: annotation_typing=True
+"""A base: the BTF of a kernel, read once, for any number of encodings of its modules, also at the same time.
+
+A kernel has a hundred thousand types, a typical module brings ten thousand and keeps five hundred. So whatever depends
+on the base alone is made here, once: its records checked and indexed, its strings findable by text, its candidate
+tables filled as the de-duplication finds them when it comes to the module (candidates.pxd says how a table lies on
+another), the names of its structs.
+
+A `Base` is never changed. What a run has to write to, the state of each type in the comparisons, it has in a `Space`,
+which begins with a copy of the base, so that types of the base and own ones are found alike, in one array. Copying five
+megabytes for each module would cost more than the module; therefore runs give their space back, in the state in which
+they got it, and the next run takes it. There are as many spaces as there were runs at one time.
+"""
+
+from sys import byteorder
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, realloc
+from cython.cimports.libc.string import memchr, memcpy, memset
+from cython.cimports.pybtf.core.base import BaseString, BaseStrings, base_string
+from cython.cimports.pybtf.core.candidates import candidates_free, candidates_init
+from cython.cimports.pybtf.core.hashing import hash_bytes
+from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
+from cython.cimports.pybtf.core.phases import Work, enter_base, enter_names
+from cython.cimports.pybtf.core.typegraph import (
+    DEDUP_MEMORY,
+    DEDUP_OK,
+    FINAL,
+    UNMAPPED,
+    BaseTypes,
+    Node,
+    Room,
+    TypeGraph,
+)
+from cython.cimports.pybtf.core.wire import (
+    WIRE_MEMORY,
+    WIRE_OK,
+    WIRE_TOO_MANY,
+    WireError,
+    wire_check_names,
+    wire_check_refs,
+    wire_index,
+    wire_load,
+)
+
+from pybtf.core.wire import wire_error, wire_header
+from pybtf.errors import Place
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def room_reserve(r: cython.pointer[Room], n: cython.size_t) -> cython.bint:
+    """Make `nodes` and `map` hold at least `n` entries. 0 if out of memory."""
+    cap: cython.size_t = r.cap + r.cap // 2
+    nodes: cython.pointer[Node]
+    map: cython.pointer[uint32_t]
+    if n <= r.cap:
+        return True
+    cap = cap if cap > n else n
+    nodes = cython.cast(cython.pointer[Node], realloc(r.nodes, cap * cython.sizeof(Node)))
+    if nodes == cython.NULL:
+        return False
+    r.nodes = nodes
+    map = cython.cast(cython.pointer[uint32_t], realloc(r.map, cap * cython.sizeof(uint32_t)))
+    if map == cython.NULL:
+        return False
+    r.map = map
+    r.cap = cap
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def room_load(
+    r: cython.pointer[Room],
+    src: cython.pointer[cython.const[uint8_t]],
+    n_words: cython.size_t,
+    swap: cython.bint,
+    strings: uint32_t,
+    error: cython.pointer[WireError],
+) -> cython.int:
+    """Append a type section, checked: its names are below `strings`. WIRE_*."""
+    first: cython.size_t = r.words.n
+    start: uint32_t = cython.cast(uint32_t, r.offs.n)
+    n: uint32_t = start
+    status: cython.int
+    error.id = error.value = 0
+    error.word = first
+    if not u32s_reserve(cython.address(r.words), n_words + 1):
+        return WIRE_MEMORY
+    wire_load(r.words.p + first, src, n_words, swap)
+    status = wire_index(
+        r.words.p,
+        n_words,
+        start,
+        first,
+        cython.cast(cython.pointer[cython.pointer[cython.size_t]], cython.address(r.offs.p)),
+        cython.address(n),
+        cython.address(r.offs.cap),
+        error,
+    )
+    if status == WIRE_OK and (first + n_words) >> 32:
+        status = WIRE_TOO_MANY
+    r.offs.n = n
+    r.words.n += n_words
+    if status == WIRE_OK:
+        status = wire_check_names(
+            r.words.p, cython.cast(cython.pointer[cython.size_t], r.offs.p), start, n, strings, error
+        )
+    if status == WIRE_OK:
+        status = wire_check_refs(r.words.p, cython.cast(cython.pointer[cython.size_t], r.offs.p), start, n, error)
+    return status
+
+
+@cython.final
+@cython.cclass
+class Space:
+    """A `Room` with an owner."""
+
+    def __cinit__(self):
+        memset(cython.address(self.r), 0, cython.sizeof(Room))
+
+    def __dealloc__(self):
+        u32s_free(cython.address(self.r.words))
+        u64s_free(cython.address(self.r.offs))
+        free(self.r.nodes)
+        free(self.r.map)
+
+    def __init__(self):
+        if not u64s_reserve(cython.address(self.r.offs), 1):
+            raise MemoryError
+        self.r.offs.p[0] = 0
+        self.r.offs.n = 1
+
+    @cython.cfunc
+    def load(self, data: bytes, name: str, header: tuple, strings: uint32_t) -> object:
+        """Append the types of raw BTF, checked; `header` is what `wire_header` said of it.
+
+        `strings`: length in bytes of all strings there are, of those below too. Raises `InputError`.
+        """
+        swap: cython.bint
+        at: cython.size_t
+        size: cython.size_t
+        first: cython.size_t = self.r.words.n
+        error = cython.declare(WireError)
+        status: cython.int
+        src: cython.pointer[cython.const[cython.uchar]] = data
+        swap, at, size = header[:3]
+        with cython.nogil:
+            status = room_load(cython.address(self.r), src + at, size // 4, swap, strings, cython.address(error))
+        if status != WIRE_OK:
+            raise wire_error(Place(name, "types", 4 * (error.word - first)), status, error.id, error.value)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
+    """Enter every string of the section, the first of equal ones. 0 if out of memory."""
+    cap: cython.size_t = 1024
+    count: cython.size_t = 0
+    at: cython.size_t = 0
+    size: cython.size_t
+    i: cython.size_t
+    end: cython.p_const_char
+    hash: uint64_t
+    while at < b.size:
+        end = cython.cast(cython.p_const_char, memchr(b.text + at, 0, b.size - at))
+        at = end - b.text + 1
+        count += 1
+    while cap < 2 * count:
+        cap *= 2
+    b.mask = cap - 1
+    b.slots = cython.cast(cython.pointer[BaseString], calloc(cap, cython.sizeof(BaseString)))
+    if b.slots == cython.NULL:
+        return False
+    at = 0
+    while at < b.size:
+        end = cython.cast(cython.p_const_char, memchr(b.text + at, 0, b.size - at))
+        size = end - (b.text + at)
+        if size:
+            hash = hash_bytes(b.text + at, size)
+            if base_string(b, b.text + at, size, hash) == 0:
+                i = hash & b.mask
+                while b.slots[i].offset:
+                    i = (i + 1) & b.mask
+                b.slots[i].tag = cython.cast(uint32_t, hash >> 32)
+                b.slots[i].offset = cython.cast(uint32_t, at)
+        at += size + 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def index_types(t: cython.pointer[BaseTypes]) -> cython.int:
+    """Make nodes and tables. A DEDUP_* status."""
+    w = cython.declare(Work)
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    status: cython.int
+    i: cython.size_t
+    memset(cython.address(w), 0, cython.sizeof(Work))
+    g.words = t.words
+    g.n = g.first_own = t.n
+    g.nodes = t.nodes
+    g.effort = 0
+    candidates_init(cython.address(w.table), t.n, cython.NULL, 0)
+    candidates_init(cython.address(w.enums), t.n, cython.NULL, 0)
+    candidates_init(cython.address(w.mixed), t.n, cython.NULL, 0)
+    status = DEDUP_MEMORY
+    if w.table.slots != cython.NULL and w.enums.slots != cython.NULL and w.mixed.slots != cython.NULL:
+        status = enter_base(cython.address(w))
+    t.table = w.table
+    t.enums = w.enums
+    t.mixed = w.mixed
+    if not candidates_init(cython.address(t.names), t.n, cython.NULL, 0):
+        status = DEDUP_MEMORY
+    if status == DEDUP_OK:
+        status = enter_names(cython.address(w), cython.address(t.names))
+    for i in range(g.touched.n):
+        t.several[g.touched.p[i]] = 1
+        t.nodes[g.touched.p[i]].hypothesis = UNMAPPED
+    u32s_free(cython.address(w.structs))
+    u32s_free(cython.address(g.touched))
+    return status
+
+
+@cython.final
+@cython.cclass
+class Base:
+    """Raw BTF of either byte order, checked and indexed. `name` is what messages call it.
+
+    Raises `InputError` where it is damaged. `little` is its byte order; `len()` counts its types.
+    """
+
+    def __cinit__(self):
+        memset(cython.address(self.types), 0, cython.sizeof(BaseTypes))
+        memset(cython.address(self.strings), 0, cython.sizeof(BaseStrings))
+
+    def __dealloc__(self):
+        free(self.types.words)
+        free(self.types.offs)
+        free(self.types.nodes)
+        free(self.types.several)
+        candidates_free(cython.address(self.types.table))
+        candidates_free(cython.address(self.types.enums))
+        candidates_free(cython.address(self.types.mixed))
+        candidates_free(cython.address(self.types.names))
+        free(self.strings.slots)
+
+    def __init__(self, data: bytes, name: str):
+        t: cython.pointer[BaseTypes] = cython.address(self.types)
+        status: cython.int = DEDUP_OK
+        done: cython.bint
+        id: uint32_t
+        space: Space = Space()
+        text: cython.p_const_char = data
+        header = wire_header(data, name, False)
+        if t.n:
+            raise TypeError("a base is made once")
+        space.load(data, name, header, header[4])
+        if not room_reserve(cython.address(space.r), space.r.offs.n):
+            raise MemoryError
+        self.name = name
+        self.data = data
+        self.spare = []
+        self.little = (byteorder == "little") != header[0]
+        self.strings.text = text + cython.cast(cython.size_t, header[3])
+        self.strings.size = header[4]
+        t.words = space.r.words.p
+        t.n_words = space.r.words.n
+        t.offs = cython.cast(cython.pointer[cython.size_t], space.r.offs.p)
+        t.n = cython.cast(uint32_t, space.r.offs.n)
+        t.nodes = space.r.nodes
+        space.r.words.p = cython.NULL
+        space.r.offs.p = cython.NULL
+        space.r.nodes = cython.NULL
+        t.several = cython.cast(cython.pointer[uint8_t], calloc(t.n, 1))
+        if t.several == cython.NULL:
+            raise MemoryError
+        with cython.nogil:
+            t.nodes[0].map = FINAL
+            t.nodes[0].hypothesis = UNMAPPED
+            t.nodes[0].offset = t.nodes[0].info = 0
+            for id in range(1, t.n):
+                t.nodes[id].hypothesis = UNMAPPED
+                t.nodes[id].offset = cython.cast(uint32_t, t.offs[id])
+                t.nodes[id].info = t.words[t.offs[id] + 1]
+            status = index_types(t)
+            done = index_strings(cython.address(self.strings))
+        if status != DEDUP_OK or not done:
+            raise MemoryError
+
+    def __len__(self):
+        return self.types.n - 1
+
+    @cython.cfunc
+    def take(self) -> Space:
+        """A space that begins with this base, for one run."""
+        t: cython.pointer[BaseTypes] = cython.address(self.types)
+        space: Space
+        i: uint32_t
+        done: cython.bint
+        try:
+            return self.spare.pop()
+        except IndexError:
+            pass
+        space = Space()
+        with cython.nogil:
+            done = (
+                u32s_reserve(cython.address(space.r.words), t.n_words + t.n_words // 4 + 65536)
+                and u64s_reserve(cython.address(space.r.offs), t.n + t.n // 4)
+                and room_reserve(cython.address(space.r), t.n + t.n // 4 + 4096)
+            )
+            if done:
+                memcpy(space.r.words.p, t.words, t.n_words * cython.sizeof(uint32_t))
+                memcpy(space.r.offs.p, t.offs, t.n * cython.sizeof(uint64_t))
+                space.r.words.n = t.n_words
+                space.r.offs.n = t.n
+                memcpy(space.r.nodes, t.nodes, t.n * cython.sizeof(Node))
+                for i in range(t.n):
+                    space.r.map[i] = i
+        if not done:
+            raise MemoryError
+        return space
+
+    @cython.cfunc
+    def give(self, space: Space) -> object:
+        """Take back a space for the next run. Only its entries behind the base may be left in any state.
+
+        One that has become much larger than the base is not kept: a huge module should not be paid for ever after.
+        """
+        t: cython.pointer[BaseTypes] = cython.address(self.types)
+        i: uint32_t
+        if space.r.words.cap > 4 * t.n_words + 4194304:
+            return
+        space.r.words.n = t.n_words
+        space.r.offs.n = t.n
+        if space.r.changed:
+            memcpy(space.r.nodes, t.nodes, t.n * cython.sizeof(Node))
+            for i in range(t.n):
+                space.r.map[i] = i
+            space.r.changed = False
+        self.spare.append(space)

@@ -1,0 +1,6 @@
+class Base:
+    name: str
+    data: bytes
+    little: bool
+    def __init__(self, data: bytes, name: str) -> None: ...
+    def __len__(self) -> int: ...
