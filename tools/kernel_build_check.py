@@ -40,6 +40,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from elftools.elf.elffile import ELFFile
+
 import kernel_boot
 import reference
 
@@ -208,12 +210,10 @@ class Watch:
 
 
 def section(path: Path, name: str) -> bytes | None:
-    """A section's bytes as binutils see them, None if there is none. pybtf's own reader is not asked."""
-    with tempfile.TemporaryDirectory(prefix="pybtf-kbc-") as folder:
-        out = Path(folder) / "out"
-        argv = ["objcopy", "-O", "binary", f"--only-section={name}", f"--set-section-flags={name}=alloc", path, out]
-        subprocess.run(argv, check=True, stderr=subprocess.DEVNULL)
-        return (out.read_bytes() if out.exists() else b"") or None
+    """A section's bytes as pyelftools sees them, None if there is none. pybtf's own reader is not asked."""
+    with open(path, "rb") as handle:
+        found = ELFFile(handle).get_section_by_name(name)
+        return None if found is None else bytes(found.data())
 
 
 @dataclass
