@@ -31,6 +31,7 @@ import hashlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from elftools.elf.elffile import ELFFile
 
@@ -134,10 +136,24 @@ def make(place: Place, settings: Settings, *arguments: str) -> None:
     with open(place.log, "a") as log:
         log.write(f"+ {shlex.join(argv)}\n")
         log.flush()
-        status = subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
-    if status.returncode:
+        status = _call(argv, environment, log)
+    if status:
         end = "\n".join(place.log.read_text().splitlines()[-15:])
-        raise Failed(f"make {' '.join(arguments)} ended with status {status.returncode}:\n{end}")
+        raise Failed(f"make {' '.join(arguments)} ended with status {status}:\n{end}")
+
+
+def _call(argv: list[str], environment: dict[str, str], log: IO[str]) -> int:
+    """The exit status of a command. If this process is interrupted, all that the command started is ended, too: make's
+    children would go on, and write into the same folder as those of the next make.
+    """
+    with subprocess.Popen(
+        argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+    ) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
 
 
 def configure(place: Place, settings: Settings) -> None:
