@@ -28,6 +28,7 @@ class Locked:
     input_sha256: str
     sha256: str
     size: int
+    base_sha256: str | None = None
 
 
 def lock_text(results: Sequence[Result]) -> str:
@@ -36,6 +37,7 @@ def lock_text(results: Sequence[Result]) -> str:
         result.question.path: {
             **result.question.to_dict(),
             "input_sha256": result.input_sha256,
+            "base_sha256": result.base_sha256,
             "sha256": result.sha256,
             "size": result.size,
         }
@@ -68,7 +70,14 @@ def _entry(path: str, name: str, facts: Any) -> Locked:
             name, tuple(map(_text, facts["features"])), _text(facts["lang"]), _text(facts["lang_exclude"]),
             None if facts["base"] is None else _text(facts["base"]),
         )  # fmt: skip
-        return Locked(question, _digest(facts["input_sha256"]), _digest(facts["sha256"]), int(facts["size"]))
+        base = facts.get("base_sha256")
+        return Locked(
+            question,
+            _digest(facts["input_sha256"]),
+            _digest(facts["sha256"]),
+            int(facts["size"]),
+            None if base is None else _digest(base),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(Place(path), f"the entry of {name!r} is damaged: {error!r}", "all its keys") from error
 

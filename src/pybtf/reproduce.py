@@ -5,6 +5,9 @@ machine may have different is changed here, one thing at a time, so that a diffe
 `circumstances`. Each encoding is a process of its own (`trial.py`). What was recorded or shipped (`Expectation`) is
 compared with the first encoding.
 
+With a base, what is compared is split BTF; with the feature distilled_base, it is that and the distilled base, one
+after the other, because both go into a module (`divide` takes them apart).
+
 What cannot be changed from here is not tested: another processor, C library or Python.
 """
 
@@ -24,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, NothingToEncode, Place
+from .features import Features
 from .options import available_cpus
 
 if TYPE_CHECKING:
@@ -49,6 +53,10 @@ class Question:
     lang: str = ""
     lang_exclude: str = ""
     base: str | None = None
+
+    @property
+    def distilled(self) -> bool:
+        return Features.parse(*self.features).distilled_base
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -110,6 +118,8 @@ class Result:
     sha256: str
     size: int
     input_sha256: str
+    base_sha256: str | None = None
+    """Of the BTF that the base is, as it is in its file."""
     trials: list[Trial] = field(default_factory=list)
     expectation: Expectation | None = None
     difference: Comparison | None = None
@@ -130,6 +140,7 @@ class Result:
             "path": self.question.path,
             **self.question.to_dict(),
             "input_sha256": self.input_sha256,
+            "base_sha256": self.base_sha256,
             "sha256": self.sha256,
             "size": self.size,
             "reproducible": self.reproducible,
@@ -196,17 +207,26 @@ def reproduce(
 ) -> Result:
     """Encode once, and again under each circumstance of the plan; `told` hears of each trial as it ends.
 
-    Raises `InputError` if the first encoding fails: nothing can be said then.
+    Raises `InputError` if the base cannot be read or the first encoding fails: nothing can be said then.
     """
     with tempfile.TemporaryDirectory(prefix="pybtf-reproduce-") as name:
         scratch = Path(name)
+        base_sha256 = _base_sha256(question.base)
         first, facts = _run(question, Circumstance("first", "one worker"), scratch, 0)
         data = _data(scratch)
         if first.sha256 is None or data is None:
             raise (NothingToEncode if facts.get("nothing") else InputError)(
                 Place(question.path), first.problem.removeprefix(f"{question.path}: ")
             )
-        result = Result(question, first.sha256, len(data), _file_sha256(question.path), [first], expectation)
+        result = Result(
+            question,
+            first.sha256,
+            len(data),
+            _file_sha256(question.path),
+            base_sha256=base_sha256,
+            trials=[first],
+            expectation=expectation,
+        )
         (scratch / "out").rename(scratch / "first")
         if told is not None:
             told(first)
@@ -241,13 +261,31 @@ def explain(question: Question, a: bytes, b: bytes) -> Comparison:
     from .btf import BTF
     from .btf.compare import compare
 
-    base = BTF.from_file(question.base) if question.base is not None else None
-    left, right = BTF.from_bytes(a, base, name="this encoding"), BTF.from_bytes(b, base, name="the other BTF")
+    names = ("this encoding", "the other BTF")
+    if question.distilled:
+        (a, below_a), (b, below_b) = divide(a, names[0]), divide(b, names[1])
+        base_a = BTF.from_bytes(below_a, name=f"{names[0]}: base")
+        base_b = BTF.from_bytes(below_b, name=f"{names[1]}: base")
+        if below_a != below_b:
+            return compare(base_a, base_b)
+        base: BTF | None = base_a
+    else:
+        base = BTF.from_file(question.base) if question.base is not None else None
+    left, right = BTF.from_bytes(a, base, name=names[0]), BTF.from_bytes(b, base, name=names[1])
     found = compare(left, right)
     if found.types is None:
         return found
     unit = _unit(question.path, left, right, found.types.id)
     return replace(found, types=replace(found.types, unit=unit))
+
+
+def divide(data: bytes, name: str) -> tuple[bytes, bytes]:
+    """Split BTF, and the distilled base that follows it. Raises `InputError` if the first has no sound header."""
+    from .btf.header import read_header
+
+    header = read_header(data, Place(name))
+    end = max(header.section(part)[1] for part in ("type", "str", "layout"))
+    return data[:end], data[end:]
 
 
 def _unit(path: str, a: BTF, b: BTF, id: int) -> str | None:
@@ -268,6 +306,12 @@ def _data(scratch: Path) -> bytes | None:
         return (scratch / "out").read_bytes()
     except FileNotFoundError:
         return None
+
+
+def _base_sha256(path: str | None) -> str | None:
+    from .btf.files import read_btf
+
+    return None if path is None else sha256(read_btf(path)[0]).hexdigest()
 
 
 def _file_sha256(path: str) -> str:

@@ -1,7 +1,8 @@
 """`python -m pybtf.trial JSON`: one encoding for `reproduce.py`, in a process whose circumstances may be changed.
 
-Writes the BTF to the file that the task names. The last line of standard error is `reproduce.MARKER` and a JSON object:
-`problem` if something went wrong, else `address_space`, the most that was used, in bytes.
+Writes the BTF to the file that the task names, and a distilled base right after it. The last line of standard error
+is `reproduce.MARKER` and a JSON object: `problem` if something went wrong, else `address_space`, the most that was
+used, in bytes.
 """
 
 from __future__ import annotations
@@ -38,18 +39,20 @@ def main() -> int:
     return 0
 
 
-def _encode(task: dict[str, Any]) -> bytes | bytearray | memoryview:
+def _encode(task: dict[str, Any]) -> bytes:
     from .api import encode
 
     progress = _Disturbance(task["shuffle"]) if task["shuffle"] is not None else None
-    return encode(
+    encoded = encode(
         task["path"],
         features=task["features"],
         jobs=task["jobs"],
         lang=task["lang"],
         lang_exclude=task["lang_exclude"],
+        base=task["base"],
         progress=progress,
-    ).data
+    )
+    return bytes(encoded.data) + (encoded.base_data or b"")
 
 
 class _Disturbance:

@@ -110,6 +110,7 @@ What is expected:
   --lock LOCK          Check what LOCK has recorded, or these FILEs of it, with the features recorded there
 
 What is encoded:
+  --base FILE          As for pybtf encode: modules, on this BTF
   --features LIST      As for pybtf encode
   --lang LIST          As for pybtf encode
   --lang-exclude LIST  As for pybtf encode
@@ -130,6 +131,7 @@ Examples:
   pybtf reproduce vmlinux
   pybtf reproduce --against /sys/kernel/btf/vmlinux vmlinux
   pybtf reproduce --write-lock btf.lock vmlinux
+  pybtf reproduce --base vmlinux drivers/net/dummy.ko
   pybtf reproduce --lock btf.lock
 
 Environment:

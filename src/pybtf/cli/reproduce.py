@@ -38,6 +38,7 @@ def _complete_skipped(ctx: click.Context, param: click.Parameter, incomplete: st
 @click.option("--against", metavar="OTHER", type=click.Path())
 @click.option("--lock", metavar="LOCK", type=click.Path())
 @click.option("--write-lock", metavar="LOCK", type=click.Path())
+@click.option("--base", metavar="FILE", type=click.Path())
 @click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
 @click.option("--lang", metavar="LIST", shell_complete=complete_languages)
 @click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
@@ -53,6 +54,7 @@ def command(
     against: str | None,
     lock: str | None,
     write_lock: str | None,
+    base: str | None,
     features: tuple[str, ...],
     lang: str | None,
     lang_exclude: str | None,
@@ -65,8 +67,8 @@ def command(
 ) -> int:
     if quiet and verbose:
         raise UsageError("--quiet and --verbose do not go together")
-    locked = _locked(lock, files, write_lock or expect or against or features or lang or lang_exclude)
-    questions = [each.question for each in locked.values()] or _questions(files, features, lang, lang_exclude)
+    locked = _locked(lock, files, write_lock or expect or against or base or features or lang or lang_exclude)
+    questions = [each.question for each in locked.values()] or _questions(files, base, features, lang, lang_exclude)
     plan = _plan(circumstances(jobs, rounds), skip)
     expectation = _expectation(questions, expect, against)
 
@@ -90,7 +92,7 @@ def command(
 
 
 def _questions(
-    files: tuple[str, ...], features: tuple[str, ...], lang: str | None, lang_exclude: str | None
+    files: tuple[str, ...], base: str | None, features: tuple[str, ...], lang: str | None, lang_exclude: str | None
 ) -> list[Question]:
     if not files:
         raise UsageError("missing argument 'FILE...'; see pybtf reproduce --help")
@@ -101,8 +103,8 @@ def _questions(
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")
-    first = Question(files[0], features or ("default",), lang or "", lang_exclude or "")
-    make_options(first.features, 1, first.lang, first.lang_exclude)  # finds misspelt names before any work is done
+    first = Question(files[0], features or ("default",), lang or "", lang_exclude or "", base)
+    make_options(first.features, 1, first.lang, first.lang_exclude, base)  # finds misspelt names before any work
     return [replace(first, path=path) for path in files]
 
 
@@ -147,6 +149,8 @@ def _expectation(questions: list[Question], expect: str | None, against: str | N
 
     assert against is not None
     data, place = read_btf(against)
+    if questions[0].distilled:
+        data += read_btf(against, ".BTF.base")[0]
     return Expectation(str(place), sha256(data).hexdigest(), data)
 
 
@@ -182,7 +186,9 @@ def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
     click.echo(f"  not as expected: {expectation.sha256} {origin}")
     if entry is not None and entry.input_sha256 != result.input_sha256:
         click.echo(f"    the input is another file than the one recorded ({entry.input_sha256})")
-    elif entry is not None:
+    if entry is not None and entry.base_sha256 != result.base_sha256:
+        click.echo(f"    the base is another BTF than the one recorded ({entry.base_sha256})")
+    elif entry is not None and entry.input_sha256 == result.input_sha256:
         click.echo("    from the same input")
     if result.difference is not None:
         _indented(result.difference.lines("encoded", "expected"))
