@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.encoder cimport Encoder
-from pybtf.core.memory cimport U32s
+from pybtf.core.memory cimport U32s, U64s
 
 cdef struct Refs:               # the references of a class record
     uint32_t third              # 0 none
@@ -13,6 +13,16 @@ cdef struct Shape:              # a struct, union or typedef, to be sorted
     uint64_t shape              # hash of what chooses its chain of candidates
     uint64_t blind              # hash of its content without the elements of arrays
     uint32_t id
+
+cdef enum:                      # marks of a class
+    OCCURS = 1                  # some unit has a type of this class
+    UNCERTAIN = 2
+    DEPENDENT = 4               # uncertain in a way that depends on everything in reach
+    REACHED = 8                 # in reach of a dependent one
+
+cdef enum:                      # and of a key
+    CONTESTED = 16              # it has several definitions, or is there twice in a unit
+    TWICE = 32
 
 cdef struct Analysis:           # arrays are indexed by class
     uint32_t n
@@ -32,6 +42,7 @@ cdef struct Analysis:           # arrays are indexed by class
     bint tired                  # they did not suffice: every unit is kept whole
     uint8_t *kept               # by unit: to be kept whole, whatever its classes are
     U32s contested              # keys of structs and unions with several definitions
+    U64s witnesses              # by name, `key << 32 | class`: see seclude.py
     U32s before
     U32s todo
 
@@ -39,3 +50,6 @@ cdef int certify(Encoder *e) noexcept nogil
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil
 cdef bint is_full(const uint32_t *r) noexcept nogil
 cdef bint spend(Analysis *a, uint64_t steps) noexcept nogil
+cdef void doubt(Analysis *a, uint32_t c, uint8_t mark) noexcept nogil
+cdef int visit(Analysis *a, uint32_t c) noexcept nogil
+cdef int push_targets(Encoder *e, Analysis *a, uint32_t c) noexcept nogil

@@ -15,7 +15,7 @@ the de-duplication sees everything that could make it decide one way or another.
   different;
 - two different types may be taken for equal, because that comparison does not look at the elements of arrays: it
   matters only for types that differ in nothing but array elements, and only if such an array can have been
-  compared with something else before (`masked`).
+  compared with something else before (masking.py).
 
 Uncertainty is contagious: a type that reaches an uncertain one is uncertain. In a kernel a dozen private structs
 of drivers are uncertain, and nothing reaches them. In the last two cases the comparison may also depend on types
@@ -31,29 +31,20 @@ Class ids of a record's references are always smaller than its own, so one pass 
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.libc.stdlib import calloc, free, qsort
+from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.classes import class_find
 from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
 from cython.cimports.pybtf.core.hashing import SALT2, fold
-from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push
+from cython.cimports.pybtf.core.masking import doubt_arrays
+from cython.cimports.pybtf.core.memory import u32s_free, u32s_push, u64s_free
 from cython.cimports.pybtf.core.records import *
-from cython.cimports.pybtf.core.seclude import seclude, settle_elsewhere
+from cython.cimports.pybtf.core.seclude import confirm, seclude, settle_elsewhere
 
 DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
 # file. When they are used up, nothing is certain, and all units are kept whole, which is always right.
 EFFORT_BASE = cython.declare(uint64_t, 1 << 27)
 EFFORT_PER_CLASS = cython.declare(uint64_t, 256)
-
-# Marks of a class.
-OCCURS = cython.declare(uint8_t, 1)  # some unit has a type of this class
-UNCERTAIN = cython.declare(uint8_t, 2)
-DEPENDENT = cython.declare(uint8_t, 4)  # uncertain in a way that depends on everything in reach
-REACHED = cython.declare(uint8_t, 8)  # in reach of a dependent one
-# Marks of a key.
-CONTESTED = cython.declare(uint8_t, 16)  # it has several definitions, or is there twice in a unit
-TWICE = cython.declare(uint8_t, 32)
-
 
 @cython.cfunc
 @cython.nogil
@@ -260,42 +251,6 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
 
 @cython.cfunc
 @cython.nogil
-@cython.exceptval(check=False)
-def compare_shapes(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
-    p: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], x)
-    q: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], y)
-    if p.shape != q.shape:
-        return -1 if p.shape < q.shape else 1
-    if p.blind != q.blind:
-        return -1 if p.blind < q.blind else 1
-    return (p.id > q.id) - (p.id < q.id)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def reaches(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t, y: uint32_t) -> cython.int:
-    """Whether a comparison of what is in `a.before` can have met class `x` or `y`. -1: no memory."""
-    c: uint32_t
-    i: cython.size_t = 0
-    todo: cython.pointer[U32s] = cython.address(a.todo)
-    todo.n = 0
-    a.stamp += 1
-    for i in range(a.before.n):
-        if visit(a, a.before.p[i]) < 0:
-            return -1
-    while todo.n:
-        todo.n -= 1
-        c = todo.p[todo.n]
-        if c == x or c == y or not spend(a, 1):
-            return 1
-        if push_targets(e, a, c):
-            return -1
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
 def spend(a: cython.pointer[Analysis], steps: uint64_t) -> cython.bint:
@@ -338,94 +293,6 @@ def push_targets(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uin
         if visit(a, m) < 0:
             return 1
         m = a.next_member[m]
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def masked(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t, y: uint32_t) -> cython.int:
-    """Whether classes `x` and `y`, equal but for elements of arrays, may be taken for equal. -1: no memory.
-
-    Walks to the first place where they differ, which is an array; it can hide the difference only if it was met before.
-    That they are equal but for that is known from hashes only; the walk sees to it that it stays within both.
-    """
-    rx: cython.pointer[cython.const[uint32_t]]
-    ry: cython.pointer[cython.const[uint32_t]]
-    fx: Refs
-    fy: Refs
-    k: uint32_t
-    found: cython.int
-    a.before.n = 0
-    while True:
-        rx = class_record(e.classes, x)
-        ry = class_record(e.classes, y)
-        refs_of(rx, cython.address(fx))
-        refs_of(ry, cython.address(fy))
-        if record_kind(rx) != record_kind(ry) or fx.n != fy.n:
-            return 0  # the hashes collided
-        if record_kind(rx) == KIND_ARRAY:
-            found = reaches(e, a, x, y)
-            if found:
-                return found
-            if a.blind[fx.third] != a.blind[fy.third]:
-                return 0
-        if fx.third != fy.third:
-            x = fx.third
-            y = fy.third
-            if x == 0 or y == 0:
-                return 0
-            continue
-        if not u32s_push(cython.address(a.before), fx.third):
-            return -1
-        k = 0
-        while k < fx.n and fx.first[k * fx.step + 1] == fy.first[k * fy.step + 1]:
-            if not u32s_push(cython.address(a.before), fx.first[k * fx.step + 1]):
-                return -1
-            k += 1
-        if k == fx.n:
-            return 0
-        x = fx.first[k * fx.step + 1]
-        y = fy.first[k * fy.step + 1]
-        if x == 0 or y == 0:
-            return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Types of one chain that differ in array elements only. Nonzero: no memory."""
-    n: uint32_t = 0
-    c: uint32_t
-    i: uint32_t
-    j: uint32_t
-    kind: uint32_t
-    found: cython.int
-    shapes: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], calloc(a.n, cython.sizeof(Shape)))
-    if shapes == cython.NULL:
-        return 1
-    for c in range(1, a.n):
-        kind = record_kind(class_record(e.classes, c))
-        if a.marks[c] & OCCURS and (kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF):
-            shapes[n].shape = a.shape[c]
-            shapes[n].blind = a.blind[c]
-            shapes[n].id = c
-            n += 1
-    qsort(shapes, n, cython.sizeof(Shape), compare_shapes)
-    for i in range(n):
-        j = i + 1
-        while j < n and shapes[j].shape == shapes[i].shape and shapes[j].blind == shapes[i].blind and spend(a, 1):
-            # A name with two definitions may be compared anywhere; an anonymous struct or a typedef only as itself.
-            found = 1 if a.key[shapes[i].id] else masked(e, a, shapes[i].id, shapes[j].id)
-            if found < 0:
-                free(shapes)
-                return 1
-            if found:
-                doubt(a, shapes[i].id, UNCERTAIN | DEPENDENT)
-                doubt(a, shapes[j].id, UNCERTAIN | DEPENDENT)
-            j += 1
-    free(shapes)
     return 0
 
 
@@ -578,6 +445,8 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
     if a.seeds == 0 and not a.tired:
         return 0
     spread(e, a)
+    while confirm(a):
+        spread(e, a)
     return reach(e, a) or choose_units(e, a)
 
 
@@ -612,6 +481,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.seeds = 0
         a.contested.p = cython.NULL
         a.contested.n = a.contested.cap = 0
+        a.witnesses.p = cython.NULL
+        a.witnesses.n = a.witnesses.cap = 0
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
         a.tired = False
         a.before.p = a.todo.p = cython.NULL
@@ -620,5 +491,6 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         u32s_free(cython.address(a.before))
         u32s_free(cython.address(a.todo))
         u32s_free(cython.address(a.contested))
+        u64s_free(cython.address(a.witnesses))
     free(room)
     return encoder_fail(e, ENCODE_MEMORY) if status else 0

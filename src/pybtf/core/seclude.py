@@ -16,9 +16,12 @@ Let D be one of the definitions (each is tried), and V the units that have anoth
   stand for those that were dropped outside V: it is kept by keeping its unit whole (`settle_elsewhere`, when all names
   have been searched).
 - If the name is also declared somewhere, its two definitions keep the last phase from resolving the declaration by
-  name, so it is resolved only if a comparison meets it together with D. A structure or typedef that mentions the name
-  directly, and is in units that declare it and in units that define it, makes that happen. The first such unit whose
-  state differs from that of the structure's first unit is kept whole, so that it still happens if it did.
+  name, so it is resolved only if a comparison meets it together with D. As long as no class that mentions the name
+  directly (a pointer to it, a structure with that pointer) is both in units that declare it and in units that define
+  it, nothing depends on that. Else one of these classes must be a structure, union or typedef, a *witness*: all of its
+  types are compared with the first one, so declaration and definition meet. Its first unit and the first of the other
+  sort are kept whole, so that they still do. If other uncertain names can make that comparison fail, the witness is
+  worth nothing; which of them are is known only when all names have been searched (`confirm`).
 
 A unit that has a name twice (structures that are local to functions) makes comparisons unreliable that meet the name.
 If the unit is alone in having it, and what reaches the name there is in no other unit, there are none but its own; it
@@ -31,7 +34,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.certify import Analysis, Refs, is_full, refs_of, spend
+from cython.cimports.pybtf.core.certify import UNCERTAIN, Analysis, Refs, is_full, refs_of, spend
 from cython.cimports.pybtf.core.encoder import Encoder, Stream, stands_elsewhere
 from cython.cimports.pybtf.core.memory import U32s, u32s_free, u32s_push, u64s_push
 from cython.cimports.pybtf.core.records import *
@@ -44,6 +47,7 @@ APART = cython.declare(uint32_t, 32)  # units of V, at most
 DEFINED = cython.declare(uint8_t, 1)
 DECLARED = cython.declare(uint8_t, 2)
 OTHER = cython.declare(uint8_t, 4)
+MIXED = cython.declare(uint8_t, 3)  # of a class: some of its units define the name, others declare it
 
 # What a class is in the search.
 MAIN = cython.declare(uint8_t, 1)  # D
@@ -65,9 +69,11 @@ _Search = cython.struct(
     here=cython.pointer[uint32_t],  # by class or key: the unit it was last met in, plus 1
     meaning=cython.pointer[uint32_t],  # by key, if it is here: the class that defines it
     reached=cython.pointer[uint32_t],  # by class: the unit in which it reaches the name, plus 1
-    state=cython.pointer[uint8_t],  # by class: what the first unit that has it has of the name
+    state=cython.pointer[uint8_t],  # by class that mentions the name directly: what its units have of it
     shared=U32s,
     whole=U32s,  # units
+    witnesses=U32s,  # classes
+    mixed=cython.bint,
     failed=cython.int,
 )
 
@@ -168,6 +174,8 @@ def assign(
     memset(s.here, 0, a.n * 14 + e.n_streams)
     s.shared.n = 0
     s.whole.n = 0
+    s.witnesses.n = 0
+    s.mixed = False
     while c:
         s.role[c] = FORWARD if main != NO_MAIN else ELSE
         c = a.next_member[c]
@@ -204,9 +212,7 @@ def note_units(e: cython.pointer[Encoder], s: cython.pointer[_Search], main: uin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def reaches_here(
-    e: cython.pointer[Encoder], s: cython.pointer[_Search], c: uint32_t, stamp: uint32_t, to: uint32_t
-) -> cython.bint:
+def reaches_here(s: cython.pointer[_Search], stamp: uint32_t, to: uint32_t) -> cython.bint:
     """Whether a reference to class or key `to` leads to the name, in the unit at hand, as far as known."""
     if to == 0:
         return False
@@ -248,9 +254,9 @@ def reach_in(
             if s.reached[c] == stamp:
                 continue
             refs_of(class_record(e.classes, c), cython.address(f))
-            found = reaches_here(e, s, c, stamp, f.third)
+            found = reaches_here(s, stamp, f.third)
             for k in range(f.n):
-                found = found or reaches_here(e, s, c, stamp, f.first[k * f.step + 1])
+                found = found or reaches_here(s, stamp, f.first[k * f.step + 1])
             if not found:
                 continue
             changed = True
@@ -292,39 +298,49 @@ def mark_direct(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def note_direct(e: cython.pointer[Encoder], s: cython.pointer[_Search], c: uint32_t, u: uint32_t) -> cython.bint:
+    """A class that mentions the name directly, in unit `u` outside V. False: no memory."""
+    if s.state[c] | s.has[u] != MIXED:
+        s.state[c] = s.has[u]
+        return True
+    if s.state[c] == MIXED:
+        return True
+    s.state[c] = MIXED
+    s.mixed = True
+    if not s.role[c] & COMPARED:
+        return True
+    return (
+        u32s_push(cython.address(s.witnesses), c)
+        and u32s_push(cython.address(s.whole), u)
+        and u32s_push(cython.address(s.whole), e.first_unit.p[c])
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def outside(e: cython.pointer[Encoder], s: cython.pointer[_Search]) -> cython.bint:
-    """Looks at all units outside V: which of them to keep whole. False: they have something private."""
+    """Looks at all units outside V: which of them to keep whole. False: they have something private, or no witness."""
     u: uint32_t
     i: uint32_t
     c: uint32_t
     r: uint8_t
-    keep: cython.bint
-    met: cython.bint = False
     t: cython.pointer[Stream]
     for u in range(e.n_streams):
         if s.has[u] & OTHER:
             continue
         t = cython.address(e.streams[u])
-        keep = False
         for i in range(1, t.n_types):
             c = e.class_list.p[t.classes + i]
             r = s.role[c]
-            if not r & (PRIVATE | COMPARED):
+            if not r & (PRIVATE | DIRECT):
                 continue
-            if r & PRIVATE:
+            if r & PRIVATE or (s.has[u] != DEFINED and s.has[u] != DECLARED):
                 return False
-            if r & COMPARED and not met:
-                if s.has[u] != DEFINED and s.has[u] != DECLARED:
-                    return False
-                if s.state[c] == 0:
-                    s.state[c] = s.has[u]
-                elif s.state[c] != s.has[u]:
-                    met = True
-                    keep = True
-        if keep and not u32s_push(cython.address(s.whole), u):
-            s.failed = 1
-            return False
-    return True
+            if not note_direct(e, s, c, u):
+                s.failed = 1
+                return False
+    return not s.mixed or s.witnesses.n != 0
 
 
 @cython.cfunc
@@ -359,6 +375,9 @@ def accept(e: cython.pointer[Encoder], a: cython.pointer[Analysis], s: cython.po
     i: cython.size_t
     k: cython.size_t
     u: uint32_t
+    for i in range(s.witnesses.n):
+        if not u64s_push(cython.address(a.witnesses), cython.cast(uint64_t, s.key) << 32 | s.witnesses.p[i]):
+            return -1
     for i in range(s.whole.n):
         a.kept[s.whole.p[i]] = 1
         u = s.whole.p[i]
@@ -413,13 +432,11 @@ def settle_elsewhere(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) ->
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def seclude(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: uint32_t, alone: cython.bint
-) -> cython.int:
+def seclude(e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: uint32_t, alone: cython.bint) -> cython.int:
     """Whether a struct or union name of several definitions has a single meaning where it matters.
 
     `alone`: whether it concerns a single unit, which has the name twice.
-    1: yes, and `a.kept`, `e.shared` and the streams say what has to be done for it; 0: no; -1: no memory.
+    1: yes, and `a.kept` and `e.elsewhere` say what has to be done for it; 0: no; -1: no memory.
     """
     s: _Search
     main: uint32_t
@@ -450,5 +467,27 @@ def seclude(
         status = -1
     u32s_free(cython.address(s.shared))
     u32s_free(cython.address(s.whole))
+    u32s_free(cython.address(s.witnesses))
     free(room)
     return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def confirm(a: cython.pointer[Analysis]) -> cython.bint:
+    """Marks the names whose witnesses are all uncertain, now that doubt has spread. Whether there was one."""
+    i: cython.size_t = 0
+    key: uint32_t
+    certain: cython.bint
+    found: cython.bint = False
+    while i < a.witnesses.n:  # those of a name stand together
+        key = cython.cast(uint32_t, a.witnesses.p[i] >> 32)
+        certain = False
+        while i < a.witnesses.n and a.witnesses.p[i] >> 32 == key:
+            certain = certain or not a.marks[cython.cast(uint32_t, a.witnesses.p[i])] & UNCERTAIN
+            i += 1
+        if not certain and not a.marks[key] & UNCERTAIN:
+            a.marks[key] |= UNCERTAIN
+            found = True
+    return found
