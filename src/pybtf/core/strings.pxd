@@ -50,6 +50,7 @@ cdef inline Text string_text(const Strings *t, uint32_t sid) noexcept nogil:
     return x
 
 cdef uint32_t string_intern(Strings *t, const char *text, size_t size, bint copy) noexcept nogil
+cdef void string_expect(const Strings *t, const char *text, size_t size) noexcept nogil
 cdef uint32_t string_reserve(Strings *t) noexcept nogil
 cdef Strings *strings_new(size_t expected) noexcept nogil
 cdef void strings_delete(Strings *t) noexcept nogil

@@ -19,6 +19,7 @@ from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
 from cython.cimports.pybtf.core.basestrings import base_string
 from cython.cimports.pybtf.core.hashing import hash_bytes, load_acquire, lock, store_release, unlock
+from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.strings import (
     IN_BASE,
     NO_STRING,
@@ -188,6 +189,19 @@ def string_intern(
         sid = insert(t, h, text, size, copy)
     unlock(cython.address(t.busy))
     return sid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def string_expect(
+    t: cython.pointer[cython.const[Strings]], text: cython.p_const_char, size: cython.size_t
+) -> cython.void:
+    """Asks for the memory that a look-up of this text will need."""
+    h: uint64_t = hash_bytes(text, size)
+    prefetch(t.heads + (cython.cast(uint32_t, h >> 32) & t.mask))
+    if t.base != cython.NULL:
+        prefetch(t.base.slots + (h & t.base.mask))
 
 
 @cython.cfunc
