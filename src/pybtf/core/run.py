@@ -46,7 +46,7 @@ from cython.cimports.pybtf.core.faults import (
 )
 from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
 from cython.cimports.pybtf.core.memory import U8s, U32s, u64s_free
-from cython.cimports.pybtf.core.sections import Span
+from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete, seen_new
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
@@ -253,7 +253,29 @@ class Run:
     @cython.cfunc
     def set_sections(self, sections):
         """Points the spans at the buffers, which live as long as this object."""
-        spans: cython.pointer[Span] = cython.address(self.x.sections.info)
+        own: cython.pointer[DebugSections] = cython.address(self.x.sections)
+        other: cython.pointer[DebugSections] = cython.address(self.x.alternate)
+        alternate = getattr(sections, "alternate", None)
+        self.point(own, sections)
+        self.sections = sections
+        own.types_at = getattr(sections, "types_at", own.info.n)
+        own.alternate_at = own.info.n
+        if alternate is None:
+            return
+        memset(other, 0, cython.sizeof(DebugSections))
+        self.point(other, alternate)
+        other.swap = own.swap
+        other.info = own.info
+        if own.str.n > alternate.str_at:
+            other.str.p = own.str.p + cython.cast(cython.size_t, alternate.str_at)
+            other.str.n = own.str.n - cython.cast(cython.size_t, alternate.str_at)
+            own.str.n = alternate.str_at
+        own.alternate_at = other.alternate_at = alternate.info_at
+        own.alternate = other
+
+    @cython.cfunc
+    def point(self, to: cython.pointer[DebugSections], sections):
+        spans: cython.pointer[Span] = cython.address(to.info)
         view: cython.const[uint8_t][::1]
         i: cython.int
         for i in range(len(SECTION_NAMES)):
@@ -264,8 +286,6 @@ class Run:
             self.buffers.append(data)
             spans[i].p = cython.address(view[0])
             spans[i].n = view.shape[0]
-        self.sections = sections
-        self.x.sections.types_at = getattr(sections, "types_at", self.x.sections.info.n)
 
     @cython.cfunc
     def set_tables(self):
