@@ -506,7 +506,7 @@ class Run:
             unit = self.unit_around(f.die if f.die else f.offset)
         elif self.bad_unit < self.x.n_units and not self.x.merge:
             unit = self.x.headers[self.bad_unit].offset
-        elif self.x.n_units and f.section == IN_INFO:
+        if unit == -1 and self.x.n_units and f.section == IN_INFO:
             unit = f.offset
         if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
             name = cython.cast(uint32_t, f.value)

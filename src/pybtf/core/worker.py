@@ -101,7 +101,7 @@ def read_header(
 @cython.nogil
 @cython.exceptval(check=False)
 def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cython.int:
-    """All unit headers of .debug_info, in order, those of the alternate file last; and the signatures of type units. The
+    """All unit headers of .debug_info, in order, those of the alternate file last; and signatures of type units. The
     caller frees them.
 
     Nonzero: fault.
