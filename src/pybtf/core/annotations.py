@@ -11,7 +11,7 @@ from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.alternate import survey_offset
-from cython.cimports.pybtf.core.cursor import cur_init
+from cython.cimports.pybtf.core.cursor import cur_init, cur_tell
 from cython.cimports.pybtf.core.dies import Die, Reader, die_read
 from cython.cimports.pybtf.core.entering import unit_enter, unit_with
 from cython.cimports.pybtf.core.faults import FAULT_CYCLE, FAULT_REFERENCE, FAULT_SHARED, IN_INFO, fault_set
@@ -93,7 +93,11 @@ def enter_unit_with(w: cython.pointer[Walker], at: uint64_t) -> cython.int:
             cython.address(w.fault), FAULT_REFERENCE, IN_INFO, w.d.offset, w.d.offset, cython.cast(int64_t, at)
         )
     w.r.table = cython.address(w.chain_table)
-    return unit_enter(w, cython.address(w.headers[unit]))
+    if unit_enter(w, cython.address(w.headers[unit])):
+        return 1
+    # A chain may go to and fro: the root counts as what is read again and again, with the abbreviations.
+    w.abbrev_bytes += cur_tell(cython.address(w.r.c)) - w.headers[unit].first_die
+    return 0
 
 
 @cython.cfunc
