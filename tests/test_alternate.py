@@ -30,7 +30,7 @@ from cases_alternate import (
     pair,
     uses,
 )
-from dwarfwriter import Raw, Unit, die, dwarf
+from dwarfwriter import Die, Raw, Unit, die, dwarf
 from elfwriter import SHF_ALLOC, Section, elf, note
 from kernelish import INT, kernel, sections, symbols, unit
 from pybtf.btf import BTF
@@ -216,6 +216,31 @@ def test_names_that_are_only_in_the_alternate_file(tmp_path: Path) -> None:
         return [unit([INT, t, die("imported_unit", far("import", labels["p0"]))])]
 
     assert sorted(names(encode(file_with([Unit(root)], main, tmp_path)))) == ["a long name", "a long name", "int"]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_only_strings(jobs: int, tmp_path: Path) -> None:
+    """Where files share no units: the reference does not take it. Expected is what comes of the names in the file;
+    units stay apart: the first has no `int`, so its array has an index type of its own.
+    """
+
+    def main(form: str) -> list[Unit]:
+        def text(name: str) -> tuple[Any, ...]:
+            at = 2 + 5 * ("char", "long", "data").index(name)
+            return far("name", at, form) if form != "string" else ("name", "string", name)
+
+        def scalar(name: str, size: int) -> Die:
+            return die("base_type", text(name), ("byte_size", "data1", size), ("encoding", "data1", 5), label=name)
+
+        array = die("array_type", ("type", "ref4", "char"), children=[die("subrange_type", ("count", "data1", 3))])
+        struct_ = die("structure_type", text("data"), ("byte_size", "data1", 8))
+        return [unit([scalar("char", 1), array]), unit([INT, scalar("long", 8), struct_])]
+
+    identity = Section(".note.gnu.build-id", note(b"GNU", 3, ID), "NOTE", flags=SHF_ALLOC)
+    put(tmp_path / NAME, elf([identity, Section(".debug_str", b"x\0char\0long\0data\0")], []).data)
+    plain = put(tmp_path / "plain", kernel(main("string")).data)
+    file = put(tmp_path / "file", kernel(main("GNU_strp_alt"), extra_sections=[link()]).data)
+    assert pybtf.encode(file, jobs=jobs).data == pybtf.encode(plain, jobs=jobs).data
 
 
 # -- what is wrong with it ---------------------------------------------------------------------------

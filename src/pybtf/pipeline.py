@@ -269,7 +269,8 @@ def _variable_ranges(
 
 
 def _scan(file: _File, run: Run, features: Features) -> None:
-    merge = features.force_cu_merging or built_with_lto(file.image) or file.sections.alternate is not None
+    alternate = file.sections.alternate
+    merge = features.force_cu_merging or built_with_lto(file.image) or (alternate is not None and alternate.has_units)
     run.scan(merge)
     _check(file.image, run)
     if not merge and run.has_reference_to_other_units():

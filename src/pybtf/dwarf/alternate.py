@@ -55,6 +55,7 @@ class Alternate(dict[str, Buffer]):
         """Where its units start in the file's `info`."""
         self.str_at = 0
         """Where its strings start in the file's `str`."""
+        self.has_units = False
 
 
 class Search(NamedTuple):
@@ -155,7 +156,9 @@ def _difference(image: ElfImage, found: ElfImage, link: Link) -> str:
         return f"has {'the identity ' + theirs.hex() if theirs else 'no identity'}"
     if (found.is64, found.little) != (image.is64, image.little):
         return "is for another kind of machine"
-    if found.debug_section(".debug_info") is None or found.debug_section(".debug_abbrev") is None:
+    present = [found.debug_section(f".debug_{name}") is not None for name in ("info", "abbrev", "str")]
+    # Where files share nothing but strings, there are no units.
+    if present[0] != present[1] or not any(present):
         return "has no DWARF"
     return ""
 

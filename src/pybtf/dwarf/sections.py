@@ -169,8 +169,10 @@ def _append_alternate(image: ElfImage, found: DebugSections) -> None:
         alternate.str_at = len(found.get("str", b""))
         found.parts = found.parts or [(0, ".debug_info", image.path)]
         found.parts.append((alternate.info_at, ".debug_info", other.path))
+        alternate.has_units = bool(more.get("info"))
         for name, data in more.items():
-            found[name] = b"".join((found.get(name, b""), data))
+            if data:
+                found[name] = b"".join((found.get(name, b""), data))
     found.alternate = alternate
 
 
