@@ -22,7 +22,7 @@ from dwarfwriter import Dwarf, uleb
 from elfwriter import Section, Symbol
 from kernelish import kernel
 
-ADDR, DATA2, DATA4, DATA8, STRING, DATA1, STRP, REF4, SEC_OFFSET, EXPRLOC, PRESENT = (
+ADDR, DATA2, DATA4, DATA8, STRING, DATA1, STRP, REF_ADDR, REF4, SEC_OFFSET, EXPRLOC, PRESENT = (
     0x01,
     0x05,
     0x06,
@@ -30,12 +30,23 @@ ADDR, DATA2, DATA4, DATA8, STRING, DATA1, STRP, REF4, SEC_OFFSET, EXPRLOC, PRESE
     0x08,
     0x0B,
     0x0E,
+    0x10,
     0x13,
     0x17,
     0x18,
     0x19,
 )
-FIXED = {ADDR: "<Q", DATA1: "<B", DATA2: "<H", DATA4: "<I", DATA8: "<Q", STRP: "<I", REF4: "<I", SEC_OFFSET: "<I"}
+FIXED = {
+    ADDR: "<Q",
+    DATA1: "<B",
+    DATA2: "<H",
+    DATA4: "<I",
+    DATA8: "<Q",
+    STRP: "<I",
+    REF_ADDR: "<I",
+    REF4: "<I",
+    SEC_OFFSET: "<I",
+}
 
 Attribute = tuple[int, int, Any]
 

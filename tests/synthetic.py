@@ -10,8 +10,10 @@ which rule it shows."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from dwarfwriter import Die, die
@@ -27,9 +29,25 @@ class Case(NamedTuple):
     name: str
     build: Callable[[], bytes]
     features: str
+    beside: Mapping[str, bytes] = {}  # files that have to be in the same folder
+    options: Mapping[str, str] = {}  # lang, lang_exclude
+
+    def write(self, path: Path) -> None:
+        """Writes the file, and what has to be beside it."""
+        path.write_bytes(self.build())
+        for name, data in self.beside.items():
+            (path.parent / name).write_bytes(data)
+
+    def digest(self) -> str:
+        """SHA-256 of all of it."""
+        return hashlib.sha256(b"".join((self.build(), *self.beside.values()))).hexdigest()
 
 
 CASES: dict[str, Case] = {}
+
+
+def register(case: Case) -> None:
+    CASES[case.name] = case
 
 
 def case(build: Callable[[], bytes]) -> Callable[[], bytes]:
@@ -87,6 +105,6 @@ def functions(*names: str) -> list[Symbol]:
 
 def load() -> dict[str, Case]:
     """All cases of all modules, by name."""
-    for module in ("types", "layout", "functions", "locations", "annotations", "units", "files"):
+    for module in ("types", "layout", "functions", "locations", "annotations", "units", "files", "alternate"):
         importlib.import_module(f"cases_{module}")
     return CASES

@@ -74,6 +74,8 @@ def test_manifest_describes_what_is_there() -> None:
     expected = {}
     for entry in MANIFEST["fixtures"]:
         expected[f"bin/{entry['elf']}"] = entry["sha256"]
+        if "alternate" in entry:
+            expected[f"bin/{entry['alternate']['file']}"] = entry["alternate"]["sha256"]
         for facts in entry["golden"].values():
             if facts["file"]:
                 expected[f"golden/{facts['file']}"] = facts["sha256"]

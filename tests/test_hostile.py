@@ -25,6 +25,7 @@ from rawdwarf import (
     EXPRLOC,
     PRESENT,
     REF4,
+    REF_ADDR,
     SEC_OFFSET,
     STRING,
     STRP,
@@ -130,6 +131,26 @@ def pointers_that_share_a_chain_of_tags() -> bytes:
     for _ in range(30000):
         w.die(POINTER, (TYPE, REF4, int_), (ANNOTATION, REF4, chain[-1]))
     w.end()
+    return w.kernel()
+
+
+@case("shared until")
+def a_chain_of_tags_to_and_fro() -> bytes:
+    """From unit to unit 60,000 times, each of which has a name of a megabyte."""
+    w = RawDwarf()
+    text, value, count = w.string(b"btf_decl_tag"), w.string(b"v"), 30000
+    starts = []
+    for _ in range(2):
+        w.begin(name="x" * 1_000_000)
+        starts.append(len(w.info))
+        for n in range(count):
+            following = starts[0] + 13 * (n + 1)  # true of the second unit's; those of the first are set below
+            w.die(GNU_ANNOTATION, (NAME, STRP, text), (CONST_VALUE, STRP, value), (ANNOTATION, REF_ADDR, following))
+        if len(starts) == 2:
+            w.die(STRUCT, (NAME, STRING, "s"), (SIZE, DATA1, 4), (ANNOTATION, REF_ADDR, starts[0]))
+        w.end()
+    for n in range(count):
+        struct.pack_into("<I", w.info, starts[0] + 13 * n + 9, starts[1] + 13 * n)
     return w.kernel()
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import sys
 import tempfile
 import tomllib
@@ -44,7 +45,7 @@ class Row:
     flags: list[str] = field(default_factory=list)
     ldflags: list[str] = field(default_factory=list)
     objcopy: list[str] = field(default_factory=list)
-    dwz: bool = False
+    dwz: bool | str = False
     options: dict[str, str] = field(default_factory=dict)
     expect: str = "golden"
     later: str = ""
@@ -63,8 +64,23 @@ class Row:
         program = toolchain.Program(SOURCES, self.units, self.flags, self.ldflags, self.objcopy)
         with tempfile.TemporaryDirectory(prefix="pybtf-fixture-") as scratch:
             toolchain.make(program, self.build, out, Path(scratch))
-        if self.dwz:
+        if self.dwz is True:
             toolchain.call(["dwz", out.name], out.parent)
+        elif self.dwz:
+            self._share(out)
+
+    def _share(self, out: Path) -> None:
+        """Has dwz move what the file shares with a copy of it into an alternate file."""
+        name = self.alternate(out).name
+        with tempfile.TemporaryDirectory(prefix="pybtf-fixture-") as scratch:
+            for copy in (out.name, "copy"):
+                shutil.copy(out, Path(scratch) / copy)
+            toolchain.call(["dwz", "-m", name, "-M", name, out.name, "copy"], Path(scratch))
+            for made in (out.name, name):
+                shutil.copy(Path(scratch) / made, out.parent)
+
+    def alternate(self, out: Path) -> Path:
+        return out.with_suffix(".alt")
 
     def facts(self) -> dict[str, Any]:
         """How it is built, for the manifest."""
@@ -112,8 +128,10 @@ def ask(row: Row, binary: Path) -> dict[str, Any]:
     """
     files: dict[str, str] = {}
     described: dict[str, Any] = {}
+    # Answers are kept by the content of one file.
+    asked = oracle.run if row.dwz == "alternate" else oracle.ask
     for label, features in row.features.items():
-        answer = oracle.ask(binary, features, row.options)
+        answer = asked(binary, features, options=row.options)
         facts: dict[str, Any] = {"file": None}
         if answer.data is not None:
             digest = sha256(answer.data)
@@ -142,6 +160,9 @@ def build(row: Row) -> dict[str, Any]:
         "size": len(data),
         **row.facts(),
     }
+    if row.dwz == "alternate":
+        alternate = row.alternate(binary)
+        entry["alternate"] = {"file": alternate.name, "sha256": sha256(alternate.read_bytes())}
     return {**entry, "golden": ask(row, binary)}
 
 
@@ -155,7 +176,7 @@ def attempt(row: Row) -> dict[str, Any] | str:
 
 def sweep(entries: list[dict[str, Any]]) -> None:
     """Removes files that no row of the manifest names."""
-    named = {entry["elf"] for entry in entries}
+    named = {entry["elf"] for entry in entries} | {e["alternate"]["file"] for e in entries if "alternate" in e}
     named |= {facts["file"] for entry in entries for facts in entry["golden"].values()}
     for folder in (BINARIES, GOLDEN):
         for path in folder.iterdir():

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,26 +40,25 @@ import synthetic  # noqa: E402
 GAVE_UP = "error decoding cu"
 
 
-def ask(data: bytes, features: str) -> oracle.Answer:
+def ask(case: synthetic.Case) -> oracle.Answer:
     with tempfile.TemporaryDirectory(prefix="pybtf-golden-") as folder:
         path = Path(folder) / "input.elf"
-        path.write_bytes(data)
+        case.write(path)
         try:
-            answer = oracle.run(path, features, timeout=20)
+            answer = oracle.run(path, case.features, options=case.options, timeout=20)
         except subprocess.TimeoutExpired:
             return oracle.Answer(None, -1, "hangs")
     return answer
 
 
 def one_case(case: synthetic.Case) -> tuple[dict[str, Any], bytes | None]:
-    data = case.build()
-    answer = ask(data, case.features)
+    answer = ask(case)
     if answer.status < 0:
         sys.exit(f"{case.name}: the reference ends with status {answer.status} {answer.stderr}")
     broken = answer.data is None or GAVE_UP in answer.stderr
     entry = {
         "features": case.features,
-        "input_sha256": hashlib.sha256(data).hexdigest(),
+        "input_sha256": case.digest(),
         "outcome": "error" if broken else "btf",
     }
     if broken:
@@ -73,7 +73,8 @@ def forms() -> tuple[dict[str, Any], dict[str, bytes]]:
     total = 0
     rows = list(formsprogram.variants())
     with ThreadPoolExecutor(2) as pool:
-        answers = pool.map(lambda row: ask(formsprogram.build(row[1], row[2]), "default"), rows)
+        builds = [partial(formsprogram.build, flavour, variant) for _, flavour, variant in rows]
+        answers = pool.map(lambda build: ask(synthetic.Case("form", build, "default")), builds)
         for (name, flavour, variant), answer in zip(rows, answers, strict=True):
             order = "le" if flavour.little else "be"
             if answer.data is None or answer.data != goldens.setdefault(order, answer.data):

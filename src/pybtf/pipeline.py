@@ -150,7 +150,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
         with timings.pass_("unit headers"):
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_mapped=file.mapped)
-            _scan(file.image, run, features)
+            _scan(file, run, features)
         with timings.pass_("units"):
             _work(run, options.jobs, progress)
             _check(file.image, run)
@@ -268,13 +268,14 @@ def _variable_ranges(
     ]
 
 
-def _scan(image: ElfImage, run: Run, features: Features) -> None:
-    merge = features.force_cu_merging or built_with_lto(image)
+def _scan(file: _File, run: Run, features: Features) -> None:
+    alternate = file.sections.alternate
+    merge = features.force_cu_merging or built_with_lto(file.image) or (alternate is not None and alternate.has_units)
     run.scan(merge)
-    _check(image, run)
+    _check(file.image, run)
     if not merge and run.has_reference_to_other_units():
         run.merge()
-    _check(image, run)
+    _check(file.image, run)
 
 
 def _work(run: Run, jobs: int, progress: Progress | None) -> None:

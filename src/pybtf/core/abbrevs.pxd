@@ -53,6 +53,7 @@ cdef enum:                      # class of a value; the third byte of a program 
     A_DATA16 = 16
     A_STR_ALT = 17
     A_EXPR = 18                 # as A_BLOCK, of the form exprloc
+    A_NESTED = 19               # in an alternate file: into an alternate file of its own
 
 cdef enum:                      # slots for wanted attributes; the second byte of a program word
     D_SIBLING = 0
@@ -105,14 +106,16 @@ cdef struct AbbrevTable:
     # what the programs depend on
     uint64_t offset
     uint8_t address_size, offset_size, version
+    bint alternate              # the units are those of an alternate file
     bint valid
     uint64_t read               # bytes of the section that the last `abbrevs_read` went through
 
 cdef int abbrevs_read(AbbrevTable *t, Span section, uint64_t offset, uint8_t address_size, uint8_t offset_size,
-                      uint8_t version, Fault *fault) noexcept nogil
+                      uint8_t version, bint alternate, Fault *fault) noexcept nogil
 cdef bint abbrevs_have_form(Span section, uint64_t offset, uint64_t form, uint64_t *read) noexcept nogil
 cdef void abbrevs_free(AbbrevTable *t) noexcept nogil
 cdef AbbrevDecl *abbrevs_find_sparse(AbbrevTable *t, uint64_t code) noexcept nogil
+cdef uint32_t in_alternate(uint32_t word) noexcept nogil
 cdef uint32_t form_op(uint64_t form, uint8_t address_size, uint8_t offset_size, uint8_t version) noexcept nogil
 
 cdef inline bint abbrevs_enough(uint64_t read, Span section) noexcept nogil:

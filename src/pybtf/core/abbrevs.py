@@ -173,6 +173,29 @@ def form_op(form: uint64_t, address_size: uint8_t, offset_size: uint8_t, version
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def in_alternate(word: uint32_t) -> uint32_t:
+    """What `form_op` returned, for a unit of an alternate file (alternate.py).
+
+    Offsets into its sections get the classes that offsets into it have elsewhere; what would lead into a third file, or
+    into sections that only have to do with code, gets a class that is not looked at.
+    """
+    cls: uint32_t = (word >> 16) & 0xFF
+    if word == UNKNOWN_FORM:
+        return word
+    if cls == A_STRP:
+        cls = A_STR_ALT
+    elif cls == A_REF_ADDR:
+        cls = A_ALT
+    elif cls == A_ALT or cls == A_STR_ALT:
+        cls = A_NESTED
+    elif cls == A_ADDRX or cls == A_LISTX or cls == A_SEC_OFFSET:
+        cls = A_NONE
+    return op(word & 0xFF, cls)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def wanted(attribute: uint64_t) -> uint8_t:
     """The slot of an attribute (DWARF 5, 7.5.4), or NO_SLOT."""
     if attribute == 0x01:
@@ -376,6 +399,8 @@ def read_attributes(
         if attribute == 0 and form == 0:
             break
         word = form_op(form, t.address_size, t.offset_size, t.version)
+        if t.alternate:
+            word = in_alternate(word)
         if word == UNKNOWN_FORM:
             return fault_set(fault, FAULT_FORM, IN_ABBREV, at, 0, cython.cast(int64_t, form))
         if add_attribute(t, attribute, word, implicit, cython.address(pending)):
@@ -473,6 +498,7 @@ def abbrevs_read(
     address_size: uint8_t,
     offset_size: uint8_t,
     version: uint8_t,
+    alternate: cython.bint,
     fault: cython.pointer[Fault],
 ) -> cython.int:
     """Compiles the table at `offset` of .debug_abbrev. A table that is already there is kept. Nonzero: fault."""
@@ -484,6 +510,7 @@ def abbrevs_read(
         and t.address_size == address_size
         and t.offset_size == offset_size
         and t.version == version
+        and t.alternate == alternate
     ):
         return 0
     t.valid = False
@@ -494,6 +521,7 @@ def abbrevs_read(
     t.address_size = address_size
     t.offset_size = offset_size
     t.version = version
+    t.alternate = alternate
     if offset >= section.n:
         return fault_set(fault, FAULT_ABBREV_OFFSET, IN_ABBREV, offset, 0, cython.cast(int64_t, section.n))
     cur_init(cython.address(c), section.p, offset, section.n, False)

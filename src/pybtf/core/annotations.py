@@ -9,13 +9,15 @@ attribute: a chain. Name and value of both are DW_AT_name and DW_AT_const_value,
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.abbrevs import A_REF, A_REF_ADDR, D_ANNOTATION, D_CONST_VALUE
-from cython.cimports.pybtf.core.cursor import cur_init
-from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_read
+from cython.cimports.pybtf.core.abbrevs import D_ANNOTATION, D_CONST_VALUE
+from cython.cimports.pybtf.core.alternate import survey_offset
+from cython.cimports.pybtf.core.cursor import cur_init, cur_tell
+from cython.cimports.pybtf.core.dies import Die, Reader, die_read
+from cython.cimports.pybtf.core.entering import unit_enter, unit_with
 from cython.cimports.pybtf.core.faults import FAULT_CYCLE, FAULT_REFERENCE, FAULT_SHARED, IN_INFO, fault_set
 from cython.cimports.pybtf.core.memory import room
-from cython.cimports.pybtf.core.unit import T_REF_LOCAL, TAG_TYPE_TAG, Annotation, Type
-from cython.cimports.pybtf.core.walker import FAILED, SKIP, Walker, add_type, named, no_memory, walk_name
+from cython.cimports.pybtf.core.unit import NO_INDEX, T_REF_LOCAL, TAG_TYPE_TAG, Annotation, Type
+from cython.cimports.pybtf.core.walker import FAILED, SKIP, Walker, add_type, named, no_memory, reference, walk_name
 
 LONGEST_CHAIN = cython.declare(cython.int, 65535)
 # Objects may share a chain. Each then has all its tags: a small unit could ask for any number of them.
@@ -58,8 +60,9 @@ def step(w: cython.pointer[Walker], at: cython.pointer[uint64_t], steps: cython.
 
     1: an annotation was read; 0: something else stands there, the chain ends; -1: fault.
     """
-    if at[0] < w.r.unit or at[0] >= w.r.end:
-        fault_set(cython.address(w.fault), FAULT_REFERENCE, IN_INFO, at[0], w.d.offset, cython.cast(int64_t, at[0]))
+    if at[0] == NO_INDEX:
+        return 0
+    if (at[0] < w.r.unit or at[0] >= w.r.end) and enter_unit_with(w, at[0]):
         return -1
     w.annotations += 1
     if w.annotations > CHAINS_PER_BYTE * w.u.bytes:
@@ -75,11 +78,26 @@ def step(w: cython.pointer[Walker], at: cython.pointer[uint64_t], steps: cython.
         return -1
     if w.d.tag != 0x6001:
         return 0
-    at[0] = 0
-    if die_has(cython.address(w.d), D_ANNOTATION):
-        if w.d.a[D_ANNOTATION].cls == A_REF or w.d.a[D_ANNOTATION].cls == A_REF_ADDR:
-            at[0] = w.d.a[D_ANNOTATION].v
-    return 1
+    at[0] = reference(w, D_ANNOTATION)
+    return -1 if w.fault.code else 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enter_unit_with(w: cython.pointer[Walker], at: uint64_t) -> cython.int:
+    """The chain goes on in another unit: in merge mode there may be one that has this offset. Nonzero: fault."""
+    unit: uint32_t = unit_with(w, at)
+    if unit == w.n_units:
+        return fault_set(
+            cython.address(w.fault), FAULT_REFERENCE, IN_INFO, w.d.offset, w.d.offset, cython.cast(int64_t, at)
+        )
+    w.r.table = cython.address(w.chain_table)
+    if unit_enter(w, cython.address(w.headers[unit])):
+        return 1
+    # A chain may go to and fro: the root counts as what is read again and again, with the abbreviations.
+    w.abbrev_bytes += cur_tell(cython.address(w.r.c)) - w.headers[unit].first_die
+    return 0
 
 
 @cython.cfunc
@@ -123,6 +141,8 @@ def tag_slots(w: cython.pointer[Walker], at: uint64_t, pointer: cython.pointer[T
         steps += 1
         if status != 1 or not named(w, b"btf_type_tag", 12):
             break
+        if w.survey:
+            survey_offset(w, w.d.offset)
         memset(cython.address(t), 0, cython.sizeof(Type))
         t.tag = TAG_TYPE_TAG
         t.name = walk_name(w, D_CONST_VALUE)

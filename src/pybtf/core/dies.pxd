@@ -21,7 +21,8 @@ cdef struct Die:
 cdef struct Reader:
     Cursor c                    # in .debug_info, ends with the unit
     AbbrevTable *table
-    const DebugSections *sections
+    const DebugSections *sections   # of the unit's file
+    bint alternate              # which is an alternate file
     uint64_t unit               # offset of the unit's header
     uint64_t end
     uint64_t str_offsets_base

@@ -32,9 +32,11 @@ from cython.cimports.pybtf.core.dies import Attr, Die, Reader
 from cython.cimports.pybtf.core.faults import (
     FAULT_ABBREV_CODE,
     FAULT_ALTERNATE,
+    FAULT_ALTERNATE_STRING,
     FAULT_FORM,
     FAULT_INDEX,
     FAULT_LEB,
+    FAULT_NESTED,
     FAULT_OFFSET,
     FAULT_REFERENCE,
     FAULT_STRING,
@@ -87,6 +89,8 @@ def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr
     elif operation == OP_INDIRECT:
         form = cur_uleb(c)
         word = form_op(form, r.address_size, r.offset_size, r.version)
+        if r.alternate:
+            word = in_alternate(word)
         # An indirect form that is again indirect, or implicit, makes no sense.
         if word == UNKNOWN_FORM or (word & 0xFF) == OP_INDIRECT or form == 0x21:
             return fault_set(r.fault, FAULT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
@@ -326,5 +330,36 @@ def die_string(
             return 1
         return text_at(r, r.sections.str, IN_STR, offset, d.offset, text, size)
     if a.cls == A_STR_ALT:
+        return alternate_string(r, d, a.v, text, size)
+    if a.cls == A_NESTED:
+        return fault_set(r.fault, FAULT_NESTED, IN_INFO, d.offset, d.offset, 0)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def alternate_string(
+    r: cython.pointer[Reader],
+    d: cython.pointer[Die],
+    offset: uint64_t,
+    text: cython.pointer[cython.p_const_char],
+    size: cython.pointer[cython.size_t],
+) -> cython.int:
+    """The text at an offset of the alternate file's .debug_str. Nonzero: fault."""
+    section: Span
+    nul: cython.pointer[cython.const[uint8_t]] = cython.NULL
+    if r.alternate:
+        return text_at(r, r.sections.str, IN_STR, offset, d.offset, text, size)
+    if r.sections.alternate == cython.NULL:
         return fault_set(r.fault, FAULT_ALTERNATE, IN_INFO, d.offset, d.offset, 0)
+    section = r.sections.alternate.str
+    if offset < section.n:
+        nul = cython.cast(cython.pointer[cython.const[uint8_t]], memchr(section.p + offset, 0, section.n - offset))
+    if nul == cython.NULL:
+        return fault_set(
+            r.fault, FAULT_ALTERNATE_STRING, IN_INFO, d.offset, d.offset, cython.cast(int64_t, offset)
+        )
+    text[0] = cython.cast(cython.p_const_char, section.p + offset)
+    size[0] = nul - (section.p + offset)
     return 0

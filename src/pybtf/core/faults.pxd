@@ -40,7 +40,10 @@ cdef enum:                      # Fault.code
     FAULT_TAGS = 21             # value: number of tags of one object
     FAULT_UNIT_TYPE = 22        # value: DW_UT
     FAULT_SPLIT = 23            # value: string id of the file's name
-    FAULT_ALTERNATE = 24
+    FAULT_ALTERNATE = 24        # something that is in an alternate file, and there is none
+    FAULT_ALTERNATE_REF = 25    # value: a DIE reference past the end of the alternate file's .debug_info
+    FAULT_ALTERNATE_STRING = 26 # value: an offset at which its .debug_str has no string
+    FAULT_NESTED = 27           # something of an alternate file that is in an alternate file of its own
     # what BTF cannot express (specification 4.6)
     FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG
     FAULT_NO_NAME = 33          # value: DW_TAG

@@ -9,7 +9,6 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
 from cython.cimports.pybtf.core.abbrevs import D_ANNOTATION
 from cython.cimports.pybtf.core.annotations import annotation_chain, tag_slots
-from cython.cimports.pybtf.core.dies import die_has
 from cython.cimports.pybtf.core.faults import FAULT_DEPTH, FAULT_TAGS, IN_INFO, fault_set
 from cython.cimports.pybtf.core.frames import *
 from cython.cimports.pybtf.core.members import sort_members
@@ -46,7 +45,7 @@ def open_frame(w: cython.pointer[Walker], mode: uint8_t, mark: uint32_t) -> cyth
     f.mark = mark
     f.anns_mark = w.n_anns
     f.index = 0
-    f.chain = w.d.a[D_ANNOTATION].v if die_has(cython.address(w.d), D_ANNOTATION) else 0
+    f.chain = reference(w, D_ANNOTATION)
     return f
 
 

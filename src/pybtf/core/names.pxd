@@ -1,7 +1,7 @@
 # Names of types, members and enumerators while a unit is decoded (see names.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.sections cimport Span
+from pybtf.core.sections cimport DebugSections, Span
 from pybtf.core.strings cimport Strings
 
 cdef enum:
@@ -17,9 +17,10 @@ cdef extern from *:
 
 cdef struct Names:              # of one worker
     Strings *strings
-    Span section                # .debug_str
+    Span section                # .debug_str, and that of the alternate file behind it
     uint64_t *cache             # (offset + 1) << 32 | string id
     uint32_t limit              # offsets below it can be deferred
+    uint32_t alternate          # the same, of the alternate file's .debug_str, which starts at `limit`
     uint32_t deferred           # the same, or 0 while nothing is to be deferred
     uint64_t bytes              # read of names that were not in the cache, since the unit was opened
     uint64_t budget             # how many of them there may be
@@ -44,7 +45,7 @@ cdef inline uint32_t name_short(const uint8_t *text, uint32_t size) noexcept nog
         word |= <uint32_t> text[2] << 16
     return word
 
-cdef int names_init(Names *n, Strings *strings, Span section) noexcept nogil
+cdef int names_init(Names *n, Strings *strings, const DebugSections *sections) noexcept nogil
 cdef void names_free(Names *n) noexcept nogil
 cdef void names_expect(Names *n, const uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
 cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil

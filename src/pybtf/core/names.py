@@ -20,7 +20,7 @@ from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memchr
 from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.names import *
-from cython.cimports.pybtf.core.sections import Span
+from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_expect, string_intern
 
 OFFSETS = cython.declare(uint64_t, 0x80000000)
@@ -30,14 +30,28 @@ LONG = cython.declare(cython.size_t, 64)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def names_init(n: cython.pointer[Names], strings: cython.pointer[Strings], section: Span) -> cython.int:
+def deferrable(section: Span) -> uint32_t:
+    """The size of a section if each of its offsets will do for a name word: behind it there is a text that ends."""
+    if 0 < section.n < OFFSETS and section.p[section.n - 1] == 0:
+        return cython.cast(uint32_t, section.n)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def names_init(
+    n: cython.pointer[Names], strings: cython.pointer[Strings], sections: cython.pointer[cython.const[DebugSections]]
+) -> cython.int:
     """Prepares zeroed names. Nonzero: no memory."""
     n.strings = strings
-    n.section = section
-    # Behind every offset of a section that ends with a NUL there is a text that ends.
-    if 0 < section.n < OFFSETS and section.p[section.n - 1] == 0:
-        n.limit = cython.cast(uint32_t, section.n)
+    n.section = sections.str
+    n.limit = deferrable(sections.str)
     n.deferred = n.limit
+    if sections.alternate != cython.NULL:
+        n.section.n += sections.alternate.str.n
+        if n.limit and n.section.n < OFFSETS:
+            n.alternate = deferrable(sections.alternate.str)
     n.cache = cython.cast(
         cython.pointer[uint64_t], calloc(cython.cast(cython.size_t, 1) << CACHE_BITS, cython.sizeof(uint64_t))
     )

@@ -2,12 +2,11 @@
 """Opening a unit: its header, its abbreviations, its root DIE. Imported partial units open inside another."""
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import *
-from cython.cimports.pybtf.core.cursor import cur_init
-from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_number, die_read
-from cython.cimports.pybtf.core.faults import FAULT_SHARED, IN_ABBREV, fault_set
+from cython.cimports.pybtf.core.dies import Die, Reader, die_has, die_number
+from cython.cimports.pybtf.core.entering import unit_enter
 from cython.cimports.pybtf.core.frames import open_frame
 from cython.cimports.pybtf.core.memory import memmem, room
 from cython.cimports.pybtf.core.opening import *
@@ -35,40 +34,12 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     text: cython.p_const_char
     size: cython.size_t
     transient: cython.bint
-    # A version 5 table of string offsets starts behind its header, where the base attribute is missing.
-    default_base: uint64_t = 0 if h.version < 5 else (8 if h.offset_size == 4 else 16)
-    if abbrevs_read(
-        r.table,
-        w.sections.abbrev,
-        h.abbrev,
-        h.address_size,
-        h.offset_size,
-        h.version,
-        cython.address(w.fault),
-    ):
-        return 1
-    w.abbrev_bytes += r.table.read
-    if abbrevs_enough(w.abbrev_bytes, w.sections.abbrev):
-        return fault_set(
-            cython.address(w.fault), FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, w.abbrev_bytes)
-        )
     u.bytes += h.end - h.offset
     w.names.budget = NAMES_FREE + NAMES_PER_BYTE * u.bytes
-    cur_init(cython.address(r.c), w.sections.info.p, h.first_die, h.end, w.sections.swap)
-    r.unit = h.offset
-    r.end = h.end
-    r.address_size = h.address_size
-    r.offset_size = h.offset_size
-    r.version = h.version
-    if h.first_die >= h.end:
-        d.tag = 0
-        d.children = 0
-        d.seen = 0
-        d.offset = h.first_die
-        return 0
-    if die_read(r, d):
+    if unit_enter(w, h):
         return 1
-    r.str_offsets_base = d.a[D_STR_OFFSETS_BASE].v if die_has(d, D_STR_OFFSETS_BASE) else default_base
+    if h.first_die >= h.end:
+        return 0
     if not room(
         cython.cast(cython.pp_void, cython.address(u.bases)),
         cython.address(u.cap_bases),

@@ -46,7 +46,7 @@ from cython.cimports.pybtf.core.faults import (
 )
 from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
 from cython.cimports.pybtf.core.memory import U8s, U32s, u64s_free
-from cython.cimports.pybtf.core.sections import Span
+from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete, seen_new
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
@@ -257,7 +257,29 @@ class Run:
     @cython.cfunc
     def set_sections(self, sections):
         """Points the spans at the buffers, which live as long as this object."""
-        spans: cython.pointer[Span] = cython.address(self.x.sections.info)
+        own: cython.pointer[DebugSections] = cython.address(self.x.sections)
+        other: cython.pointer[DebugSections] = cython.address(self.x.alternate)
+        alternate = getattr(sections, "alternate", None)
+        self.point(own, sections)
+        self.sections = sections
+        own.types_at = getattr(sections, "types_at", own.info.n)
+        own.alternate_at = own.info.n
+        if alternate is None:
+            return
+        memset(other, 0, cython.sizeof(DebugSections))
+        self.point(other, alternate)
+        other.swap = own.swap
+        other.info = own.info
+        if own.str.n > alternate.str_at:
+            other.str.p = own.str.p + cython.cast(cython.size_t, alternate.str_at)
+            other.str.n = own.str.n - cython.cast(cython.size_t, alternate.str_at)
+            own.str.n = alternate.str_at
+        own.alternate_at = other.alternate_at = alternate.info_at
+        own.alternate = other
+
+    @cython.cfunc
+    def point(self, to: cython.pointer[DebugSections], sections):
+        spans: cython.pointer[Span] = cython.address(to.info)
         view: cython.const[uint8_t][::1]
         i: cython.int
         for i in range(len(SECTION_NAMES)):
@@ -268,8 +290,6 @@ class Run:
             self.buffers.append(data)
             spans[i].p = cython.address(view[0])
             spans[i].n = view.shape[0]
-        self.sections = sections
-        self.x.sections.types_at = getattr(sections, "types_at", self.x.sections.info.n)
 
     @cython.cfunc
     def set_tables(self):
@@ -490,7 +510,7 @@ class Run:
             unit = self.unit_around(f.die if f.die else f.offset)
         elif self.bad_unit < self.x.n_units and not self.x.merge:
             unit = self.x.headers[self.bad_unit].offset
-        elif self.x.n_units and f.section == IN_INFO:
+        if unit == -1 and self.x.n_units and f.section == IN_INFO:
             unit = f.offset
         if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
             name = cython.cast(uint32_t, f.value)

@@ -20,3 +20,5 @@ cdef struct DebugSections:
     Span rnglists
     bint swap           # the file's byte order differs from the host's
     uint64_t types_at   # where in `info` what was .debug_types starts (DWARF 4); its size if there is none
+    uint64_t alternate_at   # where in `info` the units of the alternate file start; its size if there is none
+    const DebugSections *alternate  # its sections, NULL if there is none: the same `info`, `str` right behind `str` here

@@ -17,6 +17,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import D_ANNOTATION, D_CONST_VALUE
+from cython.cimports.pybtf.core.alternate import survey_die
 from cython.cimports.pybtf.core.annotations import annotation_child
 from cython.cimports.pybtf.core.dies import Die, die_has, die_read, die_skip_children
 from cython.cimports.pybtf.core.frames import close_frame, open_frame, opened
@@ -235,6 +236,8 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
             if end(w):
                 return 1
             continue
+        if w.survey:
+            survey_die(w, w.frames[w.n_frames - 1].mode)
         next_ = child(w, cython.address(w.frames[w.n_frames - 1]))
         if next_ == SKIP and d.children:
             if die_skip_children(cython.address(w.r), d):

@@ -1,9 +1,9 @@
 # The state of a walk over the DIEs of a unit, and what every part of it uses (see walker.py).
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from pybtf.core.abbrevs cimport A_REF, A_REF_ADDR, A_STRING, A_STRP, A_STRX, AbbrevTable
+from pybtf.core.abbrevs cimport A_REF, A_REF_ADDR, A_STR_ALT, A_STRING, A_STRP, A_STRX, AbbrevTable
 from pybtf.core.dies cimport Attr, Die, Reader, die_has
-from pybtf.core.faults cimport FAULT_REFERENCE, IN_INFO, Fault, fault_set
+from pybtf.core.faults cimport Fault
 from pybtf.core.names cimport NAME_AT, Names, name_cached, name_short
 from pybtf.core.sections cimport DebugSections
 from pybtf.core.strings cimport Strings
@@ -44,7 +44,7 @@ cdef struct Frame:              # an object whose children are being read
 cdef struct UnitHeader:
     uint64_t offset             # of the header in .debug_info
     uint64_t end
-    uint64_t first_die
+    uint64_t first_die          # the root
     uint64_t abbrev
     uint64_t signature          # of a type unit
     uint64_t type_die           # and the DIE it stands for; 0: no type unit
@@ -85,11 +85,15 @@ cdef struct Walker:
     # merge mode only: all unit headers, and which of them have been imported
     UnitHeader *headers
     uint8_t *imported
-    uint32_t n_headers
+    uint32_t n_headers          # of this file; those of its alternate file follow
+    uint32_t n_units            # of both
+    uint8_t *needed             # NEED_*, for each unit of the alternate file (see alternate.py); NULL: there is none
+    bint survey                 # which of them are needed is being found out
     Import *imports
     uint32_t n_imports, cap_imports
     AbbrevTable *tables         # of imported units, by depth; that of the outermost unit is `table`
     uint32_t cap_tables
+    AbbrevTable chain_table     # of the unit that a chain of annotations leads into
     Fault fault
 
 cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
@@ -99,8 +103,9 @@ cdef int no_memory(Walker *w) noexcept nogil
 cdef bint named(Walker *w, const char *name, size_t length) noexcept nogil
 cdef int add_type(Walker *w, Type *t) noexcept nogil
 cdef uint32_t walk_new_name(Walker *w, int slot) noexcept nogil
-cdef uint32_t walk_indexed_name(Walker *w, int slot) noexcept nogil
+cdef uint32_t walk_far_name(Walker *w, int slot) noexcept nogil
 cdef uint32_t far_reference(Walker *w, int slot) noexcept nogil
+cdef uint32_t outside(Walker *w, int slot) noexcept nogil
 cdef int walk_text(Walker *w, int slot, const char **text, size_t *size, bint *transient) noexcept nogil
 
 cdef inline uint32_t walk_name(Walker *w, int slot) noexcept nogil:
@@ -124,8 +129,8 @@ cdef inline uint32_t walk_name_word(Walker *w, int slot) noexcept nogil:
         return NAME_AT | <uint32_t> a.v
     if a.cls == A_STRING and 0 < a.size <= 3:
         return name_short(w.r.c.base + a.v, a.size)
-    if a.cls == A_STRX:
-        return walk_indexed_name(w, slot)
+    if a.cls == A_STRX or a.cls == A_STR_ALT:
+        return walk_far_name(w, slot)
     return walk_name(w, slot)
 
 cdef inline uint32_t reference(Walker *w, int slot) noexcept nogil:
@@ -136,7 +141,6 @@ cdef inline uint32_t reference(Walker *w, int slot) noexcept nogil:
         return 0
     if a.cls != A_REF and a.cls != A_REF_ADDR:
         return far_reference(w, slot)
-    if a.v >= w.sections.info.n:
-        fault_set(&w.fault, FAULT_REFERENCE, IN_INFO, w.d.offset, w.d.offset, <int64_t> a.v)
-        return NO_INDEX
+    if a.v >= w.sections.alternate_at:
+        return outside(w, slot)
     return <uint32_t> a.v

@@ -8,11 +8,31 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memcmp, memset
-from cython.cimports.pybtf.core.abbrevs import A_ALT, A_SIG8, A_STRP, D_NAME, abbrevs_free
-from cython.cimports.pybtf.core.dies import die_string, die_string_offset
-from cython.cimports.pybtf.core.faults import FAULT_ALTERNATE, FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
+from cython.cimports.pybtf.core.abbrevs import (
+    A_ALT,
+    A_NESTED,
+    A_REF,
+    A_SIG8,
+    A_STR_ALT,
+    A_STRP,
+    A_STRX,
+    D_NAME,
+    abbrevs_free,
+)
+from cython.cimports.pybtf.core.dies import Attr, die_string, die_string_offset
+from cython.cimports.pybtf.core.faults import (
+    FAULT_ALTERNATE,
+    FAULT_ALTERNATE_REF,
+    FAULT_MEMORY,
+    FAULT_NESTED,
+    FAULT_REFERENCE,
+    FAULT_SHARED,
+    IN_INFO,
+    IN_STR,
+    fault_set,
+)
 from cython.cimports.pybtf.core.memory import room
-from cython.cimports.pybtf.core.names import NAME_AT, name_cache, names_free, names_init
+from cython.cimports.pybtf.core.names import NAME_AT, name_cache, name_cached, names_free, names_init
 from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_intern
 from cython.cimports.pybtf.core.typeunits import type_unit_find
@@ -32,7 +52,7 @@ def walker_init(
     w.r.sections = sections
     w.r.table = cython.address(w.table)
     w.r.fault = cython.address(w.fault)
-    return names_init(cython.address(w.names), strings, sections.str)
+    return names_init(cython.address(w.names), strings, sections)
 
 
 @cython.cfunc
@@ -49,6 +69,7 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.dims)
     free(w.imports)
     free(w.imported)
+    free(w.needed)
     free(w.u.bases)
     free(w.u.types)
     free(w.u.members)
@@ -63,6 +84,7 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.u.variable_at.slots)
     free(w.u.param_at.slots)
     abbrevs_free(cython.address(w.table))
+    abbrevs_free(cython.address(w.chain_table))
     for i in range(w.cap_tables):
         abbrevs_free(cython.address(w.tables[i]))
     free(w.tables)
@@ -137,14 +159,20 @@ def walk_new_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
     size: cython.size_t
     transient: cython.bint
     sid: uint32_t
+    cls: cython.int = w.d.a[slot].cls
     offset: uint64_t = w.d.a[slot].v
+    if cls == A_STR_ALT:
+        offset += w.sections.str.n
+        sid = name_cached(cython.address(w.names), offset)
+        if sid:
+            return sid
     if walk_text(w, slot, cython.address(text), cython.address(size), cython.address(transient)):
         return 0
     sid = string_intern(w.strings, text, size, transient)
     if sid == NO_STRING:
         no_memory(w)
         return 0
-    if w.d.a[slot].cls == A_STRP and offset < NO_INDEX:
+    if (cls == A_STRP or cls == A_STR_ALT) and offset < NO_INDEX:
         name_cache(cython.address(w.names), offset, sid)
     return sid
 
@@ -152,12 +180,18 @@ def walk_new_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def walk_indexed_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
-    """What `walk_name_word` returns for an index into .debug_str_offsets. A fault is left in the walker."""
-    offset: uint64_t = 0
-    if die_string_offset(cython.address(w.r), cython.address(w.d), slot, cython.address(offset)):
+def walk_far_name(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
+    """What `walk_name_word` returns for an index into .debug_str_offsets, and for an offset into the alternate file. A
+    fault is left in the walker.
+    """
+    offset: uint64_t = w.d.a[slot].v
+    indexed: cython.bint = w.d.a[slot].cls == A_STRX
+    if indexed and die_string_offset(cython.address(w.r), cython.address(w.d), slot, cython.address(offset)):
         return 0
-    if offset < w.names.deferred:
+    if w.r.alternate or not indexed:
+        if w.names.deferred and offset < w.names.alternate:
+            return NAME_AT | (w.names.limit + cython.cast(uint32_t, offset))
+    elif offset < w.names.deferred:
         return NAME_AT | cython.cast(uint32_t, offset)
     return walk_new_name(w, slot)
 
@@ -169,7 +203,9 @@ def far_reference(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
     """What `reference` returns for a form that is no offset in this file. A fault is left in the walker."""
     found: uint64_t
     if w.d.a[slot].cls == A_ALT:
-        fault_set(cython.address(w.fault), FAULT_ALTERNATE, IN_INFO, w.d.offset, w.d.offset, 0)
+        return alternate_reference(w, w.d.a[slot].v)
+    if w.d.a[slot].cls == A_NESTED:
+        fault_set(cython.address(w.fault), FAULT_NESTED, IN_INFO, w.d.offset, w.d.offset, 0)
     if w.d.a[slot].cls != A_SIG8:
         return NO_INDEX
     found = type_unit_find(w.type_units, w.d.a[slot].v)
@@ -177,6 +213,34 @@ def far_reference(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
         w.signatures_lost += 1
         return NO_INDEX
     return cython.cast(uint32_t, found)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def alternate_reference(w: cython.pointer[Walker], offset: uint64_t) -> uint32_t:
+    """What `reference` returns for an offset of the alternate file's .debug_info. A fault is left in the walker."""
+    code: cython.int = FAULT_ALTERNATE
+    if w.sections.alternate != cython.NULL:
+        if offset < w.sections.info.n - w.sections.alternate_at:
+            return cython.cast(uint32_t, w.sections.alternate_at + offset)
+        code = FAULT_REFERENCE if w.r.alternate else FAULT_ALTERNATE_REF
+    fault_set(cython.address(w.fault), code, IN_INFO, w.d.offset, w.d.offset, cython.cast(int64_t, offset))
+    return NO_INDEX
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def outside(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
+    """What `reference` returns for an offset past the end of the file's own .debug_info: in a unit of an alternate file
+    it may be one of that unit. A fault is left in the walker.
+    """
+    a: cython.pointer[Attr] = cython.address(w.d.a[slot])
+    if a.cls == A_REF and w.r.alternate:
+        return cython.cast(uint32_t, a.v)
+    fault_set(cython.address(w.fault), FAULT_REFERENCE, IN_INFO, w.d.offset, w.d.offset, cython.cast(int64_t, a.v))
+    return NO_INDEX
 
 
 @cython.cfunc

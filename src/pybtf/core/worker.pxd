@@ -32,8 +32,10 @@ cdef enum:
 
 cdef struct Context:            # shared by all workers, never written while they run
     DebugSections sections
+    DebugSections alternate     # what `sections.alternate` points at
     UnitHeader *headers
-    uint32_t n_units
+    uint32_t n_units            # with those of the alternate file, which are the last
+    uint32_t n_own              # without them
     TypeUnits type_units
     uint32_t first_unit         # number of the first unit, counted from the first of several files
     uint32_t file               # number of the file

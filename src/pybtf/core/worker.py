@@ -10,7 +10,8 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.abbrevs import D_DWO_NAME, D_LANGUAGE
+from cython.cimports.pybtf.core.abbrevs import D_DWO_NAME, D_LANGUAGE, D_NAME
+from cython.cimports.pybtf.core.alternate import is_needed, survey_alternates
 from cython.cimports.pybtf.core.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
 from cython.cimports.pybtf.core.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.dies import die_has, die_number
@@ -100,22 +101,27 @@ def read_header(
 @cython.nogil
 @cython.exceptval(check=False)
 def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cython.int:
-    """All unit headers of .debug_info, in order, and the signatures of type units; the caller frees them.
+    """All unit headers of .debug_info, in order, those of the alternate file last; and signatures of type units. The
+    caller frees them.
 
     Nonzero: fault.
     """
     c: Cursor
     h: cython.pointer[UnitHeader]
     at: uint64_t = 0
-    end: uint64_t = x.sections.info.n
+    size: uint64_t = x.sections.info.n
+    end: uint64_t = x.sections.alternate_at  # of what is being read: this file, then its alternate file
     cap: uint32_t = 0
+    own: cython.bint
     free(x.headers)
     type_units_free(cython.address(x.type_units))
     x.headers = cython.NULL
-    x.n_units = 0
-    if end > LARGEST_INFO:
-        return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, end))
-    while at < end:
+    x.n_units = x.n_own = 0
+    if size > LARGEST_INFO:
+        return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, size))
+    while at < size:
+        if at == x.sections.alternate_at:
+            end = size
         if not room(
             cython.cast(cython.pp_void, cython.address(x.headers)),
             cython.address(cap),
@@ -124,13 +130,15 @@ def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cyth
         ):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         h = cython.address(x.headers[x.n_units])
+        own = at < x.sections.alternate_at
         cur_init(cython.address(c), x.sections.info.p, at, end, x.sections.swap)
-        if read_header(cython.address(c), h, end, x.sections.types_at, fault):
+        if read_header(cython.address(c), h, end, x.sections.types_at if own else size, fault):
             return 1
-        if h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
+        if own and h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         at = h.end
         x.n_units += 1
+        x.n_own += own
     return 0
 
 
@@ -142,7 +150,7 @@ def main_unit(x: cython.pointer[cython.const[Context]]) -> uint32_t:
     these say little of themselves.
     """
     i: uint32_t
-    for i in range(x.n_units):
+    for i in range(x.n_own):
         if x.headers[i].type_die == 0:
             return i
     return 0
@@ -164,6 +172,17 @@ def excluded(x: cython.pointer[cython.const[Context]], language: uint32_t) -> cy
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def chosen_by_language(x: cython.pointer[cython.const[Context]], number: uint32_t) -> cython.bint:
+    """Whether the language of unit `number` decides about that unit. Where units are merged, it does so only if
+    languages are left out, and not if some are chosen; it never decides about a unit of an alternate file.
+    """
+    return not x.merge or (not x.only_languages and number < x.n_own)
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def walk_one(
     w: cython.pointer[Worker],
@@ -179,8 +198,7 @@ def walk_one(
     tag: uint16_t
     if unit_open(cython.address(w.walker), cython.address(x.headers[number]), first):
         return 1
-    if first:
-        v.name = w.walker.u.name
+    v.name = w.walker.u.name if first else walk_name(cython.address(w.walker), D_NAME)
     tag = w.walker.d.tag
     if tag == 0x4A or die_has(cython.address(w.walker.d), D_DWO_NAME):  # a skeleton
         return fault_set(
@@ -199,7 +217,7 @@ def walk_one(
             return fault_set(
                 cython.address(w.walker.fault), FAULT_UNIT_TAG, IN_INFO, w.walker.d.offset, w.walker.d.offset, tag
             )
-    if excluded(x, unit_language(w)):
+    if chosen_by_language(x, number) and excluded(x, unit_language(w)):
         v.filtered = True
         return 0
     return walk_children(cython.address(w.walker))
@@ -220,25 +238,64 @@ def walk_all(
     w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
 ) -> cython.int:
     """In merge mode the children of all units, otherwise those of one. Nonzero: fault in the walker."""
-    i: uint32_t
-    main: uint32_t
     if not x.merge:
         return walk_one(w, x, number, True, v)
+    w.walker.headers = x.headers
+    w.walker.n_headers = x.n_own
+    w.walker.n_units = x.n_units
+    if x.n_own < x.n_units and walk_alternates(w, x, v):
+        return 1
+    if walk_own(w, x, v):
+        return 1
+    v.filtered = excluded(x, w.walker.u.language)
+    v.name = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_own(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """Merge mode: the children of all units, but those of the alternate file. Nonzero: fault in the walker."""
+    i: uint32_t
+    main: uint32_t = main_unit(x)
     free(w.walker.imported)
-    w.walker.imported = cython.cast(cython.pointer[uint8_t], calloc(x.n_units, 1))
+    w.walker.imported = cython.cast(cython.pointer[uint8_t], calloc(x.n_own + 1, 1))
     if w.walker.imported == cython.NULL:
         return fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, 0, 0, 0)
-    w.walker.headers = x.headers
-    w.walker.n_headers = x.n_units
-    main = main_unit(x)
     if walk_one(w, x, main, True, v):
         return 1
-    for i in range(x.n_units):
+    for i in range(x.n_own):
         v.filtered = False
         if i != main and walk_one(w, x, i, False, v):
             return 1
-    v.filtered = excluded(x, w.walker.u.language)
-    v.name = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_alternates(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """The children of those units of the alternate file that are needed. Nonzero: fault in the walker."""
+    i: uint32_t
+    failed: cython.int
+    if survey_alternates(cython.address(w.walker)):
+        return 1
+    w.walker.survey = True
+    failed = walk_own(w, x, v)
+    w.walker.survey = False
+    if failed or walker_reset(cython.address(w.walker)):
+        return 1
+    # What is true of the logical unit comes from the first unit of the file itself.
+    if unit_open(cython.address(w.walker), cython.address(x.headers[main_unit(x)]), True):
+        return 1
+    for i in range(x.n_own, x.n_units):
+        if is_needed(cython.address(w.walker), i) and walk_one(w, x, i, False, v):
+            return 1
     return 0
 
 

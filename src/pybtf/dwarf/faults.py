@@ -47,11 +47,15 @@ _DAMAGE: Final[dict[int, tuple[str, str]]] = {
     21: ("an object with {v} declaration tags", "at most 65535"),
     22: ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
     23: ("a skeleton, whose contents are in the file {name}", "a unit that is here"),
-    24: ("something that is in another file (.gnu_debugaltlink)", "a file that is complete"),
+    24: ("something that is in another file (.gnu_debugaltlink), which is not there", "the alternate file"),
+    25: ("a reference to {x}, which is outside .debug_info of the alternate file {alternate}", "the offset of a DIE"),
+    26: ("a name at {x} of .debug_str of the alternate file {alternate}, where it has none", "the offset of a string"),
+    27: ("something that is in an alternate file of an alternate file", "a file that is complete"),
 }
 _HINTS: Final = {
     23: "Files of split DWARF are not read; build without -gsplit-dwarf.",
-    24: "Alternate files of dwz are not read; use a file that dwz did not work on, or work on it without -m.",
+    24: "{no_alternate}",
+    27: "dwz makes no such files.",
 }
 _INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
     32: ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
@@ -89,20 +93,24 @@ def fault_error(path: str, fault: FaultInfo, sections: object = None) -> Excepti
         fault["unit_name"] or None,
         fault["die"] or None,
     )
+    alternate, no_alternate = None, ""
     if isinstance(sections, DebugSections):
         place = sections.place(place)
+        alternate, no_alternate = sections.alternate, sections.no_alternate
     value = fault["value"]
     words = {
         "v": value,
         "x": hex(value & 0xFFFFFFFFFFFFFFFF),
         "tag": tag_name(value) if "{tag}" in str((_DAMAGE.get(code), _INEXPRESSIBLE.get(code))) else "",
         "name": fault["name"],
+        "alternate": alternate.path if alternate is not None else "",
+        "no_alternate": no_alternate,
     }
     if code in _INEXPRESSIBLE:
         found, expected, hint = _INEXPRESSIBLE[code]
         return EncodeError(place, found.format(**words), expected.format(**words), hint)
     found, expected = _DAMAGE[code]
-    return InputError(place, found.format(**words), expected.format(**words), _HINTS.get(code, ""))
+    return InputError(place, found.format(**words), expected.format(**words), _HINTS.get(code, "").format(**words))
 
 
 def tag_name(tag: int) -> str:

@@ -2,18 +2,21 @@
 
 The core reads one run of bytes as .debug_info. Type units may stand elsewhere: in `.debug_types` (DWARF 4), and in a
 relocatable file each in a section of its own, a member of a COMDAT group. They are appended to .debug_info; what they
-say of their place is relative to their unit, so nothing has to be changed in them.
+say of their place is relative to their unit, so nothing has to be changed in them. The units of an alternate file of
+dwz come last (alternate.py).
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from struct import Struct
 from typing import Final
 
+from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
+from pybtf.dwarf.alternate import Alternate, find_alternate_file
 from pybtf.dwarf.separate import find_debug_file
 from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_REL, SHT_RELA
 from pybtf.elf.image import ElfImage, Section
@@ -39,25 +42,31 @@ class DebugSections(dict[str, Buffer]):
         """The file that has them: the input, or its separate debug file."""
         self.types_at = 0
         """Where in `info` the units of `.debug_types` start; its size if there are none."""
-        self.parts: list[tuple[int, str]] = []
-        """What `info` is made of, if of more than one section: start and name, ascending."""
+        self.parts: list[tuple[int, str, str]] = []
+        """What `info` is made of, if of more than one section: start, name and file, ascending."""
+        self.alternate: Alternate | None = None
+        """What else there is of its alternate file. `info` and `str` have those of that file at their ends."""
+        self.no_alternate = ""
+        """Why there is none."""
         self.warnings: list[str] = []
 
     def place(self, place: Place) -> Place:
         """The same place, with offsets as they are in the section it names."""
-        if place.section != ".debug_info" or not self.parts:
+        in_info = place.section == ".debug_info"
+        known = (place.die, place.offset if in_info else None, place.unit)
+        where = next((n for n in known if n is not None), 0)
+        if not self.parts:
             return replace(place, file=self.path)
-        where = next((n for n in (place.die, place.offset, place.unit) if n is not None), 0)
-        start, name = next(part for part in reversed(self.parts) if part[0] <= where)
+        start, name, file = next(part for part in reversed(self.parts) if part[0] <= where)
 
         def own(offset: int | None) -> int | None:
             return None if offset is None else max(0, offset - start)
 
         return replace(
             place,
-            file=self.path,
-            section=name,
-            offset=own(place.offset),
+            file=file,
+            section=name if in_info else place.section,
+            offset=own(place.offset) if in_info else place.offset,
             unit=own(place.unit),
             die=own(place.die),
         )
@@ -89,6 +98,7 @@ def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:
     more = _type_units(image)
     if more:
         _append(image, found, more, read)
+    _append_alternate(image, found)
     return found
 
 
@@ -136,11 +146,36 @@ def _append(image: ElfImage, found: DebugSections, more: list[Section], read: Re
     if sum(section.size for section in more) > image.size:
         raise InputError(image.place(more[0]), f"{len(more)} sections of type units that overlap", "one for each type")
     info = bytearray(found["info"])
-    found.parts.append((0, ".debug_info"))
+    found.parts.append((0, ".debug_info", image.path))
     for section in more:
         name = section.name.replace(".zdebug_", ".debug_", 1)
-        found.parts.append((len(info), name))
+        found.parts.append((len(info), name, image.path))
         info += read(section)
         if name == ".debug_info":
             found.types_at = len(info)
     found["info"] = info
+
+
+def _append_alternate(image: ElfImage, found: DebugSections) -> None:
+    """Put what the alternate file of this file has behind what there is, if there is an alternate file."""
+    other, found.no_alternate = find_alternate_file(image)
+    if other is None:
+        return
+    with other:
+        alternate = Alternate(other.path)
+        alternate.update(_contents(other, WANTED_OF_ALTERNATE))
+        more = _contents(other, ("info", "str"))
+        alternate.info_at = len(found["info"])
+        alternate.str_at = len(found.get("str", b""))
+        found.parts = found.parts or [(0, ".debug_info", image.path)]
+        found.parts.append((alternate.info_at, ".debug_info", other.path))
+        alternate.has_units = bool(more.get("info"))
+        for name, data in more.items():
+            if data:
+                found[name] = b"".join((found.get(name, b""), data))
+    found.alternate = alternate
+
+
+def _contents(image: ElfImage, names: Iterable[str]) -> dict[str, Buffer]:
+    sections = {name: image.debug_section(f".debug_{name}") for name in names}
+    return {name: image.data(section) for name, section in sections.items() if section is not None}
