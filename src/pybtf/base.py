@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from .btf.files import read_btf
 from .core.base import Base as Index
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .btf.reader import BTF
 

@@ -10,9 +10,14 @@ import os
 import struct
 from collections.abc import Iterator
 from itertools import islice
-from typing import BinaryIO, NamedTuple
 
 from pybtf.errors import InputError, Place
+from pybtf.records import NamedTuple
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""

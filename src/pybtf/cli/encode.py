@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,7 @@ from .. import features as feature_names
 from ..errors import UsageError
 from ..languages import EXCLUDE_VARIABLE, LANGUAGES
 from ..options import MAX_JOBS, EncodeOptions, make_options
+from ..records import replace
 from ..timings import NS, render, since_process_start
 from . import console, summary
 from .app import Command

@@ -10,9 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from struct import Struct
-from typing import Final
 
 from pybtf.dwarf.separate import find_debug_file
 from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_REL, SHT_RELA
@@ -20,6 +18,12 @@ from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.errors import InputError, NothingToEncode, Place
+from pybtf.records import replace
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 # The names by which core/run.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
