@@ -19,7 +19,7 @@ from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circ
 from . import console
 from .app import Command
 from .completion import complete_list
-from .encode import complete_features, complete_languages
+from .encode_command import complete_features, complete_languages
 from .summary import count, size
 
 SCHEMA = 1
