@@ -66,7 +66,7 @@ def test_encode_imports_nothing_dear() -> None:
 
 # pybtf-pahole: a kernel's build starts it for every module.
 
-PAHOLE = {"pybtf", "pybtf._version", "pybtf.pahole", "pybtf.pahole.main", "__future__"}
+PAHOLE = {"pybtf", "pybtf._version", "pybtf.pahole", "pybtf.pahole.main", "__future__", "gc"}
 
 
 @pytest.mark.parametrize("question", ["--version", "--numeric_version", "--supported_btf_features"])

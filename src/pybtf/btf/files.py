@@ -47,7 +47,12 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
         with open(file, "rb") as stream:
             start = stream.read(64)
             if start[:2] in MAGIC:
-                return start + stream.read(), Place(file)
+                if not stream.seekable():
+                    return start + stream.read(), Place(file)
+                # Megabytes: they are read to where they stay, without a buffer in between.
+                with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
+                    whole.seek(0)
+                    return whole.readall(), Place(file)
             if start[:4] == b"\x7fELF":
                 return _Elf(stream, file, start).contents(section), Place(file, section)
     except OSError as error:

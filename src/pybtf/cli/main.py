@@ -37,6 +37,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return guarded(lambda: _run(arguments))
 
 
+def program() -> None:
+    """The installed command: `main`, and the end of the process."""
+    status = main()
+    from ..leaving import leave
+
+    leave(status)
+
+
 def quick_answer(arguments: Sequence[str]) -> str | None:
     """The text to print for `--version` and `--help`, or None if there is more to do."""
     if list(arguments) == ["--version"]:
