@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class Base:
     """The BTF of a kernel, read and indexed once, for any number of encodings of its modules, also at the same time.
 
-    It does not change, and costs about five times the size of the BTF in memory, and once more for each encoding at
-    one time. `path` is where it comes from, `little` its byte order; `len()` counts its types.
+    It does not change, and costs about four times the size of the BTF in memory, what one encoding needs of it
+    included, and twice the size more for each further one at one time. `path` is where it comes from, `little` its byte
+    order; `len()` counts its types.
     """
 
     def __init__(self, index: Index, path: str) -> None:
