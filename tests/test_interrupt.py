@@ -22,7 +22,7 @@ from pybtf.cli.main import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def busy():
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 1 << 31)  # a quarter of an hour without the interpreter, as in the core
+    hashlib.pbkdf2_hmac("sha256", b"", b"", (1 << 31) - 1)  # minutes without the interpreter, as in the core
 
 def waiting():
     time.sleep(600)

@@ -91,8 +91,9 @@ def measure(argv: list[str], out: Path, environment: dict[str, str]) -> Run:
 def measure_plain(argv: list[str]) -> tuple[float, float]:
     """Wall seconds and peak MiB of a command whose output does not matter."""
     silent = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    child = os.posix_spawnp(argv[0], argv, dict(os.environ), file_actions=[silent])
+    child = os.posix_spawnp(argv[0], argv, environment, file_actions=[silent])
     _, status, usage = os.wait4(child, 0)
     if status:
         raise Failed(f"{shlex.join(argv)}: status {os.waitstatus_to_exitcode(status)}")

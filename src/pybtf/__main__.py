@@ -1,8 +1,6 @@
 """`python -m pybtf` is `pybtf`."""
 
-import sys
-
-from .cli.main import main
+from .cli.main import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

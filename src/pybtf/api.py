@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from .encoded import Encoded
 from .features import Features
 from .options import make_options
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .base import Base
 

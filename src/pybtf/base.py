@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from .btf.files import read_btf
 from .core.base import Base as Index
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .btf.reader import BTF
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 class Base:
     """The BTF of a kernel, read and indexed once, for any number of encodings of its modules, also at the same time.
 
-    It does not change, and costs about five times the size of the BTF in memory, and once more for each encoding at
-    one time. `path` is where it comes from, `little` its byte order; `len()` counts its types.
+    It does not change, and costs about four times the size of the BTF in memory, what one encoding needs of it
+    included, and twice the size more for each further one at one time. `path` is where it comes from, `little` its byte
+    order; `len()` counts its types.
     """
 
     def __init__(self, index: Index, path: str) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -20,6 +19,7 @@ from .encoded import Encoded
 from .errors import PybtfError
 from .features import Features
 from .options import EncodeOptions, make_options
+from .records import record, replace
 from .timings import Timings
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def encode_one(path: str, check: Check, options: EncodeOptions) -> Encoded:
     return encode_file(path, options, check, Timings(of_thread=options.jobs == 1))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Outcome:
     """What became of one file: `encoded`, or the `error` that kept it from being encoded."""
 

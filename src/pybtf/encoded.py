@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from .records import record
 from .report import Report
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .base import Base
     from .btf import BTF
     from .elf.writer import Written
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Encoded:
     """Raw BTF, complete with header, in the byte order of the input, and the facts about it.
 

@@ -6,7 +6,7 @@ there is one, what to do next. Code below the command line raises; only the comm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .records import record
 
 
 class PybtfError(Exception):
@@ -21,7 +21,7 @@ class UsageError(PybtfError):
     exit_code = 2
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Place:
     """Where in an input something was found. Offsets are bytes from the start of `section`, or of the file."""
 

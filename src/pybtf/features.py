@@ -10,12 +10,12 @@ feature. Several lists add up. Giving any list switches off all that it does not
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 
 from .errors import UsageError
+from .records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Features:
     """Which features are on: one flag each, in the order of the reference's table."""
 
@@ -73,7 +73,7 @@ class Features:
         return ",".join(self.names())
 
 
-NAMES = tuple(field.name for field in fields(Features))
+NAMES = tuple(Features.__annotations__)
 """All feature names, in table order."""
 
 DEFAULT = NAMES[: NAMES.index("decl_tag_kfuncs") + 1]

@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from .elf.packed import SUFFIXES
 from .errors import InputError
+from .records import record
 
 MODULE = ".ko"
 STDIN = "-"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Input:
     """A file to encode. `name` says where below a folder of results its own belongs."""
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ._version import __version__
 from .errors import InputError, Place
+from .records import record
 from .report import COMPATIBLE_WITH
 from .reproduce import Question, Result
 
 SCHEMA = 1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Locked:
     """One entry: the question, and the answer that was recorded."""
 

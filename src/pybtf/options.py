@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from .errors import UsageError
 from .features import Features
 from .languages import parse_languages
+from .records import field, record
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .base import Base
 
@@ -18,7 +19,7 @@ MAX_JOBS = 1024
 """More workers than this is a mistake, not a wish."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class EncodeOptions:
     """All that decides the bytes of an encoding, and how many workers make them.
 

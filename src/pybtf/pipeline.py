@@ -12,7 +12,6 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 
 from pybtf.base import Base
 from pybtf.core.functable import ALL_SECTIONS, FunctionTable
@@ -31,6 +30,7 @@ from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
+from pybtf.records import record, replace
 from pybtf.report import Report
 from pybtf.timings import Timings
 
@@ -194,7 +194,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
     return Encoded(data, report, base, base_data)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _File:
     """What is read of an image before its units."""
 

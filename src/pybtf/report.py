@@ -10,11 +10,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 from ._version import __version__
+from .records import field, record
 from .timings import Timings
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SCHEMA = 1
 """Raised when a key of the JSON is renamed, removed or changes its meaning; not when one is added."""
@@ -48,7 +52,7 @@ VARIABLE_REASONS = {
 }
 
 
-@dataclass
+@record()
 class Tally:
     """How many of some thing were kept, and how many were left out for which reason."""
 
@@ -79,7 +83,7 @@ class Tally:
         return {reason: self.left_out.get(reason, 0) for reason in self.reasons}
 
 
-@dataclass
+@record()
 class Digests:
     """XXH3-128 (hexadecimal) of the input and of each part of the output; SHA-256 of the whole output."""
 
@@ -90,7 +94,7 @@ class Digests:
     output_sha256: str
 
 
-@dataclass
+@record()
 class Report:
     """The facts of one encoding. Counts are of the output, after de-duplication, unless said otherwise."""
 

@@ -21,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import InputError, NothingToEncode, Place
 from .features import Features
 from .options import available_cpus
+from .records import field, record, replace
 
 if TYPE_CHECKING:
     from .btf import BTF
@@ -44,7 +44,7 @@ MARKER = "pybtf-trial:"
 """What the last line of a trial's standard error begins with; JSON follows."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Question:
     """What is to be encoded: the arguments of `pybtf.encode` that decide the bytes."""
 
@@ -67,7 +67,7 @@ class Question:
         }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Circumstance:
     """One way to run an encoding. What is not set is as in the first run."""
 
@@ -87,7 +87,7 @@ class Circumstance:
     """Seed of a disturbance of the scheduler: threads change CPUs and priority at random, the first one also stops."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Trial:
     """What came out under one circumstance: a digest, or what went wrong."""
 
@@ -101,7 +101,7 @@ class Trial:
     difference: Comparison | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Expectation:
     """What the BTF should be: a SHA-256, or the BTF itself, and where that is from."""
 
@@ -110,7 +110,7 @@ class Expectation:
     data: bytes | None = None
 
 
-@dataclass
+@record()
 class Result:
     """All that was found out about one file."""
 

@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+
+from .records import field, record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NS = 1_000_000_000
 
 
-@dataclass
+@record()
 class Pass:
     """One stage of a run. Times in nanoseconds; `peak`: the process's peak memory, in bytes, at its end."""
 

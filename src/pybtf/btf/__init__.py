@@ -6,8 +6,8 @@ Importing this package costs next to nothing: a name is loaded when it is first 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .describe import Difference, first_difference
     from .kinds import IntEncoding, Kind, Linkage

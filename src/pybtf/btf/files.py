@@ -10,9 +10,14 @@ import os
 import struct
 from collections.abc import Iterator
 from itertools import islice
-from typing import BinaryIO, NamedTuple
 
 from pybtf.errors import InputError, Place
+from pybtf.records import NamedTuple
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
@@ -42,7 +47,12 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
         with open(file, "rb") as stream:
             start = stream.read(64)
             if start[:2] in MAGIC:
-                return start + stream.read(), Place(file)
+                if not stream.seekable():
+                    return start + stream.read(), Place(file)
+                # Megabytes: they are read to where they stay, without a buffer in between.
+                with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
+                    whole.seek(0)
+                    return whole.readall(), Place(file)
             if start[:4] == b"\x7fELF":
                 return _Elf(stream, file, start).contents(section), Place(file, section)
     except OSError as error:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from itertools import pairwise
-from typing import NamedTuple
 
 from pybtf.errors import InputError, Place
+from pybtf.records import NamedTuple
 
 from .kinds import MAGIC, VERSION, LayoutEntry
 

@@ -14,16 +14,14 @@ import click
 from .. import __version__
 from ..errors import UsageError
 from . import manual
+from .main import COMPLETE_VARIABLE
 
 COMMANDS = {
-    "encode": "encode",
+    "encode": "encode_command",
     "reproduce": "reproduce",
     "completion": "completion",
 }
 """Module, in this package, by command name; the function there has the name `command`."""
-
-COMPLETE_VARIABLE = "_PYBTF_COMPLETE"
-"""Set by the scripts of `pybtf completion` when a shell asks for completions."""
 
 
 class Command(click.Command):

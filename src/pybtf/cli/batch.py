@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from ..elf.packed import require_plain
 from ..errors import OutputError, UsageError
 from ..inputs import Input, find_inputs, plain_name
 from ..options import EncodeOptions
+from ..records import record, replace
 from ..report import SCHEMA, Report
 from ..timings import NS, Timings, render, since_process_start
 from . import console, summary
@@ -32,7 +32,7 @@ SUFFIX = ".btf"
 """Behind the name of a module, for its BTF in a folder of results."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Task:
     """One file, and where its BTF goes: to a file of its own, or (None) into it."""
 
@@ -40,7 +40,7 @@ class Task:
     target: str | None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Failure:
     """Why a file has no BTF, and the exit status that deserves."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from .app import COMPLETE_VARIABLE, Command, group
+from .app import Command, group
+from .main import COMPLETE_VARIABLE
 
 
 def complete_list(known: tuple[str, ...], prefixes: tuple[str, ...], incomplete: str) -> list[CompletionItem]:

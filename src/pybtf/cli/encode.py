@@ -5,57 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-import click
 
 from .. import features as feature_names
 from ..errors import UsageError
-from ..languages import EXCLUDE_VARIABLE, LANGUAGES
-from ..options import MAX_JOBS, EncodeOptions, make_options
+from ..languages import EXCLUDE_VARIABLE
+from ..options import EncodeOptions, make_options
+from ..records import replace
 from ..timings import NS, render, since_process_start
 from . import console, summary
-from .app import Command
 from .progress import Progress
 from .request import STDOUT, Request, path_of, same, tell_warnings, warn_of_links, write_report
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from ..encoded import Encoded
     from ..report import Report
 
 
-def complete_features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from .completion import complete_list
-
-    return complete_list((*feature_names.NAMES, "default", "all"), ("+",), incomplete)
-
-
-def complete_languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from .completion import complete_list
-
-    return complete_list(tuple(LANGUAGES), (), incomplete)
-
-
-@click.command("encode", cls=Command)
-@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path())
-@click.option("--from-list", metavar="LIST", type=click.Path())
-@click.option("--combine", is_flag=True)
-@click.option("--detached", metavar="OUT", type=click.Path())
-@click.option("--detached-dir", metavar="DIR", type=click.Path())
-@click.option("--report", metavar="JSON", type=click.Path())
-@click.option("--base", metavar="FILE", type=click.Path())
-@click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
-@click.option("--lang", metavar="LIST", shell_complete=complete_languages)
-@click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
-@click.option("-j", "--jobs", metavar="N", type=click.IntRange(1, MAX_JOBS))
-@click.option("-q", "--quiet", is_flag=True)
-@click.option("-v", "--verbose", is_flag=True)
-@click.option("--progress/--no-progress", default=None)
-@click.option("--timings", is_flag=True)
-def command(
+def encode(
     files: tuple[str, ...],
     from_list: str | None,
     combine: bool,
@@ -72,6 +40,7 @@ def command(
     progress: bool | None,
     timings: bool,
 ) -> int:
+    """The command, after its options have been read; what they are is in arguments.py. The exit status."""
     if quiet and verbose:
         raise UsageError("--quiet and --verbose do not go together")
     if progress is None:

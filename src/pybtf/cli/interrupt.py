@@ -12,10 +12,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import Self
 
 from . import console
 from .faults import INTERRUPTED
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
 
 PATIENCE = 0.25
 """Seconds that the main thread has to leave."""

@@ -2,7 +2,8 @@
 
 A build starts this program hundreds of times, often just to ask for its version. click takes several times
 as long to import as the bare interpreter to start, so `--version` and `--help` are answered from plain texts
-before anything is imported; tests/test_imports.py keeps it so.
+before anything is imported, and `encode` with plainly spelt options does without it (arguments.py).
+tests/test_imports.py keeps it so.
 
 Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug of pybtf, 130 interrupted.
 """
@@ -10,6 +11,7 @@ Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug o
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 from .. import __version__
@@ -18,6 +20,10 @@ from .. import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+
+COMPLETE_VARIABLE = "_PYBTF_COMPLETE"
+"""Set by the scripts of `pybtf completion` when a shell asks for completions."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     # What is imported stays; looking through it for garbage is a tenth of the time it takes to start.
     gc.set_threshold(50_000)
     return guarded(lambda: _run(arguments))
+
+
+def program() -> None:
+    """The installed command: `main`, and the end of the process."""
+    status = main()
+    from ..leaving import leave
+
+    leave(status)
 
 
 def quick_answer(arguments: Sequence[str]) -> str | None:
@@ -63,6 +77,14 @@ def _print(text: str) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["encode"] and COMPLETE_VARIABLE not in os.environ:
+        from .arguments import read
+
+        given = read(arguments[1:])
+        if given is not None:
+            from .encode import encode
+
+            return encode(**given)
     from .app import run
 
     return run(arguments)

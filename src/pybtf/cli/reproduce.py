@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from hashlib import sha256
 
 import click
@@ -15,11 +14,12 @@ from ..errors import UsageError
 from ..languages import EXCLUDE_VARIABLE
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import MAX_JOBS, make_options
+from ..records import replace
 from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
 from . import console
 from .app import Command
 from .completion import complete_list
-from .encode import complete_features, complete_languages
+from .encode_command import complete_features, complete_languages
 from .summary import count, size
 
 SCHEMA = 1

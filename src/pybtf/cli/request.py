@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from ..records import record
 from ..report import Report
 from . import console, summary
 
 STDOUT = "-"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Request:
     """The command line of one run."""
 

@@ -17,8 +17,10 @@ cdef class Base:
     cdef BaseTypes types
     cdef BaseStrings strings
     cdef readonly bytes data
-    cdef list spare
+    cdef tuple header           # what wire_header says of `data`
+    cdef list spare             # spaces that no run has
     cdef readonly str name
     cdef readonly bint little
+    cdef Space make(self)
     cdef Space take(self)
     cdef give(self, Space space)

@@ -7,9 +7,13 @@ tables filled as the de-duplication finds them when it comes to the module (cand
 another), the names of its structs.
 
 A `Base` is never changed. What a run has to write to, the state of each type in the comparisons, it has in a `Space`,
-which begins with a copy of the base, so that types of the base and own ones are found alike, in one array. Copying five
-megabytes for each module would cost more than the module; therefore runs give their space back, in the state in which
-they got it, and the next run takes it. There are as many spaces as there were runs at one time.
+which begins with the types of the base, so that they and own ones are found alike, in one array. Making a space takes
+as long as a small module does; therefore runs give theirs back, in the state in which they got it, and the next run
+takes it. There are as many spaces as there were runs at one time, and the first is made with the base: who encodes one
+module needs no second copy of the types.
+
+For one module most of the time goes into the base, and of that into memory that is touched for the first time, a page
+here and a page there. Hence tables of the right size from the start, and look-ups a few types ahead (phases.py).
 """
 
 from sys import byteorder
@@ -17,12 +21,14 @@ from sys import byteorder
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
-from cython.cimports.libc.string import memchr, memcpy, memset
+from cython.cimports.libc.string import memchr, memset
 from cython.cimports.pybtf.core.basestrings import BaseString, BaseStrings, base_string
-from cython.cimports.pybtf.core.candidates import candidates_free, candidates_init
+from cython.cimports.pybtf.core.candidates import candidates_expect, candidates_free, candidates_init
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
+from cython.cimports.pybtf.core.pages import touch
 from cython.cimports.pybtf.core.phases import Work, enter_base, enter_names
+from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_FWD
 from cython.cimports.pybtf.core.typegraph import (
     DEDUP_MEMORY,
     DEDUP_OK,
@@ -32,6 +38,7 @@ from cython.cimports.pybtf.core.typegraph import (
     Node,
     Room,
     TypeGraph,
+    prefetch,
 )
 from cython.cimports.pybtf.core.wire import (
     WIRE_MEMORY,
@@ -115,6 +122,30 @@ def room_load(
     return status
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def room_stand(r: cython.pointer[Room], n: uint32_t) -> cython.void:
+    """Nodes and map of the first `n` types, those of a base: each stands for itself."""
+    id: uint32_t
+    kind: uint32_t
+    node: cython.pointer[Node] = r.nodes
+    node.map = FINAL
+    node.hypothesis = UNMAPPED
+    node.offset = node.info = 0
+    r.map[0] = 0
+    for id in range(1, n):
+        node += 1
+        node.hypothesis = UNMAPPED
+        node.offset = cython.cast(uint32_t, r.offs.p[id])
+        node.info = r.words.p[node.offset + 1]
+        kind = (node.info >> 24) & 31
+        # Only these can be found to be declarations of own types.
+        node.map = id if kind == KIND_FWD or kind == KIND_ENUM or kind == KIND_ENUM64 else FINAL | id
+        r.map[id] = id
+    r.changed = False
+
+
 @cython.final
 @cython.cclass
 class Space:
@@ -163,56 +194,64 @@ def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
     cap: cython.size_t = 1024
     count: cython.size_t = 0
     at: cython.size_t = 0
-    size: cython.size_t
     i: cython.size_t
+    k: cython.size_t
+    n: cython.size_t
     end: cython.p_const_char
-    hash: uint64_t
-    while at < b.size:
-        end = cython.cast(cython.p_const_char, memchr(b.text + at, 0, b.size - at))
-        at = end - b.text + 1
-        count += 1
+    starts = cython.declare(uint32_t[16])
+    sizes = cython.declare(uint32_t[16])
+    hashes = cython.declare(uint64_t[16])
+    for at in range(b.size):
+        count += b.text[at] == 0
     while cap < 2 * count:
         cap *= 2
     b.mask = cap - 1
     b.slots = cython.cast(cython.pointer[BaseString], calloc(cap, cython.sizeof(BaseString)))
     if b.slots == cython.NULL:
         return False
+    touch(b.slots, cap * cython.sizeof(BaseString))
     at = 0
     while at < b.size:
-        end = cython.cast(cython.p_const_char, memchr(b.text + at, 0, b.size - at))
-        size = end - (b.text + at)
-        if size:
-            hash = hash_bytes(b.text + at, size)
-            if base_string(b, b.text + at, size, hash) == 0:
-                i = hash & b.mask
+        # The places of a few strings are on their way from memory together.
+        n = 0
+        while at < b.size and n < 16:
+            end = cython.cast(cython.p_const_char, memchr(b.text + at, 0, b.size - at))
+            starts[n] = cython.cast(uint32_t, at)
+            sizes[n] = cython.cast(uint32_t, end - (b.text + at))
+            hashes[n] = hash_bytes(b.text + at, sizes[n])
+            prefetch(cython.address(b.slots[hashes[n] & b.mask]))
+            at += sizes[n] + 1
+            n += 1
+        for k in range(n):
+            if sizes[k] and base_string(b, b.text + starts[k], sizes[k], hashes[k]) == 0:
+                i = hashes[k] & b.mask
                 while b.slots[i].offset:
                     i = (i + 1) & b.mask
-                b.slots[i].tag = cython.cast(uint32_t, hash >> 32)
-                b.slots[i].offset = cython.cast(uint32_t, at)
-        at += size + 1
+                b.slots[i].tag = cython.cast(uint32_t, hashes[k] >> 32)
+                b.slots[i].offset = starts[k]
     return True
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def index_types(t: cython.pointer[BaseTypes]) -> cython.int:
-    """Make nodes and tables. A DEDUP_* status."""
+def index_types(t: cython.pointer[BaseTypes], r: cython.pointer[Room]) -> cython.int:
+    """Make the tables of the types that are in `r`. A DEDUP_* status."""
     w = cython.declare(Work)
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     status: cython.int
+    done: cython.bint
     i: cython.size_t
     memset(cython.address(w), 0, cython.sizeof(Work))
-    g.words = t.words
+    g.words = r.words.p
     g.n = g.first_own = t.n
-    g.nodes = t.nodes
+    g.nodes = r.nodes
     g.effort = 0
     candidates_init(cython.address(w.table), t.n, cython.NULL, 0)
-    candidates_init(cython.address(w.enums), t.n, cython.NULL, 0)
-    candidates_init(cython.address(w.mixed), t.n, cython.NULL, 0)
-    status = DEDUP_MEMORY
-    if w.table.slots != cython.NULL and w.enums.slots != cython.NULL and w.mixed.slots != cython.NULL:
-        status = enter_base(cython.address(w))
+    done = candidates_expect(cython.address(w.table), t.n)
+    done = candidates_init(cython.address(w.enums), t.n, cython.NULL, 0) and done
+    done = candidates_init(cython.address(w.mixed), t.n, cython.NULL, 0) and done
+    status = enter_base(cython.address(w)) if done else DEDUP_MEMORY
     t.table = w.table
     t.enums = w.enums
     t.mixed = w.mixed
@@ -222,7 +261,7 @@ def index_types(t: cython.pointer[BaseTypes]) -> cython.int:
         status = enter_names(cython.address(w), cython.address(t.names))
     for i in range(g.touched.n):
         t.several[g.touched.p[i]] = 1
-        t.nodes[g.touched.p[i]].hypothesis = UNMAPPED
+        g.nodes[g.touched.p[i]].hypothesis = UNMAPPED
     u32s_free(cython.address(w.structs))
     u32s_free(cython.address(g.touched))
     return status
@@ -241,9 +280,6 @@ class Base:
         memset(cython.address(self.strings), 0, cython.sizeof(BaseStrings))
 
     def __dealloc__(self):
-        free(self.types.words)
-        free(self.types.offs)
-        free(self.types.nodes)
         free(self.types.several)
         candidates_free(cython.address(self.types.table))
         candidates_free(cython.address(self.types.enums))
@@ -253,46 +289,54 @@ class Base:
 
     def __init__(self, data: bytes, name: str):
         t: cython.pointer[BaseTypes] = cython.address(self.types)
-        status: cython.int = DEDUP_OK
+        status: cython.int
         done: cython.bint
-        id: uint32_t
-        space: Space = Space()
+        space: Space
         text: cython.p_const_char = data
-        header = wire_header(data, name, False)
         if t.n:
             raise TypeError("a base is made once")
-        space.load(data, name, header, header[4])
-        if not room_reserve(cython.address(space.r), space.r.offs.n):
-            raise MemoryError
         self.name = name
         self.data = data
-        self.spare = []
+        self.header = header = wire_header(data, name, False)
         self.little = (byteorder == "little") != header[0]
         self.strings.text = text + cython.cast(cython.size_t, header[3])
         self.strings.size = header[4]
-        t.words = space.r.words.p
-        t.n_words = space.r.words.n
-        t.offs = cython.cast(cython.pointer[cython.size_t], space.r.offs.p)
+        space = self.make()
         t.n = cython.cast(uint32_t, space.r.offs.n)
-        t.nodes = space.r.nodes
-        space.r.words.p = cython.NULL
-        space.r.offs.p = cython.NULL
-        space.r.nodes = cython.NULL
         t.several = cython.cast(cython.pointer[uint8_t], calloc(t.n, 1))
         if t.several == cython.NULL:
             raise MemoryError
         with cython.nogil:
-            t.nodes[0].map = FINAL
-            t.nodes[0].hypothesis = UNMAPPED
-            t.nodes[0].offset = t.nodes[0].info = 0
-            for id in range(1, t.n):
-                t.nodes[id].hypothesis = UNMAPPED
-                t.nodes[id].offset = cython.cast(uint32_t, t.offs[id])
-                t.nodes[id].info = t.words[t.offs[id] + 1]
-            status = index_types(t)
+            status = index_types(t, cython.address(space.r))
             done = index_strings(cython.address(self.strings))
         if status != DEDUP_OK or not done:
             raise MemoryError
+        self.spare = [space]
+
+    @cython.cfunc
+    def make(self) -> Space:
+        """A new space that begins with this base. Raises `InputError`, the first time, if the base is damaged."""
+        space: Space = Space()
+        n: uint32_t
+        done: cython.bint
+        words: cython.size_t = self.header[2] // 4
+        # Room for the types of a module; what is not used costs nothing.
+        if not u32s_reserve(cython.address(space.r.words), words + words // 4 + 65536):
+            raise MemoryError
+        touch(space.r.words.p, words * cython.sizeof(uint32_t))
+        space.load(self.data, self.name, self.header, self.strings.size)
+        n = cython.cast(uint32_t, space.r.offs.n)
+        with cython.nogil:
+            done = u64s_reserve(cython.address(space.r.offs), n // 4) and room_reserve(
+                cython.address(space.r), n + n // 4 + 4096
+            )
+            if done:
+                touch(space.r.nodes, n * cython.sizeof(Node))
+                touch(space.r.map, n * cython.sizeof(uint32_t))
+                room_stand(cython.address(space.r), n)
+        if not done:
+            raise MemoryError
+        return space
 
     def __len__(self):
         return self.types.n - 1
@@ -300,32 +344,10 @@ class Base:
     @cython.cfunc
     def take(self) -> Space:
         """A space that begins with this base, for one run."""
-        t: cython.pointer[BaseTypes] = cython.address(self.types)
-        space: Space
-        i: uint32_t
-        done: cython.bint
         try:
             return self.spare.pop()
         except IndexError:
-            pass
-        space = Space()
-        with cython.nogil:
-            done = (
-                u32s_reserve(cython.address(space.r.words), t.n_words + t.n_words // 4 + 65536)
-                and u64s_reserve(cython.address(space.r.offs), t.n + t.n // 4)
-                and room_reserve(cython.address(space.r), t.n + t.n // 4 + 4096)
-            )
-            if done:
-                memcpy(space.r.words.p, t.words, t.n_words * cython.sizeof(uint32_t))
-                memcpy(space.r.offs.p, t.offs, t.n * cython.sizeof(uint64_t))
-                space.r.words.n = t.n_words
-                space.r.offs.n = t.n
-                memcpy(space.r.nodes, t.nodes, t.n * cython.sizeof(Node))
-                for i in range(t.n):
-                    space.r.map[i] = i
-        if not done:
-            raise MemoryError
-        return space
+            return self.make()
 
     @cython.cfunc
     def give(self, space: Space) -> object:
@@ -334,14 +356,11 @@ class Base:
         One that has become much larger than the base is not kept: a huge module should not be paid for ever after.
         """
         t: cython.pointer[BaseTypes] = cython.address(self.types)
-        i: uint32_t
-        if space.r.words.cap > 4 * t.n_words + 4194304:
+        words: cython.size_t = self.header[2] // 4
+        if space.r.words.cap > 4 * words + 4194304:
             return
-        space.r.words.n = t.n_words
+        space.r.words.n = words
         space.r.offs.n = t.n
         if space.r.changed:
-            memcpy(space.r.nodes, t.nodes, t.n * cython.sizeof(Node))
-            for i in range(t.n):
-                space.r.map[i] = i
-            space.r.changed = False
+            room_stand(cython.address(space.r), t.n)
         self.spare.append(space)

@@ -65,5 +65,6 @@ cdef inline uint32_t chain_next(const Candidates *t, const Slot *s, uint32_t id)
 
 cdef uint32_t chain_base_next(const Candidates *t, const Slot *s, uint32_t id) noexcept nogil
 cdef bint candidates_init(Candidates *t, uint32_t n, const Candidates *base, uint32_t first) noexcept nogil
+cdef bint candidates_expect(Candidates *t, uint32_t n) noexcept nogil
 cdef void candidates_free(Candidates *t) noexcept nogil
 cdef bint candidates_insert(Candidates *t, uint64_t hash, uint32_t id) noexcept nogil

@@ -6,6 +6,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.candidates import Candidates, Slot, chain_of
+from cython.cimports.pybtf.core.pages import touch
 
 
 @cython.cfunc
@@ -35,6 +36,25 @@ def candidates_init(
         t.joints = cython.cast(cython.pointer[uint32_t], calloc(1024, 2 * cython.sizeof(uint32_t)))
         if t.joints == cython.NULL:
             return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def candidates_expect(t: cython.pointer[Candidates], n: uint32_t) -> cython.bint:
+    """Make a table that has been made, and is empty, large enough for `n` chains. 0 if out of memory."""
+    mask: cython.size_t = 1023
+    slots: cython.pointer[Slot]
+    while mask < 2 * (cython.cast(cython.size_t, n) + 1):
+        mask = 2 * mask + 1
+    slots = cython.cast(cython.pointer[Slot], calloc(mask + 1, cython.sizeof(Slot)))
+    if slots == cython.NULL:
+        return False
+    touch(slots, (mask + 1) * cython.sizeof(Slot))
+    free(t.slots)
+    t.slots = slots
+    t.mask = mask
     return True
 
 

@@ -1,6 +1,6 @@
 # Split BTF with a minimal base of its own (see distill.py).
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.basestrings cimport BaseStrings
 from pybtf.core.memory cimport U8s, U32s
 from pybtf.core.strings cimport Strings
@@ -13,6 +13,8 @@ cdef enum:                      # results
 
 cdef struct Distilled:
     const BaseTypes *base       # what to distill
+    uint32_t *words             # its types
+    const uint64_t *offs
     const BaseStrings *strings
     const uint32_t *own         # records of the split BTF, in final form
     size_t n_own                # words

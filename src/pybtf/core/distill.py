@@ -59,7 +59,7 @@ def mark(d: cython.pointer[Distilled], r: cython.pointer[uint32_t]) -> cython.in
             id = refs.p[i * refs.stride]
             if id == 0 or id >= d.base.n or d.number.p[id]:
                 continue
-            r = d.base.words + d.base.offs[id]
+            r = d.words + d.offs[id]
             to = where_to(r)
             if to == 0:
                 d.bad = id
@@ -71,7 +71,7 @@ def mark(d: cython.pointer[Distilled], r: cython.pointer[uint32_t]) -> cython.in
         if d.stack.n == 0:
             return DISTILL_OK
         d.stack.n -= 1
-        refs = wire_refs(d.base.words + d.base.offs[d.stack.p[d.stack.n]])
+        refs = wire_refs(d.words + d.offs[d.stack.p[d.stack.n]])
 
 
 @cython.cfunc
@@ -182,7 +182,7 @@ def outline(d: cython.pointer[Distilled], r: cython.pointer[cython.const[uint32_
 @cython.nogil
 @cython.exceptval(check=False)
 def distill(d: cython.pointer[Distilled]) -> cython.int:
-    """Fills the four results of a zeroed `d` whose first five fields are set. DISTILL_*; frees nothing."""
+    """Fills the four results of a zeroed `d` whose first seven fields are set. DISTILL_*; frees nothing."""
     id: uint32_t
     r: cython.pointer[cython.const[uint32_t]]
     end: cython.pointer[cython.const[uint32_t]] = d.own + d.n_own
@@ -204,14 +204,14 @@ def distill(d: cython.pointer[Distilled]) -> cython.int:
         renumber(d)
     for id in range(1, d.base.n):
         if status == DISTILL_OK and 0 < d.number.p[id] < d.n_base:
-            status = outline(d, d.base.words + d.base.offs[id])
+            status = outline(d, d.words + d.offs[id])
     r = d.own
     while r < end and status == DISTILL_OK:
         status = copy(d, r, cython.address(d.split_words))
         r += wire_words(r[1])
     for id in range(1, d.base.n):
         if status == DISTILL_OK and d.number.p[id] >= d.n_base:
-            status = copy(d, d.base.words + d.base.offs[id], cython.address(d.split_words))
+            status = copy(d, d.words + d.offs[id], cython.address(d.split_words))
     return status
 
 

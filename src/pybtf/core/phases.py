@@ -60,13 +60,13 @@ from cython.cimports.pybtf.core.typegraph import (
     UNMAPPED,
     TypeGraph,
     kind_of,
+    prefetch,
     record_of,
     resolve,
 )
 from cython.cimports.pybtf.core.wire import (
     RefSpan,
     wire_forward_kind,
-    wire_kind,
     wire_refs,
     wire_vlen,
     wire_words,
@@ -209,30 +209,47 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
 @cython.nogil
 @cython.exceptval(check=False)
 def enter_base(w: cython.pointer[Work]) -> cython.int:
-    """Put all types, those of a base, into the tables.
+    """Put all types, those of a base, into the tables. Their nodes are made.
 
     Typedefs get another signature than own ones look for [quirk].
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
+    first: uint32_t
+    end: uint32_t
     id: uint32_t
     r: cython.pointer[uint32_t]
     kind: uint32_t
     done: cython.bint
-    for id in range(1, g.n):
-        r = record_of(g, id)
-        kind = wire_kind(r)
-        g.nodes[id].map = id if kind == KIND_FWD or kind == KIND_ENUM or kind == KIND_ENUM64 else FINAL | id
-        if kind == KIND_VAR or kind == KIND_DATASEC:
-            continue
-        if kind == KIND_ENUM or kind == KIND_ENUM64:
-            done = insert_enum(w, id, r, hash_name(r), hash_record(r))
-        elif kind == KIND_STRUCT or kind == KIND_UNION:
-            done = candidates_insert(cython.address(w.table), hash_members(r), id)
-            done = done and u32s_push(cython.address(w.structs), id)
-        else:
-            done = candidates_insert(cython.address(w.table), hash_record(r), id)
-        if not done:
-            return stop(w, DEDUP_MEMORY, id)
+    hash: uint64_t
+    hashes = cython.declare(uint64_t[16])
+    for first in range(1, g.n, 16):
+        end = first + 16 if g.n - first > 16 else g.n
+        # The places of a few types are on their way from memory together.
+        for id in range(first, end):
+            r = record_of(g, id)
+            kind = kind_of(g.nodes, id)
+            if kind == KIND_STRUCT or kind == KIND_UNION:
+                hash = hash_members(r)
+            elif kind == KIND_ENUM or kind == KIND_ENUM64:
+                hash = hash_name(r)
+            else:
+                hash = hash_record(r)
+            hashes[id - first] = hash
+            prefetch(cython.address(w.table.slots[hash & w.table.mask]))
+        for id in range(first, end):
+            kind = kind_of(g.nodes, id)
+            hash = hashes[id - first]
+            if kind == KIND_VAR or kind == KIND_DATASEC:
+                continue
+            if kind == KIND_ENUM or kind == KIND_ENUM64:
+                r = record_of(g, id)
+                done = insert_enum(w, id, r, hash, hash_record(r))
+            else:
+                done = candidates_insert(cython.address(w.table), hash, id)
+            if kind == KIND_STRUCT or kind == KIND_UNION:
+                done = done and u32s_push(cython.address(w.structs), id)
+            if not done:
+                return stop(w, DEDUP_MEMORY, id)
     return DEDUP_OK
 
 

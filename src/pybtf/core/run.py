@@ -652,6 +652,8 @@ class Run:
         memset(cython.address(d), 0, cython.sizeof(Distilled))
         memset(cython.address(layout), 0, cython.sizeof(Layout))
         d.base = cython.address(self.base.types)
+        d.words = self.e.words.p
+        d.offs = self.e.offs.p
         d.strings = cython.address(self.base.strings)
         d.own_text = raw + 24 + self.layout.type_size
         d.n_own = self.layout.type_size // 4

@@ -40,14 +40,10 @@ cdef struct Frame:              # the rest of the reference pairs of two records
     uint32_t left
     int stride
 
-# The types of a base, and all of their tables that do not depend on what is built on it (see base.py). Once made, it
-# is only read, by any number of runs at a time.
+# All tables of the types of a base that do not depend on what is built on it (see base.py). Once made, they are only
+# read, by any number of runs at a time. The types themselves are in the room of each run.
 cdef struct BaseTypes:
-    uint32_t *words
-    size_t n_words
-    size_t *offs
     uint32_t n                  # ids, void included
-    Node *nodes                 # every type stands for itself
     Candidates table            # as in `Work` of phases.pxd
     Candidates enums
     Candidates mixed
@@ -55,7 +51,7 @@ cdef struct BaseTypes:
     uint8_t *several            # several[id]: there are others of the name of `id`
 
 # Where a run on a base works: the base in front, what is built on it behind, in one index space. The part of the base
-# is copied once; a run gives the room back as it was, so that the next need not copy it again.
+# is the same in each; a run gives the room back as it was, so that the next need not copy it again.
 cdef struct Room:
     U32s words
     U64s offs

@@ -24,12 +24,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from struct import unpack_from
-from typing import Final, NamedTuple
 
 from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
 from pybtf.errors import InputError
+from pybtf.records import NamedTuple
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 # What the core needs of an alternate file, beside .debug_info and .debug_str: there is no code in it, so nothing of it.
 WANTED: Final = ("abbrev", "line_str", "str_offsets")

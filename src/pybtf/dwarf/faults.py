@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
 from pybtf.dwarf.sections import DebugSections
 from pybtf.errors import EncodeError, InputError, Place
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from pybtf.core.run import FaultInfo
 
 _SECTIONS: Final = (

@@ -7,10 +7,13 @@ abbreviation with a reference that may leave its unit.
 
 from __future__ import annotations
 
-from typing import Final
-
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 LTO_NOTE: Final = 0x101
 

@@ -21,11 +21,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from struct import unpack
-from typing import Final
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
 from pybtf.errors import InputError, NothingToEncode
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 DEBUG_ROOT = "/usr/lib/debug"
 

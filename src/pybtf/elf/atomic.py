@@ -45,9 +45,13 @@ import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
-from typing import Final
 
 from pybtf.errors import OutputError
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 Bytes = bytes | bytearray | memoryview
 

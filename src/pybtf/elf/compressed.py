@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import mmap
 from struct import Struct
-from typing import TYPE_CHECKING, Final
 
 from pybtf.elf.constants import ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD
 from pybtf.errors import InputError, Place
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ctypes
+    from typing import Final
 
 FREE_SIZE: Final = 64 << 20
 MAX_RATIO: Final = 256

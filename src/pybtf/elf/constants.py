@@ -1,6 +1,11 @@
 """The numbers of the ELF format that pybtf acts on (System V gABI, chapters 4 and 5)."""
 
-from typing import Final
+from __future__ import annotations
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 ET_REL: Final = 1
 

@@ -24,11 +24,16 @@ import stat
 from collections.abc import Iterator, Mapping
 from struct import Struct
 from types import TracebackType
-from typing import Final, NamedTuple
 
 from pybtf.elf.compressed import decompress_gabi, decompress_gnu
 from pybtf.elf.constants import SHF_COMPRESSED, SHF_GROUP, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
+from pybtf.records import NamedTuple
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 # Far above any real file (a kernel linked with `ld -r` and a section per function has some 100,000), far
 # below what would hurt: a `Section` is a few hundred bytes.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from struct import Struct
-from typing import Final
 
 from pybtf.core.functable import FunctionTable
 from pybtf.core.symbols import SymbolError
@@ -21,6 +20,11 @@ from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.symbols import symbol_error, symbol_source
 from pybtf.errors import InputError
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 IDS_SECTION: Final = ".BTF_ids"
 

@@ -19,10 +19,14 @@ from array import array
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Final
 
 from pybtf.elf.constants import ET_REL, SHF_ALLOC
 from pybtf.elf.image import ElfImage, Section
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 START: Final = 0x10000
 

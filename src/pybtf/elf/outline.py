@@ -18,8 +18,6 @@ SIGBUS.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Final
 
 from pybtf.elf.wire import (
     EI_CLASS,
@@ -43,6 +41,12 @@ from pybtf.elf.wire import (
     wire_of,
 )
 from pybtf.errors import InputError, Place
+from pybtf.records import record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 # Far above any real file, far below what would hurt: an entry is a few hundred bytes once it is read.
 MAX_ENTRIES: Final = 1 << 20
@@ -50,7 +54,7 @@ MAX_ENTRIES: Final = 1 << 20
 _TRUNCATED: Final = "The file is truncated or damaged."
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Outline:
     """Header and tables of the ELF file behind `fd`, checked. Offsets and sizes are bytes in the file.
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE, load_zstd
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, Place
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 SUFFIXES: Final = (".xz", ".zst", ".gz")
 """What compressed modules are called."""

@@ -43,7 +43,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from pybtf.elf.outline import Outline
 from pybtf.elf.wire import (
@@ -59,6 +58,7 @@ from pybtf.elf.wire import (
     Shdr,
 )
 from pybtf.errors import InputError, OutputError, Place
+from pybtf.records import field, record
 
 Bytes = bytes | bytearray | memoryview
 Range = tuple[int, int]
@@ -72,7 +72,7 @@ _MAX_ALIGN = 4096
 _SCAN = 1 << 20
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Plan:
     """The new file, `size` bytes: the first `keep` of the old one; over them `zeros`; over all, `patches`.
 
@@ -86,7 +86,7 @@ class Plan:
     placed: dict[str, str]
 
 
-@dataclass
+@record()
 class _Part:
     """A loose part: its old place (empty if it is new), what it will hold, and where that goes.
 
@@ -103,7 +103,7 @@ class _Part:
     offset: int = -1
 
 
-@dataclass
+@record()
 class _Draft:
     """The plan in the making."""
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Final
 
 from pybtf.core.relocate import OPERATIONS, RelocationError, apply_relocations
 from pybtf.core.symbols import SymbolSource
@@ -20,11 +18,17 @@ from pybtf.elf.constants import SHT_REL, SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section, machine_name
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
+from pybtf.records import field, record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 EM_MIPS: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Machine:
     """The number of its last relocation type, and bytes of the field by type, for each operation."""
 

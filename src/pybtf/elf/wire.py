@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
+
+from pybtf.records import NamedTuple
 
 MAGIC = b"\x7fELF"
 IDENT_SIZE = 16

@@ -32,13 +32,17 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
 
 from pybtf.elf.atomic import Bytes, Replacement, explained
 from pybtf.elf.outline import read_exactly, read_outline
 from pybtf.elf.plan import DETACHED_ADVICE, Plan, is_current, make_plan
 from pybtf.errors import InputError, OutputError, Place
+from pybtf.records import record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 # Between two calls Python can act on a signal, so not the whole file at once; a multiple of every block size.
 _COPY_CHUNK: Final = 64 << 20
@@ -49,7 +53,7 @@ _CANNOT_COPY: Final = frozenset(
 )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Written:
     """What `put_sections` did. Sizes in bytes.
 

@@ -13,11 +13,11 @@ What differs from `pybtf encode`, and why:
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from ..cli import console
 from ..errors import InputError, NothingToEncode, Place, UsageError
 from ..options import available_cpus, make_options
+from ..records import replace
 from .faults import PROGRAM
 from .request import Answer, Request
 

@@ -1,0 +1,125 @@
+"""The options of `pybtf encode` in one table, and a reader for command lines that leave nothing to say.
+
+Importing click takes two to three times as long as encoding a kernel module does without it, and a build may start
+this program for each of a thousand modules. So the options are a table. The click command is made of it
+(encode_command.py), and `read` takes a command line apart by it if that is spelt plainly: exact long names with their
+value in the next argument or after `=`, single letters, `-jN`. For anything else, a mistake above all, it returns None,
+and click says what there is to say. What it returns is what click would have passed on; tests/test_arguments.py
+compares the two on random command lines.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..options import MAX_JOBS
+from ..records import NamedTuple
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+FLAG, SWITCH, TEXT, TEXTS, PATH, JOBS = range(6)
+"""What follows an option: nothing; nothing, and `--no-` reverses it; a text, once or each time; a path; a number."""
+
+
+class Option(NamedTuple):
+    """One option: its long name without dashes, what follows it, what the manual calls that, and its letter."""
+
+    name: str
+    kind: int
+    metavar: str = ""
+    letter: str = ""
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter that gets the value."""
+        return self.name.replace("-", "_")
+
+
+OPTIONS = (
+    Option("from-list", PATH, "LIST"),
+    Option("combine", FLAG),
+    Option("detached", PATH, "OUT"),
+    Option("detached-dir", PATH, "DIR"),
+    Option("report", PATH, "JSON"),
+    Option("base", PATH, "FILE"),
+    Option("features", TEXTS, "LIST"),
+    Option("lang", TEXT, "LIST"),
+    Option("lang-exclude", TEXT, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
+    Option("quiet", FLAG, letter="q"),
+    Option("verbose", FLAG, letter="v"),
+    Option("progress", SWITCH),
+    Option("timings", FLAG),
+)
+
+_ABSENT = {FLAG: False, SWITCH: None, TEXT: None, TEXTS: (), PATH: None, JOBS: None}
+_BY_SPELLING = {f"--{option.name}": option for option in OPTIONS}
+_BY_SPELLING |= {f"-{option.letter}": option for option in OPTIONS if option.letter}
+
+
+class _Unclear(Exception):
+    """Not a plain command line."""
+
+
+def read(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The parameters of `encode.encode`, or None if click has to look at the arguments."""
+    given: dict[str, Any] = {option.parameter: _ABSENT[option.kind] for option in OPTIONS}
+    files = []
+    rest = iter(arguments)
+    try:
+        for argument in rest:
+            if not argument.startswith("-"):
+                files.append(_path(argument))
+            elif argument == "--no-progress":
+                given["progress"] = False
+            else:
+                _take(argument, rest, given)
+    except _Unclear:
+        return None
+    return {"files": tuple(files), **given}
+
+
+def _take(argument: str, rest: Iterator[str], given: dict[str, Any]) -> None:
+    """Put what an option says into `given`."""
+    name, equals, attached = argument, "", ""
+    if argument.startswith("--"):
+        name, equals, attached = argument.partition("=")
+    elif argument.startswith("-j") and argument != "-j":
+        name, equals, attached = "-j", "=", argument[2:]
+    option = _BY_SPELLING.get(name)
+    if option is None or (equals and option.kind in (FLAG, SWITCH)):
+        raise _Unclear
+    if option.kind in (FLAG, SWITCH):
+        given[option.parameter] = True
+        return
+    value = _value(option, attached if equals else next(rest, ""))
+    given[option.parameter] = (*given[option.parameter], value) if option.kind == TEXTS else value
+
+
+def _value(option: Option, text: str) -> str | int:
+    if option.kind == JOBS:
+        return _number(text)
+    if option.kind == PATH:
+        return _path(text)
+    if not text or text.startswith("-"):
+        raise _Unclear
+    return text
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 9 and 1 <= int(text) <= MAX_JOBS):
+        raise _Unclear
+    return int(text)
+
+
+def _path(text: str) -> str:
+    """A file that exists must be readable: click sees to that, also where it is going to be replaced."""
+    if not text or "\0" in text or (text.startswith("-") and text != "-"):
+        raise _Unclear
+    if not os.access(text, os.R_OK) and os.path.lexists(text):
+        raise _Unclear
+    return text

@@ -1,0 +1,161 @@
+"""Dataclasses that cost nothing to make.
+
+`dataclasses` writes the methods of each class as a text and compiles it, which takes one to four milliseconds a class,
+and imports `inspect`, which imports the parsers of Python. Of the time that encoding one kernel module took, a fifth
+was that. The classes made here are dataclasses to type checkers (PEP 681) and to those who ask them at run time
+(`dataclasses.fields`, `replace`, `asdict`), but have general methods. They take a microsecond more to make an instance
+of, and there are a few dozen instances in a run.
+
+What is supported is what is used: `frozen`, defaults, factories, `__post_init__`, no inheritance of fields.
+"""
+
+from __future__ import annotations
+
+# Known to type checkers under this name; `typing` is itself one of the dear imports.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar, dataclass_transform
+    from typing import NamedTuple as NamedTuple
+
+    T = TypeVar("T")
+else:
+    from collections import namedtuple
+
+    def dataclass_transform(**_):
+        return lambda function: function
+
+    class _Named(type):
+        """Makes a named tuple of the annotations of a class, with its methods and defaults."""
+
+        def __new__(meta, name, bases, body):
+            if not bases:
+                return super().__new__(meta, name, bases, body)
+            names = list(body["__annotations__"])
+            row = namedtuple(name, names, defaults=[body.pop(each) for each in names if each in body])
+            return type(name, (row,), {"__slots__": (), **body})
+
+    class NamedTuple(metaclass=_Named):
+        """As in `typing`, whose import takes several milliseconds."""
+
+
+class _Factory:
+    """What stands for a default that is made anew for each instance."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+def field(*, default_factory: Callable[[], T]) -> T:
+    """A field whose default is what `default_factory` returns."""
+    return _Factory(default_factory)  # type: ignore[return-value]
+
+
+@dataclass_transform(field_specifiers=(field,))
+def record(*, frozen: bool = False) -> Callable[[type[T]], type[T]]:
+    """Decorator: make a dataclass of a class whose annotations are its fields. `frozen`: with a hash, unchangeable."""
+
+    def decorate(cls: type[T]) -> type[T]:
+        names = tuple(cls.__annotations__)
+        defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
+        for name, default in defaults.items():
+            if isinstance(default, _Factory):
+                delattr(cls, name)
+        methods = {"__init__": _init(cls.__name__, names, defaults), "__eq__": _eq, "__repr__": _repr}
+        if frozen:
+            methods |= {"__setattr__": _refuse, "__delattr__": _refuse, "__hash__": _hash}
+        for name, method in methods.items():
+            if name == "__init__" or name not in vars(cls):
+                setattr(cls, name, method)
+        # Whoever defines `__eq__` in a class body loses the hash of `object`; so does who gets it here.
+        if "__hash__" not in vars(cls):
+            cls.__hash__ = None  # type: ignore[assignment]
+        cls.__match_args__ = names  # type: ignore[attr-defined, misc]
+        cls.__replace__ = replace  # type: ignore[attr-defined]  # copy.replace of Python 3.13
+        cls.__dataclass_fields__ = _Fields(defaults, frozen)  # type: ignore[attr-defined]
+        return cls
+
+    return decorate
+
+
+def replace(instance: T, **changes: Any) -> T:
+    """A copy of a record with other values in some fields."""
+    cls: Any = type(instance)
+    given: T = cls(**{name: getattr(instance, name) for name in cls.__match_args__} | changes)
+    return given
+
+
+def _init(title: str, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:
+    plain = {name: value for name, value in defaults.items() if not isinstance(value, _Factory)}
+    made = {name: value.make for name, value in defaults.items() if isinstance(value, _Factory)}
+
+    def __init__(*args: Any, **given: Any) -> None:
+        # Nothing has a name here that a field could have, `self` included.
+        values = vars(args[0])  # so that a frozen one can be filled
+        if len(args) > 1:
+            if len(args) - 1 > len(names):
+                raise TypeError(f"{title}() takes {len(names)} values, {len(args) - 1} were given")
+            positional = dict(zip(names, args[1:], strict=False))
+            if twice := positional.keys() & given.keys():
+                raise TypeError(f"{title}() got two values for {sorted(twice)[0]!r}")
+            given |= positional
+        for name in names:
+            if name in given:
+                values[name] = given.pop(name)
+            elif name in plain:
+                values[name] = plain[name]
+            elif name in made:
+                values[name] = made[name]()
+            else:
+                raise TypeError(f"{title}() needs a value for {name!r}")
+        if given:
+            raise TypeError(f"{title}() has no field {sorted(given)[0]!r}")
+        check = getattr(args[0], "__post_init__", None)
+        if check is not None:
+            check()
+
+    return __init__
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    return tuple([getattr(self, name) for name in type(self).__match_args__])
+
+
+def _eq(self: Any, other: object) -> bool:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{name}={getattr(self, name)!r}" for name in type(self).__match_args__)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _refuse(self: Any, name: str, *value: object) -> None:
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
+
+
+class _Fields:
+    """The attribute `__dataclass_fields__` of a record, by which `dataclasses` knows its own: made when it is read."""
+
+    def __init__(self, defaults: dict[str, Any], frozen: bool) -> None:
+        self._defaults = defaults
+        self._frozen = frozen
+
+    def __get__(self, instance: object, owner: Any) -> Any:
+        import dataclasses
+
+        rows: list[Any] = []
+        for name, type_ in owner.__annotations__.items():
+            default = self._defaults.get(name, dataclasses.MISSING)
+            if isinstance(default, _Factory):
+                rows.append((name, type_, dataclasses.field(default_factory=default.make)))
+            else:
+                rows.append((name, type_, dataclasses.field(default=default)))
+        twin: Any = dataclasses.make_dataclass(owner.__name__, rows, frozen=self._frozen)
+        return twin.__dataclass_fields__

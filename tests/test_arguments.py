@@ -1,0 +1,89 @@
+"""The reader of plain command lines, against click: where it answers, it says what click would have passed on."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pybtf.cli import arguments, encode, manual
+from pybtf.cli.app import group
+from pybtf.cli.encode_command import command
+
+
+def by_click(line: list[str]) -> dict[str, Any]:
+    """What click would call `encode` with. Raises what click raises."""
+    with command.make_context("encode", list(line), parent=group().make_context("pybtf", ["encode"])) as context:
+        return context.params
+
+
+SPELLINGS = [f"--{option.name}" for option in arguments.OPTIONS]
+SPELLINGS += [f"-{option.letter}" for option in arguments.OPTIONS if option.letter]
+VALUES = ["x", "-", "2", "1024", "1025", "0", "02", " 2", "1_0", "٣", "all", "", "=", "-x", "--base", "a=b", "/"]
+WORDS = st.one_of(
+    st.sampled_from(SPELLINGS),
+    st.sampled_from(VALUES),
+    st.builds("{}={}".format, st.sampled_from(SPELLINGS), st.sampled_from(VALUES)),
+    st.builds("{}{}".format, st.sampled_from(["-j", "-q", "-v", "-qj", "-jq"]), st.sampled_from(VALUES)),
+    st.sampled_from(["--", "--no-progress", "--no-progress=1", "--feat", "-h", "--help", "-J", "--no-quiet"]),
+    st.text("-j=qa2\0", max_size=4),
+)
+
+
+@settings(max_examples=600)
+@given(st.lists(WORDS, max_size=6))
+def test_reads_as_click_does(line: list[str]) -> None:
+    parameters = arguments.read(line)
+    if parameters is not None:
+        assert parameters == by_click(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [],
+        ["m.ko"],
+        ["-q", "-j1", "--base", "vmlinux.btf", "--features", "all", "--detached", "m.btf", "m.ko"],
+        ["--jobs=2", "--features=var", "--features", "+float", "--detached-dir=out", "a", "b", "--combine"],
+        ["--detached", "-", "--progress", "--no-progress", "-v", "--timings", "--report", "r.json", "x"],
+        ["-j", "3", "--lang", "c", "--lang-exclude=rust", "--from-list", "l", "--progress"],
+        ["--base", "one", "--base", "two", "x"],
+    ],
+)
+def test_plain_lines_are_read(line: list[str]) -> None:
+    parameters = arguments.read(line)
+    assert parameters is not None
+    assert parameters == by_click(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--help"], ["x", "-h"], ["--"], ["-"], ["-qv", "x"], ["--feature", "x"], ["-j0"], ["-j", "1025"], ["-j=1"],
+        ["-j"], ["--quiet=1"], ["--no-progress=1"], ["--base"], ["--base", ""], ["--base", "-x"], ["--features", "-x"],
+        [""], ["a\0b"],
+    ],
+)  # fmt: skip
+def test_what_is_not_plain_is_left_to_click(line: list[str]) -> None:
+    assert arguments.read(line) is None
+
+
+def test_a_file_that_cannot_be_read_is_left_to_click(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x"
+    file.touch()
+    assert arguments.read([str(file)]) is not None
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert arguments.read([str(file)]) is None
+    assert arguments.read(["--detached", str(file), "y"]) is None
+
+
+def test_the_table_has_the_parameters_of_the_command() -> None:
+    names = ["files", *(option.parameter for option in arguments.OPTIONS)]
+    assert names == list(inspect.signature(encode.encode).parameters)
+    for option in arguments.OPTIONS:
+        assert f"--{option.name}" in manual.COMMANDS["encode"]
