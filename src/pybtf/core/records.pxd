@@ -6,6 +6,7 @@
 # Class ids count from 1 in order of arrival; 0 is void.
 
 from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.arena cimport Arena
 
 cdef enum:                      # BTF kinds, and two of our own
     KIND_INT = 1
@@ -54,10 +55,7 @@ cdef struct ClassTable:         # see classes.py; readers need only `records`
     uint32_t *heads
     uint32_t mask
     uint32_t n                  # ids in use, 0 included
-    uint32_t *block             # room for records
-    size_t block_left
-    uint32_t **blocks
-    uint32_t n_blocks, cap_blocks
+    Arena room                  # for records
     int busy
 
 cdef inline const uint32_t *class_record(const ClassTable *t, uint32_t id) noexcept nogil:

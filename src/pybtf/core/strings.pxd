@@ -1,6 +1,7 @@
 # Interned strings shared by all workers (see strings.py).
 
 from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.arena cimport Arena
 
 cdef enum:
     STRING_CHUNK_BITS = 13
@@ -19,10 +20,7 @@ cdef struct Strings:
     uint32_t mask
     uint32_t n                  # ids in use, 0 included
     StringEntry **chunks
-    char *copies                # room for the text of entries whose memory goes away
-    uint32_t copies_left
-    char **blocks               # all such rooms, to free them
-    uint32_t n_blocks, cap_blocks
+    Arena copies                # of the text of entries whose memory goes away
     int busy
 
 cdef inline StringEntry *string_entry(const Strings *t, uint32_t sid) noexcept nogil:
