@@ -61,5 +61,17 @@ cdef struct ClassTable:         # see classes.py; readers need only `records`
 cdef inline const uint32_t *class_record(const ClassTable *t, uint32_t id) noexcept nogil:
     return t.records[id >> CLASS_CHUNK_BITS][id & (CLASS_CHUNK - 1)]
 
+cdef inline uint32_t key_of_kind(uint32_t kind) noexcept nogil:
+    # The kind of key that stands for a definition of this kind, if it has a name; 0: its class does.
+    if kind == KIND_STRUCT:
+        return KIND_KEY_STRUCT
+    if kind == KIND_UNION:
+        return KIND_KEY_UNION
+    if kind == KIND_ENUM:
+        return KIND_KEY_ENUM
+    if kind == KIND_ENUM64:
+        return KIND_KEY_ENUM64
+    return 0
+
 cdef inline uint32_t record_kind(const uint32_t *r) noexcept nogil:
     return r[0] & 0xFF
