@@ -207,43 +207,31 @@ def huge_dimensions() -> bytes:
     return of(die("array_type", ("type", "ref4", "int"), label="a", children=bounds), variable(X86, type="a"))
 
 
+def with_sibling(sibling: Any) -> Any:
+    """A structure that says its sibling is there."""
+    return die(
+        "structure_type",
+        ("sibling", "ref4", sibling),
+        ("byte_size", "data1", 4),
+        label="s",
+        children=[die("member", ("name", "string", "m"), ("type", "ref4", "int"))],
+    )
+
+
 @odd
 def sibling_to_itself() -> bytes:
-    return of(
-        die(
-            "structure_type",
-            ("sibling", "ref4", "s"),
-            ("byte_size", "data1", 4),
-            label="s",
-            children=[die("member", ("name", "string", "m"), ("type", "ref4", "int"))],
-        )
-    )
+    return of(with_sibling("s"))
 
 
 @odd
 def sibling_backwards() -> bytes:
-    return of(
-        die(
-            "structure_type",
-            ("sibling", "ref4", "int"),
-            ("byte_size", "data1", 4),
-            label="s",
-            children=[die("member", ("name", "string", "m"), ("type", "ref4", "int"))],
-        )
-    )
+    return of(with_sibling("int"))
 
 
 @odd
 def sibling_past_the_unit() -> bytes:
-    return of(
-        die("common_block", ("sibling", "ref4", Raw(0x7FFFFFF0)), children=[typedef("t")]),
-        die(
-            "structure_type",
-            ("sibling", "ref4", Raw(0x7FFFFFF0)),
-            ("byte_size", "data1", 4),
-            children=[die("member", ("name", "string", "m"), ("type", "ref4", "int"))],
-        ),
-    )
+    far = Raw(0x7FFFFFF0)
+    return of(die("common_block", ("sibling", "ref4", far), children=[typedef("t")]), with_sibling(far))
 
 
 @odd
