@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,20 +73,20 @@ class Timings:
         self._wall = time.perf_counter_ns()
         self._cpu = self._clock()
 
-    @contextmanager
-    def pass_(self, name: str) -> Iterator[Pass]:
-        """Count the time of the `with` block to the pass `name` inside the one now open."""
-        this = self._stack[-1].child(name)
+    def pass_(self, name: str) -> OpenPass:
+        """Count the time of the `with` block to the pass `name` inside the one now open; gives the pass."""
+        return OpenPass(self, self._stack[-1].child(name))
+
+    def _begin(self, this: Pass) -> tuple[int, int]:
         self._stack.append(this)
-        wall, cpu = time.perf_counter_ns(), self._clock()
-        try:
-            yield this
-        finally:
-            this.wall += time.perf_counter_ns() - wall
-            this.cpu += self._clock() - cpu
-            this.calls += 1
-            this.peak = self._peak()
-            self._stack.pop()
+        return time.perf_counter_ns(), self._clock()
+
+    def _end(self, wall: int, cpu: int) -> None:
+        this = self._stack.pop()
+        this.wall += time.perf_counter_ns() - wall
+        this.cpu += self._clock() - cpu
+        this.calls += 1
+        this.peak = self._peak()
 
     def add(self, name: str, wall: int, cpu: int, calls: int = 1) -> None:
         """Add nanoseconds measured elsewhere to the pass `name` inside the one now open."""
@@ -121,6 +120,23 @@ class Timings:
         self.root.cpu = self._clock() - self._cpu
         self.root.peak = self._peak()
         return self.root
+
+
+class OpenPass:
+    """A pass while it is timed. Written out, for a generator as context manager costs more than what it measures."""
+
+    __slots__ = ("_cpu", "_pass", "_timings", "_wall")
+
+    def __init__(self, timings: Timings, this: Pass) -> None:
+        self._timings = timings
+        self._pass = this
+
+    def __enter__(self) -> Pass:
+        self._wall, self._cpu = self._timings._begin(self._pass)
+        return self._pass
+
+    def __exit__(self, *_: object) -> None:
+        self._timings._end(self._wall, self._cpu)
 
 
 def peak_memory() -> int:

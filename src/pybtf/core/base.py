@@ -18,7 +18,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memchr, memcpy, memset
-from cython.cimports.pybtf.core.base import BaseString, BaseStrings, base_string
+from cython.cimports.pybtf.core.basestrings import BaseString, BaseStrings, base_string
 from cython.cimports.pybtf.core.candidates import candidates_free, candidates_init
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve

@@ -17,7 +17,7 @@ from cython.cimports.pybtf.core.classify import *
 from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
 from cython.cimports.pybtf.core.hashing import hash_words
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_push, u32s_reserve
-from cython.cimports.pybtf.core.names import NAME_BITS, name_settle
+from cython.cimports.pybtf.core.names import NAME_BITS, name_settle, names_expect
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.seen import Seen, seen_add, seen_find, seen_follow, seen_follower
 from cython.cimports.pybtf.core.strings import NO_STRING
@@ -88,6 +88,7 @@ def class_of_new(
     if not settle(c, r + REC_NAME):
         return NO_CLASS
     if step:
+        names_expect(c.names, r + REC_HEAD, r[REC_COUNT], step)
         for i in range(r[REC_COUNT]):
             if not settle(c, r + REC_HEAD + step * i):
                 return NO_CLASS

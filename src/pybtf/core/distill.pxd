@@ -1,7 +1,7 @@
 # Split BTF with a minimal base of its own (see distill.py).
 
 from libc.stdint cimport uint8_t, uint32_t
-from pybtf.core.base cimport BaseStrings
+from pybtf.core.basestrings cimport BaseStrings
 from pybtf.core.memory cimport U8s, U32s
 from pybtf.core.strings cimport Strings
 from pybtf.core.typegraph cimport BaseTypes

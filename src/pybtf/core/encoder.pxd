@@ -1,7 +1,7 @@
 # The one writer of the type list (see stream.py, certify.py, assemble.py, encoder.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.base cimport BaseStrings
+from pybtf.core.basestrings cimport BaseStrings
 from pybtf.core.functable cimport FuncTable
 from pybtf.core.functions cimport Emission
 from pybtf.core.memory cimport U32s, U64s

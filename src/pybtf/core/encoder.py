@@ -30,7 +30,7 @@ from cython.cimports.pybtf.core.memory import (
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
-from cython.cimports.pybtf.core.strings import NO_STRING, StringEntry, string_entry, string_intern
+from cython.cimports.pybtf.core.strings import NO_STRING, Text, string_intern, string_text
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.wirekinds import wire_kind
 from cython.cimports.pybtf.core.worker import (
@@ -143,11 +143,11 @@ def add_tag(e: cython.pointer[Encoder], value: uint32_t, target: uint32_t, compo
 @cython.exceptval(check=False)
 def cut_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
     """Names of parameters and tag values of functions pass through a short buffer in the reference."""
-    x: cython.pointer[StringEntry]
+    x: Text
     cut: uint32_t
     if sid == 0:
         return 0
-    x = string_entry(e.strings, sid)
+    x = string_text(e.strings, sid)
     if x.size <= LONGEST_NAME:
         return sid
     cut = string_intern(e.strings, x.text, LONGEST_NAME, True)

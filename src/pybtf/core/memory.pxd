@@ -14,6 +14,7 @@ cdef extern from *:
     void *memmem(const void *, size_t, const void *, size_t);
     """
     void *memmem(const void *hay, size_t hay_size, const void *needle, size_t needle_size) noexcept nogil
+    void prefetch "__builtin_prefetch"(const void *p) noexcept nogil   # only asks; any address will do
 
 cdef struct U32s:
     uint32_t *p

@@ -46,4 +46,5 @@ cdef inline uint32_t name_short(const uint8_t *text, uint32_t size) noexcept nog
 
 cdef int names_init(Names *n, Strings *strings, Span section) noexcept nogil
 cdef void names_free(Names *n) noexcept nogil
+cdef void names_expect(Names *n, const uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
 cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil

@@ -18,11 +18,13 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memchr
+from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.names import *
 from cython.cimports.pybtf.core.sections import Span
-from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_intern
+from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_expect, string_intern
 
 OFFSETS = cython.declare(uint64_t, 0x80000000)
+LONG = cython.declare(cython.size_t, 64)
 
 
 @cython.cfunc
@@ -47,6 +49,32 @@ def names_init(n: cython.pointer[Names], strings: cython.pointer[Strings], secti
 @cython.exceptval(check=False)
 def names_free(n: cython.pointer[Names]) -> cython.void:
     free(n.cache)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def names_expect(
+    n: cython.pointer[Names], words: cython.pointer[cython.const[uint32_t]], count: uint32_t, step: uint32_t
+) -> cython.void:
+    """Asks for the memory that settling these words, `step` apart, will need: for all at once, not one after the other.
+
+    First where the texts are, then, by their hashes, where they are looked up. Longer texts are left to themselves.
+    """
+    i: uint32_t
+    offset: uint64_t
+    text: cython.p_const_char
+    end: cython.p_const_char
+    for i in range(count):
+        if words[i * step] & NAME_AT:
+            prefetch(n.section.p + (words[i * step] & ~NAME_AT))
+    for i in range(count):
+        offset = words[i * step] & ~NAME_AT
+        if words[i * step] & NAME_AT and not name_cached(n, offset):
+            text = cython.cast(cython.p_const_char, n.section.p + offset)
+            end = cython.cast(cython.p_const_char, memchr(text, 0, min(n.section.n - offset, LONG)))
+            if end != cython.NULL:
+                string_expect(n.strings, text, end - text)
 
 
 @cython.cfunc

@@ -33,7 +33,7 @@ from cython.cimports.pybtf.core.observations import (
 from cython.cimports.pybtf.core.observe import Observer
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.signature import Machine, uncertain_location
-from cython.cimports.pybtf.core.strings import NO_STRING, StringEntry, Strings, string_entry, string_intern
+from cython.cimports.pybtf.core.strings import NO_STRING, Strings, Text, string_intern, string_text
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.value import *
 
@@ -95,16 +95,16 @@ def param_name(
     p: cython.pointer[Param],
 ) -> uint32_t:
     """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory."""
-    own: cython.pointer[StringEntry]
-    member: cython.pointer[StringEntry]
+    own: Text
+    member: Text
     sid: uint32_t
     if p.candidate_name == 0:
         return p.name
     sid = name_settle(c.names, p.candidate_name)
     if sid == NO_STRING:
         return NO_STRING
-    own = string_entry(strings, p.name)
-    member = string_entry(strings, sid)
+    own = string_text(strings, p.name)
+    member = string_text(strings, sid)
     o.name.n = 0
     if (
         u8s_append(cython.address(o.name), own.text, own.size)

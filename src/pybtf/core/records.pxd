@@ -45,9 +45,9 @@ cdef enum:                      # words of a record
     KIND_CYCLE = 34             # a type that reaches itself without passing a named struct: REC_NAME unit, REC_THIRD id
 
 cdef enum:
-    CLASS_CHUNK_BITS = 13
-    CLASS_CHUNK = 8192
-    CLASS_CHUNKS = 65536
+    CLASS_CHUNK_BITS = 16
+    CLASS_CHUNK = 65536
+    CLASS_CHUNKS = 8192         # a module's encoding clears these, too
     NO_CLASS = 0xFFFFFFFF       # out of memory
 
 cdef struct ClassTable:         # see classes.py; readers need only `records`

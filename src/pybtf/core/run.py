@@ -48,10 +48,12 @@ from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
 from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
+    IN_BASE,
     NO_STRING,
-    StringEntry,
-    string_entry,
+    Text,
+    string_in_base,
     string_intern,
+    string_text,
 )
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
@@ -176,6 +178,8 @@ class Run:
             self.base = base
             self.first = base.types.n
             self.e.base = cython.address(base.strings)
+            if base.strings.size <= IN_BASE:
+                self.x.strings.base = self.e.base
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
 
@@ -435,9 +439,9 @@ class Run:
 
     @cython.cfunc
     def text(self, sid: uint32_t):
-        if sid == 0 or sid >= self.x.strings.n:
+        if sid == 0 or (not string_in_base(sid) and sid >= self.x.strings.n):
             return ""
-        x: cython.pointer[StringEntry] = string_entry(self.x.strings, sid)
+        x: Text = string_text(self.x.strings, sid)
         return x.text[: x.size].decode("utf-8", "backslashreplace")
 
     # ---- after the last unit ----------------------------------------------------------------------------------------

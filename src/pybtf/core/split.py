@@ -13,11 +13,19 @@ from cython.cimports.libc.stdlib import malloc
 from cython.cimports.libc.string import memcpy, memmove, memset
 from cython.cimports.pybtf.core.emit import Layout, emit_header
 from cython.cimports.pybtf.core.encoder import Encoder
-from cython.cimports.pybtf.core.strings import StringEntry, string_entry
+from cython.cimports.pybtf.core.strings import IN_BASE, StringEntry, string_entry, string_in_base
 from cython.cimports.pybtf.core.wire import RefSpan, wire_refs, wire_store
 from cython.cimports.pybtf.core.wirekinds import wire_kind, wire_named_each, wire_size, wire_vlen
 
 LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def offset_of(at: cython.pointer[cython.const[uint32_t]], sid: uint32_t) -> uint32_t:
+    return sid - IN_BASE if string_in_base(sid) else at[sid]
 
 
 @cython.cfunc
@@ -33,12 +41,12 @@ def split_names(e: cython.pointer[Encoder], first: uint32_t) -> cython.void:
     for id in range(first, cython.cast(uint32_t, e.offs.n)):
         r = e.words.p + e.offs.p[id]
         if r[0]:
-            r[0] = at[r[0]]
+            r[0] = offset_of(at, r[0])
         step = wire_named_each(wire_kind(r))
         if step:
             for k in range(wire_vlen(r)):
                 if r[3 + step * k]:
-                    r[3 + step * k] = at[r[3 + step * k]]
+                    r[3 + step * k] = offset_of(at, r[3 + step * k])
 
 
 @cython.cfunc

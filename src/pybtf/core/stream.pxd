@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t
 from pybtf.core.encoder cimport Encoder
+from pybtf.core.strings cimport IN_BASE, string_in_base
 from pybtf.core.value cimport UnitValue
 
 cdef int stream_unit(Encoder *e, UnitValue *v) noexcept nogil
@@ -12,6 +13,8 @@ cdef inline uint32_t encoder_string(Encoder *e, uint32_t sid) noexcept nogil:
     # The offset of a string in the output, inserting it if it is not there yet.
     if sid == 0:
         return 0
+    if string_in_base(sid):
+        return sid - IN_BASE
     if sid < e.string_at.n and e.string_at.p[sid]:
         return e.string_at.p[sid]
     return new_string(e, sid)

@@ -15,7 +15,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.pybtf.core.base import base_string
+from cython.cimports.pybtf.core.basestrings import base_string
 from cython.cimports.pybtf.core.encoder import (
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,

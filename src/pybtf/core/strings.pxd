@@ -1,13 +1,16 @@
 # Interned strings shared by all workers (see strings.py).
 
 from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport strlen
 from pybtf.core.arena cimport Arena
+from pybtf.core.basestrings cimport BaseStrings
 
 cdef enum:
-    STRING_CHUNK_BITS = 13
-    STRING_CHUNK = 8192
-    STRING_CHUNKS = 65536
+    STRING_CHUNK_BITS = 16
+    STRING_CHUNK = 65536
+    STRING_CHUNKS = 8192        # a module's encoding clears these, too
     NO_STRING = 0xFFFFFFFF      # out of memory
+    IN_BASE = 0x20000000        # | offset in the base's strings
 
 cdef struct StringEntry:
     const char *text            # not NUL-terminated
@@ -21,12 +24,31 @@ cdef struct Strings:
     uint32_t n                  # ids in use, 0 included
     StringEntry **chunks
     Arena copies                # of the text of entries whose memory goes away
+    const BaseStrings *base     # looked at before a string is added; NULL none
     int busy
 
 cdef inline StringEntry *string_entry(const Strings *t, uint32_t sid) noexcept nogil:
     return t.chunks[sid >> STRING_CHUNK_BITS] + (sid & (STRING_CHUNK - 1))
 
+cdef struct Text:
+    const char *text            # not NUL-terminated
+    size_t size
+
+cdef inline bint string_in_base(uint32_t sid) noexcept nogil:
+    return sid >= IN_BASE
+
+cdef inline Text string_text(const Strings *t, uint32_t sid) noexcept nogil:
+    cdef Text x
+    if string_in_base(sid):
+        x.text = t.base.text + (sid - IN_BASE)
+        x.size = strlen(x.text)
+    else:
+        x.text = string_entry(t, sid).text
+        x.size = string_entry(t, sid).size
+    return x
+
 cdef uint32_t string_intern(Strings *t, const char *text, size_t size, bint copy) noexcept nogil
+cdef void string_expect(const Strings *t, const char *text, size_t size) noexcept nogil
 cdef uint32_t string_reserve(Strings *t) noexcept nogil
 cdef Strings *strings_new(size_t expected) noexcept nogil
 cdef void strings_delete(Strings *t) noexcept nogil

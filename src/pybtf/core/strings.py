@@ -6,6 +6,9 @@ compares and hashes one word. Ids are given in order of arrival, which depends o
 that is written may depend on their values. The offsets in the output are given later, by the encoder alone, in the
 order the reference inserts strings.
 
+A string that the base has (split BTF) needs no entry: its id is its offset there, marked. Only strings that got an id
+before the base was set, the names of functions, have one nevertheless.
+
 Look-ups take no lock: a bucket is a list of entries linked by ids, an entry is complete before its id is published
 in the head of its bucket, and nothing is ever moved or removed. Insertion takes the lock and looks again.
 """
@@ -13,10 +16,13 @@ in the head of its bucket, and nothing is ever moved or removed. Insertion takes
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
-from cython.cimports.libc.string import memcmp, memcpy
+from cython.cimports.libc.string import memcmp, memcpy, memset
 from cython.cimports.pybtf.core.arena import arena_free, arena_take, bucket_count
+from cython.cimports.pybtf.core.basestrings import base_string
 from cython.cimports.pybtf.core.hashing import hash_bytes, load_acquire, lock, store_release, unlock
+from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.strings import (
+    IN_BASE,
     NO_STRING,
     STRING_CHUNK,
     STRING_CHUNK_BITS,
@@ -42,10 +48,11 @@ def strings_new(expected: cython.size_t) -> cython.pointer[Strings]:
         cython.pointer[cython.pointer[StringEntry]], calloc(STRING_CHUNKS, cython.sizeof(cython.p_void))
     )
     if t.heads != cython.NULL and t.chunks != cython.NULL:
-        t.chunks[0] = cython.cast(cython.pointer[StringEntry], calloc(STRING_CHUNK, cython.sizeof(StringEntry)))
+        t.chunks[0] = cython.cast(cython.pointer[StringEntry], malloc(STRING_CHUNK * cython.sizeof(StringEntry)))
     if t.heads == cython.NULL or t.chunks == cython.NULL or t.chunks[0] == cython.NULL:
         strings_delete(t)
         return cython.NULL
+    memset(string_entry(t, 0), 0, cython.sizeof(StringEntry))
     t.n = 1
     return t
 
@@ -141,12 +148,29 @@ def string_intern(
     sid = find(t, load_acquire(head), h, text, size)
     if sid:
         return sid
+    if t.base != cython.NULL:
+        sid = base_string(t.base, text, size, h)
+        if sid:
+            return IN_BASE | sid
     lock(cython.address(t.busy))
     sid = find(t, head[0], h, text, size)
     if sid == 0:
         sid = insert(t, h, text, size, copy)
     unlock(cython.address(t.busy))
     return sid
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def string_expect(
+    t: cython.pointer[cython.const[Strings]], text: cython.p_const_char, size: cython.size_t
+) -> cython.void:
+    """Asks for the memory that a look-up of this text will need."""
+    h: uint64_t = hash_bytes(text, size)
+    prefetch(t.heads + (cython.cast(uint32_t, h >> 32) & t.mask))
+    if t.base != cython.NULL:
+        prefetch(t.base.slots + (h & t.base.mask))
 
 
 @cython.cfunc

@@ -20,7 +20,7 @@ from cython.cimports.pybtf.core.faults import (
 from cython.cimports.pybtf.core.functable import FunctionTable, object_symbol
 from cython.cimports.pybtf.core.memory import room, u32s_push
 from cython.cimports.pybtf.core.resolve import variable_specified
-from cython.cimports.pybtf.core.strings import StringEntry, string_entry
+from cython.cimports.pybtf.core.strings import Text, string_text
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange, VariableRules
@@ -53,14 +53,14 @@ def section_of(rules: cython.pointer[cython.const[VariableRules]], address: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def starts(e: cython.pointer[StringEntry], prefix: cython.p_const_char, n: uint32_t) -> cython.bint:
+def starts(e: Text, prefix: cython.p_const_char, n: uint32_t) -> cython.bint:
     return e.size >= n and memcmp(e.text, prefix, n) == 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def generated(e: cython.pointer[StringEntry]) -> cython.bint:
+def generated(e: Text) -> cython.bint:
     """Names that kernel macros make up, different in every build."""
     return (
         starts(e, b"__UNIQUE_ID", 11)
@@ -74,7 +74,7 @@ def generated(e: cython.pointer[StringEntry]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def valid_name(e: cython.pointer[StringEntry]) -> cython.bint:
+def valid_name(e: Text) -> cython.bint:
     i: uint32_t
     b: uint8_t
     if e.size > MAX_NAME:
@@ -186,7 +186,7 @@ def consider(
     d: cython.pointer[Variable] = own
     spec: uint32_t = NO_INDEX
     s: cython.pointer[SectionRange]
-    e: cython.pointer[StringEntry]
+    e: Text
     r: VarRecord
     rel: uint64_t
     size: uint64_t
@@ -213,7 +213,7 @@ def consider(
     if d.name == 0:
         v.counts[COUNT_VAR_NAMELESS] += 1
         return 0
-    e = string_entry(rules.strings, d.name)
+    e = string_text(rules.strings, d.name)
     if generated(e):
         v.counts[COUNT_VAR_PREFIX] += 1
         return 0

@@ -269,7 +269,7 @@ class ElfImage:
                 self.place(), f"the section names are in section {shstrndx}", f"an index below {count}"
             )
         names = self._read_names(table, shstrndx, shoff, entry.size)
-        return [Section(i, name, *row[1:]) for i, (name, row) in enumerate(zip(names, table, strict=True))]
+        return [Section._make((i, name, *row[1:])) for i, (name, row) in enumerate(zip(names, table, strict=True))]
 
     def _read_names(
         self, table: list[tuple[int, ...]], shstrndx: int, shoff: int, entry_size: int

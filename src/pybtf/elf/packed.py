@@ -8,6 +8,7 @@ section is (see compressed.py, whose limits hold here, too).
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -31,10 +32,11 @@ class _Damaged(Exception):
 def compression(path: str | os.PathLike[str]) -> str | None:
     """`xz`, `zstd` or `gzip` if the regular file begins like one; else None, also if it cannot be read."""
     try:
-        if not os.path.isfile(path):  # noqa: PTH113 - opening a pipe would wait; pathlib takes a while to import
-            return None
-        with open(path, "rb") as stream:
-            start = stream.read(8)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # opening a pipe would wait otherwise
+        try:
+            start = os.read(fd, 8) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        finally:
+            os.close(fd)
     except (OSError, ValueError):
         return None
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
