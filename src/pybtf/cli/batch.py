@@ -150,7 +150,7 @@ def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool) -> 
         if task.target is None:
             warn_of_links(task.path, encoded.embed(task.path).other_links, report)
         else:
-            encoded.write(task.target)
+            encoded.write(task.target, durable=False)
     report.timings.finish()
     return report
 

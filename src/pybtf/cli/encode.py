@@ -156,7 +156,7 @@ def _write(request: Request, encoded: Encoded) -> None:
     if request.detached is None:
         warn_of_links(request.files[0], encoded.embed(request.files[0]).other_links, encoded.report)
     else:
-        encoded.write(path_of(request.detached))
+        encoded.write(path_of(request.detached), durable=False)
 
 
 def _tell(request: Request, report: Report) -> None:

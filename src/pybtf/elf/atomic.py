@@ -16,7 +16,8 @@ that temporary name from the start; exceptions, Ctrl-C, SIGTERM and SIGHUP remov
 power cut could leave an empty file where a good one was; and network or quota-limited filesystems may report
 "no space" only when data is forced out, which must be before the rename. So the data is synchronised first.
 The folder is not: a lost rename leaves the old file, which is one of the two allowed results.
-`durable=False` omits this for those who can rebuild everything.
+`durable=False` omits this for what can be made again: detached files, and everything in a build, where each of
+thousands of modules would wait for the disk.
 
 *Whose file, which mode.* A new file gets 0666 less the umask, as from any compiler (the kernel applies it,
 and default ACLs too: reading the umask would mean setting it). A replaced file keeps mode, owner, group and
