@@ -4,6 +4,7 @@
 #   make test                   build, lint, check types, run all tests
 #   make build                  the virtual environment (.venv) and the compiled core
 #   make lint                   ruff and mypy
+#   make man                    the manual pages of docs/man, from the help texts
 #   make fixtures               compile the test inputs anew and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
@@ -28,7 +29,7 @@ export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint man fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -60,6 +61,9 @@ lint: build
 
 test: lint
 	$(BIN)/python -m pytest $(TESTS)
+
+man: build
+	$(BIN)/python tools/man.py
 
 fixtures: build
 	$(BIN)/python tools/fixtures.py build

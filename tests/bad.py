@@ -46,8 +46,8 @@ def odd(build: Callable[[], bytes]) -> Callable[[], bytes]:
 
 
 def load() -> None:
-    for module in ("elf", "dwarf"):
-        importlib.import_module(f"bad_{module}")
+    for module in ("bad_elf", "bad_dwarf", "bad_references", "odd_dwarf"):
+        importlib.import_module(module)
 
 
 def patched(data: bytes, at: int, new: bytes) -> bytes:

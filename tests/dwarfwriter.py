@@ -30,106 +30,29 @@ Sources: DWARF 5 chapter 7; the names are pyelftools'.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from elftools.dwarf.dwarf_expr import DW_OP_name2opcode
-from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_FORM, ENUM_DW_LLE, ENUM_DW_RLE, ENUM_DW_TAG, ENUM_DW_UT
+from elftools.dwarf.enums import ENUM_DW_FORM, ENUM_DW_LLE, ENUM_DW_RLE, ENUM_DW_UT
 
-EXTRA_TAGS = {"LLVM_annotation": 0x6000, "GNU_annotation": 0x6001}
-EXTRA_ATTRIBUTES = {"GNU_annotation": 0x2139}
-
-Form = str | int | tuple[str | int, ...]
-
-
-class Raw(NamedTuple):
-    """A number to be written as it is, where the form would otherwise make an index or an offset."""
-
-    value: int
-
-
-class _End:
-    pass
-
-
-END = _End()
-
-
-class Die(NamedTuple):
-    tag: str | int
-    attributes: tuple[tuple[str | int, Form, Any], ...]
-    children: Sequence[Die | bytes]
-    label: str | None
-    code: int | None  # abbreviation code written in place of the right one
-    has_children: bool | None  # the abbreviation's flag; None: as it is
-
-
-def die(
-    tag: str | int,
-    *attributes: tuple[str | int, Form, Any],
-    children: Sequence[Die | bytes] = (),
-    label: str | None = None,
-    code: int | None = None,
-    has_children: bool | None = None,
-) -> Die:
-    return Die(tag, attributes, children, label, code, has_children)
-
-
-class LocList(NamedTuple):
-    """Entries (first, second, expression), or (kind, first, second, expression) with an LLE kind of DWARF 5.
-
-    Without a kind, the numbers are offsets from the unit's base address.
-    """
-
-    entries: Sequence[tuple[Any, ...]]
-    terminated: bool = True
-
-
-class RangeList(NamedTuple):
-    """Entries (first, second), or (kind, first, second) with an RLE kind of DWARF 5."""
-
-    entries: Sequence[tuple[Any, ...]]
-    terminated: bool = True
-
-
-class Unit(NamedTuple):
-    root: Die | None
-    version: int = 4
-    offset_size: int = 4
-    address_size: int = 8
-    unit_type: str | int | None = None  # DWARF 5; default by the tag of the root
-    abbrevs: str = ""  # units of the same name share an abbreviation table
-    section: str = ".debug_info"  # or .debug_types
-    signature: int = 0  # of a type unit or a skeleton
-    type_label: str | None = None  # type units: the DIE meant by the signature
-    # what the header says, if not the truth
-    raw_length: int | None = None
-    raw_version: int | None = None
-    raw_abbrev: int | None = None
-    raw_address_size: int | None = None
-    terminated: bool = True  # the null entry after the children of the root
-    tail: bytes = b""  # after the tree, inside the unit
-    bases: bool = True  # whether to add the `*_base` attributes that the forms need
-
-
-class Dwarf(NamedTuple):
-    sections: dict[str, bytes]
-    labels: dict[str, int]  # section offset of each labelled DIE
-    units: list[int]  # section offset of each unit header
-    attributes: dict[
-        tuple[str, str | int], int
-    ]  # (label of the DIE, attribute name): section offset of the value
-    abbrevs: dict[tuple[str, int], int]  # (table name, abbreviation code): offset in .debug_abbrev
-    fixups: list[Fixup]
-
-
-class Fixup(NamedTuple):
-    """Where a relocatable file needs a relocation. `target` is a section name, or "" for an address."""
-
-    section: str
-    offset: int
-    size: int
-    target: str
-    value: int
+from dwarftree import (
+    END,
+    Die,
+    Dwarf,
+    Fixup,
+    Form,
+    LocList,
+    RangeList,
+    Raw,
+    Unit,
+    attribute_number,
+    die,
+    form_number,
+    forms_of,
+    sleb,
+    tag_number,
+    uleb,
+)
 
 
 def dwarf(
@@ -147,27 +70,6 @@ def dwarf(
         if before == (state.labels, state.ends):
             return state.result()
     raise ValueError("the layout does not settle")
-
-
-def uleb(value: int, size: int = 0) -> bytes:
-    """Unsigned LEB128, padded to `size` bytes."""
-    out = bytearray()
-    while True:
-        byte, value = value & 0x7F, value >> 7
-        more = value or len(out) + 1 < size
-        out.append(byte | (0x80 if more else 0))
-        if not more:
-            return bytes(out)
-
-
-def sleb(value: int) -> bytes:
-    out = bytearray()
-    while True:
-        byte, value = value & 0x7F, value >> 7
-        done = (value == 0 and not byte & 0x40) or (value == -1 and byte & 0x40)
-        out.append(byte if done else byte | 0x80)
-        if done:
-            return bytes(out)
 
 
 class _Writer:
@@ -269,7 +171,7 @@ class _Writer:
         """The `*_base` attributes the unit's forms need, unless the test gives its own."""
         if unit.root is None or unit.version < 5 or not unit.bases:
             return ()
-        forms = set(_forms(unit.root))
+        forms = set(forms_of(unit.root))
         own = {name for name, _, _ in unit.root.attributes}
         needs = [
             (
@@ -316,13 +218,13 @@ class _Writer:
         table = self.tables.setdefault(self.unit.abbrevs, {})
         described = tuple(
             (
-                _attribute(name),
-                _form(form),
-                value if _form(form) == ENUM_DW_FORM["DW_FORM_implicit_const"] else None,
+                attribute_number(name),
+                form_number(form),
+                value if form_number(form) == ENUM_DW_FORM["DW_FORM_implicit_const"] else None,
             )
             for name, form, value in entry.attributes
         )
-        key = (_tag(entry.tag), children, described)
+        key = (tag_number(entry.tag), children, described)
         return table.setdefault(key, self.codes(len(table) + 1))
 
     def _abbrevs(self) -> None:
@@ -344,7 +246,7 @@ class _Writer:
         if isinstance(form, tuple):  # ("indirect", FORM)
             rest: Form = form[1] if len(form) == 2 else form[1:]
             at = len(self.buffer)
-            head = uleb(_form(rest))
+            head = uleb(form_number(rest))
             self.buffer += head  # so that fix-ups see the right position
             tail = self._value(rest, value, number)
             del self.buffer[at:]
@@ -580,43 +482,8 @@ _REFERENCES = ("ref1", "ref2", "ref4", "ref8", "ref_udata", "ref_addr")
 _OPCODES = {name.removeprefix("DW_OP_"): code for name, code in DW_OP_name2opcode.items()}
 
 
-def _forms(entry: Die) -> Iterable[str | int]:
-    for _, form, value in entry.attributes:
-        yield from form if isinstance(form, tuple) else (form,)
-        if isinstance(value, LocList | RangeList):
-            if any("x" in str(item[0]) for item in value.entries):  # startx_*, base_addressx
-                yield "addrx"
-        elif (
-            isinstance(value, list | tuple)
-            and not isinstance(value, Raw)
-            and any(op[0] == "addrx" for op in value)
-        ):
-            yield "addrx"
-    for child in entry.children:
-        if isinstance(child, Die):
-            yield from _forms(child)
-
-
 def _encoded(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode()
-
-
-def _tag(tag: str | int) -> int:
-    if isinstance(tag, int):
-        return tag
-    return EXTRA_TAGS[tag] if tag in EXTRA_TAGS else ENUM_DW_TAG[f"DW_TAG_{tag}"]
-
-
-def _attribute(name: str | int) -> int:
-    if isinstance(name, int):
-        return name
-    return EXTRA_ATTRIBUTES[name] if name in EXTRA_ATTRIBUTES else ENUM_DW_AT[f"DW_AT_{name}"]
-
-
-def _form(form: Form) -> int:
-    if isinstance(form, tuple):
-        form = form[0]
-    return form if isinstance(form, int) else ENUM_DW_FORM[f"DW_FORM_{form}"]
 
 
 __all__ = [
@@ -624,6 +491,7 @@ __all__ = [
     "Die",
     "Dwarf",
     "Fixup",
+    "Form",
     "LocList",
     "RangeList",
     "Raw",

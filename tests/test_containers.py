@@ -6,7 +6,6 @@ is compared with what it wrote for the same program built without them: the same
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import subprocess
@@ -22,7 +21,7 @@ import pybtf
 from dwarfwriter import Die, Unit, die
 from elfwriter import Section, Symbol, elf, note
 from kernelish import INT, function, kernel, relocatable, sections, symbols, unit, variable
-from pybtf.btf import BTF
+from meaning import meanings
 from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, NothingToEncode
@@ -182,32 +181,6 @@ def test_damaged_link(content: bytes, tmp_path: Path) -> None:
 
 
 # -- type units ----------------------------------------------------------------------------------------
-
-
-def meaning(btf: BTF, id: int, *, whole: bool = True) -> Any:
-    """A type in words that do not depend on ids. What a type refers to is told in full up to the next name."""
-    if id == 0:
-        return "void"
-    found = btf.type(id)
-    if found.name and not whole and type(found).__name__ in ("Struct", "Union", "Enum", "Enum64", "Typedef"):
-        return type(found).__name__, found.name
-
-    def tell(value: Any, name: str) -> Any:
-        if name in ("type", "return_type", "index_type"):
-            return meaning(btf, value, whole=False)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return tuple(tell(part, field) for field, part in zip(value._fields, value, strict=True))
-        if isinstance(value, tuple):
-            return tuple(tell(part, "") for part in value)
-        return value
-
-    fields = [field.name for field in dataclasses.fields(found) if field.name != "id"]
-    return type(found).__name__, *(tell(getattr(found, name), name) for name in fields)
-
-
-def meanings(data: bytes) -> Counter[Any]:
-    btf = BTF.from_bytes(data)
-    return Counter(meaning(btf, id) for id in range(1, len(btf) + 1))
 
 
 MANIFEST = json.loads((HOME / "manifest.json").read_text())

@@ -131,6 +131,8 @@ def test_the_debian_package(require: Callable[[str], str], tmp_path: Path) -> No
     (package,) = tmp_path.glob("pybtf_*.deb")
     root = tmp_path / "root"
     subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+    assert {page.name for page in (root / "usr/share/man/man1").iterdir()} == {"pybtf.1.gz", "pybtf-pahole.1.gz"}
+    assert not [*root.rglob("*.c")]
     known = {**build, "PYTHONPATH": str(root / "usr/lib/python3/dist-packages")}
     for name in ("usr/bin/pybtf-pahole", "usr/lib/pybtf/bin/pahole"):
         argv = [sys.executable, str(root / name), "-J", "--btf_encode_detached=out", str(VMLINUX)]

@@ -12,6 +12,7 @@ from .core.base import Base as Index
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .btf.reader import BTF
+    from .timings import Timings
 
 
 class Base:
@@ -56,3 +57,11 @@ class Base:
 
     def __bool__(self) -> bool:
         return True  # also without types
+
+
+def open_base(base: str | Base | None, timings: Timings) -> Base | None:
+    """The base that was asked for, read if it is given as a path: the pass `base`. Raises as `Base.from_file`."""
+    if not isinstance(base, str):
+        return base
+    with timings.pass_("base"):
+        return Base.from_file(base)

@@ -143,15 +143,11 @@ def encode_many(
 
     Raises `UsageError` at once for an unknown feature or language, and `InputError` for a base that cannot be used.
     """
+    from .base import open_base
+
     options = make_options(features, jobs, lang, lang_exclude, base)
-    return _outcomes([os.fspath(path) for path in paths], _with_base(options), progress)
-
-
-def _with_base(options: EncodeOptions) -> EncodeOptions:
-    """The options with their base read."""
-    from .base import Base
-
-    return replace(options, base=Base.from_file(options.base)) if isinstance(options.base, str) else options
+    options = replace(options, base=open_base(options.base, Timings()))
+    return _outcomes([os.fspath(path) for path in paths], options, progress)
 
 
 def _outcomes(

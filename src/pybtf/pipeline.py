@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from pybtf.base import Base
+from pybtf.base import Base, open_base
 from pybtf.core.functable import ALL_SECTIONS, FunctionTable
 from pybtf.core.jointable import join_tables
 from pybtf.core.run import Run
@@ -63,9 +63,7 @@ def encode_file(
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
     report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
-    if isinstance(options.base, str):
-        with report.timings.pass_("base"):
-            options = replace(options, base=Base.from_file(options.base))
+    options = replace(options, base=open_base(options.base, report.timings))
     with report.timings.pass_("open"):
         source = _stat(path)
         image = open_module(path)
@@ -111,7 +109,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
     timings = report.timings
     features = options.features
     image = images[0]
-    base = Base.from_file(options.base) if isinstance(options.base, str) else options.base
+    base = open_base(options.base, timings)
     _check_order(images, base)
     report.byte_order = _order(image.little)
     report.input_size = image.size

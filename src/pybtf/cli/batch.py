@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..base import Base
+from ..base import Base, open_base
 from ..batch import Check, SideBySide, encode_one, share
 from ..elf.packed import require_plain
 from ..errors import OutputError, UsageError
@@ -63,9 +63,7 @@ def _run(request: Request, options: EncodeOptions) -> int:
     with timings.pass_("find"):
         tasks = plan(find_inputs(request.files), request.detached_dir)
         _check_targets(tasks, request, options)
-    if isinstance(options.base, str):
-        with timings.pass_("base"):
-            options = replace(options, base=Base.from_file(options.base))
+    options = replace(options, base=open_base(options.base, timings))
     with timings.pass_("files"):
         results = _encode_all(request, options, tasks, timings)
     _tell(request, options, tasks, results, timings)

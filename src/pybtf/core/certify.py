@@ -82,17 +82,9 @@ def key_for(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
     kind: uint32_t = record_kind(r)
     if r[REC_NAME] == 0:
         return 0
-    if kind == KIND_STRUCT:
-        return KIND_KEY_STRUCT
-    if kind == KIND_UNION:
-        return KIND_KEY_UNION
     if kind == KIND_FWD:
         return KIND_KEY_UNION if r[REC_KIND] >> 31 else KIND_KEY_STRUCT
-    if kind == KIND_ENUM:
-        return KIND_KEY_ENUM
-    if kind == KIND_ENUM64:
-        return KIND_KEY_ENUM64
-    return 0
+    return key_of_kind(kind)
 
 
 @cython.cfunc

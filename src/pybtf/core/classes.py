@@ -16,11 +16,10 @@ import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcmp, memcpy
+from cython.cimports.pybtf.core.arena import arena_free, arena_take, bucket_count
 from cython.cimports.pybtf.core.hashing import hash_words, load_acquire, lock, store_release, unlock
-from cython.cimports.pybtf.core.memory import room
 from cython.cimports.pybtf.core.records import *
 
-BLOCK_WORDS = cython.declare(cython.size_t, 65536)
 PREFIX = cython.declare(cython.int, 2)  # words in front of a record: next id of the bucket, hash
 
 
@@ -30,12 +29,10 @@ PREFIX = cython.declare(cython.int, 2)  # words in front of a record: next id of
 def classes_new(expected: cython.size_t) -> cython.pointer[ClassTable]:
     """An empty table with buckets for about `expected` classes, or NULL."""
     t: cython.pointer[ClassTable] = cython.cast(cython.pointer[ClassTable], calloc(1, cython.sizeof(ClassTable)))
-    buckets: cython.size_t = 1024
+    buckets: uint32_t = bucket_count(expected)
     if t == cython.NULL:
         return cython.NULL
-    while buckets < expected and buckets < (1 << 21):
-        buckets *= 2
-    t.mask = cython.cast(uint32_t, buckets - 1)
+    t.mask = buckets - 1
     t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
     t.records = cython.cast(
         cython.pointer[cython.pointer[cython.pointer[uint32_t]]], calloc(CLASS_CHUNKS, cython.sizeof(cython.p_void))
@@ -59,9 +56,7 @@ def classes_delete(t: cython.pointer[ClassTable]) -> cython.void:
             if t.records[i] == cython.NULL:
                 break
             free(t.records[i])
-    for i in range(t.n_blocks):
-        free(t.blocks[i])
-    free(t.blocks)
+    arena_free(cython.address(t.room))
     free(t.records)
     free(t.heads)
     free(t)
@@ -94,34 +89,6 @@ def find(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def take(t: cython.pointer[ClassTable], words: cython.size_t) -> cython.pointer[uint32_t]:
-    """Room for `words` words that never moves, or NULL. Called with the lock held."""
-    size: cython.size_t = words if words > BLOCK_WORDS else BLOCK_WORDS
-    p: cython.pointer[uint32_t]
-    if words > t.block_left:
-        if not room(
-            cython.cast(cython.pp_void, cython.address(t.blocks)),
-            cython.address(t.cap_blocks),
-            t.n_blocks + 1,
-            cython.sizeof(cython.p_void),
-        ):
-            return cython.NULL
-        p = cython.cast(cython.pointer[uint32_t], malloc(size * cython.sizeof(uint32_t)))
-        if p == cython.NULL:
-            return cython.NULL
-        t.blocks[t.n_blocks] = p
-        t.n_blocks += 1
-        t.block = p
-        t.block_left = size
-    p = t.block
-    t.block += words
-    t.block_left -= words
-    return p
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def insert(
     t: cython.pointer[ClassTable], h: uint32_t, record: cython.pointer[cython.const[uint32_t]], n: uint32_t
 ) -> uint32_t:
@@ -129,6 +96,7 @@ def insert(
     id: uint32_t = t.n
     chunk: uint32_t = id >> CLASS_CHUNK_BITS
     bucket: uint32_t = h & t.mask
+    words: cython.size_t = cython.cast(cython.size_t, n) + PREFIX
     p: cython.pointer[uint32_t]
     if chunk >= CLASS_CHUNKS:
         return NO_CLASS
@@ -138,7 +106,7 @@ def insert(
         )
         if t.records[chunk] == cython.NULL:
             return NO_CLASS
-    p = take(t, n + PREFIX)
+    p = cython.cast(cython.pointer[uint32_t], arena_take(cython.address(t.room), words * cython.sizeof(uint32_t)))
     if p == cython.NULL:
         return NO_CLASS
     p[0] = t.heads[bucket]

@@ -131,16 +131,7 @@ def key_kind(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
     kind: uint32_t = wire_kind(r)
     if kind == KIND_FWD:
         return KIND_KEY_UNION if r[1] >> 31 else KIND_KEY_STRUCT
-    if r[0]:
-        if kind == KIND_STRUCT:
-            return KIND_KEY_STRUCT
-        if kind == KIND_UNION:
-            return KIND_KEY_UNION
-        if kind == KIND_ENUM:
-            return KIND_KEY_ENUM
-        if kind == KIND_ENUM64:
-            return KIND_KEY_ENUM64
-    return 0
+    return key_of_kind(kind) if r[0] else 0
 
 
 @cython.cfunc

@@ -6,14 +6,17 @@ insertion, all of them, whether a surviving type uses them or not.
 """
 
 import cython
+from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import malloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.cursor import bswap16, bswap32
 from cython.cimports.pybtf.core.emit import Layout
 from cython.cimports.pybtf.core.encoder import Encoder
+from cython.cimports.pybtf.core.memory import U8s, U32s
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.strings import StringEntry, string_entry
+from cython.cimports.pybtf.core.wire import wire_store, wire_words
 from cython.cimports.pybtf.core.wirekinds import (
     wire_each,
     wire_fixed,
@@ -147,3 +150,40 @@ def emit_bytes(
         memcpy(p, x.text, x.size)
         p[x.size] = 0
         p += x.size + 1
+
+
+@cython.cfunc
+def raw_btf(words: cython.pointer[U32s], text: cython.pointer[U8s], swap: cython.bint) -> bytes:
+    """BTF of a type and a string section."""
+    layout: Layout
+    out: cython.pointer[uint8_t]
+    layout.type_size = 4 * words.n
+    layout.string_size = text.n
+    if layout.type_size + layout.string_size > 0xFFFFFFFF:
+        raise OverflowError("the BTF would be larger than 4 GiB")
+    data = PyBytes_FromStringAndSize(
+        cython.NULL, cython.cast(cython.Py_ssize_t, 24 + layout.type_size + layout.string_size)
+    )
+    out = emit_header(
+        cython.address(layout), cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data)), swap
+    )
+    wire_store(out, words.p, words.n, swap)
+    if text.n:
+        memcpy(out + layout.type_size, text.p, text.n)
+    return data
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def emit_count(out: cython.pointer[Layout], words: cython.pointer[U32s], strings: uint64_t) -> cython.void:
+    """The layout's counts become those of these types."""
+    at: cython.size_t = 0
+    memset(out.kinds, 0, cython.sizeof(out.kinds))
+    out.types = 1
+    out.type_size = 4 * words.n
+    out.string_size = strings
+    while at < words.n:
+        out.kinds[wire_kind(words.p + at)] += 1
+        out.types += 1
+        at += wire_words(words.p[at + 1])

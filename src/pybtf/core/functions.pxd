@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.functable cimport FuncTable
-from pybtf.core.memory cimport U64s
+from pybtf.core.matching cimport Matcher
 from pybtf.core.observations cimport State
 from pybtf.core.records cimport ClassTable
 
@@ -38,14 +38,6 @@ cdef enum:                      # options of combine_functions
     FN_CONSISTENT = 1           # feature consistent_func
     FN_TRUE_SIGNATURE = 2       # feature true_signature
 
-cdef struct Matcher:            # one parallel walk of two types at a time
-    const ClassTable *classes
-    U64s todo                   # pairs still to be compared: first type << 32 | second
-    uint64_t *seen              # hash table of pairs that were met, 0 empty
-    size_t size                 # slots, a power of two or 0
-    size_t used
-    uint64_t steps              # how many pairs may still be compared
-
 cdef struct Site:               # an address at which an entry has symbols
     uint64_t value
     uint32_t suffixed           # the first symbol with a suffix there, 0xFFFFFFFF if there is none
@@ -70,6 +62,3 @@ cdef int combine_functions(
 ) noexcept nogil
 
 cdef void emission_free(Emission *e) noexcept nogil
-
-# Whether two prototypes, or any two types, match: 1, 0, -1 if memory ran out, -2 if it takes too long.
-cdef int types_match(const ClassTable *classes, uint32_t a, uint32_t b) noexcept nogil

@@ -9,34 +9,7 @@ cdef enum:                      # how a DW_AT_location is given
     LOC_LIST = 2                # `value`: offset in .debug_loc (version 2 to 4) or .debug_loclists (5)
     LOC_LISTX = 3               # `value`: index into the offset table at Unit.loclists_base
 
-cdef enum:                      # operands of an operation; 0, 1, 2, 4 and 8: so many bytes
-    ARG_ADDRESS = 20
-    ARG_LEB = 21                # ULEB128 or SLEB128
-    ARG_LEB_LEB = 22
-    ARG_BLOCK = 23              # ULEB128 length, and as many bytes
-    ARG_U8_LEB = 24
-    ARG_TYPED = 25              # ULEB128 type, one byte length, and as many bytes
-    ARG_REF = 26                # an offset in .debug_info
-    ARG_REF_LEB = 27
-    ARG_UNKNOWN = 255           # no such operation
-
-cdef enum:                      # the operations and list entries that are told apart here
-    OP_ADDR = 0x03
-    OP_CONSTU = 0x10
-    OP_CONSTS = 0x11
-    OP_PLUS_UCONST = 0x23
-    OP_LIT0 = 0x30
-    OP_LIT31 = 0x4F
-    OP_REG0 = 0x50
-    OP_REG31 = 0x6F
-    OP_BREG0 = 0x70
-    OP_BREG31 = 0x8F
-    OP_FBREG = 0x91
-    OP_PIECE = 0x93
-    OP_STACK_VALUE = 0x9F
-    OP_ADDRX = 0xA1
-    OP_ENTRY_VALUE = 0xA3
-    OP_GNU_ENTRY_VALUE = 0xF3
+cdef enum:                      # entries of .debug_loclists
     LLE_END_OF_LIST = 0
     LLE_BASE_ADDRESSX = 1
     LLE_STARTX_ENDX = 2
@@ -46,15 +19,6 @@ cdef enum:                      # the operations and list entries that are told 
     LLE_BASE_ADDRESS = 6
     LLE_START_END = 7
     LLE_START_LENGTH = 8
-
-cdef struct Shape:              # what one valid expression looks like
-    const uint8_t *p
-    size_t n                    # bytes
-    size_t ops                  # operations
-    int first                   # the first two operations, -1 if there are fewer
-    int second
-    int entry_register          # the first operation is an entry value of just this register; else -1
-    bint stack_value_later      # DW_OP_stack_value stands somewhere behind the first
 
 # The general case; needs Param.size. `one_word`: aggregates travel in one register at most (s390).
 cdef void location_walk(

@@ -1,7 +1,7 @@
 # cython: annotation_typing=True
 """Names that are not looked up: a word that stands for a text before the text is read.
 
-A kernel's DWARF names fifteen million things, and most of these names belong to types and members that were seen in
+A kernel's DWARF has 14 million DIEs, and most of their names belong to types and members that were seen in
 earlier units. Interning each of them means a visit to .debug_str and one to the table of strings, all over memory.
 But where .debug_str comes from a linker, its offset says as much as the text. So the name of a type, a member or an
 enumerator is first a *name word*: a string id; or the offset, if the form is an offset; or the text itself, if it has

@@ -196,14 +196,28 @@ def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.i
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def open_component(w: cython.pointer[Walker], mode: uint8_t, index: cython.int) -> cython.int:
+    """Opens a frame for the annotations of a member or parameter, the one of this index, if it may have any."""
+    f: cython.pointer[Frame]
+    if not w.d.children and not die_has(cython.address(w.d), D_ANNOTATION):
+        return DONE
+    f = open_frame(w, mode, 0)
+    if f == cython.NULL:
+        return FAILED
+    f.index = index
+    return opened(w, f)
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     """A member or an inheritance of the struct of frame `f`."""
     d: cython.pointer[Die] = cython.address(w.d)
     m: cython.pointer[Member]
-    g: cython.pointer[Frame]
     a: cython.pointer[Attr]
-    index: cython.int = f.index
     if not room(
         cython.cast(cython.pp_void, cython.address(w.members)),
         cython.address(w.cap_members),
@@ -234,13 +248,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     m.bitfield_size = cython.cast(uint8_t, die_number(d, D_BIT_SIZE))
     m.storage = cython.cast(uint32_t, die_number(d, D_BYTE_SIZE))
     m.legacy_bit_offset = cython.cast(cython.schar, die_number(d, D_BIT_OFFSET))
-    if d.children or die_has(d, D_ANNOTATION):
-        g = open_frame(w, IN_MEMBER, 0)
-        if g == cython.NULL:
-            return FAILED
-        g.index = index
-        return opened(w, g)
-    return DONE
+    return open_component(w, IN_MEMBER, f.index - 1)
 
 
 @cython.cfunc
@@ -312,8 +320,6 @@ def add_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython
 def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     d: cython.pointer[Die] = cython.address(w.d)
     p: cython.pointer[Param]
-    g: cython.pointer[Frame]
-    index: cython.int = f.index
     if not room(
         cython.cast(cython.pp_void, cython.address(w.params)),
         cython.address(w.cap_params),
@@ -341,10 +347,4 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
         p.loc = d.a[D_LOCATION].v
         p.loc_size = d.a[D_LOCATION].size
         p.loc_cls = A_EXPR if is_expression(w, cython.address(d.a[D_LOCATION])) else d.a[D_LOCATION].cls
-    if d.children or die_has(d, D_ANNOTATION):
-        g = open_frame(w, IN_PARAMETER, 0)
-        if g == cython.NULL:
-            return FAILED
-        g.index = index
-        return opened(w, g)
-    return DONE
+    return open_component(w, IN_PARAMETER, f.index - 1)

@@ -6,6 +6,7 @@
 # Class ids count from 1 in order of arrival; 0 is void.
 
 from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.arena cimport Arena
 
 cdef enum:                      # BTF kinds, and two of our own
     KIND_INT = 1
@@ -54,14 +55,23 @@ cdef struct ClassTable:         # see classes.py; readers need only `records`
     uint32_t *heads
     uint32_t mask
     uint32_t n                  # ids in use, 0 included
-    uint32_t *block             # room for records
-    size_t block_left
-    uint32_t **blocks
-    uint32_t n_blocks, cap_blocks
+    Arena room                  # for records
     int busy
 
 cdef inline const uint32_t *class_record(const ClassTable *t, uint32_t id) noexcept nogil:
     return t.records[id >> CLASS_CHUNK_BITS][id & (CLASS_CHUNK - 1)]
+
+cdef inline uint32_t key_of_kind(uint32_t kind) noexcept nogil:
+    # The kind of key that stands for a definition of this kind, if it has a name; 0: its class does.
+    if kind == KIND_STRUCT:
+        return KIND_KEY_STRUCT
+    if kind == KIND_UNION:
+        return KIND_KEY_UNION
+    if kind == KIND_ENUM:
+        return KIND_KEY_ENUM
+    if kind == KIND_ENUM64:
+        return KIND_KEY_ENUM64
+    return 0
 
 cdef inline uint32_t record_kind(const uint32_t *r) noexcept nogil:
     return r[0] & 0xFF

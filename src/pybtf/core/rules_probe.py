@@ -16,7 +16,6 @@ from cython.cimports.pybtf.core.functions import (
     Emission,
     combine_functions,
     emission_free,
-    types_match,
 )
 from cython.cimports.pybtf.core.locations import (
     LOC_BLOCK,
@@ -25,6 +24,7 @@ from cython.cimports.pybtf.core.locations import (
     first_operation_address,
     location_read,
 )
+from cython.cimports.pybtf.core.matching import types_match
 from cython.cimports.pybtf.core.memory import U32s, u32s_free
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.packed import infer_packed, type_size

@@ -16,15 +16,14 @@ import cython
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
-from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.pybtf.core.abbrevs import abbrevs_enough, abbrevs_have_form
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.assemble import assemble
 from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.certify import certify
-from cython.cimports.pybtf.core.classes import classes_delete, classes_new
+from cython.cimports.pybtf.core.context import context_free, context_is_one, context_seen, context_tables
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
-from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_header, emit_layout
+from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_count, emit_layout, raw_btf
 from cython.cimports.pybtf.core.encoder import (
     ENCODE_ARENA,
     ENCODE_EFFORT,
@@ -35,19 +34,16 @@ from cython.cimports.pybtf.core.encoder import (
     encoder_init,
 )
 from cython.cimports.pybtf.core.faults import (
-    FAULT_SHARED,
     FAULT_SPLIT,
     FAULT_VARIABLE_NAME,
     FAULT_VARIABLE_TYPE,
-    IN_ABBREV,
     IN_INFO,
     Fault,
-    fault_set,
 )
 from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
-from cython.cimports.pybtf.core.memory import U8s, U32s, u64s_free
+from cython.cimports.pybtf.core.memory import u64s_free
 from cython.cimports.pybtf.core.sections import DebugSections, Span
-from cython.cimports.pybtf.core.seen import seen_delete, seen_new
+from cython.cimports.pybtf.core.seen import seen_delete
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
 from cython.cimports.pybtf.core.stream import stream_again, stream_unit
@@ -57,19 +53,13 @@ from cython.cimports.pybtf.core.strings import (
     Text,
     string_in_base,
     string_intern,
-    string_reserve,
     string_text,
-    strings_delete,
-    strings_new,
 )
 from cython.cimports.pybtf.core.sync import *
-from cython.cimports.pybtf.core.typeunits import type_units_free
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
-from cython.cimports.pybtf.core.wire import wire_kind, wire_store, wire_words
 from cython.cimports.pybtf.core.worker import *
 
-REF_ADDR = cython.declare(uint64_t, 0x10)
 SECTION_NAMES = (
     "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
 )  # fmt: skip
@@ -82,36 +72,6 @@ MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
 )  # fmt: skip
-
-
-@cython.cfunc
-@cython.exceptval(check=False)
-def distinct(size: cython.size_t) -> cython.size_t:
-    """About how many distinct types there are in so many bytes of units: in the first few units, which is all that a
-    module has, one in forty bytes; in a kernel most are repeats.
-    """
-    return size // 1024 + min(size // 40, 16384)
-
-
-@cython.cfunc
-def raw_btf(words: U32s, text: U8s, swap: cython.bint) -> bytes:
-    """BTF of a type and a string section."""
-    layout: Layout
-    out: cython.pointer[uint8_t]
-    layout.type_size = 4 * words.n
-    layout.string_size = text.n
-    if layout.type_size + layout.string_size > 0xFFFFFFFF:
-        raise OverflowError("the BTF would be larger than 4 GiB")
-    data = PyBytes_FromStringAndSize(
-        cython.NULL, cython.cast(cython.Py_ssize_t, 24 + layout.type_size + layout.string_size)
-    )
-    out = emit_header(
-        cython.address(layout), cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data)), swap
-    )
-    wire_store(out, words.p, words.n, swap)
-    if text.n:
-        memcpy(out + layout.type_size, text.p, text.n)
-    return data
 
 
 @cython.final
@@ -165,13 +125,8 @@ class Run:
         free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
         free(self.layout.number)
         free(self.section_names)
-        free(self.x.headers)
-        type_units_free(cython.address(self.x.type_units))
-        free(self.x.variables.sections)
         encoder_free(cython.address(self.e))
-        strings_delete(self.x.strings)
-        classes_delete(self.x.classes)
-        seen_delete(self.x.seen)
+        context_free(cython.address(self.x))
         monitor_destroy(cython.address(self.monitor))
 
     def __init__(
@@ -242,8 +197,7 @@ class Run:
         self.set_file(sections, symbols, machine, info_mapped)
         # Its records have names by offsets, of which each file has its own.
         seen_delete(self.x.seen)
-        self.x.seen = seen_new(distinct(self.x.sections.info.n))
-        if self.x.seen == cython.NULL:
+        if not context_seen(cython.address(self.x)):
             raise MemoryError
 
     @cython.cfunc
@@ -293,28 +247,7 @@ class Run:
 
     @cython.cfunc
     def set_tables(self):
-        i: uint32_t
-        t: cython.pointer[Context] = cython.address(self.x)
-        # Strings may also stand in .debug_info, one by one.
-        t.strings = strings_new(max(t.sections.str.n // 32, t.sections.info.n // 1024) + t.table.n)
-        t.classes = classes_new(distinct(t.sections.info.n))
-        t.seen = seen_new(distinct(t.sections.info.n))
-        if t.strings == cython.NULL or t.classes == cython.NULL or t.seen == cython.NULL:
-            raise MemoryError
-        # Function names come first: string id i + 1 is entry i of the table.
-        for i in range(t.table.n):
-            if t.table.name_len[i] == 0 or functable_head(t.table, i) != i:
-                if string_reserve(t.strings) != i + 1:
-                    raise MemoryError
-            elif string_intern(t.strings, t.table.name[i], t.table.name_len[i], False) != i + 1:
-                raise MemoryError
-        t.known.int_ = string_intern(t.strings, b"int", 3, False)
-        t.known.sanitized = string_intern(t.strings, b"__SANITIZED_FAKE_INT__", 22, False)
-        t.known.bpf_kfunc = string_intern(t.strings, b"bpf_kfunc", 9, False)
-        t.known.bpf_fastcall = string_intern(t.strings, b"bpf_fastcall", 12, False)
-        t.known.arena = string_intern(t.strings, b"address_space(1)", 16, False)
-        t.variables.strings = t.strings
-        if NO_STRING in (t.known.int_, t.known.sanitized, t.known.bpf_kfunc, t.known.bpf_fastcall, t.known.arena):
+        if not context_tables(cython.address(self.x)):
             raise MemoryError
 
     @cython.cfunc
@@ -355,33 +288,10 @@ class Run:
         self.units = 1 if self.x.n_units else 0
 
     def has_reference_to_other_units(self):
-        """Whether some abbreviation declaration, used or not, has the form DW_FORM_ref_addr; or there are type units.
-
-        Also where tables that are made to be slow are found out: no worker reads more of them than is read here.
-        """
-        i: uint32_t
-        h: cython.pointer[UnitHeader]
-        found: cython.bint = self.x.type_units.n != 0
-        read: uint64_t = 0
+        """Whether some abbreviation has the form DW_FORM_ref_addr, or there are type units; see context.pxd."""
+        found: cython.bint
         with cython.nogil:
-            for i in range(self.x.n_units):
-                h = cython.address(self.x.headers[i])
-                if i and h.abbrev == self.x.headers[i - 1].abbrev:
-                    continue
-                if abbrevs_have_form(self.x.sections.abbrev, h.abbrev, REF_ADDR, cython.address(read)):
-                    found = True
-                    break
-                if abbrevs_enough(read, self.x.sections.abbrev):
-                    fault_set(
-                        cython.address(self.bad),
-                        FAULT_SHARED,
-                        IN_ABBREV,
-                        h.abbrev,
-                        0,
-                        cython.cast(int64_t, read),
-                    )
-                    self.bad_unit = i
-                    break
+            found = context_is_one(cython.address(self.x), cython.address(self.bad), cython.address(self.bad_unit))
         return found
 
     # ---- the hand-over --------------------------------------------------------------------------------------------
@@ -666,26 +576,13 @@ class Run:
                 raise MemoryError
             if status == DISTILL_KIND:
                 return d.bad
-            self.count(d.split_words, d.split_text.n)
+            emit_count(cython.address(self.layout), cython.address(d.split_words), d.split_text.n)
             return (
-                raw_btf(d.split_words, d.split_text, self.x.sections.swap),
-                raw_btf(d.base_words, d.base_text, self.x.sections.swap),
+                raw_btf(cython.address(d.split_words), cython.address(d.split_text), self.x.sections.swap),
+                raw_btf(cython.address(d.base_words), cython.address(d.base_text), self.x.sections.swap),
             )
         finally:
             distill_free(cython.address(d))
-
-    @cython.cfunc
-    def count(self, words: U32s, strings: cython.size_t) -> cython.void:
-        """The layout's counts become those of these types."""
-        at: cython.size_t = 0
-        memset(self.layout.kinds, 0, cython.sizeof(self.layout.kinds))
-        self.layout.types = 1
-        self.layout.type_size = 4 * words.n
-        self.layout.string_size = strings
-        while at < words.n:
-            self.layout.kinds[wire_kind(words.p + at)] += 1
-            self.layout.types += 1
-            at += wire_words(words.p[at + 1])
 
     def close(self):
         """Gives back what belongs to the base, for the next run on it. To be called last, and if all went well."""

@@ -1,6 +1,7 @@
 # Records that have been met (see seen.py).
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.arena cimport Arena
 
 cdef struct Seen:
     Seen *follower              # what was asked for after this record the last time, NULL nothing yet
@@ -13,10 +14,7 @@ cdef struct Seen:
 cdef struct SeenTable:
     Seen **heads
     uint32_t mask
-    uint8_t *block
-    size_t block_left
-    uint8_t **blocks
-    uint32_t n_blocks, cap_blocks
+    Arena records
     int busy
 
 cdef extern from *:

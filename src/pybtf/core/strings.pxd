@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport strlen
+from pybtf.core.arena cimport Arena
 from pybtf.core.basestrings cimport BaseStrings
 
 cdef enum:
@@ -22,10 +23,7 @@ cdef struct Strings:
     uint32_t mask
     uint32_t n                  # ids in use, 0 included
     StringEntry **chunks
-    char *copies                # room for the text of entries whose memory goes away
-    uint32_t copies_left
-    char **blocks               # all such rooms, to free them
-    uint32_t n_blocks, cap_blocks
+    Arena copies                # of the text of entries whose memory goes away
     const BaseStrings *base     # looked at before a string is added; NULL none
     int busy
 

@@ -15,8 +15,9 @@ in the head of its bucket, and nothing is ever moved or removed. Insertion takes
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
+from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
+from cython.cimports.pybtf.core.arena import arena_free, arena_take, bucket_count
 from cython.cimports.pybtf.core.basestrings import base_string
 from cython.cimports.pybtf.core.hashing import hash_bytes, load_acquire, lock, store_release, unlock
 from cython.cimports.pybtf.core.memory import prefetch
@@ -31,8 +32,6 @@ from cython.cimports.pybtf.core.strings import (
     string_entry,
 )
 
-COPY_BLOCK = cython.declare(cython.uint, 65536)
-
 
 @cython.cfunc
 @cython.nogil
@@ -40,12 +39,10 @@ COPY_BLOCK = cython.declare(cython.uint, 65536)
 def strings_new(expected: cython.size_t) -> cython.pointer[Strings]:
     """An empty table with buckets for about `expected` strings, or NULL."""
     t: cython.pointer[Strings] = cython.cast(cython.pointer[Strings], calloc(1, cython.sizeof(Strings)))
-    buckets: cython.size_t = 1024
+    buckets: uint32_t = bucket_count(expected)
     if t == cython.NULL:
         return cython.NULL
-    while buckets < expected and buckets < (1 << 21):
-        buckets *= 2
-    t.mask = cython.cast(uint32_t, buckets - 1)
+    t.mask = buckets - 1
     t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
     t.chunks = cython.cast(
         cython.pointer[cython.pointer[StringEntry]], calloc(STRING_CHUNKS, cython.sizeof(cython.p_void))
@@ -72,9 +69,7 @@ def strings_delete(t: cython.pointer[Strings]) -> cython.void:
             if t.chunks[i] == cython.NULL:
                 break
             free(t.chunks[i])
-    for i in range(t.n_blocks):
-        free(t.blocks[i])
-    free(t.blocks)
+    arena_free(cython.address(t.copies))
     free(t.chunks)
     free(t.heads)
     free(t)
@@ -98,35 +93,6 @@ def find(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def keep(t: cython.pointer[Strings], text: cython.p_const_char, size: cython.size_t) -> cython.p_const_char:
-    """A copy of `text` that lives as long as the table, or NULL. Called with the lock held."""
-    room: cython.size_t = size if size > COPY_BLOCK else COPY_BLOCK
-    blocks: cython.pointer[cython.p_char]
-    cap: uint32_t
-    if size > t.copies_left:
-        if t.n_blocks == t.cap_blocks:
-            cap = t.cap_blocks * 2 if t.cap_blocks else 16
-            blocks = cython.cast(cython.pointer[cython.p_char], realloc(t.blocks, cap * cython.sizeof(cython.p_char)))
-            if blocks == cython.NULL:
-                return cython.NULL
-            t.blocks = blocks
-            t.cap_blocks = cap
-        t.copies = cython.cast(cython.p_char, malloc(room))
-        if t.copies == cython.NULL:
-            t.copies_left = 0
-            return cython.NULL
-        t.copies_left = cython.cast(uint32_t, room)
-        t.blocks[t.n_blocks] = t.copies
-        t.n_blocks += 1
-    memcpy(t.copies, text, size)
-    t.copies += size
-    t.copies_left -= cython.cast(uint32_t, size)
-    return t.copies - size
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def insert(
     t: cython.pointer[Strings],
     h: uint64_t,
@@ -139,6 +105,7 @@ def insert(
     bucket: uint32_t = cython.cast(uint32_t, h >> 32) & t.mask
     e: cython.pointer[StringEntry]
     chunk: uint32_t = sid >> STRING_CHUNK_BITS
+    kept: cython.p_char
     if chunk >= STRING_CHUNKS or size > 0x7FFFFFFF:
         return NO_STRING
     if t.chunks[chunk] == cython.NULL:
@@ -146,9 +113,11 @@ def insert(
         if t.chunks[chunk] == cython.NULL:
             return NO_STRING
     if copy:
-        text = keep(t, text, size)
-        if text == cython.NULL:
+        kept = cython.cast(cython.p_char, arena_take(cython.address(t.copies), size))
+        if kept == cython.NULL:
             return NO_STRING
+        memcpy(kept, text, size)
+        text = kept
     e = string_entry(t, sid)
     e.text = text
     e.size = cython.cast(uint32_t, size)

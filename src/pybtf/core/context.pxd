@@ -1,0 +1,20 @@
+# What all workers read (see context.py).
+
+from libc.stdint cimport uint32_t
+from pybtf.core.faults cimport Fault
+from pybtf.core.worker cimport Context
+
+# Makes the tables of strings, classes and records, with the names of functions and those the program knows; needs
+# `sections` and `table`. 0: no memory.
+cdef bint context_tables(Context *x) noexcept nogil
+
+# Makes the table of records alone. 0: no memory.
+cdef bint context_seen(Context *x) noexcept nogil
+
+# Whether all units have to be one: some abbreviation declaration, used or not, has the form DW_FORM_ref_addr, or there
+# are type units. Also where tables that are made to be slow are found out (`fault`, in `unit`): no worker reads more of
+# them than is read here.
+cdef bint context_is_one(Context *x, Fault *fault, uint32_t *unit) noexcept nogil
+
+# Frees what the context points to, but not the context.
+cdef void context_free(Context *x) noexcept nogil

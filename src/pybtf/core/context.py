@@ -1,0 +1,111 @@
+# cython: annotation_typing=True
+"""The context of a run: what all workers read, made before the first of them starts, and freed after the last."""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free
+from cython.cimports.pybtf.core.abbrevs import abbrevs_enough, abbrevs_have_form
+from cython.cimports.pybtf.core.classes import classes_delete, classes_new
+from cython.cimports.pybtf.core.faults import FAULT_SHARED, IN_ABBREV, Fault, fault_set
+from cython.cimports.pybtf.core.functable import functable_head
+from cython.cimports.pybtf.core.seen import seen_delete, seen_new
+from cython.cimports.pybtf.core.strings import (
+    NO_STRING,
+    string_intern,
+    string_reserve,
+    strings_delete,
+    strings_new,
+)
+from cython.cimports.pybtf.core.typeunits import type_units_free
+from cython.cimports.pybtf.core.walker import UnitHeader
+from cython.cimports.pybtf.core.worker import Context
+
+REF_ADDR = cython.declare(uint64_t, 0x10)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def distinct(size: cython.size_t) -> cython.size_t:
+    """About how many distinct types there are in so many bytes of units: in the first few units, which is all that a
+    module has, one in forty bytes; in a kernel most are repeats.
+    """
+    return size // 1024 + min(size // 40, 16384)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def context_seen(x: cython.pointer[Context]) -> cython.bint:
+    """See context.pxd."""
+    x.seen = seen_new(distinct(x.sections.info.n))
+    return x.seen != cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def context_tables(x: cython.pointer[Context]) -> cython.bint:
+    """See context.pxd."""
+    i: uint32_t
+    # Strings may also stand in .debug_info, one by one.
+    x.strings = strings_new(max(x.sections.str.n // 32, x.sections.info.n // 1024) + x.table.n)
+    x.classes = classes_new(distinct(x.sections.info.n))
+    if x.strings == cython.NULL or x.classes == cython.NULL or not context_seen(x):
+        return False
+    # Function names come first: string id i + 1 is entry i of the table.
+    for i in range(x.table.n):
+        if x.table.name_len[i] == 0 or functable_head(x.table, i) != i:
+            if string_reserve(x.strings) != i + 1:
+                return False
+        elif string_intern(x.strings, x.table.name[i], x.table.name_len[i], False) != i + 1:
+            return False
+    x.known.int_ = string_intern(x.strings, b"int", 3, False)
+    x.known.sanitized = string_intern(x.strings, b"__SANITIZED_FAKE_INT__", 22, False)
+    x.known.bpf_kfunc = string_intern(x.strings, b"bpf_kfunc", 9, False)
+    x.known.bpf_fastcall = string_intern(x.strings, b"bpf_fastcall", 12, False)
+    x.known.arena = string_intern(x.strings, b"address_space(1)", 16, False)
+    x.variables.strings = x.strings
+    return not (
+        x.known.int_ == NO_STRING
+        or x.known.sanitized == NO_STRING
+        or x.known.bpf_kfunc == NO_STRING
+        or x.known.bpf_fastcall == NO_STRING
+        or x.known.arena == NO_STRING
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def context_is_one(
+    x: cython.pointer[Context], fault: cython.pointer[Fault], unit: cython.pointer[uint32_t]
+) -> cython.bint:
+    """See context.pxd."""
+    i: uint32_t
+    h: cython.pointer[UnitHeader]
+    read: uint64_t = 0
+    for i in range(x.n_units):
+        h = cython.address(x.headers[i])
+        if i and h.abbrev == x.headers[i - 1].abbrev:
+            continue
+        if abbrevs_have_form(x.sections.abbrev, h.abbrev, REF_ADDR, cython.address(read)):
+            return True
+        if abbrevs_enough(read, x.sections.abbrev):
+            fault_set(fault, FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, read))
+            unit[0] = i
+            break
+    return x.type_units.n != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def context_free(x: cython.pointer[Context]) -> cython.void:
+    """See context.pxd."""
+    free(x.headers)
+    type_units_free(cython.address(x.type_units))
+    free(x.variables.sections)
+    strings_delete(x.strings)
+    classes_delete(x.classes)
+    seen_delete(x.seen)

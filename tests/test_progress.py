@@ -1,0 +1,103 @@
+"""What is shown while a run lasts: colours and a bar on a terminal, lines elsewhere, quantities in words."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from pybtf.cli import console
+from pybtf.cli.progress import Progress, duration
+from pybtf.cli.summary import size
+
+
+def on_terminal(code: str, **environment: str) -> str:
+    """Standard error of a program whose standard error is a terminal."""
+    ours, theirs = pty.openpty()
+    env = {name: text for name, text in os.environ.items() if name != "NO_COLOR"}
+    try:
+        subprocess.run(
+            [sys.executable, "-c", code], stderr=theirs, env=env | {"TERM": "xterm"} | environment, check=True
+        )
+        os.set_blocking(ours, False)
+        return os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+ERROR = "from pybtf.cli import console; console.error('it broke')"
+
+
+def test_colours_on_a_terminal_only() -> None:
+    assert on_terminal(ERROR) == "pybtf: \x1b[1;31merror:\x1b[0m it broke\r\n"
+    assert on_terminal(ERROR, NO_COLOR="1") == "pybtf: error: it broke\r\n"
+    assert on_terminal(ERROR, TERM="dumb") == "pybtf: error: it broke\r\n"
+
+
+BAR = """
+import time
+from pybtf.cli import console, progress
+progress.FIRST_AFTER = 0.0
+with progress.Progress("vmlinux", bar=console.is_terminal()) as tick:
+    for i in range(1, 2001):
+        tick(i, 2000)
+"""
+
+
+def test_bar_is_drawn_seldom_and_cleared() -> None:
+    shown = on_terminal(BAR)
+    frames = shown.split("\r")
+    assert 3 <= len(frames) < 20
+    assert frames[-1] == "\x1b[K"
+    assert "100 %  2,000/2,000 units  0 s, finishing" in frames[-2]
+    assert all(len(frame.removesuffix("\x1b[K")) < 80 for frame in frames)
+
+
+def test_progress_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "unicode_ok", lambda: False)
+    bar = Progress("vmlinux", bar=True)
+    expected = "vmlinux  #####...............   25 %  500/2,000 units  2 s, 6 s to go"
+    assert bar.text(500, 2000, 2.0) == expected
+    assert Progress("x", bar=False).text(1, 2000, 61.0) == "x    0 %  1/2,000 units  1 min 1 s"
+    assert Progress("x", bar=False).text(0, 0, 0.0).endswith("finishing")
+
+
+def test_without_a_terminal_progress_is_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 6.0, 7.0, 20.0, 21.0])
+    monkeypatch.setattr("pybtf.cli.progress.time.monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("vmlinux", bar=False) as tick:
+        for done in range(1, 6):
+            tick(done, 6)
+    assert stream.getvalue().splitlines() == [
+        "vmlinux   33 %  2/6 units  6 s, 12 s to go",
+        "vmlinux   67 %  4/6 units  20 s, 10 s to go",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "0 s"), (59, "59 s"), (125, "2 min 5 s"), (3780, "1 h 3 min")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (5_631_000, "5.63 MB"),
+        (214_000_000, "214 MB"),
+        (999_600_000, "1 GB"),
+    ],
+)
+def test_sizes(n: int, text: str) -> None:
+    assert size(n) == text
