@@ -58,8 +58,6 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
     the time does not depend on how much they overlap.
     """
     starts = sorted((addresses[s.index], s.index, s) for s in sections if s.size)
-    if all(at + s.size <= after for (at, _, s), (after, _, _) in pairwise(starts)) and _fits(starts):
-        return [(at, at + section.size, section) for at, _, section in starts]
     ends = {addresses[s.index] + s.size for s in sections}
     found: list[tuple[int, int, Section]] = []
     here: list[tuple[int, int, Section]] = []  # a heap of those that have started: index, end, section
@@ -80,11 +78,6 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
         else:
             found.append((low, high, owner))
     return [(low, min(high, 1 << 64), owner) for low, high, owner in found if low >> 64 == 0]
-
-
-def _fits(starts: list[tuple[int, int, Section]]) -> bool:
-    """Whether the last of them ends within 64 bits."""
-    return not starts or starts[-1][0] + starts[-1][2].size <= 1 << 64
 
 
 def _place(sections: list[Section], places: array[int], end: int) -> int:
