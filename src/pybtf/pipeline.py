@@ -251,8 +251,11 @@ def _variable_ranges(
     image: ElfImage, addresses: array[int], features: Features
 ) -> list[tuple[int, int, int, int, bool]]:
     """Which addresses belong to which section that can hold variables: first address and size of the range, address and
-    index of the section, and whether its variables are wanted. Ranges ascend and do not overlap.
+    index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. None
+    if none are wanted, as in most modules.
     """
+    if not features.global_var and not (features.var and image.section(PERCPU)):
+        return []
     sections = [section for section in image.sections[1:] if section.type in (SHT_PROGBITS, SHT_NOBITS)]
     return [
         (

@@ -101,10 +101,13 @@ class ElfImage:
         self.sections = self._read_sections(shoff, shnum, shstrndx)
         self._by_name: dict[str, Section] = {}
         self._debug: dict[str, Section] = {}
+        candidates = []
         for section in self.sections:
             self._by_name.setdefault(section.name, section)
-        plain = any(section.name.startswith(_DEBUG) for section in self.sections)
-        for section in self.sections:
+            if "debug" in section.name:
+                candidates.append(section)
+        plain = any(section.name.startswith(_DEBUG) for section in candidates)
+        for section in candidates:
             name = section.name if plain else section.name.removeprefix(_LTO)
             if name.startswith(_DEBUG) and not (section.flags & SHF_GROUP or section.type == SHT_NOBITS):
                 self._debug.setdefault(name.replace(".zdebug_", ".debug_", 1), section)
@@ -290,7 +293,8 @@ class ElfImage:
         # Overlapping names can add up to far more than the table; real ones share at most a few tails.
         budget = 16 * len(strings) + 65536
         known: dict[int, str] = {}
-        for index, (offset, *_) in enumerate(table):
+        for index, row in enumerate(table):
+            offset = row[0]
             name = known.get(offset)
             if name is None:
                 end = strings.find(b"\0", offset)

@@ -56,9 +56,12 @@ def require_plain(path: str) -> None:
 
 def open_module(path: str) -> ElfImage:
     """The ELF file `path`, which may be compressed as a whole. Raises `InputError`."""
-    kind = compression(path)
-    if kind is None:
+    try:
         return ElfImage.open(path)
+    except InputError:
+        kind = compression(path)
+        if kind is None:
+            raise
     try:
         with open(path, "rb") as stream:
             packed = stream.read()
