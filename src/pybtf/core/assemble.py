@@ -50,7 +50,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
         s.first_id = cython.cast(uint32_t, next_)
         for i in range(s.n):
             local = e.locals.p[s.first + i]
-            if local >= s.n_types:
+            if local >= s.n_types or e.keep_all:
                 continue
             class_ = e.class_list.p[s.classes + local]
             known = e.representative.p[class_]

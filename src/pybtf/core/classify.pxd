@@ -22,6 +22,7 @@ cdef struct Classifier:         # of one worker
     U32s settled                # a record with settled names
     U32s twice                  # by key: number of the last unit that has it, plus 1
     U32s stands                 # by small id: what references to it stand for, a key or a class; 0 not known yet
+    bint sparse                 # no type is dropped for its class: only what prototypes refer to needs one
     int failed
 
 cdef int classify_unit(Classifier *c, UnitValue *v) noexcept nogil
@@ -29,6 +30,8 @@ cdef uint32_t class_of(Classifier *c, const uint32_t *record, uint32_t n) noexce
 cdef int classify_fault(const Classifier *c, UnitValue *v) noexcept nogil
 cdef void classifier_free(Classifier *c) noexcept nogil
 
-cdef inline uint32_t class_of_ref(const Classifier *c, uint32_t id) noexcept nogil:
-    # After `classify_unit`: the class or key of a reference to `id`.
-    return c.stands.p[id]
+cdef uint32_t class_of_new_ref(Classifier *c, UnitValue *v, uint32_t id) noexcept nogil
+
+cdef inline uint32_t class_of_ref(Classifier *c, UnitValue *v, uint32_t id) noexcept nogil:
+    # After `classify_unit`: the class or key of a reference to `id`; NO_CLASS: `c.failed`.
+    return c.stands.p[id] if id == 0 or c.stands.p[id] else class_of_new_ref(c, v, id)

@@ -5,6 +5,9 @@ A type is described when everything it refers to has a class, or is named and so
 along references without names; a struct may come back to itself only by a name, so there are no cycles except in
 broken or very odd input, which gets classes of its own.
 
+Where everything is kept (modules on a base), classes decide nothing but whether prototypes match. Then only the names
+of types are settled here, and a type is described when a prototype refers to it (`sparse`).
+
 Three million types pass through here in a kernel, and nearly all are repeats. So records are looked up with names not
 settled, and in the order in which they came before (names.py, seen.py).
 """
@@ -356,8 +359,47 @@ def classify_fault(c: cython.pointer[cython.const[Classifier]], v: cython.pointe
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def class_of_new_ref(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> uint32_t:
+    """See `class_of_ref`."""
+    made: uint32_t = reference(c, v, id)
+    if made == 0 and not c.failed:
+        classify(c, v, id)
+        made = c.stands.p[id]
+    return NO_CLASS if c.failed else made
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
+    """Settles all names in the records of a unit, in place. Nonzero: `c.failed`."""
+    i: uint32_t
+    k: uint32_t
+    n: uint32_t
+    step: uint32_t
+    r: cython.pointer[uint32_t]
+    for i in range(1, v.n_types):
+        r = v.words.p + v.offs.p[i]
+        if not settle(c, r):
+            return 1
+        step = wire_each(wire_kind(r))
+        if step:
+            n = wire_vlen(r)
+            names_expect(c.names, r + 3, n, step)
+            for k in range(n):
+                if not settle(c, r + 3 + step * k):
+                    return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
-    """Fills `v.classes` from `v.words`. Nonzero: `c.failed`, and a fault in the value unless it is CLASSIFY_EMPTY."""
+    """Fills `v.classes` from `v.words`, or if sparse settles the names in these.
+
+    Nonzero: `c.failed`, and a fault in the value unless it is CLASSIFY_EMPTY.
+    """
     i: uint32_t
     c.failed = 0
     c.records.n = 0
@@ -371,6 +413,9 @@ def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -
     memset(c.stands.p, 0, v.n_types * cython.sizeof(uint32_t))
     memset(v.classes.p, 0, v.n_types * cython.sizeof(uint32_t))
     v.classes.n = v.n_types
+    if c.sparse:
+        settle_names(c, v)
+        return classify_fault(c, v) if c.failed else 0
     for i in range(1, v.n_types):
         if v.classes.p[i] == 0 and classify(c, v, i):
             break

@@ -140,7 +140,7 @@ def prototype(
     r = o.record.p
     r[REC_KIND] = KIND_FUNC_PROTO
     r[REC_NAME] = 0
-    r[REC_THIRD] = class_of_ref(c, f.ref)
+    r[REC_THIRD] = class_of_ref(c, v, f.ref)
     u32s_push(cython.address(v.locals), f.ref)
     for i in range(f.first, f.first + f.count):
         p = cython.address(u.params[i])
@@ -149,7 +149,7 @@ def prototype(
         r[at] = param_name(o, c, strings, p) if changed else p.name
         if r[at] == NO_STRING:
             return NO_CLASS
-        r[at + 1] = class_of_ref(c, p.ref)
+        r[at + 1] = class_of_ref(c, v, p.ref)
         at += 2
         u32s_push(cython.address(v.locals), p.ref)
     if f.flags & F_VARIADIC:
@@ -157,6 +157,8 @@ def prototype(
         r[at + 1] = 0
         at += 2
         u32s_push(cython.address(v.locals), 0)
+    if c.failed:
+        return NO_CLASS
     r[REC_COUNT] = (at - REC_HEAD) // 2
     return class_of(c, r, at)
 

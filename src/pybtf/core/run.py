@@ -172,7 +172,7 @@ class Run:
         self.e.known = self.x.known
         self.e.options = options
         self.e.seclude_from = seclude_from
-        self.e.keep_all = keep_all or base is not None or functions is not None
+        self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
         self.first = 1
         if base is not None:
             self.base = base

@@ -85,10 +85,22 @@ def name_record(e: cython.pointer[Encoder], r: cython.pointer[uint32_t], class_:
     k: uint32_t
     c: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, class_)
     r[0] = c[REC_NAME]
-    encoder_string(e, r[0])
     if step:
         for k in range(wire_vlen(r)):
             r[3 + step * k] = c[REC_HEAD + step * k]
+    insert_names(e, r)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def insert_names(e: cython.pointer[Encoder], r: cython.pointer[cython.const[uint32_t]]) -> cython.void:
+    """Inserts the strings of a record whose names are settled, in order."""
+    step: uint32_t = wire_each(wire_kind(r))
+    k: uint32_t
+    encoder_string(e, r[0])
+    if step:
+        for k in range(wire_vlen(r)):
             encoder_string(e, r[3 + step * k])
 
 
@@ -134,6 +146,11 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole
     s: uint32_t
     class_: uint32_t
     for s in range(1, v.n_types):
+        if e.keep_all:  # there are no classes
+            insert_names(e, v.words.p + v.offs.p[s])
+            if keep(e, s, v.words.p + v.offs.p[s], v.offs.p[s + 1] - v.offs.p[s]):
+                return 1
+            continue
         class_ = v.classes.p[s]
         if class_ >= e.first_unit.n and grow_first_unit(e, class_):
             return 1
@@ -311,7 +328,10 @@ def note_classes(e: cython.pointer[Encoder], s: cython.pointer[Stream], v: cytho
         cython.address(e.twice), v.twice.n
     ):
         return encoder_fail(e, ENCODE_MEMORY)
-    memcpy(e.class_list.p + e.class_list.n, v.classes.p, v.n_types * cython.sizeof(uint32_t))
+    if e.keep_all:
+        memset(e.class_list.p + e.class_list.n, 0, v.n_types * cython.sizeof(uint32_t))
+    else:
+        memcpy(e.class_list.p + e.class_list.n, v.classes.p, v.n_types * cython.sizeof(uint32_t))
     e.class_list.n += v.n_types
     for i in range(v.twice.n):
         e.twice.p[e.twice.n] = v.twice.p[i]

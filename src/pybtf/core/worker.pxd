@@ -42,6 +42,7 @@ cdef struct Context:            # shared by all workers, never written while the
     bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
     bint merge                  # all units are one logical unit
     bint little
+    bint keep_all               # no type is dropped before the de-duplication
     Strings *strings
     ClassTable *classes
     SeenTable *seen

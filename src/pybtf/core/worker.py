@@ -425,6 +425,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.walker.type_units = cython.address(x.type_units)
     w.classifier.classes = x.classes
     w.classifier.known = x.seen
+    w.classifier.sparse = x.keep_all
     w.classifier.names = cython.address(w.walker.names)
     return walker_init(cython.address(w.walker), x.strings, cython.address(x.sections))
 
