@@ -82,16 +82,6 @@ class Timings:
         """Count the time of the `with` block to the pass `name` inside the one now open; gives the pass."""
         return OpenPass(self, self._stack[-1].child(name))
 
-    def _begin(self, this: Pass) -> tuple[int, int]:
-        self._stack.append(this)
-        return time.perf_counter_ns(), self._clock()
-
-    def _end(self, wall: int, cpu: int) -> None:
-        this = self._stack.pop()
-        this.wall += time.perf_counter_ns() - wall
-        this.cpu += self._clock() - cpu
-        this.calls += 1
-        this.peak = self._peak()
 
     def add(self, name: str, wall: int, cpu: int, calls: int = 1) -> None:
         """Add nanoseconds measured elsewhere to the pass `name` inside the one now open."""
@@ -137,11 +127,19 @@ class OpenPass:
         self._pass = this
 
     def __enter__(self) -> Pass:
-        self._wall, self._cpu = self._timings._begin(self._pass)
+        timings = self._timings
+        timings._stack.append(self._pass)
+        self._cpu = timings._clock()
+        self._wall = time.perf_counter_ns()
         return self._pass
 
     def __exit__(self, *_: object) -> None:
-        self._timings._end(self._wall, self._cpu)
+        timings, this = self._timings, self._pass
+        this.wall += time.perf_counter_ns() - self._wall
+        this.cpu += timings._clock() - self._cpu
+        this.calls += 1
+        this.peak = timings._peak()
+        timings._stack.pop()
 
 
 def peak_memory() -> int:

@@ -166,7 +166,8 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
     value: uint64_t = 0
     step: cython.uint = entry_size(job.symbols.is64, job.rela)
     cell: uint8_t
-    status: cython.int
+    status: cython.int = OK
+    last: uint32_t = 0  # most relocations in a row are to one symbol, that of .debug_str; symbol 0 has the value 0
     i: uint64_t
     for i in range(job.n):
         job.bad = i
@@ -178,13 +179,15 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
         if cell & 15 == OP_UNKNOWN:
             job.number = e.type
             return BAD_TYPE
-        status = symbol_value(job, e.symbol, cython.address(value))
+        if e.symbol != last:
+            status = symbol_value(job, e.symbol, cython.address(value))
+            last = e.symbol
         if status < 0:
             continue
-        if status == OK:
-            status = apply_one(job, e.offset, cell, value + e.addend)
         if status != OK:
             return status
+        if not apply_one(job, e.offset, cell, value + e.addend):
+            return BAD_OFFSET
     return OK
 
 
@@ -253,21 +256,21 @@ def symbol_value(job: cython.pointer[Job], index: uint32_t, value: cython.pointe
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.inline
-def apply_one(job: cython.pointer[Job], offset: uint64_t, cell: uint8_t, value: uint64_t) -> cython.int:
-    """Change one field. With REL, its contents are the addend, so it is added to instead of set."""
+def apply_one(job: cython.pointer[Job], offset: uint64_t, cell: uint8_t, value: uint64_t) -> cython.bint:
+    """Change one field. With REL, its contents are the addend, so it is added to instead of set. False: outside."""
     op: cython.uint = cell & 15
     width: cython.uint = cell >> 4
     p: cython.pointer[uint8_t]
     if offset > job.size or job.size - offset < width:
         job.number = offset
-        return BAD_OFFSET
+        return False
     p = job.out + offset
     if op == OP_SUB:
         value = load_field(p, width, job.symbols.swap) - value
     elif op == OP_ADD or not job.rela:
         value += load_field(p, width, job.symbols.swap)
     store_field(p, width, job.symbols.swap, value)
-    return OK
+    return True
 
 
 @cython.cfunc
