@@ -251,8 +251,8 @@ def _variable_ranges(
     image: ElfImage, addresses: array[int], features: Features
 ) -> list[tuple[int, int, int, int, bool]]:
     """Which addresses belong to which section that can hold variables: first address and size of the range, address and
-    index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. None
-    if none are wanted, as in most modules.
+    index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. If no variables are
+    wanted at all, as in most modules, there are no ranges.
     """
     if not features.global_var and not (features.var and image.section(PERCPU)):
         return []

@@ -82,7 +82,6 @@ class Timings:
         """Count the time of the `with` block to the pass `name` inside the one now open; gives the pass."""
         return OpenPass(self, self._stack[-1].child(name))
 
-
     def add(self, name: str, wall: int, cpu: int, calls: int = 1) -> None:
         """Add nanoseconds measured elsewhere to the pass `name` inside the one now open."""
         this = self._stack[-1].child(name)

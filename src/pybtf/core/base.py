@@ -25,7 +25,7 @@ from cython.cimports.libc.string import memchr, memset
 from cython.cimports.pybtf.core.basestrings import BaseString, BaseStrings, base_string
 from cython.cimports.pybtf.core.candidates import candidates_expect, candidates_free, candidates_init
 from cython.cimports.pybtf.core.hashing import hash_bytes
-from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
+from cython.cimports.pybtf.core.memory import prefetch, u32s_free, u32s_reserve, u64s_free, u64s_reserve
 from cython.cimports.pybtf.core.pages import touch
 from cython.cimports.pybtf.core.phases import Work, enter_base, enter_names
 from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_FWD
@@ -38,7 +38,6 @@ from cython.cimports.pybtf.core.typegraph import (
     Node,
     Room,
     TypeGraph,
-    prefetch,
 )
 from cython.cimports.pybtf.core.wire import (
     WIRE_MEMORY,

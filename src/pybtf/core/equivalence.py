@@ -28,7 +28,7 @@ from cython.cimports.pybtf.core.equivalence import (
     equal_members,
     equal_three,
 )
-from cython.cimports.pybtf.core.memory import u32s_push
+from cython.cimports.pybtf.core.memory import prefetch, u32s_push
 from cython.cimports.pybtf.core.records import (
     KIND_ARRAY,
     KIND_CONST,
@@ -58,7 +58,6 @@ from cython.cimports.pybtf.core.typegraph import (
     Node,
     TypeGraph,
     kind_of,
-    prefetch,
     record_of,
     resolve,
     surely_same,

@@ -35,7 +35,7 @@ from cython.cimports.pybtf.core.equivalence import (
     equivalent,
 )
 from cython.cimports.pybtf.core.keys import hash_members, hash_name, hash_record, hash_typedef
-from cython.cimports.pybtf.core.memory import u32s_push
+from cython.cimports.pybtf.core.memory import prefetch, u32s_push
 from cython.cimports.pybtf.core.phases import Pending, Work
 from cython.cimports.pybtf.core.records import (
     KIND_DATASEC,
@@ -60,7 +60,6 @@ from cython.cimports.pybtf.core.typegraph import (
     UNMAPPED,
     TypeGraph,
     kind_of,
-    prefetch,
     record_of,
     resolve,
 )

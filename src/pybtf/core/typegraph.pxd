@@ -5,9 +5,6 @@ from pybtf.core.candidates cimport Candidates
 from pybtf.core.hashing cimport SALT, SALT2, fold
 from pybtf.core.memory cimport U32s, U64s
 
-cdef extern from *:
-    void prefetch "__builtin_prefetch"(const void *) noexcept nogil
-
 cdef enum:                      # results of the phases (DedupError.code)
     DEDUP_OK = 0
     DEDUP_MEMORY = 1

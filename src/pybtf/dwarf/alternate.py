@@ -78,23 +78,10 @@ def find_alternate_file(image: ElfImage) -> Search:
     link = alternate_link(image)
     if link is None:
         return Search(None, "The file does not say which: it has neither .gnu_debugaltlink nor .debug_sup.")
-    tried: list[str] = []
-    refused: list[str] = []
-    for path in _places(image.path, link, separate.DEBUG_ROOT):
-        if path in tried:
-            continue
-        tried.append(path)
-        try:
-            found = ElfImage.open(path)
-        except InputError as error:
-            if os.path.lexists(path):
-                refused.append(str(error))
-            continue
-        wrong = _difference(image, found, link)
-        if not wrong:
-            return Search(found, "")
-        found.close()
-        refused.append(f"{path} {wrong}")
+    places = _places(image.path, link, separate.DEBUG_ROOT)
+    found, tried, refused = separate.first_fitting(places, lambda candidate: _difference(image, candidate, link))
+    if found is not None:
+        return Search(found, "")
     looked = f"Looked for it ({link.section}: {link.name}, {link.identity.hex()}) as {', '.join(tried)}."
     return Search(None, f"{looked} Not it: {'; '.join(refused)}." if refused else looked)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from struct import unpack
 
@@ -44,9 +44,25 @@ def find_debug_file(image: ElfImage) -> Iterator[tuple[ElfImage, str]]:
     """
     identity = build_id(image)
     link = debug_link(image)
+    places = _places(image.path, identity, link, DEBUG_ROOT)
+    found, tried, refused = first_fitting(places, lambda candidate: _difference(image, candidate, identity, link))
+    if found is None:
+        raise _nothing(image, identity, link, tried, refused)
+    unsure = identity is None and link is None
+    with found:
+        path = found.path
+        yield found, f"{path}: taken for the debug file of {image.path} because of its name only" if unsure else ""
+
+
+def first_fitting(
+    places: Iterable[str], difference: Callable[[ElfImage], str]
+) -> tuple[ElfImage | None, list[str], list[str]]:
+    """The first of the files at `places` of which `difference` says nothing, open. Then which paths were tried, and of
+    those that exist, what was wrong.
+    """
     tried: list[str] = []
     refused: list[str] = []
-    for path in _places(image.path, identity, link, DEBUG_ROOT):
+    for path in places:
         if path in tried:
             continue
         tried.append(path)
@@ -56,15 +72,16 @@ def find_debug_file(image: ElfImage) -> Iterator[tuple[ElfImage, str]]:
             if os.path.lexists(path):
                 refused.append(str(error))
             continue
-        with found:
-            wrong = _difference(image, found, identity, link)
-            if wrong:
-                refused.append(f"{path} {wrong}")
-                continue
-            unsure = identity is None and link is None
-            yield found, f"{path}: taken for the debug file of {image.path} because of its name only" if unsure else ""
-            return
-    raise _nothing(image, identity, link, tried, refused)
+        try:
+            wrong = difference(found)
+        except BaseException:
+            found.close()
+            raise
+        if not wrong:
+            return found, tried, refused
+        found.close()
+        refused.append(f"{path} {wrong}")
+    return None, tried, refused
 
 
 def debug_link(image: ElfImage) -> tuple[str, int] | None:
