@@ -90,11 +90,31 @@ cdef enum:                      # slots for wanted attributes; the second byte o
     D_DWO_NAME
     N_SLOTS
 
+cdef enum:                      # Shape.kind
+    SHAPE_NONE = 0              # to be read attribute by attribute
+    SHAPE_MEMBER = 1            # value: DW_AT_data_member_location
+    SHAPE_TYPE = 2              # pointer, typedef, qualifier; value: DW_AT_byte_size
+    SHAPE_ENUMERATOR = 3        # value: DW_AT_const_value
+    SHAPE_PARAMETER = 4         # no value
+
+cdef enum:
+    ABSENT = 255
+
+cdef struct Shape:               # where the values of a DIE are, if that is always the same (see shapes.py)
+    uint8_t kind
+    uint8_t size                # bytes behind the abbreviation code
+    uint8_t name_at             # where among them the four bytes of the name are, a DW_FORM_strp; or ABSENT
+    uint8_t type_at             # DW_AT_type, a DW_FORM_ref4; or ABSENT
+    uint8_t value_at            # ABSENT: there is none
+    uint8_t value_size          # bytes; 0: it is `value`, in every DIE
+    uint64_t value
+
 cdef struct AbbrevDecl:
     uint64_t code
     uint32_t program            # index of the first word in `ops`
     uint16_t tag
     uint8_t children
+    Shape shape                 # none if there are children
 
 cdef struct AbbrevTable:
     U32s ops

@@ -42,6 +42,7 @@ from cython.cimports.pybtf.core.faults import (
 from cython.cimports.pybtf.core.hashing import SALT, SALT2, fold
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_push
 from cython.cimports.pybtf.core.sections import Span
+from cython.cimports.pybtf.core.shapes import shape_of
 
 NO_SLOT = cython.declare(uint8_t, 255)
 MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # some thousand are much; beyond this, indexes would not fit
@@ -465,6 +466,7 @@ def read_table(
     tag: uint64_t
     children: uint64_t
     at: uint64_t
+    decl: cython.pointer[AbbrevDecl]
     while True:
         # Some producers leave out the table's final 0 at the end of the section.
         if c.pos == c.end:
@@ -483,6 +485,10 @@ def read_table(
             return fault_set(fault, FAULT_MEMORY, IN_ABBREV, at, 0, 0)
         if read_attributes(t, c, fault):
             return 1
+        decl = cython.address(t.decls[t.n - 1])
+        decl.shape.kind = SHAPE_NONE
+        if not decl.children:
+            shape_of(cython.address(decl.shape), decl.tag, t.ops.p + decl.program)
     if not t.dense and index_sparse(t):
         return fault_set(fault, FAULT_MEMORY, IN_ABBREV, cur_tell(c), 0, 0)
     return 0

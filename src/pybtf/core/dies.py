@@ -5,7 +5,8 @@ Values of wanted attributes go to slots of a `Die` that the caller reuses; which
 nothing has to be cleared per DIE. Strings are left as places (class and offset) until somebody wants their text:
 most names of most DIEs are never looked at.
 
-The reader is the only code that moves over `.debug_info`. A unit's cursor ends where the unit ends.
+This and glance.py, which takes what is most frequent, is the only code that moves over `.debug_info`. A unit's cursor
+ends where the unit ends.
 """
 
 import cython

@@ -21,6 +21,7 @@ from cython.cimports.pybtf.core.alternate import survey_die
 from cython.cimports.pybtf.core.annotations import annotation_child
 from cython.cimports.pybtf.core.dies import Die, die_has, die_read, die_skip_children
 from cython.cimports.pybtf.core.frames import close_frame, open_frame, opened
+from cython.cimports.pybtf.core.glance import at_a_glance
 from cython.cimports.pybtf.core.objects import (
     add_dimension,
     add_enumerator,
@@ -229,6 +230,8 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
             # the unit's own final null entry may be missing
             if end(w):
                 return 1
+            continue
+        if at_a_glance(w, cython.address(w.frames[w.n_frames - 1])):
             continue
         if die_read(cython.address(w.r), d):
             return 1

@@ -1,0 +1,6 @@
+# Which abbreviations have DIEs that can be read at a glance (see shapes.py).
+
+from libc.stdint cimport uint16_t, uint32_t
+from pybtf.core.abbrevs cimport Shape
+
+cdef void shape_of(Shape *s, uint16_t tag, const uint32_t *program) noexcept nogil
