@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t
 from pybtf.core.basestrings cimport BaseStrings
+from pybtf.core.models cimport Models
 from pybtf.core.typegraph cimport BaseTypes, Room
 from pybtf.core.wire cimport WireError
 
@@ -16,6 +17,7 @@ cdef class Space:
 cdef class Base:
     cdef BaseTypes types
     cdef BaseStrings strings
+    cdef Models models
     cdef readonly bytes data
     cdef tuple header           # what wire_header says of `data`
     cdef list spare             # spaces that no run has

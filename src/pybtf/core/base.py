@@ -4,7 +4,7 @@
 A kernel has a hundred thousand types, a typical module brings ten thousand and keeps five hundred. So whatever depends
 on the base alone is made here, once: its records checked and indexed, its strings findable by text, its candidate
 tables filled as the de-duplication finds them when it comes to the module (candidates.pxd says how a table lies on
-another), the names of its structs.
+another), the names of its structs and of their members.
 
 A `Base` is never changed. What a run has to write to, the state of each type in the comparisons, it has in a `Space`,
 which begins with the types of the base, so that they and own ones are found alike, in one array. Making a space takes
@@ -26,6 +26,7 @@ from cython.cimports.pybtf.core.basestrings import BaseString, BaseStrings, base
 from cython.cimports.pybtf.core.candidates import candidates_expect, candidates_free, candidates_init
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import prefetch, u32s_free, u32s_reserve, u64s_free, u64s_reserve
+from cython.cimports.pybtf.core.models import Models, models_free, models_index
 from cython.cimports.pybtf.core.pages import touch
 from cython.cimports.pybtf.core.phases import Work, enter_base, enter_names
 from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_FWD
@@ -209,6 +210,7 @@ def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
     if b.slots == cython.NULL:
         return False
     touch(b.slots, cap * cython.sizeof(BaseString))
+    b.distinct = True
     at = 0
     while at < b.size:
         # The places of a few strings are on their way from memory together.
@@ -228,6 +230,8 @@ def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
                     i = (i + 1) & b.mask
                 b.slots[i].tag = cython.cast(uint32_t, hashes[k] >> 32)
                 b.slots[i].offset = starts[k]
+            elif sizes[k]:
+                b.distinct = False
     return True
 
 
@@ -277,6 +281,7 @@ class Base:
     def __cinit__(self):
         memset(cython.address(self.types), 0, cython.sizeof(BaseTypes))
         memset(cython.address(self.strings), 0, cython.sizeof(BaseStrings))
+        memset(cython.address(self.models), 0, cython.sizeof(Models))
 
     def __dealloc__(self):
         free(self.types.several)
@@ -285,6 +290,7 @@ class Base:
         candidates_free(cython.address(self.types.mixed))
         candidates_free(cython.address(self.types.names))
         free(self.strings.slots)
+        models_free(cython.address(self.models))
 
     def __init__(self, data: bytes, name: str):
         t: cython.pointer[BaseTypes] = cython.address(self.types)
@@ -308,6 +314,9 @@ class Base:
         with cython.nogil:
             status = index_types(t, cython.address(space.r))
             done = index_strings(cython.address(self.strings))
+            done = done and models_index(
+                cython.address(self.models), cython.address(self.strings), cython.address(space.r.words), space.r.offs.p, t.n
+            )
         if status != DEDUP_OK or not done:
             raise MemoryError
         self.spare = [space]

@@ -35,7 +35,7 @@ def classes_new(expected: cython.size_t) -> cython.pointer[ClassTable]:
     t.mask = buckets - 1
     t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
     t.records = cython.cast(
-        cython.pointer[cython.pointer[cython.pointer[uint32_t]]], calloc(CLASS_CHUNKS, cython.sizeof(cython.p_void))
+        cython.pointer[cython.pointer[cython.pointer[uint32_t]]], malloc(CLASS_CHUNKS * cython.sizeof(cython.p_void))
     )
     if t.heads == cython.NULL or t.records == cython.NULL:
         classes_delete(t)
@@ -52,9 +52,7 @@ def classes_delete(t: cython.pointer[ClassTable]) -> cython.void:
     if t == cython.NULL:
         return
     if t.records != cython.NULL:
-        for i in range(CLASS_CHUNKS):
-            if t.records[i] == cython.NULL:
-                break
+        for i in range(t.n_chunks):
             free(t.records[i])
     arena_free(cython.address(t.room))
     free(t.records)
@@ -100,12 +98,13 @@ def insert(
     p: cython.pointer[uint32_t]
     if chunk >= CLASS_CHUNKS:
         return NO_CLASS
-    if t.records[chunk] == cython.NULL:
+    if chunk == t.n_chunks:
         t.records[chunk] = cython.cast(
             cython.pointer[cython.pointer[uint32_t]], malloc(CLASS_CHUNK * cython.sizeof(cython.p_void))
         )
         if t.records[chunk] == cython.NULL:
             return NO_CLASS
+        t.n_chunks += 1
     p = cython.cast(cython.pointer[uint32_t], arena_take(cython.address(t.room), words * cython.sizeof(uint32_t)))
     if p == cython.NULL:
         return NO_CLASS

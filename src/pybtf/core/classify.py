@@ -20,7 +20,7 @@ from cython.cimports.pybtf.core.classify import *
 from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
 from cython.cimports.pybtf.core.hashing import hash_words
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_push, u32s_reserve
-from cython.cimports.pybtf.core.names import NAME_BITS, name_settle, names_expect
+from cython.cimports.pybtf.core.names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, names_settle, names_settle_like
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.seen import Seen, seen_add, seen_find, seen_follow, seen_follower
 from cython.cimports.pybtf.core.strings import NO_STRING
@@ -56,20 +56,15 @@ def fail(c: cython.pointer[Classifier], why: cython.int) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle(c: cython.pointer[Classifier], name: cython.pointer[uint32_t]) -> cython.bint:
-    """Replaces a name word by the string id. False: `c.failed`."""
-    sid: uint32_t
-    if name[0] >> NAME_BITS == 0:
+def done(c: cython.pointer[Classifier], status: cython.int) -> cython.bint:
+    """What the settling of names came to. False: `c.failed`."""
+    if status == NAMES_OK:
         return True
-    sid = name_settle(c.names, name[0])
-    if sid == NO_STRING:
-        fail(c, CLASSIFY_MEMORY)
-    elif sid == 0:
+    if status == NAMES_EMPTY:
         fail(c, CLASSIFY_EMPTY)
-    elif c.names.bytes > c.names.budget:
-        fail(c, CLASSIFY_NAMES)
-    name[0] = sid
-    return not c.failed
+    else:
+        fail(c, CLASSIFY_NAMES if status == NAMES_LONG else CLASSIFY_MEMORY)
+    return False
 
 
 @cython.cfunc
@@ -79,7 +74,6 @@ def class_of_new(
     c: cython.pointer[Classifier], record: cython.pointer[cython.const[uint32_t]], n: uint32_t
 ) -> uint32_t:
     """The class of a record that has not been met in these words; NO_CLASS: `c.failed`."""
-    i: uint32_t
     made: uint32_t
     r: cython.pointer[uint32_t]
     step: uint32_t = wire_each(record_kind(record))
@@ -88,13 +82,10 @@ def class_of_new(
         return fail(c, CLASSIFY_MEMORY)
     r = c.settled.p
     memcpy(r, record, n * cython.sizeof(uint32_t))
-    if not settle(c, r + REC_NAME):
+    if not done(c, names_settle(c.names, r + REC_NAME, 1, 1)):
         return NO_CLASS
-    if step:
-        names_expect(c.names, r + REC_HEAD, r[REC_COUNT], step)
-        for i in range(r[REC_COUNT]):
-            if not settle(c, r + REC_HEAD + step * i):
-                return NO_CLASS
+    if step and not done(c, names_settle(c.names, r + REC_HEAD, r[REC_COUNT], step)):
+        return NO_CLASS
     made = class_intern(c.classes, r, n)
     return fail(c, CLASSIFY_MEMORY) if made == NO_CLASS else made
 
@@ -373,22 +364,24 @@ def class_of_new_ref(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]
 @cython.exceptval(check=False)
 def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
     """Settles all names in the records of a unit, in place. Nonzero: `c.failed`."""
+    first: uint32_t
     i: uint32_t
-    k: uint32_t
     n: uint32_t
     step: uint32_t
     r: cython.pointer[uint32_t]
-    for i in range(1, v.n_types):
-        r = v.words.p + v.offs.p[i]
-        if not settle(c, r):
+    names = cython.declare(uint32_t[16])
+    for first in range(1, v.n_types, 16):
+        n = min(v.n_types - first, 16)
+        for i in range(n):
+            names[i] = v.words.p[v.offs.p[first + i]]
+        if not done(c, names_settle(c.names, names, n, 1)):
             return 1
-        step = wire_each(wire_kind(r))
-        if step:
-            n = wire_vlen(r)
-            names_expect(c.names, r + 3, n, step)
-            for k in range(n):
-                if not settle(c, r + 3 + step * k):
-                    return 1
+        for i in range(n):
+            r = v.words.p + v.offs.p[first + i]
+            r[0] = names[i]
+            step = wire_each(wire_kind(r))
+            if step and not done(c, names_settle_like(c.names, r + 3, wire_vlen(r), step, r[0])):
+                return 1
     return 0
 
 

@@ -26,11 +26,12 @@ REF_ADDR = cython.declare(uint64_t, 0x10)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def distinct(size: cython.size_t) -> cython.size_t:
-    """About how many distinct types there are in so many bytes of units: in the first few units, which is all that a
-    module has, one in forty bytes; in a kernel most are repeats.
+def distinct(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
+    """About how many distinct types will be described. In the first few units there is one in forty bytes; in a kernel
+    most are repeats. Where everything is kept, only what prototypes refer to is described.
     """
-    return size // 1024 + min(size // 40, 16384)
+    size: cython.size_t = x.sections.info.n
+    return size // 1024 if x.keep_all else size // 1024 + min(size // 40, 16384)
 
 
 @cython.cfunc
@@ -38,7 +39,7 @@ def distinct(size: cython.size_t) -> cython.size_t:
 @cython.exceptval(check=False)
 def context_seen(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
-    x.seen = seen_new(distinct(x.sections.info.n))
+    x.seen = seen_new(distinct(x))
     return x.seen != cython.NULL
 
 
@@ -50,7 +51,7 @@ def context_tables(x: cython.pointer[Context]) -> cython.bint:
     i: uint32_t
     # Strings may also stand in .debug_info, one by one.
     x.strings = strings_new(max(x.sections.str.n // 32, x.sections.info.n // 1024) + x.table.n)
-    x.classes = classes_new(distinct(x.sections.info.n))
+    x.classes = classes_new(distinct(x))
     if x.strings == cython.NULL or x.classes == cython.NULL or not context_seen(x):
         return False
     # Function names come first: string id i + 1 is entry i of the table.

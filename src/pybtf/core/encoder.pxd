@@ -49,7 +49,7 @@ cdef struct Encoder:
     # the records that are made here: index type, tags, variables.
     Stream *streams
     uint32_t n_streams, cap_streams
-    U32s stream_words
+    U32s stream_words           # on a base, names are offsets in the output already
     U64s starts                 # by record: its first word in `stream_words`
     U32s locals                 # by record: its small id
     U32s class_list             # classes of all types of all units
@@ -63,6 +63,7 @@ cdef struct Encoder:
     # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids
     U64s offs                   # offs[id]; offs.n is the next id
+    size_t named                # on a base: names of records below this id are offsets already
     U32s representative         # by class: the id that stands for it
     U32s scratch
     U32s string_at              # offset in the output by string id, 0 not written yet

@@ -12,8 +12,12 @@ cdef extern from *:
     #endif
     #include <string.h>
     void *memmem(const void *, size_t, const void *, size_t);
+    static inline void pybtf_read_through(const unsigned char *p, size_t n) {
+        for (size_t i = 0; i < n; i += 64) (void)*(const volatile unsigned char *)(p + i);
+    }
     """
     void *memmem(const void *hay, size_t hay_size, const void *needle, size_t needle_size) noexcept nogil
+    void read_through "pybtf_read_through"(const unsigned char *p, size_t n) noexcept nogil   # in order, which is quick
     void prefetch "__builtin_prefetch"(const void *p) noexcept nogil   # only asks; any address will do
 
 cdef struct U32s:

@@ -7,7 +7,7 @@ from pybtf.core.strings cimport Strings
 cdef enum:
     NAME_SHORT = 0x40000000     # | up to three bytes of text, the first one lowest
     NAME_BITS = 30              # of a string id
-    CACHE_BITS = 14
+    CACHE_BITS = 14             # at most
 
 cdef extern from *:
     """
@@ -19,22 +19,23 @@ cdef struct Names:              # of one worker
     Strings *strings
     Span section                # .debug_str, and that of the alternate file behind it
     uint64_t *cache             # (offset + 1) << 32 | string id
+    uint32_t cache_shift
     uint32_t limit              # offsets below it can be deferred
     uint32_t alternate          # the same, of the alternate file's .debug_str, which starts at `limit`
     uint32_t deferred           # the same, or 0 while nothing is to be deferred
     uint64_t bytes              # read of names that were not in the cache, since the unit was opened
     uint64_t budget             # how many of them there may be
 
-cdef inline uint64_t cache_slot(uint64_t offset) noexcept nogil:
-    return (offset * 0x9E3779B97F4A7C15ULL) >> (64 - CACHE_BITS)
+cdef inline uint64_t cache_slot(const Names *n, uint64_t offset) noexcept nogil:
+    return (offset * 0x9E3779B97F4A7C15ULL) >> n.cache_shift
 
 cdef inline uint32_t name_cached(const Names *n, uint64_t offset) noexcept nogil:
     # The id of the string at an offset of .debug_str, 0 if it is not in the cache.
-    cdef uint64_t entry = n.cache[cache_slot(offset)]
+    cdef uint64_t entry = n.cache[cache_slot(n, offset)]
     return <uint32_t> entry if entry >> 32 == offset + 1 else 0
 
 cdef inline void name_cache(Names *n, uint64_t offset, uint32_t sid) noexcept nogil:
-    n.cache[cache_slot(offset)] = (offset + 1) << 32 | sid
+    n.cache[cache_slot(n, offset)] = (offset + 1) << 32 | sid
 
 cdef inline uint32_t name_short(const uint8_t *text, uint32_t size) noexcept nogil:
     # The word of a text of one to three bytes.
@@ -47,5 +48,12 @@ cdef inline uint32_t name_short(const uint8_t *text, uint32_t size) noexcept nog
 
 cdef int names_init(Names *n, Strings *strings, const DebugSections *sections) noexcept nogil
 cdef void names_free(Names *n) noexcept nogil
-cdef void names_expect(Names *n, const uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
+cdef enum:                      # what settling comes to
+    NAMES_OK = 0
+    NAMES_MEMORY = 1
+    NAMES_EMPTY = 2             # a text is empty
+    NAMES_LONG = 3              # more bytes than the budget allows
+
+cdef int names_settle(Names *n, uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
+cdef int names_settle_like(Names *n, uint32_t *words, uint32_t count, uint32_t step, uint32_t key) noexcept nogil
 cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil

@@ -18,13 +18,25 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memchr
-from cython.cimports.pybtf.core.memory import prefetch
+from cython.cimports.pybtf.core.basestrings import BaseStrings, same_text
+from cython.cimports.pybtf.core.hashing import hash_bytes
+from cython.cimports.pybtf.core.memory import prefetch, read_through
+from cython.cimports.pybtf.core.models import BY_MEMBER, model_of
 from cython.cimports.pybtf.core.names import *
 from cython.cimports.pybtf.core.sections import DebugSections, Span
-from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_expect, string_intern
+from cython.cimports.pybtf.core.strings import (
+    IN_BASE,
+    NO_STRING,
+    Strings,
+    string_expect,
+    string_intern,
+    string_intern_hashed,
+    string_is_base,
+)
 
 OFFSETS = cython.declare(uint64_t, 0x80000000)
-LONG = cython.declare(cython.size_t, 64)
+SMALL = cython.declare(cython.size_t, 1 << 19)  # of such a section, most will be read anyway, and it fits into a cache
+LONG = cython.declare(cython.size_t, 64)  # what is longer is not compared again and again
 
 
 @cython.cfunc
@@ -44,6 +56,7 @@ def names_init(
     n: cython.pointer[Names], strings: cython.pointer[Strings], sections: cython.pointer[cython.const[DebugSections]]
 ) -> cython.int:
     """Prepares zeroed names. Nonzero: no memory."""
+    bits: uint32_t = 8
     n.strings = strings
     n.section = sections.str
     n.limit = deferrable(sections.str)
@@ -52,9 +65,15 @@ def names_init(
         n.section.n += sections.alternate.str.n
         if n.limit and n.section.n < OFFSETS:
             n.alternate = deferrable(sections.alternate.str)
+    # The names of a module are few, and most occur once.
+    while bits < CACHE_BITS and n.section.n >> bits > 32:
+        bits += 1
+    n.cache_shift = 64 - bits
     n.cache = cython.cast(
-        cython.pointer[uint64_t], calloc(cython.cast(cython.size_t, 1) << CACHE_BITS, cython.sizeof(uint64_t))
+        cython.pointer[uint64_t], calloc(cython.cast(cython.size_t, 1) << bits, cython.sizeof(uint64_t))
     )
+    if n.section.n <= SMALL:
+        read_through(n.section.p, n.section.n)
     return n.cache == cython.NULL
 
 
@@ -63,32 +82,6 @@ def names_init(
 @cython.exceptval(check=False)
 def names_free(n: cython.pointer[Names]) -> cython.void:
     free(n.cache)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def names_expect(
-    n: cython.pointer[Names], words: cython.pointer[cython.const[uint32_t]], count: uint32_t, step: uint32_t
-) -> cython.void:
-    """Asks for the memory that settling these words, `step` apart, will need: for all at once, not one after the other.
-
-    First where the texts are, then, by their hashes, where they are looked up. Longer texts are left to themselves.
-    """
-    i: uint32_t
-    offset: uint64_t
-    text: cython.p_const_char
-    end: cython.p_const_char
-    for i in range(count):
-        if words[i * step] & NAME_AT:
-            prefetch(n.section.p + (words[i * step] & ~NAME_AT))
-    for i in range(count):
-        offset = words[i * step] & ~NAME_AT
-        if words[i * step] & NAME_AT and not name_cached(n, offset):
-            text = cython.cast(cython.p_const_char, n.section.p + offset)
-            end = cython.cast(cython.p_const_char, memchr(text, 0, min(n.section.n - offset, LONG)))
-            if end != cython.NULL:
-                string_expect(n.strings, text, end - text)
 
 
 @cython.cfunc
@@ -121,3 +114,126 @@ def name_settle(n: cython.pointer[Names], word: uint32_t) -> uint32_t:
     if short[1]:
         size = 3 if short[2] else 2
     return string_intern(n.strings, cython.cast(cython.p_const_char, cython.address(short[0])), size, True)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settled(n: cython.pointer[cython.const[Names]], sid: uint32_t) -> cython.int:
+    """NAMES_*: what is to be said of the id that a word has become."""
+    if sid == NO_STRING:
+        return NAMES_MEMORY
+    if sid == 0:
+        return NAMES_EMPTY
+    return NAMES_LONG if n.bytes > n.budget else NAMES_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_some(
+    n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t
+) -> cython.int:
+    """Settles at most sixteen words."""
+    i: uint32_t
+    word: uint32_t
+    sid: uint32_t
+    offset: uint64_t
+    status: cython.int
+    texts = cython.declare(cython.p_const_char[16])
+    sizes = cython.declare(cython.size_t[16])
+    hashes = cython.declare(uint64_t[16])
+    for i in range(count):
+        if words[i * step] & NAME_AT:
+            prefetch(n.section.p + (words[i * step] & ~NAME_AT))
+    for i in range(count):
+        word = words[i * step]
+        sizes[i] = 0
+        if word >> NAME_BITS == 0:
+            continue
+        offset = word & ~NAME_AT
+        sid = name_cached(n, offset) if word & NAME_AT else name_settle(n, word)
+        if sid == 0 and word & NAME_AT:
+            texts[i] = cython.cast(cython.p_const_char, n.section.p + offset)
+            sizes[i] = cython.cast(cython.p_const_char, memchr(texts[i], 0, n.section.n - offset)) - texts[i]
+            n.bytes += sizes[i]
+            if sizes[i]:
+                hashes[i] = hash_bytes(texts[i], sizes[i])
+                string_expect(n.strings, hashes[i])
+                continue
+        status = settled(n, sid)
+        if status:
+            return status
+        words[i * step] = sid
+    for i in range(count):
+        if sizes[i]:
+            sid = string_intern_hashed(n.strings, texts[i], sizes[i], hashes[i], False)
+            status = settled(n, sid)
+            if status:
+                return status
+            name_cache(n, words[i * step] & ~NAME_AT, sid)
+            words[i * step] = sid
+    return NAMES_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def names_settle(
+    n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t
+) -> cython.int:
+    """Replaces name words, `step` apart, by string ids; words that are ids, and 0, remain. NAMES_*.
+
+    The memory that a few of them need is asked for together: first where the texts are, then, by their hashes, where
+    they are looked up.
+    """
+    first: uint32_t
+    status: cython.int = NAMES_OK
+    for first in range(0, count, 16):
+        status = settle_some(n, words + cython.cast(cython.size_t, first) * step, min(count - first, 16), step)
+        if status:
+            break
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def names_settle_like(
+    n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t, key: uint32_t
+) -> cython.int:
+    """`names_settle` for the members or enumerators of the type with this name, 0 if it has none: first the model that a
+    base may have of it is tried (models.py). NAMES_*.
+    """
+    i: uint32_t
+    at: uint32_t
+    offset: uint64_t
+    size: cython.size_t
+    base: cython.pointer[cython.const[BaseStrings]] = n.strings.base
+    model: cython.pointer[cython.const[uint32_t]]
+    if base == cython.NULL or count == 0:
+        return names_settle(n, words, count, step)
+    if key == 0:
+        i = names_settle(n, words, 1, step)
+        if i:
+            return i
+        key = words[0] | BY_MEMBER
+    model = model_of(n.strings.models, key ^ IN_BASE, count)
+    if model == cython.NULL:
+        return names_settle(n, words, count, step)
+    for i in range(count):
+        if words[i * step] & NAME_AT:
+            prefetch(n.section.p + (words[i * step] & ~NAME_AT))
+            prefetch(base.text + model[i])
+    for i in range(count):
+        at = model[i]
+        if words[i * step] & NAME_AT and string_is_base(n.strings, at):
+            offset = words[i * step] & ~NAME_AT
+            size = same_text(
+                cython.cast(cython.p_const_char, n.section.p + offset),
+                base.text + at,
+                min(min(n.section.n - offset, base.size - at), LONG),
+            )
+            if size > 1:
+                words[i * step] = IN_BASE | at
+    return names_settle(n, words, count, step)

@@ -1,9 +1,17 @@
 # The phases of de-duplication, in the order in which they run (see phases.py). Each returns a DEDUP_* status.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.candidates cimport Candidates
 from pybtf.core.memory cimport U32s
 from pybtf.core.typegraph cimport TypeGraph
+
+cdef enum:
+    AHEAD = 16
+
+cdef struct Ahead:              # what ahead.py knows of the types from `first` on
+    uint32_t first
+    uint32_t known              # bit i: hashes[i] is the hash by which type `first` + i will be looked up
+    uint64_t hashes[AHEAD]
 
 cdef struct Work:
     TypeGraph g
@@ -11,6 +19,7 @@ cdef struct Work:
     Candidates enums            # non-empty enums by all their words
     Candidates mixed            # names of enums for which the chain of the name must be walked
     U32s structs                # canonical own structs and unions (or those of the base that is entered)
+    Ahead ahead
     U32s forwards               # own declarations that were canonical among the primitives
 
 cdef struct Pending:            # a type that waits, from reference `next` on, for one it refers to

@@ -7,14 +7,15 @@ began elsewhere; a forward declaration may be mapped to a definition, and that l
 What is mapped to itself is in the table of candidates. The reference phase, which no comparison follows,
 works on the result itself.
 
-Each record is hashed when it is looked up, that is at most once: most structs of a unit are settled by a
-comparison that began at another struct, and are never hashed. A hash only finds a chain; equality is always
-decided on words.
+Each record is hashed when it or its neighbours are looked up, that is at most once: most structs of a unit are settled
+by a comparison that began at another struct, and few of them are hashed (ahead.py). A hash only finds a chain; equality
+is always decided on words.
 """
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, realloc
+from cython.cimports.pybtf.core.ahead import ahead_enums, ahead_knows, ahead_references, ahead_structs
 from cython.cimports.pybtf.core.candidates import (
     Candidates,
     Slot,
@@ -34,9 +35,9 @@ from cython.cimports.pybtf.core.equivalence import (
     equal_words,
     equivalent,
 )
-from cython.cimports.pybtf.core.keys import hash_members, hash_name, hash_record, hash_typedef
+from cython.cimports.pybtf.core.keys import hash_members, hash_name, hash_record
 from cython.cimports.pybtf.core.memory import prefetch, u32s_push
-from cython.cimports.pybtf.core.phases import Pending, Work
+from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Pending, Work
 from cython.cimports.pybtf.core.records import (
     KIND_DATASEC,
     KIND_ENUM,
@@ -114,10 +115,13 @@ def same_record(w: cython.pointer[Work], r: cython.pointer[uint32_t], hash: uint
 @cython.nogil
 @cython.exceptval(check=False)
 def place(
-    w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], found: cython.pointer[uint32_t]
+    w: cython.pointer[Work],
+    id: uint32_t,
+    r: cython.pointer[uint32_t],
+    hash: uint64_t,
+    found: cython.pointer[uint32_t],
 ) -> cython.int:
-    """Look up a type of which all words are final: `found` is its equal, or itself, entered as canonical."""
-    hash: uint64_t = hash_record(r)
+    """Look up a type of which all words are final, by their hash: `found` is its equal, or itself, entered as canonical."""
     c: uint32_t = same_record(w, r, hash)
     if c == UNMAPPED:
         return stop(w, DEDUP_EFFORT, id)
@@ -264,10 +268,12 @@ def settle_primitives(w: cython.pointer[Work]) -> cython.int:
     kind: uint32_t
     status: cython.int
     for id in range(g.first_own, g.n):
+        if (id - g.first_own) % AHEAD == 0:
+            ahead_enums(w, id, g.n)
         kind = kind_of(g.nodes, id)
         if kind == KIND_INT or kind == KIND_FLOAT or kind == KIND_FWD:
             r = record_of(g, id)
-            status = place(w, id, r, cython.address(found))
+            status = place(w, id, r, hash_record(r), cython.address(found))
             if status != DEDUP_OK:
                 return status
             if kind != KIND_FWD:
@@ -290,11 +296,9 @@ def settle_primitives(w: cython.pointer[Work]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t) -> cython.int:
+def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: uint64_t) -> cython.int:
     """STRUCT, UNION or TYPEDEF: map it to the first equivalent candidate, or make it canonical."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    r: cython.pointer[uint32_t] = record_of(g, id)
-    hash: uint64_t = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(r)
     s: cython.pointer[cython.const[Slot]] = chain_of(cython.address(w.table), hash)
     c: uint32_t = chain_first(cython.address(w.table), s)
     answer: cython.int
@@ -329,11 +333,14 @@ def settle_structs(w: cython.pointer[Work]) -> cython.int:
     id: uint32_t
     kind: uint32_t
     status: cython.int
+    ahead = cython.declare(cython.pointer[Ahead], cython.address(w.ahead))
     for id in range(g.first_own, g.n):
+        if (id - g.first_own) % AHEAD == 0:
+            ahead_structs(ahead, w, id, g.n)
         if g.nodes[id].map == 0:
             kind = kind_of(g.nodes, id)
-            if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
-                status = place_struct(w, id, kind)
+            if ahead_knows(ahead, id):
+                status = place_struct(w, id, kind, ahead.hashes[id - ahead.first])
                 if status != DEDUP_OK:
                     return status
     return DEDUP_OK
@@ -457,7 +464,11 @@ def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) ->
     r: cython.pointer[uint32_t]
     refs: RefSpan
     status: cython.int = DEDUP_OK
+    hash: uint64_t
+    ahead = cython.declare(cython.pointer[Ahead], cython.address(w.ahead))
     for root in range(g.first_own, g.n):
+        if (root - g.first_own) % AHEAD == 0:
+            ahead_references(ahead, w, map, root, g.n)
         if map[root] != UNMAPPED:
             continue
         id = root
@@ -494,7 +505,8 @@ def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) ->
                 id = t
                 i = 0
                 continue
-            status = place(w, id, r, cython.address(m))
+            hash = ahead.hashes[id - ahead.first] if id == root and ahead_knows(ahead, id) else hash_record(r)
+            status = place(w, id, r, hash, cython.address(m))
             map[id] = m
             if status != DEDUP_OK or depth == 0:
                 break

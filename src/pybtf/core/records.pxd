@@ -47,11 +47,12 @@ cdef enum:                      # words of a record
 cdef enum:
     CLASS_CHUNK_BITS = 16
     CLASS_CHUNK = 65536
-    CLASS_CHUNKS = 8192         # a module's encoding clears these, too
+    CLASS_CHUNKS = 8192
     NO_CLASS = 0xFFFFFFFF       # out of memory
 
 cdef struct ClassTable:         # see classes.py; readers need only `records`
     uint32_t ***records         # records[id >> CLASS_CHUNK_BITS][id & (CLASS_CHUNK - 1)]
+    uint32_t n_chunks           # of `records`
     uint32_t *heads
     uint32_t mask
     uint32_t n                  # ids in use, 0 included

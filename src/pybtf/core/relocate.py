@@ -52,6 +52,8 @@ OPERATIONS = {
 SHN_ABS = cython.declare(cython.uint, 0xFFF1)
 SHN_COMMON = cython.declare(cython.uint, 0xFFF2)
 
+SET_WORD = cython.declare(uint8_t, OP_SET | 4 << 4)
+
 OK = cython.declare(cython.int, 0)
 BAD_TYPE = cython.declare(cython.int, 1)
 BAD_OFFSET = cython.declare(cython.int, 2)
@@ -81,6 +83,7 @@ Job = cython.struct(
     n=uint64_t,
     rela=cython.bint,
     mips64=cython.bint,
+    plain=cython.bint,  # relocations have the form of most machines: 64 bits, with addend, in the host's byte order
     symbols=cython.pointer[SymbolView],
     addresses=cython.pointer[cython.const[uint8_t]],
     sections=uint64_t,
@@ -120,6 +123,7 @@ def apply_relocations(
                 job.n = cython.cast(uint64_t, data.len) // entry_size(source.view.is64, rela)
                 job.rela = rela
                 job.mips64 = mips64
+                job.plain = source.view.is64 and rela and not mips64 and not source.view.swap
                 job.symbols = cython.address(source.view)
                 job.addresses = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf)
                 job.sections = where.len // 8
@@ -168,11 +172,12 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
     cell: uint8_t
     status: cython.int = OK
     last: uint32_t = 0  # most relocations in a row are to one symbol, that of .debug_str; symbol 0 has the value 0
-    i: uint64_t
-    for i in range(job.n):
+    i: uint64_t = 0
+    while i < job.n:
         job.bad = i
         if not read_entry(job, job.relocs + i * step, cython.address(e)):
             return BAD_TYPE
+        i += 1
         cell = job.table[e.type] if e.type < job.types else 0
         if cell & 15 == OP_LEAVE:
             continue
@@ -188,7 +193,36 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
             return status
         if not apply_one(job, e.offset, cell, value + e.addend):
             return BAD_OFFSET
+        if job.plain and cell == SET_WORD:
+            i = apply_alike(job, i, (cython.cast(uint64_t, e.symbol) << 32) | e.type, value)
     return OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def apply_alike(job: cython.pointer[Job], i: uint64_t, info: uint64_t, value: uint64_t) -> uint64_t:
+    """Applies relocations from number `i` on that have the same type and symbol, set a word, and lie within the section;
+    the number of the first that is not such. Only where the job is plain.
+    """
+    offset: uint64_t = 0
+    its: uint64_t = 0
+    addend: uint64_t = 0
+    word: uint32_t
+    p: cython.pointer[cython.const[uint8_t]] = job.relocs + i * 24
+    if job.size < 4:
+        return i
+    while i < job.n:
+        memcpy(cython.address(offset), p, 8)
+        memcpy(cython.address(its), p + 8, 8)
+        memcpy(cython.address(addend), p + 16, 8)
+        if its != info or offset > job.size - 4:
+            break
+        word = cython.cast(uint32_t, value + addend)
+        memcpy(job.out + offset, cython.address(word), 4)
+        p += 24
+        i += 1
+    return i
 
 
 @cython.cfunc

@@ -54,6 +54,7 @@ from cython.cimports.pybtf.core.strings import (
     string_in_base,
     string_intern,
     string_text,
+    strings_build_on,
 )
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
@@ -155,6 +156,7 @@ class Run:
         self.x.little = little
         self.x.options = options
         self.x.table = cython.address(self.functions.t)
+        self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
         self.set_file(sections, symbols, machine, info_mapped)
         self.set_tables()
         self.set_variables(ranges, names, force)
@@ -172,14 +174,15 @@ class Run:
         self.e.known = self.x.known
         self.e.options = options
         self.e.seclude_from = seclude_from
-        self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
         self.first = 1
         if base is not None:
             self.base = base
             self.first = base.types.n
             self.e.base = cython.address(base.strings)
-            if base.strings.size <= IN_BASE:
-                self.x.strings.base = self.e.base
+            if base.strings.size <= IN_BASE and not strings_build_on(
+                self.x.strings, self.e.base, cython.address(base.models)
+            ):
+                raise MemoryError
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
 
@@ -505,7 +508,7 @@ class Run:
         else:
             if not room_reserve(cython.address(self.space.r), self.e.offs.n):
                 raise MemoryError
-            split_names(cython.address(self.e), self.first)
+            split_names(cython.address(self.e))
             self.map = self.space.r.map
             input.base = cython.address(self.base.types)
             input.room = cython.address(self.space.r)

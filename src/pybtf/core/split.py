@@ -31,14 +31,14 @@ def offset_of(at: cython.pointer[cython.const[uint32_t]], sid: uint32_t) -> uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def split_names(e: cython.pointer[Encoder], first: uint32_t) -> cython.void:
-    """String ids of the records from id `first` on become offsets."""
+def split_names(e: cython.pointer[Encoder]) -> cython.void:
+    """String ids of the records that were added behind those of the units become offsets, as which the latter came."""
     at: cython.pointer[uint32_t] = e.string_at.p
     r: cython.pointer[uint32_t]
     id: uint32_t
     k: uint32_t
     step: uint32_t
-    for id in range(first, cython.cast(uint32_t, e.offs.n)):
+    for id in range(cython.cast(uint32_t, e.named), cython.cast(uint32_t, e.offs.n)):
         r = e.words.p + e.offs.p[id]
         if r[0]:
             r[0] = offset_of(at, r[0])

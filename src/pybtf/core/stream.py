@@ -26,7 +26,7 @@ from cython.cimports.pybtf.core.encoder import (
     encoder_fail,
 )
 from cython.cimports.pybtf.core.hashing import load_acquire
-from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64s_push
+from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64s_push, u64s_reserve
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
@@ -104,6 +104,22 @@ def insert_names(e: cython.pointer[Encoder], r: cython.pointer[cython.const[uint
             encoder_string(e, r[3 + step * k])
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_names(e: cython.pointer[Encoder], r: cython.pointer[uint32_t]) -> cython.void:
+    """As `insert_names`; the names become offsets in the output."""
+    step: uint32_t = wire_each(wire_kind(r))
+    p: cython.pointer[uint32_t] = r + 3
+    end: cython.pointer[uint32_t]
+    r[0] = encoder_string(e, r[0])
+    if step:
+        end = p + step * wire_vlen(r)
+        while p < end:
+            p[0] = encoder_string(e, p[0])
+            p += step
+
+
 # ---- records ----------------------------------------------------------------------------------------------
 
 
@@ -141,16 +157,43 @@ def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def stream_all(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+    """Keeps all types of a unit, where there are no classes."""
+    s: uint32_t
+    words: cython.size_t = v.offs.p[v.n_types] - v.offs.p[1]
+    at: uint64_t = e.stream_words.n
+    if v.n_types == 1:
+        return 0
+    if (
+        not u32s_reserve(cython.address(e.stream_words), words)
+        or not u64s_reserve(cython.address(e.starts), v.n_types)
+        or not u32s_reserve(cython.address(e.locals), v.n_types)
+    ):
+        return encoder_fail(e, ENCODE_MEMORY)
+    for s in range(1, v.n_types):
+        if e.base != cython.NULL:
+            place_names(e, v.words.p + v.offs.p[s])
+        else:
+            insert_names(e, v.words.p + v.offs.p[s])
+        e.starts.p[e.starts.n] = at + (v.offs.p[s] - v.offs.p[1])
+        e.starts.n += 1
+        e.locals.p[e.locals.n] = s
+        e.locals.n += 1
+    memcpy(e.stream_words.p + at, v.words.p + v.offs.p[1], words * cython.sizeof(uint32_t))
+    e.stream_words.n += words
+    return e.error
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole: cython.bint) -> cython.int:
     """Keeps the types of a unit: all, or those whose class is new."""
     s: uint32_t
     class_: uint32_t
+    if e.keep_all:
+        return stream_all(e, v)
     for s in range(1, v.n_types):
-        if e.keep_all:  # there are no classes
-            insert_names(e, v.words.p + v.offs.p[s])
-            if keep(e, s, v.words.p + v.offs.p[s], v.offs.p[s + 1] - v.offs.p[s]):
-                return 1
-            continue
         class_ = v.classes.p[s]
         if class_ >= e.first_unit.n and grow_first_unit(e, class_):
             return 1
@@ -171,13 +214,16 @@ def keep_small(
 ) -> cython.int:
     """Appends a record of four words that does not come from a DIE of its own."""
     r: uint32_t[4]
+    at: uint32_t
     r[0] = name
     r[1] = kind << 24
     r[2] = third
     r[3] = last
     if keep(e, local, r, 4):
         return 1
-    encoder_string(e, name)
+    at = encoder_string(e, name)
+    if e.base != cython.NULL:
+        e.stream_words.p[e.stream_words.n - 4] = at
     return e.error
 
 

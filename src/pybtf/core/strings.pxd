@@ -1,14 +1,15 @@
 # Interned strings shared by all workers (see strings.py).
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport strlen
 from pybtf.core.arena cimport Arena
 from pybtf.core.basestrings cimport BaseStrings
+from pybtf.core.models cimport Models
 
 cdef enum:
     STRING_CHUNK_BITS = 16
     STRING_CHUNK = 65536
-    STRING_CHUNKS = 8192        # a module's encoding clears these, too
+    STRING_CHUNKS = 8192
     NO_STRING = 0xFFFFFFFF      # out of memory
     IN_BASE = 0x20000000        # | offset in the base's strings
 
@@ -23,8 +24,12 @@ cdef struct Strings:
     uint32_t mask
     uint32_t n                  # ids in use, 0 included
     StringEntry **chunks
+    uint32_t n_chunks
     Arena copies                # of the text of entries whose memory goes away
     const BaseStrings *base     # looked at before a string is added; NULL none
+    const Models *models        # of the same base
+    uint8_t *doubles            # a bit for each offset in the base that may be the text of an id of its own (modulo)
+    uint32_t doubles_mask
     int busy
 
 cdef inline StringEntry *string_entry(const Strings *t, uint32_t sid) noexcept nogil:
@@ -47,8 +52,15 @@ cdef inline Text string_text(const Strings *t, uint32_t sid) noexcept nogil:
         x.size = string_entry(t, sid).size
     return x
 
+cdef inline bint string_is_base(const Strings *t, uint32_t at) noexcept nogil:
+    # Whether it is certain that `IN_BASE | at` is the id of the text at this offset of the base.
+    cdef uint32_t bit = at & t.doubles_mask
+    return at != 0 and t.base.text[at - 1] == 0 and not (t.doubles[bit >> 3] >> (bit & 7)) & 1
+
+cdef bint strings_build_on(Strings *t, const BaseStrings *base, const Models *models) noexcept nogil
 cdef uint32_t string_intern(Strings *t, const char *text, size_t size, bint copy) noexcept nogil
-cdef void string_expect(const Strings *t, const char *text, size_t size) noexcept nogil
+cdef uint32_t string_intern_hashed(Strings *t, const char *text, size_t size, uint64_t hash, bint copy) noexcept nogil
+cdef void string_expect(const Strings *t, uint64_t hash) noexcept nogil
 cdef uint32_t string_reserve(Strings *t) noexcept nogil
 cdef Strings *strings_new(size_t expected) noexcept nogil
 cdef void strings_delete(Strings *t) noexcept nogil

@@ -14,13 +14,14 @@ in the head of its bucket, and nothing is ever moved or removed. Insertion takes
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcmp, memcpy, memset
 from cython.cimports.pybtf.core.arena import arena_free, arena_take, bucket_count
-from cython.cimports.pybtf.core.basestrings import base_string
+from cython.cimports.pybtf.core.basestrings import BaseStrings, base_string
 from cython.cimports.pybtf.core.hashing import hash_bytes, load_acquire, lock, store_release, unlock
 from cython.cimports.pybtf.core.memory import prefetch
+from cython.cimports.pybtf.core.models import Models
 from cython.cimports.pybtf.core.strings import (
     IN_BASE,
     NO_STRING,
@@ -36,6 +37,21 @@ from cython.cimports.pybtf.core.strings import (
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def add_chunk(t: cython.pointer[Strings]) -> cython.bint:
+    """Room for more entries. 0 if out of memory. The list of chunks is not cleared: of a module, one is used."""
+    chunk: cython.pointer[StringEntry] = cython.cast(
+        cython.pointer[StringEntry], malloc(STRING_CHUNK * cython.sizeof(StringEntry))
+    )
+    if chunk == cython.NULL:
+        return False
+    t.chunks[t.n_chunks] = chunk
+    t.n_chunks += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def strings_new(expected: cython.size_t) -> cython.pointer[Strings]:
     """An empty table with buckets for about `expected` strings, or NULL."""
     t: cython.pointer[Strings] = cython.cast(cython.pointer[Strings], calloc(1, cython.sizeof(Strings)))
@@ -45,11 +61,9 @@ def strings_new(expected: cython.size_t) -> cython.pointer[Strings]:
     t.mask = buckets - 1
     t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
     t.chunks = cython.cast(
-        cython.pointer[cython.pointer[StringEntry]], calloc(STRING_CHUNKS, cython.sizeof(cython.p_void))
+        cython.pointer[cython.pointer[StringEntry]], malloc(STRING_CHUNKS * cython.sizeof(cython.p_void))
     )
-    if t.heads != cython.NULL and t.chunks != cython.NULL:
-        t.chunks[0] = cython.cast(cython.pointer[StringEntry], malloc(STRING_CHUNK * cython.sizeof(StringEntry)))
-    if t.heads == cython.NULL or t.chunks == cython.NULL or t.chunks[0] == cython.NULL:
+    if t.heads == cython.NULL or t.chunks == cython.NULL or not add_chunk(t):
         strings_delete(t)
         return cython.NULL
     memset(string_entry(t, 0), 0, cython.sizeof(StringEntry))
@@ -65,11 +79,10 @@ def strings_delete(t: cython.pointer[Strings]) -> cython.void:
     if t == cython.NULL:
         return
     if t.chunks != cython.NULL:
-        for i in range(STRING_CHUNKS):
-            if t.chunks[i] == cython.NULL:
-                break
+        for i in range(t.n_chunks):
             free(t.chunks[i])
     arena_free(cython.address(t.copies))
+    free(t.doubles)
     free(t.chunks)
     free(t.heads)
     free(t)
@@ -108,10 +121,8 @@ def insert(
     kept: cython.p_char
     if chunk >= STRING_CHUNKS or size > 0x7FFFFFFF:
         return NO_STRING
-    if t.chunks[chunk] == cython.NULL:
-        t.chunks[chunk] = cython.cast(cython.pointer[StringEntry], malloc(STRING_CHUNK * cython.sizeof(StringEntry)))
-        if t.chunks[chunk] == cython.NULL:
-            return NO_STRING
+    if chunk == t.n_chunks and not add_chunk(t):
+        return NO_STRING
     if copy:
         kept = cython.cast(cython.p_char, arena_take(cython.address(t.copies), size))
         if kept == cython.NULL:
@@ -138,12 +149,20 @@ def string_intern(
 
     `copy`: the text lies in memory that does not live as long as the table.
     """
-    h: uint64_t
-    head: cython.pointer[uint32_t]
-    sid: uint32_t
     if size == 0:
         return 0
-    h = hash_bytes(text, size)
+    return string_intern_hashed(t, text, size, hash_bytes(text, size), copy)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def string_intern_hashed(
+    t: cython.pointer[Strings], text: cython.p_const_char, size: cython.size_t, h: uint64_t, copy: cython.bint
+) -> uint32_t:
+    """As `string_intern`, for a string that is not empty and whose hash is known."""
+    head: cython.pointer[uint32_t]
+    sid: uint32_t
     head = cython.address(t.heads[cython.cast(uint32_t, h >> 32) & t.mask])
     sid = find(t, load_acquire(head), h, text, size)
     if sid:
@@ -163,14 +182,39 @@ def string_intern(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def string_expect(
-    t: cython.pointer[cython.const[Strings]], text: cython.p_const_char, size: cython.size_t
-) -> cython.void:
-    """Asks for the memory that a look-up of this text will need."""
-    h: uint64_t = hash_bytes(text, size)
+def string_expect(t: cython.pointer[cython.const[Strings]], h: uint64_t) -> cython.void:
+    """Asks for the memory that a look-up of a text with this hash will need."""
     prefetch(t.heads + (cython.cast(uint32_t, h >> 32) & t.mask))
     if t.base != cython.NULL:
         prefetch(t.base.slots + (h & t.base.mask))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def strings_build_on(
+    t: cython.pointer[Strings],
+    base: cython.pointer[cython.const[BaseStrings]],
+    models: cython.pointer[cython.const[Models]],
+) -> cython.bint:
+    """From now on, strings of the base need no entry. 0 if out of memory."""
+    sid: uint32_t
+    at: uint32_t
+    bits: uint32_t = 4096
+    e: cython.pointer[StringEntry]
+    while bits >> 5 < t.n and bits < 0x10000000:
+        bits *= 2
+    t.doubles = cython.cast(cython.pointer[uint8_t], calloc(bits >> 3, 1))
+    if t.doubles == cython.NULL:
+        return False
+    t.doubles_mask = bits - 1
+    for sid in range(1, t.n):
+        e = string_entry(t, sid)
+        at = base_string(base, e.text, e.size, e.hash) if e.size else 0
+        t.doubles[(at & t.doubles_mask) >> 3] |= cython.cast(uint8_t, 1 << (at & 7))
+    t.base = base
+    t.models = models
+    return True
 
 
 @cython.cfunc

@@ -1,0 +1,146 @@
+# cython: annotation_typing=True
+"""Looking up the next few types together, so that their memory is on its way at the same time.
+
+To look up a type is to visit a slot of a table, the node of the candidate that it names, and the candidate's record:
+three places all over the memory of a base, and each is known only when the one before has arrived. One type after the
+other, the time of that is the time of waiting. Here a few types go through the three steps side by side.
+
+Nothing is decided. What a phase does with a type before its turn comes may make the work done here useless, never wrong:
+a hash depends on words that are final when it is made.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy
+from cython.cimports.pybtf.core.ahead import *
+from cython.cimports.pybtf.core.candidates import Candidates, chain_first, chain_of
+from cython.cimports.pybtf.core.keys import hash_members, hash_record, hash_typedef
+from cython.cimports.pybtf.core.memory import prefetch
+from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Work
+from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_STRUCT, KIND_TYPEDEF, KIND_UNION
+from cython.cimports.pybtf.core.typegraph import IN_PROGRESS, UNMAPPED, kind_of
+from cython.cimports.pybtf.core.wire import RefSpan, wire_refs, wire_words
+
+LARGE = cython.declare(cython.size_t, 24)  # words of a record that is not copied
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def expect_slot(t: cython.pointer[cython.const[Candidates]], hash: uint64_t) -> cython.void:
+    prefetch(t.slots + (hash & t.mask))
+    if t.base != cython.NULL:
+        prefetch(t.base.slots + (hash & t.base.mask))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def expect_candidates(
+    w: cython.pointer[cython.const[Work]],
+    t: cython.pointer[cython.const[Candidates]],
+    known: uint32_t,
+    hashes: cython.pointer[cython.const[uint64_t]],
+) -> cython.void:
+    """Asks for the first candidates of some hashes, whose slots have been asked for."""
+    heads = cython.declare(uint32_t[16])
+    i: uint32_t
+    for i in range(AHEAD):
+        heads[i] = 0
+        if (known >> i) & 1:
+            heads[i] = chain_first(t, chain_of(t, hashes[i]))
+            prefetch(w.g.nodes + heads[i])
+    for i in range(AHEAD):
+        if heads[i]:
+            prefetch(w.g.words + w.g.nodes[heads[i]].offset)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def ahead_enums(w: cython.pointer[cython.const[Work]], first: uint32_t, end: uint32_t) -> cython.void:
+    """Asks for the candidates of the enums among the types from `first` on, AHEAD of them at most."""
+    hashes = cython.declare(uint64_t[16])
+    known: uint32_t = 0
+    id: uint32_t
+    kind: uint32_t
+    for id in range(first, min(end, first + AHEAD)):
+        kind = kind_of(w.g.nodes, id)
+        if kind == KIND_ENUM or kind == KIND_ENUM64:
+            hashes[id - first] = hash_record(w.g.words + w.g.nodes[id].offset)
+            known |= cython.cast(uint32_t, 1) << (id - first)
+            expect_slot(cython.address(w.enums), hashes[id - first])
+    if known:
+        expect_candidates(w, cython.address(w.enums), known, hashes)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def ahead_structs(
+    a: cython.pointer[Ahead], w: cython.pointer[cython.const[Work]], first: uint32_t, end: uint32_t
+) -> cython.void:
+    """Asks for the candidates of those structs, unions and typedefs from `first` on that are not mapped."""
+    id: uint32_t
+    kind: uint32_t
+    r: cython.pointer[uint32_t]
+    a.first = first
+    a.known = 0
+    for id in range(first, min(end, first + AHEAD)):
+        kind = kind_of(w.g.nodes, id)
+        if w.g.nodes[id].map or not (kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF):
+            continue
+        r = w.g.words + w.g.nodes[id].offset
+        a.hashes[id - first] = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(r)
+        a.known |= cython.cast(uint32_t, 1) << (id - first)
+        expect_slot(cython.address(w.table), a.hashes[id - first])
+    expect_candidates(w, cython.address(w.table), a.known, a.hashes)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_final(
+    r: cython.pointer[uint32_t], map: cython.pointer[cython.const[uint32_t]], record: cython.pointer[uint32_t]
+) -> cython.bint:
+    """Whether all references of a record that is not large lead to types that are decided; `record` is then as the
+    reference phase will make it.
+    """
+    i: uint32_t
+    to: uint32_t
+    refs: RefSpan
+    n: cython.size_t = wire_words(r[1])
+    if n > LARGE:
+        return False
+    memcpy(record, r, n * cython.sizeof(uint32_t))
+    refs = wire_refs(record)
+    for i in range(refs.count):
+        to = map[refs.p[cython.cast(cython.size_t, i) * refs.stride]]
+        if to >= IN_PROGRESS:
+            return False
+        refs.p[cython.cast(cython.size_t, i) * refs.stride] = to
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def ahead_references(
+    a: cython.pointer[Ahead],
+    w: cython.pointer[cython.const[Work]],
+    map: cython.pointer[cython.const[uint32_t]],
+    first: uint32_t,
+    end: uint32_t,
+) -> cython.void:
+    """Asks for the candidates of those types from `first` on that are not decided, but all of whose targets are."""
+    record = cython.declare(uint32_t[24])
+    id: uint32_t
+    a.first = first
+    a.known = 0
+    for id in range(first, min(end, first + AHEAD)):
+        if map[id] == UNMAPPED and is_final(w.g.words + w.g.nodes[id].offset, map, record):
+            a.hashes[id - first] = hash_record(record)
+            a.known |= cython.cast(uint32_t, 1) << (id - first)
+            expect_slot(cython.address(w.table), a.hashes[id - first])
+    expect_candidates(w, cython.address(w.table), a.known, a.hashes)
