@@ -5,8 +5,8 @@ To look up a type is to visit a slot of a table, the node of the candidate that 
 three places all over the memory of a base, and each is known only when the one before has arrived. One type after the
 other, the time of that is the time of waiting. Here a few types go through the three steps side by side.
 
-Nothing is decided. What a phase does with a type before its turn comes may make the work done here useless, never wrong:
-a hash depends on words that are final when it is made.
+Nothing is decided. What a phase does with a type before its turn comes may make the work done here useless, never
+wrong: a hash depends on words that are final when it is made.
 """
 
 import cython

@@ -315,7 +315,11 @@ class Base:
             status = index_types(t, cython.address(space.r))
             done = index_strings(cython.address(self.strings))
             done = done and models_index(
-                cython.address(self.models), cython.address(self.strings), cython.address(space.r.words), space.r.offs.p, t.n
+                cython.address(self.models),
+                cython.address(self.strings),
+                cython.address(space.r.words),
+                space.r.offs.p,
+                t.n,
             )
         if status != DEDUP_OK or not done:
             raise MemoryError

@@ -20,10 +20,16 @@ from cython.cimports.pybtf.core.classify import *
 from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
 from cython.cimports.pybtf.core.hashing import hash_words
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_push, u32s_reserve
-from cython.cimports.pybtf.core.names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, names_settle, names_settle_like
+from cython.cimports.pybtf.core.names import (
+    NAMES_EMPTY,
+    NAMES_LONG,
+    NAMES_OK,
+    names_expect_like,
+    names_settle,
+    names_settle_like,
+)
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.seen import Seen, seen_add, seen_find, seen_follow, seen_follower
-from cython.cimports.pybtf.core.strings import NO_STRING
 from cython.cimports.pybtf.core.value import UnitValue
 from cython.cimports.pybtf.core.wirekinds import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
 
@@ -376,6 +382,8 @@ def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
             names[i] = v.words.p[v.offs.p[first + i]]
         if not done(c, names_settle(c.names, names, n, 1)):
             return 1
+        for i in range(n):
+            names_expect_like(c.names, wire_vlen(v.words.p + v.offs.p[first + i]), names[i])
         for i in range(n):
             r = v.words.p + v.offs.p[first + i]
             r[0] = names[i]

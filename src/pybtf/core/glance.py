@@ -1,9 +1,9 @@
 # cython: annotation_typing=True
 """Reading a DIE at a glance: one of a known shape (shapes.py), in a frame where its tag means what it mostly means.
 
-Each branch of `glance` does to the tables of the unit what the function for its tag does (objects.py), for the case that
-only those attributes are there which the shape has. Before anything is changed, everything is checked that the other
-way would check. If something is not as it should be, nothing is done, and the DIE is read the other way.
+Each branch of `glance` does to the tables of the unit what the function for its tag does (objects.py), for the case
+that only those attributes are there which the shape has. Before anything is changed, everything is checked that the
+other way would check. If something is not as it should be, nothing is done, and the DIE is read the other way.
 """
 
 import cython
@@ -66,7 +66,11 @@ def put_member(
 @cython.inline
 @cython.exceptval(check=False)
 def put_type(
-    w: cython.pointer[Walker], decl: cython.pointer[cython.const[AbbrevDecl]], name: uint32_t, ref: uint32_t, size: uint32_t
+    w: cython.pointer[Walker],
+    decl: cython.pointer[cython.const[AbbrevDecl]],
+    name: uint32_t,
+    ref: uint32_t,
+    size: uint32_t,
 ) -> cython.bint:
     u: cython.pointer[Unit] = cython.address(w.u)
     t: cython.pointer[Type]

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.basestrings cimport BaseStrings
 from pybtf.core.hashing cimport SALT, SALT2, fold
-from pybtf.core.memory cimport U32s, U64s
+from pybtf.core.memory cimport U32s, prefetch
 
 cdef enum:
     BY_MEMBER = 0x80000000      # key of a type without a name: | the name of its first element
@@ -32,6 +32,11 @@ cdef inline const uint32_t *model_of(const Models *m, uint32_t key, uint32_t cou
             return m.names + m.slots[i].first
         i = (i + 1) & m.mask
     return NULL
+
+cdef inline void model_expect(const Models *m, uint32_t key, uint32_t count) noexcept nogil:
+    # Asks for the memory that `model_of` will need.
+    if m != NULL and m.slots != NULL:
+        prefetch(m.slots + model_slot(key, count, m.mask))
 
 cdef bint models_index(Models *m, const BaseStrings *strings, const U32s *words, const uint64_t *offs,
                        uint32_t n) noexcept nogil

@@ -1,8 +1,9 @@
 # Names of types, members and enumerators while a unit is decoded (see names.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from pybtf.core.models cimport model_expect
 from pybtf.core.sections cimport DebugSections, Span
-from pybtf.core.strings cimport Strings
+from pybtf.core.strings cimport IN_BASE, Strings
 
 cdef enum:
     NAME_SHORT = 0x40000000     # | up to three bytes of text, the first one lowest
@@ -55,5 +56,10 @@ cdef enum:                      # what settling comes to
     NAMES_LONG = 3              # more bytes than the budget allows
 
 cdef int names_settle(Names *n, uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
-cdef int names_settle_like(Names *n, uint32_t *words, uint32_t count, uint32_t step, uint32_t key) noexcept nogil
+cdef int names_settle_like(Names *n, uint32_t *words, uint32_t count, uint32_t step, uint32_t name) noexcept nogil
+
+cdef inline void names_expect_like(const Names *n, uint32_t count, uint32_t name) noexcept nogil:
+    # Asks for the memory that `names_settle_like` will begin with.
+    if name:
+        model_expect(n.strings.models, name ^ IN_BASE, count)
 cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil

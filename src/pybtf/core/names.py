@@ -29,6 +29,7 @@ from cython.cimports.pybtf.core.strings import (
     NO_STRING,
     Strings,
     string_expect,
+    string_expect_text,
     string_intern,
     string_intern_hashed,
     string_is_base,
@@ -167,6 +168,9 @@ def settle_some(
         words[i * step] = sid
     for i in range(count):
         if sizes[i]:
+            string_expect_text(n.strings, hashes[i])
+    for i in range(count):
+        if sizes[i]:
             sid = string_intern_hashed(n.strings, texts[i], sizes[i], hashes[i], False)
             status = settled(n, sid)
             if status:
@@ -185,7 +189,7 @@ def names_settle(
     """Replaces name words, `step` apart, by string ids; words that are ids, and 0, remain. NAMES_*.
 
     The memory that a few of them need is asked for together: first where the texts are, then, by their hashes, where
-    they are looked up.
+    they are looked up, then what they are compared with.
     """
     first: uint32_t
     status: cython.int = NAMES_OK
@@ -200,10 +204,10 @@ def names_settle(
 @cython.nogil
 @cython.exceptval(check=False)
 def names_settle_like(
-    n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t, key: uint32_t
+    n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t, name: uint32_t
 ) -> cython.int:
-    """`names_settle` for the members or enumerators of the type with this name, 0 if it has none: first the model that a
-    base may have of it is tried (models.py). NAMES_*.
+    """`names_settle` for the members or enumerators of the type with this name, 0 if it has none: first the model that
+    a base may have of it is tried (models.py). NAMES_*.
     """
     i: uint32_t
     at: uint32_t
@@ -213,12 +217,12 @@ def names_settle_like(
     model: cython.pointer[cython.const[uint32_t]]
     if base == cython.NULL or count == 0:
         return names_settle(n, words, count, step)
-    if key == 0:
+    if name == 0:
         i = names_settle(n, words, 1, step)
         if i:
             return i
-        key = words[0] | BY_MEMBER
-    model = model_of(n.strings.models, key ^ IN_BASE, count)
+        name = words[0] | BY_MEMBER
+    model = model_of(n.strings.models, name ^ IN_BASE, count)
     if model == cython.NULL:
         return names_settle(n, words, count, step)
     for i in range(count):

@@ -121,7 +121,9 @@ def place(
     hash: uint64_t,
     found: cython.pointer[uint32_t],
 ) -> cython.int:
-    """Look up a type of which all words are final, by their hash: `found` is its equal, or itself, entered as canonical."""
+    """Look up a type of which all words are final, `hash` being theirs: `found` is its equal, or itself, entered as
+    canonical.
+    """
     c: uint32_t = same_record(w, r, hash)
     if c == UNMAPPED:
         return stop(w, DEDUP_EFFORT, id)

@@ -202,8 +202,8 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def apply_alike(job: cython.pointer[Job], i: uint64_t, info: uint64_t, value: uint64_t) -> uint64_t:
-    """Applies relocations from number `i` on that have the same type and symbol, set a word, and lie within the section;
-    the number of the first that is not such. Only where the job is plain.
+    """Applies relocations from number `i` on that have the same type and symbol, set a word, and lie within the
+    section; the number of the first that is not such. Only where the job is plain.
     """
     offset: uint64_t = 0
     its: uint64_t = 0

@@ -3,7 +3,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport strlen
 from pybtf.core.arena cimport Arena
-from pybtf.core.basestrings cimport BaseStrings
+from pybtf.core.basestrings cimport BaseString, BaseStrings
+from pybtf.core.memory cimport prefetch
 from pybtf.core.models cimport Models
 
 cdef enum:
@@ -61,6 +62,15 @@ cdef bint strings_build_on(Strings *t, const BaseStrings *base, const Models *mo
 cdef uint32_t string_intern(Strings *t, const char *text, size_t size, bint copy) noexcept nogil
 cdef uint32_t string_intern_hashed(Strings *t, const char *text, size_t size, uint64_t hash, bint copy) noexcept nogil
 cdef void string_expect(const Strings *t, uint64_t hash) noexcept nogil
+
+cdef inline void string_expect_text(const Strings *t, uint64_t hash) noexcept nogil:
+    # Asks for the text in the base that one with this hash will be compared with. `string_expect` came before.
+    cdef const BaseString *s
+    if t.base != NULL:
+        s = t.base.slots + (hash & t.base.mask)
+        if s.tag == <uint32_t> (hash >> 32):
+            prefetch(t.base.text + s.offset)
+
 cdef uint32_t string_reserve(Strings *t) noexcept nogil
 cdef Strings *strings_new(size_t expected) noexcept nogil
 cdef void strings_delete(Strings *t) noexcept nogil
