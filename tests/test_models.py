@@ -1,0 +1,133 @@
+"""What the base suggests about the names of members (core/models.py) must not decide what they are.
+
+Each module is encoded on a base, and on the same base with a string behind it that is there already. That makes no
+difference to any type, but without distinct strings nothing is suggested. The types must be the same, by name and id.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pybtf
+from dwarfwriter import Die, die, dwarf
+from elfwriter import Symbol
+from kernelish import FLAVOURS, INT, kernel, unit
+
+X86 = FLAVOURS["x86_64"]
+FEATURES = "default,decl_tag_kfuncs"
+LONG = "a_name_of_more_than_sixty_four_bytes_which_is_looked_up_and_not_compared_with_what_the_base_has"
+
+
+def member(name: str, at: int) -> Die:
+    named = [("name", "strp", name)] if name else []
+    return die("member", *named, ("type", "ref4", "int"), ("data_member_location", "data1", at))
+
+
+def composite(name: str, *members: str, tag: str = "structure_type") -> Die:
+    named = [("name", "strp", name)] if name else []
+    children = [member(each, 4 * n if tag == "structure_type" else 0) for n, each in enumerate(members)]
+    return die(tag, *named, ("byte_size", "data1", 4 * len(members)), children=children)
+
+
+def enumeration(name: str, *values: str) -> Die:
+    named = [("name", "strp", name)] if name else []
+    children = [die("enumerator", ("name", "strp", each), ("const_value", "data1", n)) for n, each in enumerate(values)]
+    return die("enumeration_type", *named, ("byte_size", "data1", 4), ("type", "ref4", "int"), children=children)
+
+
+def function(name: str, offset: int) -> Die:
+    return die("subprogram", ("name", "strp", name), ("type", "ref4", "int"), ("low_pc", "addr", X86.text + offset))
+
+
+def write(path: Path, dies: Sequence[Die], functions: Sequence[str] = ()) -> Path:
+    more = [function(name, 32 + 16 * n) for n, name in enumerate(functions)]
+    symbols = [Symbol(name, X86.text + 32 + 16 * n, 16, "FUNC", ".text") for n, name in enumerate(functions)]
+    path.write_bytes(kernel(dwarf([unit([INT, *dies, *more])]), extra_symbols=symbols).data)
+    return path
+
+
+def with_a_string_twice(base: bytes) -> bytes:
+    """The same types and strings, and once more the first of these behind them."""
+    header = list(struct.unpack_from("<HBBIIIII", base))
+    start = header[3] + header[6]
+    strings = base[start : start + header[7]]
+    again = strings[1 : strings.index(b"\0", 1) + 1]
+    header[7] += len(again)
+    return struct.pack("<HBBIIIII", *header) + base[header[3] : start] + strings + again
+
+
+def check(folder: Path, base: bytes, module: Path) -> list[Any]:
+    """The own types of the module, which are the same on both bases."""
+    found = []
+    for name, data in (("plain", base), ("twice", with_a_string_twice(base))):
+        file = folder / name
+        file.write_bytes(data)
+        encoded = pybtf.encode(module, features=FEATURES, base=file, jobs=1)
+        found.append(list(encoded.btf))
+    assert found[0] == found[1]
+    return found[0]
+
+
+BASE = [
+    composite("s", "a", "b", "c"),
+    composite("t", "a", "", "c"),
+    composite("u", "name", "name_of", LONG, tag="union_type"),
+    composite("twice", "x", "y"),
+    composite("twice", "x", "z", "w"),
+    composite("", "first", "second"),
+    enumeration("e", "RED", "GREEN"),
+    enumeration("", "ONE", "TWO"),
+]
+CASES: dict[str, tuple[list[Die], list[str]]] = {
+    "the same": (BASE, []),
+    "one name is another": ([composite("s", "a", "x", "c"), enumeration("e", "RED", "BLUE")], []),
+    "one name is longer": ([composite("s", "a", "bb", "c"), composite("u", "name_", "name_of", LONG + "x")], []),
+    "one name is shorter": ([composite("u", "nam", "name_o", LONG[:-1], tag="union_type")], []),
+    "one name is missing": ([composite("s", "a", "", "c"), composite("t", "a", "b", "c")], []),
+    "more members": ([composite("s", "a", "b", "c", "d")], []),
+    "fewer members": ([composite("s", "a", "b")], []),
+    "two of a name": ([composite("twice", "x", "y"), composite("twice", "x", "z", "w")], []),
+    "another kind": ([enumeration("s", "a", "b", "c"), composite("e", "RED", "GREEN")], []),
+    "nameless": ([composite("", "first", "second"), composite("", "first", "third"), composite("", "", "b")], []),
+    "nameless enumerations": ([enumeration("", "ONE", "TWO"), enumeration("", "ONE", "THREE")], []),
+    "functions of these names": (BASE, ["a", "first", "RED", "name_of", "s"]),
+    "many functions": (BASE, [f"f{n}" for n in range(300)] + ["b", "second"]),
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = write(tmp_path_factory.mktemp("base") / "vmlinux", BASE)
+    return bytes(pybtf.encode(path, features=FEATURES, jobs=1).data)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_same_types(name: str, base: bytes, tmp_path: Path) -> None:
+    check(tmp_path, base, write(tmp_path / "module", *CASES[name]))
+
+
+def test_names_are_those_of_the_module(base: bytes, tmp_path: Path) -> None:
+    types = check(tmp_path, base, write(tmp_path / "module", [composite("s", "a", "x", "c")], ["x"]))
+    found = [[each.name for each in one.members] for one in types if one.name == "s"]
+    assert found == [["a", "x", "c"]]
+
+
+def test_what_the_base_has_is_found(base: bytes, tmp_path: Path) -> None:
+    """Nothing is left of a module that brings nothing, but its functions."""
+    types = check(tmp_path, base, write(tmp_path / "module", *CASES["functions of these names"]))
+    assert not [one for one in types if hasattr(one, "members")]
+
+
+def test_name_in_the_middle_of_a_string(tmp_path: Path) -> None:
+    """A base may share the ends of strings. Such a name is not what looking up its text finds, so it is not used."""
+    strings = b"\0int\0s\0ab\0"
+    types = struct.pack("<4I", 1, 1 << 24, 4, 1 << 24 | 32)
+    types += struct.pack("<6I", 5, 4 << 24 | 1, 4, 8, 1, 0)  # the member's name is the "b" of "ab"
+    header = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(types), len(types), len(strings))
+    found = check(tmp_path, header + types + strings, write(tmp_path / "module", [composite("s", "b")]))
+    assert [[each.name for each in one.members] for one in found if hasattr(one, "members")] == [["b"]]
