@@ -27,7 +27,7 @@ from cython.cimports.pybtf.core.candidates import candidates_expect, candidates_
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import prefetch, u32s_free, u32s_reserve, u64s_free, u64s_reserve
 from cython.cimports.pybtf.core.models import Models, models_free, models_index
-from cython.cimports.pybtf.core.pages import touch
+from cython.cimports.pybtf.core.pages import large, large_zeroed, touch
 from cython.cimports.pybtf.core.phases import Work, enter_base, enter_names
 from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_FWD
 from cython.cimports.pybtf.core.typegraph import (
@@ -53,6 +53,31 @@ from cython.cimports.pybtf.core.wire import (
 
 from pybtf.core.wire import wire_error, wire_header
 from pybtf.errors import Place
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def words_make(r: cython.pointer[Room], n: cython.size_t) -> cython.bint:
+    """Make room for `n` words in an empty room. 0 if out of memory."""
+    r.words.p = cython.cast(cython.pointer[uint32_t], large(n * cython.sizeof(uint32_t)))
+    if r.words.p == cython.NULL:
+        return False
+    r.words.cap = n
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def room_make(r: cython.pointer[Room], n: cython.size_t) -> cython.bint:
+    """Make `nodes` and `map`, which are not there yet, with `n` entries. 0 if out of memory."""
+    r.nodes = cython.cast(cython.pointer[Node], large(n * cython.sizeof(Node)))
+    r.map = cython.cast(cython.pointer[uint32_t], large(n * cython.sizeof(uint32_t)))
+    if r.nodes == cython.NULL or r.map == cython.NULL:
+        return False
+    r.cap = n
+    return True
 
 
 @cython.cfunc
@@ -206,10 +231,9 @@ def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
     while cap < 2 * count:
         cap *= 2
     b.mask = cap - 1
-    b.slots = cython.cast(cython.pointer[BaseString], calloc(cap, cython.sizeof(BaseString)))
+    b.slots = cython.cast(cython.pointer[BaseString], large_zeroed(cap * cython.sizeof(BaseString)))
     if b.slots == cython.NULL:
         return False
-    touch(b.slots, cap * cython.sizeof(BaseString))
     b.distinct = True
     at = 0
     while at < b.size:
@@ -333,13 +357,13 @@ class Base:
         done: cython.bint
         words: cython.size_t = self.header[2] // 4
         # Room for the types of a module; what is not used costs nothing.
-        if not u32s_reserve(cython.address(space.r.words), words + words // 4 + 65536):
+        if not words_make(cython.address(space.r), words + words // 4 + 65536):
             raise MemoryError
         touch(space.r.words.p, words * cython.sizeof(uint32_t))
         space.load(self.data, self.name, self.header, self.strings.size)
         n = cython.cast(uint32_t, space.r.offs.n)
         with cython.nogil:
-            done = u64s_reserve(cython.address(space.r.offs), n // 4) and room_reserve(
+            done = u64s_reserve(cython.address(space.r.offs), n // 4) and room_make(
                 cython.address(space.r), n + n // 4 + 4096
             )
             if done:

@@ -6,7 +6,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.candidates import Candidates, Slot, chain_of
-from cython.cimports.pybtf.core.pages import touch
+from cython.cimports.pybtf.core.pages import large_zeroed
 
 
 @cython.cfunc
@@ -48,10 +48,9 @@ def candidates_expect(t: cython.pointer[Candidates], n: uint32_t) -> cython.bint
     slots: cython.pointer[Slot]
     while mask < 2 * (cython.cast(cython.size_t, n) + 1):
         mask = 2 * mask + 1
-    slots = cython.cast(cython.pointer[Slot], calloc(mask + 1, cython.sizeof(Slot)))
+    slots = cython.cast(cython.pointer[Slot], large_zeroed((mask + 1) * cython.sizeof(Slot)))
     if slots == cython.NULL:
         return False
-    touch(slots, (mask + 1) * cython.sizeof(Slot))
     free(t.slots)
     t.slots = slots
     t.mask = mask
