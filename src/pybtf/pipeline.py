@@ -236,9 +236,9 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
     """Whose object symbols the function table has to know, for variables at the start of a section."""
     if features.global_var:
         return ALL_SECTIONS
-    wanted = [section.index for section in image.sections if section.name == PERCPU]
-    if not features.var or not wanted:
+    if not features.var or image.section(PERCPU) is None:
         return None
+    wanted = [section.index for section in image.sections if section.name == PERCPU]
     return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
 
 

@@ -41,13 +41,15 @@ def section_addresses(image: ElfImage) -> array[int]:
     start = end = START
     allocated = [section for section in image.sections if section.flags & SHF_ALLOC]
     for number, section in enumerate(allocated):
+        mask = (section.addralign or 1) - 1
         if end == start:
-            start = end = _round_up(end, section)
-        elif start & (section.addralign - 1 if section.addralign else 0):
+            start = end = (end + mask) & ~mask & _MASK
+        elif start & mask:
             # The start is a power of two, and this at least doubles it, whatever the alignment: few restarts.
-            start = end = _round_up(start, section)
-            end = _place(allocated[:number], places, end)
-        end = _place([section], places, end)
+            start = end = (start + mask) & ~mask & _MASK
+            for earlier in allocated[:number]:
+                end = _place(earlier, places, end)
+        end = _place(section, places, end)
     return places
 
 
@@ -80,14 +82,8 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
     return [(low, min(high, 1 << 64), owner) for low, high, owner in found if low >> 64 == 0]
 
 
-def _place(sections: list[Section], places: array[int], end: int) -> int:
-    """Give these sections places from `end` on; the new end. All arithmetic wraps at 64 bits."""
-    for section in sections:
-        places[section.index] = _round_up(end, section)
-        end = (places[section.index] + section.size) & _MASK
-    return end
-
-
-def _round_up(address: int, section: Section) -> int:
-    align = section.addralign or 1
-    return (address + align - 1) & -align & _MASK
+def _place(section: Section, places: array[int], end: int) -> int:
+    """Give this section the next place from `end` on; the new end. All arithmetic wraps at 64 bits."""
+    mask = (section.addralign or 1) - 1
+    place = places[section.index] = (end + mask) & ~mask & _MASK
+    return (place + section.size) & _MASK

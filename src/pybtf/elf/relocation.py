@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from functools import cached_property
 
 from pybtf.core.relocate import OPERATIONS, RelocationError, apply_relocations
 from pybtf.core.symbols import SymbolSource
@@ -37,6 +38,7 @@ class _Machine:
     add: dict[int, int] = field(default_factory=dict)
     sub: dict[int, int] = field(default_factory=dict)
 
+    @cached_property
     def table(self) -> bytes:
         """Operation | bytes << 4 by relocation type, as the compiled core wants it."""
         cells = bytearray([OPERATIONS["leave"]]) * (self.last + 1)
@@ -73,8 +75,10 @@ def relocated(
     `addresses`: see `section_addresses`. `among`: where to look for sections of relocations, by default everywhere.
     Raises `InputError` if the machine is not known, or a relocation is damaged.
     """
-    candidates = image.sections if among is None else among
-    relocations = [s for s in candidates if s.info == section.index and s.type in (SHT_RELA, SHT_REL)]
+    index = section.index
+    if among is None:
+        among = image.sections
+    relocations = [s for s in among if s.info == index and s.type in (SHT_RELA, SHT_REL)]
     data = image.data(section)
     if not any(s.size for s in relocations):
         return data
@@ -86,17 +90,14 @@ def relocated(
             "a machine whose relocations are known: " + ", ".join(machine_name(m) for m in sorted(_MACHINES)),
             "Link the file first.",
         )
-    if sum(s.size for s in relocations if s.offset + s.size <= image.size) > image.size:
+    if len(relocations) > 1 and sum(s.size for s in relocations if s.offset + s.size <= image.size) > image.size:
         raise InputError(
             image.place(section), f"{len(relocations)} sections of relocations that overlap", "one, as linkers write it"
         )
     out = bytearray(data)
-    sources: dict[int, SymbolSource] = {}
     for relocation in relocations:
-        symtab = image.linked(relocation, SHT_SYMTAB, "symbol table")
-        if symtab.index not in sources:
-            sources[symtab.index] = symbol_source(image, symtab)
-        _apply(image, relocation, out, sources[symtab.index], addresses, machine.table())
+        source = symbol_source(image, image.linked(relocation, SHT_SYMTAB, "symbol table"))
+        _apply(image, relocation, out, source, addresses, machine.table)
     return out
 
 
