@@ -1,4 +1,4 @@
-"""From an ELF file to BTF: the whole program in one list of passes. Read `encode_image` from top to bottom.
+"""From an ELF file to BTF: the whole program in one list of passes. Read `encode_images` from top to bottom.
 
 Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
 the command line, and nothing in the core knows paths.
@@ -30,7 +30,7 @@ from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
-from pybtf.records import record, replace
+from pybtf.records import record
 from pybtf.report import Report
 from pybtf.timings import Timings
 
@@ -63,15 +63,15 @@ def encode_file(
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
     report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
-    options = replace(options, base=open_base(options.base, report.timings))
+    base = open_base(options.base, report.timings)
     with report.timings.pass_("open"):
         source = _stat(path)
         image = open_module(path)
     with image:
-        encoded = encode_image(image, options, report, progress)
+        encoded = encode_images([image], options, base, report, progress, source)
     if source is not None:
         report.input_size = source.st_size  # not that of the map, if the file is compressed
-    return replace(encoded, source=source)
+    return encoded
 
 
 def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Progress | None = None) -> Encoded:
@@ -86,7 +86,8 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     with ExitStack() as stack:
         with report.timings.pass_("open"):
             images = [stack.enter_context(open_module(path)) for path in paths]
-        return replace(_encode(images, options, report, progress), source=source)
+        base = open_base(options.base, report.timings)
+        return encode_images(images, options, base, report, progress, source)
 
 
 def _stat(path: str) -> os.stat_result | None:
@@ -97,19 +98,21 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def encode_image(
-    image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None
+def encode_images(
+    images: list[ElfImage],
+    options: EncodeOptions,
+    base: Base | None,
+    report: Report,
+    progress: Progress | None,
+    source: os.stat_result | None,
 ) -> Encoded:
-    """Encode an open image; fills `report`. Raises as `encode_file`."""
-    return _encode([image], options, report, progress)
+    """Encode open images into one BTF; fills `report`. `base`: that of the options, read. `source`: as in `Encoded`.
 
-
-def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, progress: Progress | None) -> Encoded:
-    """Encode open images into one BTF."""
+    Raises as `encode_file`.
+    """
     timings = report.timings
     features = options.features
     image = images[0]
-    base = open_base(options.base, timings)
     _check_order(images, base)
     report.byte_order = _order(image.little)
     report.input_size = image.size
@@ -126,6 +129,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
 
     # The function table is frozen.
     with timings.pass_("unit headers"):
+        ranges = _variable_ranges(image, files[0].addresses, features)
         run = Run(
             files[0].sections,
             files[0].symbols,
@@ -133,8 +137,8 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
             machine=image.machine,
             options=_option_bits(features),
             force=features.encode_force,
-            ranges=_variable_ranges(image, files[0].addresses, features),
-            names=[section.name.encode("utf-8", "surrogateescape") for section in image.sections],
+            ranges=ranges,
+            names=[s.name.encode("utf-8", "surrogateescape") for s in image.sections] if ranges else (),
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
@@ -189,7 +193,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
         run.close()
     _fill(report, run, data)
     report.base_size = len(base_data) if base_data is not None else 0
-    return Encoded(data, report, base, base_data)
+    return Encoded(data, report, base, base_data, source)
 
 
 @record(frozen=True)
