@@ -7,7 +7,6 @@ the command line, and nothing in the core knows paths.
 from __future__ import annotations
 
 import mmap
-import os
 import threading
 from array import array
 from collections.abc import Callable, Sequence
@@ -65,12 +64,11 @@ def encode_file(
     report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
     base = open_base(options.base, report.timings)
     with report.timings.pass_("open"):
-        source = _stat(path)
         image = open_module(path)
     with image:
-        encoded = encode_images([image], options, base, report, progress, source)
-    if source is not None:
-        report.input_size = source.st_size  # not that of the map, if the file is compressed
+        encoded = encode_images([image], options, base, report, progress)
+    if image.status is not None:
+        report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
     return encoded
 
 
@@ -81,35 +79,17 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
     """
     report = Report(paths[0], features=options.features.names(), jobs=options.jobs, other_paths=list(paths[1:]))
-    with report.timings.pass_("open"):
-        source = _stat(paths[0])
     with ExitStack() as stack:
         with report.timings.pass_("open"):
             images = [stack.enter_context(open_module(path)) for path in paths]
         base = open_base(options.base, report.timings)
-        return encode_images(images, options, base, report, progress, source)
-
-
-def _stat(path: str) -> os.stat_result | None:
-    """As it is before it is read. What is wrong with the path, opening it will say."""
-    try:
-        return os.stat(path)  # noqa: PTH116 - the record is compared with others that `os` gives
-    except (OSError, ValueError):
-        return None
+        return encode_images(images, options, base, report, progress)
 
 
 def encode_images(
-    images: list[ElfImage],
-    options: EncodeOptions,
-    base: Base | None,
-    report: Report,
-    progress: Progress | None,
-    source: os.stat_result | None,
+    images: list[ElfImage], options: EncodeOptions, base: Base | None, report: Report, progress: Progress | None
 ) -> Encoded:
-    """Encode open images into one BTF; fills `report`. `base`: that of the options, read. `source`: as in `Encoded`.
-
-    Raises as `encode_file`.
-    """
+    """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`."""
     timings = report.timings
     features = options.features
     image = images[0]
@@ -193,7 +173,7 @@ def encode_images(
         run.close()
     _fill(report, run, data)
     report.base_size = len(base_data) if base_data is not None else 0
-    return Encoded(data, report, base, base_data, source)
+    return Encoded(data, report, base, base_data, image.status)
 
 
 @record(frozen=True)

@@ -33,7 +33,7 @@ was passed to us to be written to. Symbolic links are followed: the file at thei
 remain. Other hard links to a replaced file keep the old contents; see `writer.py`.
 """
 
-# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH119, PTH120
+# ruff: noqa: PTH110, PTH112, PTH115, PTH116, PTH118, PTH119, PTH120
 # Descriptor-relative calls have no pathlib form, and pathlib drops the final slash that means "a folder".
 
 from __future__ import annotations
@@ -81,11 +81,12 @@ def write_file(
     pieces = [content] if isinstance(content, Bytes) else content
     name = os.fspath(path)
     with explained(name):
-        direct, old = _open_direct(name)
+        old = _plain_file(name)
+        direct = None if old is not None else _open_direct(name)
         if direct is not None:
             with contextlib.closing(_Descriptor(direct)) as device:
                 return sum(write_all(device.fd, piece) for piece in pieces)
-    with Replacement(name, like=like, durable=durable, old=old) as new:
+    with Replacement(name, like=like, durable=durable, plain=old) as new:
         with explained(name):
             written = sum(write_all(new.fd, piece) for piece in pieces)
         new.publish()
@@ -115,9 +116,9 @@ class Replacement:
         like: os.stat_result | None = None,
         durable: bool = True,
         advice: str = "",
-        old: os.stat_result | None = None,
+        plain: os.stat_result | None = None,
     ) -> None:
-        """`old`: the stat, if it is known already."""
+        """`plain`: what `_plain_file` has said, if it was asked."""
         self.path = path
         self._durable = durable
         self._advice = advice
@@ -125,10 +126,11 @@ class Replacement:
         self._folder_fd = -1
         self.fd = -1
         with explained(path, advice):
-            self.old = old or _stat_or_none(path)
+            plain = plain or _plain_file(path)
+            self.old = plain or _stat_or_none(path)
             if self.old is not None:
                 _check_replaceable(self.old, path, advice)
-            self.target = os.path.realpath(path) if os.path.islink(path) else path
+            self.target = path if plain else os.path.realpath(path)
         self._like = self.old or like
         self._signals = _Signals(self._discard)
 
@@ -358,41 +360,35 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
 
 
-def _open_direct(path: str) -> tuple[int | None, os.stat_result | None]:
-    """A descriptor for what must be written to as it is (see the head of this file), or None for a file; and the
-    stat of what is there.
-    """
+def _plain_file(path: str) -> os.stat_result | None:
+    """The stat of the regular file that `path` names, not through a link; else None."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _open_direct(path: str) -> int | None:
+    """A descriptor for what must be written to as it is (see the head of this file), or None for a file."""
     own = _own_descriptor(path)
     if own is not None:
-        return os.dup(own), None
+        return os.dup(own)
     old = _stat_or_none(path)
     if old is None or stat.S_ISREG(old.st_mode) or stat.S_ISDIR(old.st_mode):
-        return None, old
-    return os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC), old
+        return None
+    return os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def _own_descriptor(path: str) -> int | None:
     """N if `path` leads through /dev/stdout, /dev/fd/N, /proc/self/fd/N or such to our descriptor N."""
     with contextlib.suppress(OSError):
         for _ in range(_MAX_LINKS):
-            is_link = _is_link(path)
-            if is_link is False:
-                return None  # all in /proc/self/fd are links
             folder, name = os.path.split(path)
-            if name.isdecimal() and os.path.samestat(os.stat(folder or "."), os.stat("/proc/self/fd")):
+            if name.isdecimal() and os.path.realpath(folder or ".") == os.path.realpath("/proc/self/fd"):
                 return int(name)
-            if is_link is None:
-                return None
-            path = os.path.join(folder, os.readlink(path))
+            path = os.path.join(folder, os.readlink(path))  # an error if it is no link
     return None
-
-
-def _is_link(path: str) -> bool | None:
-    """None if nothing is there."""
-    try:
-        return stat.S_ISLNK(os.lstat(path).st_mode)
-    except OSError:
-        return None
 
 
 def _temporary_names(target: str) -> Iterator[str]:

@@ -65,6 +65,7 @@ class ElfImage:
         "named_debug",
         "path",
         "sections",
+        "status",
         "symbol_sources",
     )
 
@@ -80,10 +81,15 @@ class ElfImage:
     symbol_sources: dict[int, SymbolSource]
     """By index of the section: for symbols.py to keep what it has made."""
     mapping: mmap.mmap | None
+    status: os.stat_result | None
+    """Of the file that was opened; None if only its contents were given."""
 
-    def __init__(self, path: str, content: bytes | bytearray | mmap.mmap) -> None:
+    def __init__(
+        self, path: str, content: bytes | bytearray | mmap.mmap, status: os.stat_result | None = None
+    ) -> None:
         """Read header and section table of `content`; `path` serves messages only. Raises `InputError`."""
         self.path = path
+        self.status = status
         self.mapping = content if isinstance(content, mmap.mmap) else None
         self._view = memoryview(content)
         self._cache: dict[int, memoryview] = {}
@@ -103,9 +109,9 @@ class ElfImage:
     def open(cls, path: str | os.PathLike[str]) -> ElfImage:
         """Map the file at `path`, following symbolic links. Raises `InputError` if it is not a usable ELF."""
         name = os.fspath(path)
-        mapping = _map_file(name)
+        mapping, status = _map_file(name)
         try:
-            return cls(name, mapping)
+            return cls(name, mapping, status)
         except BaseException:
             _close_map(mapping)
             raise
@@ -323,8 +329,8 @@ def _named(names: Mapping[str, int], value: int) -> str:
     return next((f"{name} ({value})" for name, number in names.items() if number == value), str(value))
 
 
-def _map_file(path: str) -> mmap.mmap:
-    """Map a regular file read-only. Raises `InputError` for everything that can be wrong with a path."""
+def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
+    """Map a regular file read-only; also its stat. Raises `InputError` for everything that can be wrong with a path."""
     try:
         # O_NONBLOCK: opening a FIFO must not wait for a writer.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -339,7 +345,7 @@ def _map_file(path: str) -> mmap.mmap:
         if status.st_size == 0:
             raise InputError(path, "is empty", "an ELF file")
         try:
-            return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ)
+            return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ), status
         except (OSError, ValueError, OverflowError) as error:
             raise InputError(path, f"cannot be mapped: {error}", "a file that can be mapped") from None
     finally:
