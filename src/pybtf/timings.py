@@ -79,20 +79,21 @@ class Pass:
 class Timings:
     """The passes of one run, from its creation on (or from the start of the process, see `include_start`)."""
 
-    def __init__(self, *, of_thread: bool = False) -> None:
+    def __init__(self, *, of_thread: bool = False, passes: bool = True) -> None:
         """`of_thread`: CPU time of this thread, which has to `finish` itself; and no peaks of memory, which are a
-        matter of the process.
+        matter of the process. Without `passes`, only the total is taken: for a file of many, if nobody will look.
         """
         self.root = Pass("total", calls=1)
         self._stack = [self.root]
         self._clock = time.thread_time_ns if of_thread else time.process_time_ns
         self._of_thread = of_thread
+        self._untimed = None if passes else Untimed(self, self.root)
         self._wall = perf_counter_ns()
         self._cpu = self._clock()
 
     def pass_(self, name: str) -> OpenPass:
         """Count the time of the `with` block to the pass `name` inside the one now open; gives the pass."""
-        return OpenPass(self, self._stack[-1].child(name))
+        return self._untimed or OpenPass(self, self._stack[-1].child(name))
 
     def add(self, name: str, wall: int, cpu: int, calls: int = 1) -> None:
         """Add nanoseconds measured elsewhere to the pass `name` inside the one now open."""
@@ -154,6 +155,18 @@ class OpenPass:
         if not timings._of_thread:
             this.peak = peak_memory()
         timings._stack.pop()
+
+
+class Untimed(OpenPass):
+    """Stands for every pass where none is timed."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Pass:
+        return self._pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 def peak_memory() -> int:

@@ -2,17 +2,22 @@
 """The section table of an ELF file, read into one object per section.
 
 A kernel module is encoded in milliseconds and has sixty sections, about which five passes ask: so making a `Section`
-must cost little, and looking for one by name or type must not pass over all of them. Both is done here in one pass over
-the table. Whether the table lies within the file is for the caller to check; names are checked here, for a name is
-known to be one only when its end has been found.
+must cost little, and looking for one must not pass over all of them. Both is done here in one pass over the table,
+which gives lists by all that is asked for. Whether the table lies within the file is for the caller to check; names are
+checked here, for a name is known to be one only when its end has been found. The placing of the sections of an object
+file, which elf/layout.py explains, is here as well.
 """
 
 import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.libc.string import memchr, strstr
+from cython.cimports.libc.string import memchr, strncmp
 from cython.cimports.pybtf.core.symbols import load32, load64
+
+SHT_RELA = cython.declare(uint32_t, 4)
+SHT_REL = cython.declare(uint32_t, 9)
+SHF_ALLOC = cython.declare(uint64_t, 2)
 
 
 class SectionNameError(ValueError):
@@ -48,8 +53,22 @@ class Section:
         return f"Section({self.index}, {self.name!r})"
 
 
+@cython.final
+@cython.cclass
+class SectionTable:
+    """All sections in the order of the table; the first of each name; those of each type; sections of relocations, by
+    the section that they are for; and those that can hold debug information, by their name.
+    """
+
+    all = cython.declare(list, visibility="readonly")
+    by_name = cython.declare(dict, visibility="readonly")
+    by_type = cython.declare(dict, visibility="readonly")
+    relocations = cython.declare(dict, visibility="readonly")
+    debug = cython.declare(list, visibility="readonly")
+
+
 def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cython.bint):
-    """The sections of the bytes `table`; the first of each name; all of each type; and those with "debug" in the name.
+    """The sections of the bytes `table`, whose incomplete last entry, if any, does not count.
 
     `names`: the contents of the section of names, None if there is none and all names are empty. Names that are not
     UTF-8 keep their bytes as lone surrogates. Raises `SectionNameError`.
@@ -72,9 +91,11 @@ def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cyth
 def read_entries(
     p: cython.pointer[cython.const[uint8_t]], count: uint32_t, names, is64: cython.bint, swap: cython.bint
 ):
+    found: SectionTable = SectionTable.__new__(SectionTable)
     sections: list = []
     by_name: dict = {}
     by_type: dict = {}
+    relocations: dict = {}
     debug: list = []
     known: dict = {}  # names by offset
     text: cython.p_const_char = cython.NULL
@@ -113,14 +134,38 @@ def read_entries(
             known[at] = s.name
         sections.append(s)
         by_name.setdefault(s.name, s)
-        of_type = by_type.get(s.type)
-        if of_type is None:
-            by_type[s.type] = [s]
-        else:
-            cython.cast(list, of_type).append(s)
-        if text != cython.NULL and strstr(text + at, b"debug") != cython.NULL:
+        append_to(by_type, s.type, s)
+        if s.type == SHT_RELA or s.type == SHT_REL:
+            append_to(relocations, s.info, s)
+        if text != cython.NULL and is_debug(text + at):
             debug.append(s)
-    return sections, by_name, by_type, debug
+    found.all = sections
+    found.by_name = by_name
+    found.by_type = by_type
+    found.relocations = relocations
+    found.debug = debug
+    return found
+
+
+@cython.cfunc
+@cython.inline
+def append_to(lists: dict, key: uint32_t, s: Section):
+    known = lists.get(key)
+    if known is None:
+        lists[key] = [s]
+    else:
+        cython.cast(list, known).append(s)
+
+
+@cython.cfunc
+@cython.inline
+def is_debug(name: cython.p_const_char) -> cython.bint:
+    """Whether the name begins as those of debug sections do; `.gnu.debuglto_` in gcc's objects for LTO."""
+    return (
+        strncmp(name, b".debug_", 7) == 0
+        or strncmp(name, b".zdebug_", 8) == 0
+        or strncmp(name, b".gnu.debuglto_", 14) == 0
+    )
 
 
 @cython.cfunc
@@ -148,3 +193,41 @@ def read_entry(p: cython.pointer[cython.const[uint8_t]], is64: cython.bint, swap
         s.addralign = load32(p + 32, swap)
         s.entsize = load32(p + 36, swap)
     return s
+
+
+def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
+    """Puts the addresses of the allocated sections of an object file into `places`, by index; see elf/layout.py.
+
+    `start`: where to begin, a power of two. All arithmetic wraps at 64 bits.
+    """
+    allocated: list = []
+    end: uint64_t = start
+    mask: uint64_t
+    number: cython.Py_ssize_t
+    earlier: cython.Py_ssize_t
+    s: Section
+    if places.shape[0] < len(table.all):
+        raise ValueError("too few places")
+    for s in table.all:
+        if s.flags & SHF_ALLOC:
+            allocated.append(s)
+    for number in range(len(allocated)):
+        s = allocated[number]
+        mask = (s.addralign if s.addralign else 1) - 1
+        if end == start:
+            start = end = (end + mask) & ~mask
+        elif start & mask:
+            # The start is a power of two, and this at least doubles it, whatever the alignment: few restarts.
+            start = end = (start + mask) & ~mask
+            for earlier in range(number):
+                end = place(allocated[earlier], places, end)
+        end = place(s, places, end)
+
+
+@cython.cfunc
+@cython.inline
+def place(s: Section, places: uint64_t[::1], end: uint64_t) -> uint64_t:
+    """Gives this section the next place from `end` on; the new end."""
+    mask: uint64_t = (s.addralign if s.addralign else 1) - 1
+    places[s.index] = (end + mask) & ~mask
+    return places[s.index] + s.size

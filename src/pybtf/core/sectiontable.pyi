@@ -1,6 +1,6 @@
 from typing import Final, final
 
-from _typeshed import ReadableBuffer
+from _typeshed import ReadableBuffer, WriteableBuffer
 
 class SectionNameError(ValueError):
     index: int
@@ -21,6 +21,15 @@ class Section:
     addralign: Final[int]
     entsize: Final[int]
 
+@final
+class SectionTable:
+    all: Final[list[Section]]
+    by_name: Final[dict[str, Section]]
+    by_type: Final[dict[int, list[Section]]]
+    relocations: Final[dict[int, list[Section]]]
+    debug: Final[list[Section]]
+
 def read_sections(
     table: ReadableBuffer, names: bytes | None = None, *, is64: bool, little: bool
-) -> tuple[list[Section], dict[str, Section], dict[int, list[Section]], list[Section]]: ...
+) -> SectionTable: ...
+def place_sections(table: SectionTable, start: int, places: WriteableBuffer) -> None: ...

@@ -15,7 +15,7 @@ from struct import unpack_from
 from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
 from pybtf.dwarf.alternate import Alternate, find_alternate_file
 from pybtf.dwarf.separate import find_debug_file
-from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_REL, SHT_RELA
+from pybtf.elf.constants import ET_REL, SHF_GROUP
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
@@ -111,20 +111,14 @@ def _reader(image: ElfImage, addresses: array[int]) -> Read:
     """What gives the contents of a section; relocated if that is still to be done."""
     if image.etype != ET_REL:
         return image.data
-    relocations: dict[int, list[Section]] = {}
-    found = image.of_type(SHT_RELA)
-    if image.of_type(SHT_REL):
-        found = [section for section in image.sections if section.type in (SHT_REL, SHT_RELA)]
-    for section in found:
-        relocations.setdefault(section.info, []).append(section)
-    return lambda section: relocated(image, section, addresses, relocations.get(section.index, ()))
+    return lambda section: relocated(image, section, addresses)
 
 
 def _type_units(image: ElfImage) -> list[Section]:
     """The sections of type units beside .debug_info, those of DWARF 5 first."""
     found: list[Section] = []
     types: list[Section] = []
-    for section in image.named_debug:
+    for section in image.table.debug:
         if section.name not in _OF_UNITS or not section.size:
             continue
         if section.name.endswith("types"):

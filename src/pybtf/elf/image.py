@@ -26,7 +26,7 @@ from struct import unpack_from
 from types import TracebackType
 
 from pybtf.core.sectiontable import Section as Section
-from pybtf.core.sectiontable import SectionNameError, read_sections
+from pybtf.core.sectiontable import SectionNameError, SectionTable, read_sections
 from pybtf.core.symbols import SymbolSource
 from pybtf.elf.compressed import decompress_gabi, decompress_gnu
 from pybtf.elf.constants import SHF_COMPRESSED, SHF_GROUP, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
@@ -51,8 +51,6 @@ class ElfImage:
     """An open ELF file. Usable as a context manager; views handed out stay valid after `close`."""
 
     __slots__ = (
-        "_by_name",
-        "_by_type",
         "_cache",
         "_debug",
         "_view",
@@ -62,11 +60,11 @@ class ElfImage:
         "little",
         "machine",
         "mapping",
-        "named_debug",
         "path",
         "sections",
         "status",
         "symbol_sources",
+        "table",
     )
 
     path: str
@@ -76,8 +74,8 @@ class ElfImage:
     etype: int
     flags: int
     sections: list[Section]
-    named_debug: list[Section]
-    """The sections that have "debug" in their name."""
+    table: SectionTable
+    """The same sections, and lists of those that are asked for."""
     symbol_sources: dict[int, SymbolSource]
     """By index of the section: for symbols.py to keep what it has made."""
     mapping: mmap.mmap | None
@@ -97,8 +95,8 @@ class ElfImage:
         shoff, shnum, shstrndx = self._read_header()
         self._read_sections(shoff, shnum, shstrndx)
         self._debug: dict[str, Section] = {}
-        lto = not any(section.name.startswith(_DEBUG) for section in self.named_debug)
-        for section in self.named_debug:
+        lto = not any(section.name.startswith(_DEBUG) for section in self.table.debug)
+        for section in self.table.debug:
             name = section.name.removeprefix(_LTO) if lto else section.name
             if name.startswith(_DEBUG) and not (section.flags & SHF_GROUP or section.type == SHT_NOBITS):
                 if name[1] == "z":
@@ -148,11 +146,15 @@ class ElfImage:
 
     def section(self, name: str) -> Section | None:
         """The first section with this name."""
-        return self._by_name.get(name)
+        return self.table.by_name.get(name)
 
     def of_type(self, kind: int) -> Sequence[Section]:
         """The sections of this type, in the order of the table."""
-        return self._by_type.get(kind, ())
+        return self.table.by_type.get(kind, ())
+
+    def relocations_of(self, section: Section) -> Sequence[Section]:
+        """The sections of relocations, of both kinds, whose `sh_info` names this section."""
+        return self.table.relocations.get(section.index, ())
 
     def debug_section(self, name: str) -> Section | None:
         """The section that supplies the DWARF of this name (`.debug_info`), be it stored as `.zdebug_info`.
@@ -297,9 +299,8 @@ class ElfImage:
             ) from None
 
     def _set_sections(self, table: bytes | memoryview, names: bytes | None) -> None:
-        self.sections, self._by_name, self._by_type, self.named_debug = read_sections(
-            table, names, is64=self.is64, little=self.little
-        )
+        self.table = read_sections(table, names, is64=self.is64, little=self.little)
+        self.sections = self.table.all
 
     def _names(self, section: Section, index: int) -> bytes:
         """The contents of the section of names, whose own name is not known yet."""

@@ -10,12 +10,11 @@ names and types.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
 from functools import cached_property
 
 from pybtf.core.relocate import OPERATIONS, RelocationError, apply_relocations
 from pybtf.core.symbols import SymbolSource
-from pybtf.elf.constants import SHT_REL, SHT_RELA, SHT_SYMTAB
+from pybtf.elf.constants import SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section, machine_name
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
@@ -67,20 +66,14 @@ _MACHINES: Final = {
 }
 
 
-def relocated(
-    image: ElfImage, section: Section, addresses: array[int], among: Iterable[Section] | None = None
-) -> memoryview | bytearray:
+def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memoryview | bytearray:
     """The contents of `section` with its relocations applied: a private copy, or its data if it has none.
 
-    `addresses`: see `section_addresses`. `among`: where to look for sections of relocations, by default everywhere.
-    Raises `InputError` if the machine is not known, or a relocation is damaged.
+    `addresses`: see `section_addresses`. Raises `InputError` if the machine is not known, or a relocation is damaged.
     """
-    index = section.index
-    if among is None:
-        among = image.sections
-    relocations = [s for s in among if s.info == index and s.type in (SHT_RELA, SHT_REL)]
+    relocations = image.relocations_of(section)
     data = image.data(section)
-    if not any(s.size for s in relocations):
+    if not relocations or not any(s.size for s in relocations):
         return data
     machine = _MACHINES.get(image.machine)
     if machine is None:
