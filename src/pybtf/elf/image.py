@@ -97,11 +97,13 @@ class ElfImage:
         self._debug: dict[str, Section] = {}
         lto = not any(section.name.startswith(_DEBUG) for section in self.table.debug)
         for section in self.table.debug:
+            if section.flags & SHF_GROUP or section.type == SHT_NOBITS:
+                continue
             name = section.name.removeprefix(_LTO) if lto else section.name
-            if name.startswith(_DEBUG) and not (section.flags & SHF_GROUP or section.type == SHT_NOBITS):
-                if name[1] == "z":
-                    name = name.replace(".zdebug_", ".debug_", 1)
+            if name.startswith(".debug_"):
                 self._debug.setdefault(name, section)
+            elif name.startswith(".zdebug_"):
+                self._debug.setdefault(f".debug_{name[8:]}", section)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> ElfImage:
