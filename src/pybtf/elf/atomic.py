@@ -33,7 +33,7 @@ was passed to us to be written to. Symbolic links are followed: the file at thei
 remain. Other hard links to a replaced file keep the old contents; see `writer.py`.
 """
 
-# ruff: noqa: PTH110, PTH112, PTH115, PTH116, PTH118, PTH119, PTH120
+# ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH119, PTH120
 # Descriptor-relative calls have no pathlib form, and pathlib drops the final slash that means "a folder".
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Replacement:
             self.old = plain or _stat_or_none(path)
             if self.old is not None:
                 _check_replaceable(self.old, path, advice)
-            self.target = path if plain else os.path.realpath(path)
+            self.target = os.path.realpath(path) if not plain and os.path.islink(path) else path
         self._like = self.old or like
         self._signals = _Signals(self._discard)
 
