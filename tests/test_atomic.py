@@ -38,6 +38,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return recorded
 
     monkeypatch.setattr(os, "fsync", record("fsync", lambda fd: None))
+    monkeypatch.setattr(os, "link", record("link", os.link))
     monkeypatch.setattr(os, "rename", record("rename", os.rename))
     return made
 
@@ -75,10 +76,24 @@ def test_new_file(tmp_path: Path, way: str) -> None:
 
 
 def test_data_is_on_disk_before_it_gets_the_name(tmp_path: Path, way: str, calls: list[str]) -> None:
+    new, replaced = (["link"], ["link", "rename"]) if way == "unnamed" else (["rename"], ["rename"])
     write_file(tmp_path / "out", NEW)
-    assert calls == ["fsync", "rename"]
+    assert calls == ["fsync", *new]
+    write_file(tmp_path / "out", NEW)
+    assert calls == ["fsync", *new, "fsync", *replaced]
+    calls.clear()
     write_file(tmp_path / "out", NEW, durable=False)
-    assert calls == ["fsync", "rename", "rename"]
+    assert calls == replaced
+
+
+def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path, way: str) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"new"
+        (tmp_path / "out").write_bytes(OLD)
+
+    assert write_file(tmp_path / "out", pieces()) == 3
+    assert (tmp_path / "out").read_bytes() == b"new"
+    assert names(tmp_path) == ["out"]
 
 
 def test_empty_file(tmp_path: Path, way: str) -> None:
@@ -204,7 +219,9 @@ def test_failing_system_call(tmp_path: Path, way: str, call: str, monkeypatch: p
 def test_temporary_name_that_is_taken(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "taken").write_bytes(OLD)
     monkeypatch.setattr(atomic, "_temporary_names", lambda target: iter(["taken", "free"]))
+    (tmp_path / "out").write_bytes(OLD)
     write_file(tmp_path / "out", NEW)
+    assert (tmp_path / "out").read_bytes() == NEW
     assert names(tmp_path) == ["out", "taken"]
     assert (tmp_path / "taken").read_bytes() == OLD
 
@@ -359,6 +376,39 @@ def test_signals_leave_nothing(tmp_path: Path, way: str, number: signal.Signals)
         assert temporaries[0].startswith(".out.pybtf-")
     else:
         assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("call", ["link", "rename"])
+def test_signals_between_link_and_rename_leave_nothing(
+    tmp_path: Path, way: str, call: str, number: signal.Signals
+) -> None:
+    script = """
+    import errno, os, signal, sys
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    from pybtf.elf import atomic
+    if sys.argv[2] == "named":
+        def refuse(folder, mode):
+            raise OSError(errno.EOPNOTSUPP, "not here")
+        atomic.open_unnamed = refuse
+    real = getattr(os, sys.argv[3])
+    def late(*arguments, **options):
+        real(*arguments, **options)
+        os.kill(os.getpid(), int(sys.argv[4]))
+    setattr(os, sys.argv[3], late)
+    atomic.write_file(sys.argv[1], b"new")
+    """
+    if (call, way) == ("link", "named"):
+        pytest.skip("a named file needs no link")
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    child = python(script, out, Path(way), Path(call), Path(str(int(number))))
+    child.communicate()
+    assert child.returncode == -number
+    assert out.read_bytes() == b"new"
+    assert names(tmp_path) == ["out"]
 
 
 def test_handlers_of_the_caller_stay(tmp_path: Path) -> None:

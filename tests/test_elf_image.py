@@ -141,6 +141,27 @@ def test_debug_section_skips_groups_and_empty_shells_and_takes_the_first() -> No
     assert first.index == 1
 
 
+@pytest.mark.parametrize(("is64", "little"), FLAVOURS)
+def test_sections_are_listed_by_what_is_asked_for(is64: bool, little: bool) -> None:
+    sections = [
+        Sec(".a", 1, b"x"),
+        Sec(".rel.b", 9, b"", info=1),
+        Sec(".rela.a", 4, b"", info=1),
+        Sec(".a", 7, b"y"),
+        Sec(".other", 1, b"", info=1),
+        Sec(".rela.c", 4, b"", info=4),
+    ]
+    image = image_of(elf(sections, is64=is64, little=little))
+    assert [section.index for section in image.of_type(1)] == [1, 5]
+    assert [section.index for section in image.of_type(4)] == [3, 6]
+    assert not image.of_type(77)
+    a, other = image.sections[1], image.sections[4]
+    assert image.section(".a") is a
+    assert [section.name for section in image.relocations_of(a)] == [".rel.b", ".rela.a"]
+    assert [section.name for section in image.relocations_of(other)] == [".rela.c"]
+    assert not image.relocations_of(image.sections[2])
+
+
 def test_objects_for_lto_have_debug_sections_of_other_names() -> None:
     """As gcc writes them with -flto; they count only if no name starts with `.debug_` or `.zdebug_`."""
     lto = [Sec(".gnu.debuglto_.debug_info", 1, b"lto"), Sec(".debugging", 1, b"no")]

@@ -113,6 +113,15 @@ def test_timings_nest_and_add_up() -> None:
     assert (elsewhere.wall, elsewhere.cpu) == (5 * NS, 3 * NS)
 
 
+def test_passes_need_not_be_timed() -> None:
+    timings = Timings(of_thread=True, passes=False)
+    with timings.pass_("outer"), timings.pass_("inner"):
+        time.sleep(0.01)
+    root = timings.finish()
+    assert root.children == []
+    assert root.wall >= 0.01 * NS
+
+
 def test_a_failing_pass_is_closed() -> None:
     timings = Timings()
     with pytest.raises(ValueError, match="x"), timings.pass_("fails"):

@@ -1,4 +1,4 @@
-"""From an ELF file to BTF: the whole program in one list of passes. Read `encode_image` from top to bottom.
+"""From an ELF file to BTF: the whole program in one list of passes. Read `encode_images` from top to bottom.
 
 Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
 the command line, and nothing in the core knows paths.
@@ -7,7 +7,6 @@ the command line, and nothing in the core knows paths.
 from __future__ import annotations
 
 import mmap
-import os
 import threading
 from array import array
 from collections.abc import Callable, Sequence
@@ -30,7 +29,7 @@ from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
-from pybtf.records import record, replace
+from pybtf.records import record
 from pybtf.report import Report
 from pybtf.timings import Timings
 
@@ -63,15 +62,14 @@ def encode_file(
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
     report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
-    options = replace(options, base=open_base(options.base, report.timings))
+    base = open_base(options.base, report.timings)
     with report.timings.pass_("open"):
-        source = _stat(path)
         image = open_module(path)
     with image:
-        encoded = encode_image(image, options, report, progress)
-    if source is not None:
-        report.input_size = source.st_size  # not that of the map, if the file is compressed
-    return replace(encoded, source=source)
+        encoded = encode_images([image], options, base, report, progress)
+    if image.status is not None:
+        report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
+    return encoded
 
 
 def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Progress | None = None) -> Encoded:
@@ -81,35 +79,20 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
     """
     report = Report(paths[0], features=options.features.names(), jobs=options.jobs, other_paths=list(paths[1:]))
-    with report.timings.pass_("open"):
-        source = _stat(paths[0])
     with ExitStack() as stack:
         with report.timings.pass_("open"):
             images = [stack.enter_context(open_module(path)) for path in paths]
-        return replace(_encode(images, options, report, progress), source=source)
+        base = open_base(options.base, report.timings)
+        return encode_images(images, options, base, report, progress)
 
 
-def _stat(path: str) -> os.stat_result | None:
-    """As it is before it is read. What is wrong with the path, opening it will say."""
-    try:
-        return os.stat(path)  # noqa: PTH116 - the record is compared with others that `os` gives
-    except (OSError, ValueError):
-        return None
-
-
-def encode_image(
-    image: ElfImage, options: EncodeOptions, report: Report, progress: Progress | None = None
+def encode_images(
+    images: list[ElfImage], options: EncodeOptions, base: Base | None, report: Report, progress: Progress | None
 ) -> Encoded:
-    """Encode an open image; fills `report`. Raises as `encode_file`."""
-    return _encode([image], options, report, progress)
-
-
-def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, progress: Progress | None) -> Encoded:
-    """Encode open images into one BTF."""
+    """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`."""
     timings = report.timings
     features = options.features
     image = images[0]
-    base = open_base(options.base, timings)
     _check_order(images, base)
     report.byte_order = _order(image.little)
     report.input_size = image.size
@@ -126,6 +109,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
 
     # The function table is frozen.
     with timings.pass_("unit headers"):
+        ranges = _variable_ranges(image, files[0].addresses, features)
         run = Run(
             files[0].sections,
             files[0].symbols,
@@ -133,8 +117,8 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
             machine=image.machine,
             options=_option_bits(features),
             force=features.encode_force,
-            ranges=_variable_ranges(image, files[0].addresses, features),
-            names=[section.name.encode("utf-8", "surrogateescape") for section in image.sections],
+            ranges=ranges,
+            names=[s.name.encode("utf-8", "surrogateescape") for s in image.sections] if ranges else (),
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
@@ -189,7 +173,7 @@ def _encode(images: list[ElfImage], options: EncodeOptions, report: Report, prog
         run.close()
     _fill(report, run, data)
     report.base_size = len(base_data) if base_data is not None else 0
-    return Encoded(data, report, base, base_data)
+    return Encoded(data, report, base, base_data, image.status)
 
 
 @record(frozen=True)
@@ -236,9 +220,9 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
     """Whose object symbols the function table has to know, for variables at the start of a section."""
     if features.global_var:
         return ALL_SECTIONS
-    wanted = [section.index for section in image.sections if section.name == PERCPU]
-    if not features.var or not wanted:
+    if not features.var or image.section(PERCPU) is None:
         return None
+    wanted = [section.index for section in image.sections if section.name == PERCPU]
     return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
 
 

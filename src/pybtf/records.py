@@ -4,7 +4,7 @@
 and imports `inspect`, which imports the parsers of Python. Of the time that encoding one kernel module took, a fifth
 was that. The classes made here are dataclasses to type checkers (PEP 681) and to those who ask them at run time
 (`dataclasses.fields`, `replace`, `asdict`), but have general methods. They take a microsecond more to make an instance
-of, and there are a few dozen instances in a run.
+of, and there are a few dozen instances in a run. A class may have an `__init__` of its own, where that counts.
 
 What is supported is what is used: `frozen`, defaults, factories, `__post_init__`, no inheritance of fields.
 """
@@ -61,11 +61,12 @@ def record(*, frozen: bool = False) -> Callable[[type[T]], type[T]]:
         for name, default in defaults.items():
             if isinstance(default, _Factory):
                 delattr(cls, name)
-        methods = {"__init__": _init(cls.__name__, names, defaults), "__eq__": _eq, "__repr__": _repr}
+        init = _init(cls.__name__, names, defaults, hasattr(cls, "__post_init__"))
+        methods = {"__init__": init, "__eq__": _eq, "__repr__": _repr}
         if frozen:
             methods |= {"__setattr__": _refuse, "__delattr__": _refuse, "__hash__": _hash}
         for name, method in methods.items():
-            if name == "__init__" or name not in vars(cls):
+            if name not in vars(cls):
                 setattr(cls, name, method)
         # Whoever defines `__eq__` in a class body loses the hash of `object`; so does who gets it here.
         if "__hash__" not in vars(cls):
@@ -80,41 +81,46 @@ def record(*, frozen: bool = False) -> Callable[[type[T]], type[T]]:
 
 def replace(instance: T, **changes: Any) -> T:
     """A copy of a record with other values in some fields."""
-    cls: Any = type(instance)
-    given: T = cls(**{name: getattr(instance, name) for name in cls.__match_args__} | changes)
-    return given
+    cls: type[T] = type(instance)
+    return cls(**{**vars(instance), **changes})
 
 
-def _init(title: str, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., None]:
+def _init(title: str, names: tuple[str, ...], defaults: dict[str, Any], check: bool) -> Callable[..., None]:
     plain = {name: value for name, value in defaults.items() if not isinstance(value, _Factory)}
-    made = {name: value.make for name, value in defaults.items() if isinstance(value, _Factory)}
+    made = [(name, value.make) for name, value in defaults.items() if isinstance(value, _Factory)]
+    count = len(names)
 
     def __init__(*args: Any, **given: Any) -> None:
         # Nothing has a name here that a field could have, `self` included.
         values = vars(args[0])  # so that a frozen one can be filled
+        if plain:
+            values.update(plain)
         if len(args) > 1:
-            if len(args) - 1 > len(names):
-                raise TypeError(f"{title}() takes {len(names)} values, {len(args) - 1} were given")
+            if len(args) - 1 > count:
+                raise TypeError(f"{title}() takes {count} values, {len(args) - 1} were given")
             positional = dict(zip(names, args[1:], strict=False))
             if twice := positional.keys() & given.keys():
                 raise TypeError(f"{title}() got two values for {sorted(twice)[0]!r}")
-            given |= positional
-        for name in names:
-            if name in given:
-                values[name] = given.pop(name)
-            elif name in plain:
-                values[name] = plain[name]
-            elif name in made:
-                values[name] = made[name]()
-            else:
-                raise TypeError(f"{title}() needs a value for {name!r}")
-        if given:
-            raise TypeError(f"{title}() has no field {sorted(given)[0]!r}")
-        check = getattr(args[0], "__post_init__", None)
-        if check is not None:
-            check()
+            values.update(positional)
+        values.update(given)
+        for name, make in made:
+            if name not in values:
+                values[name] = make()
+        if len(values) != count or (given and not given.keys() <= known):
+            raise _misfit(title, names, values)
+        if check:
+            args[0].__post_init__()
 
+    known = frozenset(names)
     return __init__
+
+
+def _misfit(title: str, names: tuple[str, ...], values: dict[str, Any]) -> TypeError:
+    """What is wrong with values that are not those of the fields."""
+    for name in names:
+        if name not in values:
+            return TypeError(f"{title}() needs a value for {name!r}")
+    return TypeError(f"{title}() has no field {sorted(values.keys() - set(names))[0]!r}")
 
 
 def _values(self: Any) -> tuple[Any, ...]:

@@ -61,6 +61,12 @@ class Tally:
     kept: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
 
+    # Written out, for there are three for each file.
+    def __init__(self, reasons: Mapping[str, str], kept: int = 0, left_out: dict[str, int] | None = None) -> None:
+        self.reasons = reasons
+        self.kept = kept
+        self.left_out = {} if left_out is None else left_out
+
     def leave_out(self, reason: str, n: int = 1) -> None:
         """Count `n` more left out for `reason`, which must be one of `reasons` (else `KeyError`)."""
         self.reasons[reason]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from time import perf_counter_ns
 
 from .records import field, record
 
@@ -33,13 +34,25 @@ class Pass:
     peak: int = 0
     children: list[Pass] = field(default_factory=list)
 
+    # Written out, for there is one for each pass of each file.
+    def __init__(
+        self, name: str, wall: int = 0, cpu: int = 0, calls: int = 0, peak: int = 0, children: list[Pass] | None = None
+    ) -> None:
+        self.name = name
+        self.wall = wall
+        self.cpu = cpu
+        self.calls = calls
+        self.peak = peak
+        self.children = [] if children is None else children
+
     def child(self, name: str) -> Pass:
         """The sub-pass of that name, made when it is met first: repeated passes add up."""
         for each in self.children:
             if each.name == name:
                 return each
-        self.children.append(Pass(name))
-        return self.children[-1]
+        new = Pass(name)
+        self.children.append(new)
+        return new
 
     def include(self, other: Pass) -> None:
         """Add the children of `other` to those of the same names here."""
@@ -66,21 +79,21 @@ class Pass:
 class Timings:
     """The passes of one run, from its creation on (or from the start of the process, see `include_start`)."""
 
-    def __init__(self, *, of_thread: bool = False) -> None:
+    def __init__(self, *, of_thread: bool = False, passes: bool = True) -> None:
         """`of_thread`: CPU time of this thread, which has to `finish` itself; and no peaks of memory, which are a
-        matter of the process.
+        matter of the process. Without `passes`, only the total is taken: for a file of many, if nobody will look.
         """
         self.root = Pass("total", calls=1)
         self._stack = [self.root]
         self._clock = time.thread_time_ns if of_thread else time.process_time_ns
-        self._peak = _no_peak if of_thread else peak_memory
         self._of_thread = of_thread
-        self._wall = time.perf_counter_ns()
+        self._untimed = None if passes else Untimed(self, self.root)
+        self._wall = perf_counter_ns()
         self._cpu = self._clock()
 
     def pass_(self, name: str) -> OpenPass:
         """Count the time of the `with` block to the pass `name` inside the one now open; gives the pass."""
-        return OpenPass(self, self._stack[-1].child(name))
+        return self._untimed or OpenPass(self, self._stack[-1].child(name))
 
     def add(self, name: str, wall: int, cpu: int, calls: int = 1) -> None:
         """Add nanoseconds measured elsewhere to the pass `name` inside the one now open."""
@@ -102,7 +115,7 @@ class Timings:
 
     def elapsed(self) -> int:
         """Nanoseconds since the beginning."""
-        return time.perf_counter_ns() - self._wall
+        return perf_counter_ns() - self._wall
 
     def finish(self) -> Pass:
         """The root, with the times and the peak memory up to now. May be called again later; the times of a thread
@@ -112,7 +125,8 @@ class Timings:
             return self.root
         self.root.wall = self.elapsed()
         self.root.cpu = self._clock() - self._cpu
-        self.root.peak = self._peak()
+        if not self._of_thread:
+            self.root.peak = peak_memory()
         return self.root
 
 
@@ -129,16 +143,30 @@ class OpenPass:
         timings = self._timings
         timings._stack.append(self._pass)
         self._cpu = timings._clock()
-        self._wall = time.perf_counter_ns()
+        self._wall = perf_counter_ns()
         return self._pass
 
     def __exit__(self, *_: object) -> None:
+        wall = perf_counter_ns() - self._wall
         timings, this = self._timings, self._pass
-        this.wall += time.perf_counter_ns() - self._wall
+        this.wall += wall
         this.cpu += timings._clock() - self._cpu
         this.calls += 1
-        this.peak = timings._peak()
+        if not timings._of_thread:
+            this.peak = peak_memory()
         timings._stack.pop()
+
+
+class Untimed(OpenPass):
+    """Stands for every pass where none is timed."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Pass:
+        return self._pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 def peak_memory() -> int:
@@ -153,10 +181,6 @@ def peak_memory() -> int:
                     return int(line.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
         pass
-    return 0
-
-
-def _no_peak() -> int:
     return 0
 
 

@@ -9,14 +9,13 @@ dwz come last (alternate.py).
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable
-from struct import Struct
+from struct import unpack_from
 
 from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
 from pybtf.dwarf.alternate import Alternate, find_alternate_file
 from pybtf.dwarf.separate import find_debug_file
-from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_REL, SHT_RELA
+from pybtf.elf.constants import ET_REL, SHF_GROUP
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 
 DW_UT_TYPE: Final = 2
+
+_OF_UNITS: Final = frozenset((".debug_info", ".debug_types", ".zdebug_info", ".zdebug_types"))
 
 Buffer = bytes | bytearray | memoryview
 Read = Callable[[Section], Buffer]
@@ -110,19 +111,15 @@ def _reader(image: ElfImage, addresses: array[int]) -> Read:
     """What gives the contents of a section; relocated if that is still to be done."""
     if image.etype != ET_REL:
         return image.data
-    relocations: dict[int, list[Section]] = defaultdict(list)
-    for section in image.sections:
-        if section.type in (SHT_REL, SHT_RELA):
-            relocations[section.info].append(section)
-    return lambda section: relocated(image, section, addresses, relocations[section.index])
+    return lambda section: relocated(image, section, addresses)
 
 
 def _type_units(image: ElfImage) -> list[Section]:
     """The sections of type units beside .debug_info, those of DWARF 5 first."""
     found: list[Section] = []
     types: list[Section] = []
-    for section in image.sections:
-        if not section.size or section.name.replace(".zdebug_", ".debug_", 1) not in (".debug_info", ".debug_types"):
+    for section in image.table.debug:
+        if section.name not in _OF_UNITS or not section.size:
             continue
         if section.name.endswith("types"):
             types.append(section)
@@ -137,11 +134,10 @@ def _type_units(image: ElfImage) -> list[Section]:
 
 def _starts_with_type_unit(image: ElfImage, section: Section) -> bool:
     data = image.data(section)[:16]
-    header = Struct(f"{image.order}IHB")
     if len(data) < 16:
         return False
     long = bytes(data[:4]) == b"\xff\xff\xff\xff"
-    _, version, kind = header.unpack_from(data, 8 if long else 0)
+    _, version, kind = unpack_from(f"{image.order}IHB", data, 8 if long else 0)
     return bool(version >= 5 and kind == DW_UT_TYPE)
 
 

@@ -6,11 +6,12 @@ same filesystem, and one `rename` puts it in the place of the old one; to all ot
 
 *A file without a name.* The new file is opened with O_TMPFILE where the filesystem can (ext4, xfs, btrfs,
 tmpfs, overlayfs): it has no name, so whatever kills the process, the kernel reclaims it and nothing is left
-behind. `linkat` gives it a name at the end; but `linkat` never replaces an existing file, and unlinking the
-target first would leave a moment with no file at all. So it is linked under a temporary name beside the
-target and renamed from there: a kill in the microseconds between can leave a complete `.NAME.pybtf-*`, and
-never a damaged target. Where O_TMPFILE (or /proc, which `linkat` needs) is missing, NFS for one, the file has
-that temporary name from the start; exceptions, Ctrl-C, SIGTERM and SIGHUP remove it, kill -9 cannot.
+behind. `linkat` gives it a name at the end: that of the target, if there is no such file. But `linkat` never
+replaces an existing file, and unlinking the target first would leave a moment with no file at all. So it is
+then linked under a temporary name beside the target and renamed from there, while Ctrl-C, SIGTERM and SIGHUP
+have to wait: a kill -9 in the microseconds between can leave a complete `.NAME.pybtf-*`, and never a damaged
+target. Where O_TMPFILE (or /proc, which `linkat` needs) is missing, NFS for one, the file has that temporary
+name from the start; exceptions, Ctrl-C, SIGTERM and SIGHUP remove it, kill -9 cannot.
 
 *fsync.* A rename may reach the disk before the data it publishes (XFS, ext4 without `auto_da_alloc`), so a
 power cut could leave an empty file where a good one was; and network or quota-limited filesystems may report
@@ -44,6 +45,7 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from types import FrameType, TracebackType
 
 from pybtf.errors import OutputError
@@ -60,6 +62,7 @@ _NAME_MAX: Final = 255
 _MAX_LINKS: Final = 40
 # Attributes that vouch for the contents; the kernel itself drops the first on every write.
 _CONTENT_XATTRS: Final = frozenset({"security.capability", "security.ima", "security.evm"})
+_ACL: Final = "system.posix_acl_access"
 _NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
 
 
@@ -78,11 +81,12 @@ def write_file(
     pieces = [content] if isinstance(content, Bytes) else content
     name = os.fspath(path)
     with explained(name):
-        direct = _open_direct(name)
+        old = _plain_file(name)
+        direct = None if old is not None else _open_direct(name)
         if direct is not None:
             with contextlib.closing(_Descriptor(direct)) as device:
                 return sum(write_all(device.fd, piece) for piece in pieces)
-    with Replacement(name, like=like, durable=durable) as new:
+    with Replacement(name, like=like, durable=durable, plain=old) as new:
         with explained(name):
             written = sum(write_all(new.fd, piece) for piece in pieces)
         new.publish()
@@ -101,8 +105,8 @@ def write_all(fd: int, data: Bytes) -> int:
 class Replacement:
     """A file in the making that takes the place of `path` when `publish` is called, and vanishes otherwise.
 
-    Use as a context manager. `fd` is open for reading and writing; `target` is the path with symbolic links
-    resolved. `old` is the stat of the file to be replaced, or None. All methods raise `OutputError`.
+    Use as a context manager. `fd` is open for reading and writing; `target` is where a symbolic link leads, or
+    the path. `old` is the stat of the file to be replaced, or None. All methods raise `OutputError`.
     """
 
     def __init__(
@@ -112,7 +116,9 @@ class Replacement:
         like: os.stat_result | None = None,
         durable: bool = True,
         advice: str = "",
+        plain: os.stat_result | None = None,
     ) -> None:
+        """`plain`: what `_plain_file` has said, if it was asked."""
         self.path = path
         self._durable = durable
         self._advice = advice
@@ -120,15 +126,15 @@ class Replacement:
         self._folder_fd = -1
         self.fd = -1
         with explained(path, advice):
-            self.old = _stat_or_none(path)
+            plain = plain or _plain_file(path)
+            self.old = plain or _stat_or_none(path)
             if self.old is not None:
                 _check_replaceable(self.old, path, advice)
-            self.target = os.path.realpath(path)
+            self.target = os.path.realpath(path) if not plain and os.path.islink(path) else path
         self._like = self.old or like
         self._signals = _Signals(self._discard)
 
     def __enter__(self) -> Replacement:
-        self._signals.catch()
         try:
             with explained(self.path, self._advice):
                 folder = os.path.dirname(self.target) or "."
@@ -151,15 +157,20 @@ class Replacement:
                 self._copy_attributes(self._like)
             if self._durable:
                 os.fsync(self.fd)
-            if self._link is None:
-                self._link_in()
-            link = self._link
-            assert link is not None
-            fd, self.fd = self.fd, -1
-            os.close(fd)  # a filesystem that writes late reports its errors here
-            here = self._folder_fd
-            os.rename(link, os.path.basename(self.target), src_dir_fd=here, dst_dir_fd=here)
-            self._link = None
+            os.close(os.dup(self.fd))  # a filesystem that writes late reports its errors here
+            if self._link is not None:
+                self._rename()
+            elif self.old is not None or not self._link_as(os.path.basename(self.target)):
+                with _Held():
+                    self._link_in()
+                    self._rename()
+
+    def _rename(self) -> None:
+        """Put the file in the place of the target."""
+        assert self._link is not None
+        here = self._folder_fd
+        os.rename(self._link, os.path.basename(self.target), src_dir_fd=here, dst_dir_fd=here)
+        self._link = None
 
     def _open(self, folder: str) -> None:
         """Open the new file, without a name if that is possible."""
@@ -169,6 +180,7 @@ class Replacement:
         except OSError as error:
             if error.errno not in _NO_TMPFILE:
                 raise
+            self._signals.catch()
             for name in _temporary_names(self.target):
                 with contextlib.suppress(FileExistsError):
                     self._link = name  # before it exists: a signal may come right after
@@ -179,14 +191,21 @@ class Replacement:
 
     def _link_in(self) -> None:
         """Give the nameless file a temporary name in the folder of the target."""
-        here, handle = self._folder_fd, f"/proc/self/fd/{self.fd}"
         for name in _temporary_names(self.target):
-            with contextlib.suppress(FileExistsError):
-                self._link = name
-                # With `src_dir_fd` Python calls linkat(AT_SYMLINK_FOLLOW); without, it links the symlink.
-                os.link(handle, name, src_dir_fd=here, dst_dir_fd=here)
+            self._link = name  # before it exists: an exception may come right after
+            if self._link_as(name):
                 return
             self._link = None
+
+    def _link_as(self, name: str) -> bool:
+        """Give the nameless file this name in the folder of the target. False: it is taken."""
+        here = self._folder_fd
+        try:
+            # With `src_dir_fd` Python calls linkat(AT_SYMLINK_FOLLOW); without, it links the symlink.
+            os.link(f"/proc/self/fd/{self.fd}", name, src_dir_fd=here, dst_dir_fd=here)
+        except FileExistsError:
+            return False
+        return True
 
     def _copy_attributes(self, like: os.stat_result) -> None:
         mode = stat.S_IMODE(like.st_mode)
@@ -246,6 +265,16 @@ class _Signals:
         os.kill(os.getpid(), number)
 
 
+class _Held:
+    """A few microseconds in which the signals that end a process have to wait."""
+
+    def __enter__(self) -> None:
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGHUP, signal.SIGINT))
+
+    def __exit__(self, *_: object) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+
 class _Descriptor:
     """A descriptor that `contextlib.closing` closes. Errors of the close are reported, not swallowed."""
 
@@ -258,18 +287,29 @@ class _Descriptor:
 
 def open_unnamed(folder: str, mode: int) -> int:
     """A new file in `folder` that has no name. Raises `OSError` where there is no such thing."""
-    if not os.path.exists("/proc/self/fd"):
+    if not _has_proc():
         raise OSError(errno.EOPNOTSUPP, "no /proc, so it could never get a name")
     return os.open(folder, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, mode)
 
 
-@contextlib.contextmanager
-def explained(path: str, advice: str = "") -> Iterator[None]:
-    """Turn an `OSError` raised inside into an `OutputError` for `path` that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(_explain(path, error, advice)) from error
+@cache
+def _has_proc() -> bool:
+    return os.path.exists("/proc/self/fd")
+
+
+class explained:
+    """A block in which an `OSError` becomes an `OutputError` for `path` that says what to do."""
+
+    def __init__(self, path: str, advice: str = "") -> None:
+        self._path = path
+        self._advice = advice
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise OutputError(_explain(self._path, error, self._advice)) from error
 
 
 def _explain(path: str, error: OSError, advice: str) -> str:
@@ -320,6 +360,15 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
 
 
+def _plain_file(path: str) -> os.stat_result | None:
+    """The stat of the regular file that `path` names, not through a link; else None."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
 def _open_direct(path: str) -> int | None:
     """A descriptor for what must be written to as it is (see the head of this file), or None for a file."""
     own = _own_descriptor(path)
@@ -333,16 +382,12 @@ def _open_direct(path: str) -> int | None:
 
 def _own_descriptor(path: str) -> int | None:
     """N if `path` leads through /dev/stdout, /dev/fd/N, /proc/self/fd/N or such to our descriptor N."""
-    descriptors = os.path.realpath("/proc/self/fd")
-    for _ in range(_MAX_LINKS):
-        folder, name = os.path.split(path)
-        folder = os.path.realpath(folder or ".")
-        if folder == descriptors:
-            return int(name) if name.isdecimal() else None
-        path = os.path.join(folder, name)
-        if not os.path.islink(path):
-            return None
-        path = os.path.join(folder, os.readlink(path))
+    with contextlib.suppress(OSError):
+        for _ in range(_MAX_LINKS):
+            folder, name = os.path.split(path)
+            if name.isdecimal() and os.path.realpath(folder or ".") == os.path.realpath("/proc/self/fd"):
+                return int(name)
+            path = os.path.join(folder, os.readlink(path))  # an error if it is no link
     return None
 
 
@@ -361,8 +406,9 @@ def _copy_xattrs(path: str, fd: int) -> None:
         names = os.listxattr(path)
     except OSError:
         return
-    with contextlib.suppress(OSError):  # what the folder's default ACL gave it
-        os.removexattr(fd, "system.posix_acl_access")
+    with contextlib.suppress(OSError):
+        if _ACL in os.listxattr(fd):  # what the folder's default ACL gave it
+            os.removexattr(fd, _ACL)
     for name in names:
         if name not in _CONTENT_XATTRS:
             with contextlib.suppress(OSError):

@@ -1,10 +1,10 @@
 """An ELF file, mapped: header, section table, data of sections.
 
 Why a reader of its own, when pyelftools is at hand: importing pyelftools takes longer (45 ms) than encoding
-a small kernel module may take in all, and its messages do not know file offsets. The header and the section
-table are two `struct` formats in two classes and two byte orders, so reading them here costs little.
-pyelftools still supplies what is not worth repeating, the names of machines and section types, and is
-imported only once a message needs one.
+a small kernel module may take in all, and its messages do not know file offsets. The header is a `struct`
+format in two classes and two byte orders; the section table is read by the compiled core. pyelftools still
+supplies what is not worth repeating, the names of machines and section types, and is imported only once a
+message needs one.
 
 The file is mapped, never read: `data` hands out slices of the map, and a page of a section that nobody looks
 at is never loaded. Only compressed sections are copied (see `compressed.py`).
@@ -21,14 +21,16 @@ import errno
 import mmap
 import os
 import stat
-from collections.abc import Iterator, Mapping
-from struct import Struct
+from collections.abc import Mapping, Sequence
+from struct import unpack_from
 from types import TracebackType
 
+from pybtf.core.sectiontable import Section as Section
+from pybtf.core.sectiontable import SectionNameError, SectionTable, read_sections
+from pybtf.core.symbols import SymbolSource
 from pybtf.elf.compressed import decompress_gabi, decompress_gnu
 from pybtf.elf.constants import SHF_COMPRESSED, SHF_GROUP, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
-from pybtf.records import NamedTuple
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 # Far above any real file (a kernel linked with `ld -r` and a section per function has some 100,000), far
-# below what would hurt: a `Section` is a few hundred bytes.
+# below what would hurt: a `Section` with its name is some two hundred bytes.
 MAX_SECTIONS: Final = 1 << 20
 
 _IDENT_SIZE: Final = 16
@@ -45,30 +47,10 @@ _DEBUG: Final = (".debug_", ".zdebug_")
 _LTO: Final = ".gnu.debuglto_"  # in front of the names in gcc's objects for LTO
 
 
-class Section(NamedTuple):
-    """One entry of the section table. `offset` and `size` are bytes in the file; `addr` is as on disk.
-
-    A module has sixty, so making one should cost little.
-    """
-
-    index: int  # type: ignore[assignment]  # in place of the method of a tuple, which makes no sense here
-    name: str
-    type: int
-    flags: int
-    addr: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    addralign: int
-    entsize: int
-
-
 class ElfImage:
     """An open ELF file. Usable as a context manager; views handed out stay valid after `close`."""
 
     __slots__ = (
-        "_by_name",
         "_cache",
         "_debug",
         "_view",
@@ -80,6 +62,9 @@ class ElfImage:
         "mapping",
         "path",
         "sections",
+        "status",
+        "symbol_sources",
+        "table",
     )
 
     path: str
@@ -89,36 +74,44 @@ class ElfImage:
     etype: int
     flags: int
     sections: list[Section]
+    table: SectionTable
+    """The same sections, and lists of those that are asked for."""
+    symbol_sources: dict[int, SymbolSource]
+    """By index of the section: for symbols.py to keep what it has made."""
     mapping: mmap.mmap | None
+    status: os.stat_result | None
+    """Of the file that was opened; None if only its contents were given."""
 
-    def __init__(self, path: str, content: bytes | bytearray | mmap.mmap) -> None:
+    def __init__(
+        self, path: str, content: bytes | bytearray | mmap.mmap, status: os.stat_result | None = None
+    ) -> None:
         """Read header and section table of `content`; `path` serves messages only. Raises `InputError`."""
         self.path = path
+        self.status = status
         self.mapping = content if isinstance(content, mmap.mmap) else None
         self._view = memoryview(content)
         self._cache: dict[int, memoryview] = {}
+        self.symbol_sources = {}
         shoff, shnum, shstrndx = self._read_header()
-        self.sections = self._read_sections(shoff, shnum, shstrndx)
-        self._by_name: dict[str, Section] = {}
+        self._read_sections(shoff, shnum, shstrndx)
         self._debug: dict[str, Section] = {}
-        candidates = []
-        for section in self.sections:
-            self._by_name.setdefault(section.name, section)
-            if "debug" in section.name:
-                candidates.append(section)
-        plain = any(section.name.startswith(_DEBUG) for section in candidates)
-        for section in candidates:
-            name = section.name if plain else section.name.removeprefix(_LTO)
-            if name.startswith(_DEBUG) and not (section.flags & SHF_GROUP or section.type == SHT_NOBITS):
-                self._debug.setdefault(name.replace(".zdebug_", ".debug_", 1), section)
+        lto = not any(section.name.startswith(_DEBUG) for section in self.table.debug)
+        for section in self.table.debug:
+            if section.flags & SHF_GROUP or section.type == SHT_NOBITS:
+                continue
+            name = section.name.removeprefix(_LTO) if lto else section.name
+            if name.startswith(".debug_"):
+                self._debug.setdefault(name, section)
+            elif name.startswith(".zdebug_"):
+                self._debug.setdefault(f".debug_{name[8:]}", section)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> ElfImage:
         """Map the file at `path`, following symbolic links. Raises `InputError` if it is not a usable ELF."""
         name = os.fspath(path)
-        mapping = _map_file(name)
+        mapping, status = _map_file(name)
         try:
-            return cls(name, mapping)
+            return cls(name, mapping, status)
         except BaseException:
             _close_map(mapping)
             raise
@@ -135,6 +128,7 @@ class ElfImage:
     def close(self) -> None:
         """Drop the map. The memory goes when the last view of it does."""
         self._cache.clear()
+        self.symbol_sources.clear()
         self._view.release()
         if self.mapping is not None:
             _close_map(self.mapping)
@@ -154,7 +148,15 @@ class ElfImage:
 
     def section(self, name: str) -> Section | None:
         """The first section with this name."""
-        return self._by_name.get(name)
+        return self.table.by_name.get(name)
+
+    def of_type(self, kind: int) -> Sequence[Section]:
+        """The sections of this type, in the order of the table."""
+        return self.table.by_type.get(kind, ())
+
+    def relocations_of(self, section: Section) -> Sequence[Section]:
+        """The sections of relocations, of both kinds, whose `sh_info` names this section."""
+        return self.table.relocations.get(section.index, ())
 
     def debug_section(self, name: str) -> Section | None:
         """The section that supplies the DWARF of this name (`.debug_info`), be it stored as `.zdebug_info`.
@@ -175,13 +177,17 @@ class ElfImage:
         """The section's bytes in the file, whatever its type. Raises `InputError` if they pass the end."""
         end = section.offset + section.size
         if end > len(self._view):
-            raise InputError(
-                self.place(section),
-                f"data of {section.size} bytes at file offset {section.offset:#x} ends at {end:#x}",
-                f"an end within the file, which has {len(self._view):#x} bytes",
-                "The file is truncated, or its section table is damaged.",
-            )
+            raise self._outside(section, section.name)
         return self._view[section.offset : end]
+
+    def _outside(self, section: Section, name: str) -> InputError:
+        return InputError(
+            Place(self.path, name or f"section {section.index}"),
+            f"data of {section.size} bytes at file offset {section.offset:#x} ends at"
+            f" {section.offset + section.size:#x}",
+            f"an end within the file, which has {len(self._view):#x} bytes",
+            "The file is truncated, or its section table is damaged.",
+        )
 
     def data(self, section: Section) -> memoryview:
         """The section's contents, decompressed if need be; empty if it has none in the file.
@@ -190,9 +196,10 @@ class ElfImage:
         """
         if section.type in (SHT_NOBITS, SHT_NULL):
             return memoryview(b"")
-        gnu = section.name.removeprefix(_LTO).startswith(".zdebug_")
-        if not (gnu or section.flags & SHF_COMPRESSED):
-            return self.raw(section)
+        if not section.flags & SHF_COMPRESSED:
+            name = section.name
+            if ".zdebug_" not in name or not name.removeprefix(_LTO).startswith(".zdebug_"):
+                return self.raw(section)
         found = self._cache.get(section.index)
         if found is None:
             raw, place = self.raw(section), self.place(section)
@@ -223,16 +230,15 @@ class ElfImage:
         if version != 1:
             raise InputError(self.place(offset=6), f"ELF version {version}", "1")
         self.is64, self.little = eclass == 2, order == 1
-        word = "Q" if self.is64 else "I"
-        header = Struct(f"{self.order}16xHHI{word}{word}{word}IHHHHHH")
-        if len(view) < header.size:
-            raise InputError(self.place(), f"only {len(view)} bytes", f"the ELF header, {header.size} bytes")
-        (self.etype, self.machine, _, _, _, shoff, self.flags, _, _, _, entsize, shnum, shstrndx) = (
-            header.unpack_from(view)
+        size = 64 if self.is64 else 52
+        if len(view) < size:
+            raise InputError(self.place(), f"only {len(view)} bytes", f"the ELF header, {size} bytes")
+        (self.etype, self.machine, _, _, _, shoff, self.flags, _, _, _, entsize, shnum, shstrndx) = unpack_from(
+            f"{self.order}16xHHI{'QQQ' if self.is64 else 'III'}IHHHHHH", view
         )
         if shoff and entsize != (64 if self.is64 else 40):
             raise InputError(
-                self.place(offset=header.size - 6),
+                self.place(offset=size - 6),
                 f"section table entries of {entsize} bytes",
                 f"{64 if self.is64 else 40}",
             )
@@ -243,13 +249,13 @@ class ElfImage:
         """The byte order as a `struct` prefix."""
         return "<" if self.little else ">"
 
-    def _read_sections(self, shoff: int, shnum: int, shstrndx: int) -> list[Section]:
+    def _read_sections(self, shoff: int, shnum: int, shstrndx: int) -> None:
         """Read the section table. Entry 0 carries the counts that do not fit the header."""
+        view, size = self._view, 64 if self.is64 else 40
         if shoff == 0:
-            return []
-        view = self._view
-        entry = Struct(f"{self.order}IIQQQQIIQQ" if self.is64 else f"{self.order}IIIIIIIIII")
-        if shoff > len(view) or len(view) - shoff < entry.size:
+            self._set_sections(b"", None)
+            return
+        if shoff > len(view) or len(view) - shoff < size:
             raise InputError(
                 self.place(offset=shoff),
                 "the section table starts past the end of the file"
@@ -258,57 +264,54 @@ class ElfImage:
                 f"at least one entry within {len(view):#x} bytes",
                 "The file is truncated.",
             )
-        first = entry.unpack_from(view, shoff)
-        count = shnum or first[5]
-        if shstrndx == SHN_XINDEX:
-            shstrndx = first[6]
-        if count > MAX_SECTIONS:
-            raise InputError(self.place(offset=shoff), f"{count} sections", f"at most {MAX_SECTIONS}")
-        if count * entry.size > len(view) - shoff:
+        if shnum == 0 or shstrndx == SHN_XINDEX:
+            self._set_sections(view[shoff : shoff + size], None)
+            first = self.sections[0]
+            shnum = shnum or first.size
+            if shstrndx == SHN_XINDEX:
+                shstrndx = first.link
+        if shnum > MAX_SECTIONS:
+            raise InputError(self.place(offset=shoff), f"{shnum} sections", f"at most {MAX_SECTIONS}")
+        if shnum * size > len(view) - shoff:
             raise InputError(
                 self.place(offset=shoff),
-                f"a section table of {count} entries, {count * entry.size} bytes",
+                f"a section table of {shnum} entries, {shnum * size} bytes",
                 f"at most {len(view) - shoff} bytes up to the end of the file",
                 "The file is truncated.",
             )
-        table = list(entry.iter_unpack(view[shoff : shoff + count * entry.size]))
-        if count and shstrndx >= count:
+        if shnum and shstrndx >= shnum:
             raise InputError(
-                self.place(), f"the section names are in section {shstrndx}", f"an index below {count}"
+                self.place(), f"the section names are in section {shstrndx}", f"an index below {shnum}"
             )
-        names = self._read_names(table, shstrndx, shoff, entry.size)
-        return [Section._make((i, name, *row[1:])) for i, (name, row) in enumerate(zip(names, table, strict=True))]
+        table = view[shoff : shoff + shnum * size]
+        names = None
+        if shstrndx != SHN_UNDEF and shnum:
+            self._set_sections(table[shstrndx * size : (shstrndx + 1) * size], None)
+            names = self._names(self.sections[0], shstrndx)
+        try:
+            self._set_sections(table, names)
+        except SectionNameError as error:
+            assert names is not None
+            raise InputError(
+                self.place(offset=shoff + error.index * size),
+                f"the name of section {error.index} is at {error.offset:#x} of the section names",
+                f"a string that ends within its {len(names):#x} bytes"
+                if error.endless
+                else "names that do not overlap",
+            ) from None
 
-    def _read_names(
-        self, table: list[tuple[int, ...]], shstrndx: int, shoff: int, entry_size: int
-    ) -> Iterator[str]:
-        """The names of all sections. Names that are not UTF-8 keep their bytes as lone surrogates."""
-        if shstrndx == SHN_UNDEF or not table:
-            yield from [""] * len(table)
-            return
-        row = table[shstrndx]
-        if row[1] == SHT_NOBITS:
-            raise InputError(self.place(), f"the section of names, {shstrndx}, has no data", "a string table")
-        strings = bytes(self.raw(Section(shstrndx, ".shstrtab", *row[1:])))
-        # Overlapping names can add up to far more than the table; real ones share at most a few tails.
-        budget = 16 * len(strings) + 65536
-        known: dict[int, str] = {}
-        for index, row in enumerate(table):
-            offset = row[0]
-            name = known.get(offset)
-            if name is None:
-                end = strings.find(b"\0", offset)
-                budget -= end - offset
-                if end < 0 or budget < 0:
-                    raise InputError(
-                        self.place(offset=shoff + index * entry_size),
-                        f"the name of section {index} is at {offset:#x} of the section names",
-                        f"a string that ends within its {len(strings):#x} bytes"
-                        if end < 0
-                        else "names that do not overlap",
-                    )
-                name = known[offset] = strings[offset:end].decode("utf-8", "surrogateescape")
-            yield name
+    def _set_sections(self, table: bytes | memoryview, names: bytes | None) -> None:
+        self.table = read_sections(table, names, is64=self.is64, little=self.little)
+        self.sections = self.table.all
+
+    def _names(self, section: Section, index: int) -> bytes:
+        """The contents of the section of names, whose own name is not known yet."""
+        if section.type == SHT_NOBITS:
+            raise InputError(self.place(), f"the section of names, {index}, has no data", "a string table")
+        end = section.offset + section.size
+        if end > len(self._view):
+            raise self._outside(section, ".shstrtab")
+        return bytes(self._view[section.offset : end])
 
 
 def machine_name(machine: int) -> str:
@@ -329,8 +332,8 @@ def _named(names: Mapping[str, int], value: int) -> str:
     return next((f"{name} ({value})" for name, number in names.items() if number == value), str(value))
 
 
-def _map_file(path: str) -> mmap.mmap:
-    """Map a regular file read-only. Raises `InputError` for everything that can be wrong with a path."""
+def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
+    """Map a regular file read-only; also its stat. Raises `InputError` for everything that can be wrong with a path."""
     try:
         # O_NONBLOCK: opening a FIFO must not wait for a writer.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -345,7 +348,7 @@ def _map_file(path: str) -> mmap.mmap:
         if status.st_size == 0:
             raise InputError(path, "is empty", "an ELF file")
         try:
-            return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ)
+            return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ), status
         except (OSError, ValueError, OverflowError) as error:
             raise InputError(path, f"cannot be mapped: {error}", "a file that can be mapped") from None
     finally:

@@ -42,10 +42,11 @@ def mark_kfuncs(image: ElfImage, table: FunctionTable) -> list[str]:
     Does nothing if the file has no `.BTF_ids` or no symbol table. Raises `InputError` if a symbol there has
     no usable name, or a member of a set of kfuncs does not lie within the section.
     """
-    ids = next((s for s in reversed(image.sections) if s.name == IDS_SECTION), None)
-    symtab = next((s for s in reversed(image.sections) if s.type == SHT_SYMTAB), None)
-    if ids is None or symtab is None:
+    tables = image.of_type(SHT_SYMTAB)
+    if not tables or image.section(IDS_SECTION) is None:
         return []
+    symtab = tables[-1]
+    ids = next(s for s in reversed(image.sections) if s.name == IDS_SECTION)
     try:
         symbols = symbol_source(image, symtab).in_section(ids.index, _PREFIX)
     except SymbolError as error:

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from pybtf.elf.constants import ET_REL, SHF_ALLOC
+from pybtf.core.sectiontable import place_sections
+from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -30,24 +31,14 @@ if TYPE_CHECKING:
 
 START: Final = 0x10000
 
-_MASK: Final = (1 << 64) - 1
-
 
 def section_addresses(image: ElfImage) -> array[int]:
     """The address of every section, by index, as 64-bit words."""
     if image.etype != ET_REL:
         return array("Q", [section.addr for section in image.sections])
     places = array("Q", bytes(8 * len(image.sections)))
-    start = end = START
-    allocated = [section for section in image.sections if section.flags & SHF_ALLOC]
-    for number, section in enumerate(allocated):
-        if end == start:
-            start = end = _round_up(end, section)
-        elif start & (section.addralign - 1 if section.addralign else 0):
-            # The start is a power of two, and this at least doubles it, whatever the alignment: few restarts.
-            start = end = _round_up(start, section)
-            end = _place(allocated[:number], places, end)
-        end = _place([section], places, end)
+    if places:
+        place_sections(image.table, START, places)
     return places
 
 
@@ -78,16 +69,3 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
         else:
             found.append((low, high, owner))
     return [(low, min(high, 1 << 64), owner) for low, high, owner in found if low >> 64 == 0]
-
-
-def _place(sections: list[Section], places: array[int], end: int) -> int:
-    """Give these sections places from `end` on; the new end. All arithmetic wraps at 64 bits."""
-    for section in sections:
-        places[section.index] = _round_up(end, section)
-        end = (places[section.index] + section.size) & _MASK
-    return end
-
-
-def _round_up(address: int, section: Section) -> int:
-    align = section.addralign or 1
-    return (address + align - 1) & -align & _MASK

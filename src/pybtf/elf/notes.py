@@ -8,7 +8,7 @@ make a small file hold any number of notes; the reading ends when they are large
 from __future__ import annotations
 
 from collections.abc import Iterator
-from struct import Struct
+from struct import unpack_from
 
 from pybtf.elf.constants import NT_GNU_BUILD_ID, SHT_NOTE
 from pybtf.elf.image import ElfImage
@@ -17,11 +17,8 @@ from pybtf.errors import InputError
 
 def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
     """Owner (without its NUL), type and descriptor of every note, in section order."""
-    header = Struct(f"{image.order}III")
     budget = image.size
-    for section in image.sections:
-        if section.type != SHT_NOTE:
-            continue
+    for section in image.of_type(SHT_NOTE):
         try:
             data = image.data(section)
         except InputError:
@@ -31,9 +28,9 @@ def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
             return
         align = 8 if section.addralign == 8 else 4
         at = 0
-        while len(data) - at >= header.size:
-            name_size, desc_size, kind = header.unpack_from(data, at)
-            name = at + header.size
+        while len(data) - at >= 12:
+            name_size, desc_size, kind = unpack_from(f"{image.order}III", data, at)
+            name = at + 12
             desc = -(-(name + name_size) // align) * align
             if desc + desc_size > len(data):
                 break

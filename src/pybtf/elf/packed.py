@@ -64,10 +64,11 @@ def open_module(path: str) -> ElfImage:
             raise
     try:
         with open(path, "rb") as stream:
+            status = os.fstat(stream.fileno())
             packed = stream.read()
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}", "a readable file") from None
-    return ElfImage(path, _unpacked(packed, kind, Place(path)))
+    return ElfImage(path, _unpacked(packed, kind, Place(path)), status)
 
 
 def _unpacked(packed: bytes, kind: str, place: Place) -> bytearray:

@@ -10,11 +10,11 @@ names and types.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from functools import cached_property
 
 from pybtf.core.relocate import OPERATIONS, RelocationError, apply_relocations
 from pybtf.core.symbols import SymbolSource
-from pybtf.elf.constants import SHT_REL, SHT_RELA, SHT_SYMTAB
+from pybtf.elf.constants import SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section, machine_name
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
@@ -37,6 +37,7 @@ class _Machine:
     add: dict[int, int] = field(default_factory=dict)
     sub: dict[int, int] = field(default_factory=dict)
 
+    @cached_property
     def table(self) -> bytes:
         """Operation | bytes << 4 by relocation type, as the compiled core wants it."""
         cells = bytearray([OPERATIONS["leave"]]) * (self.last + 1)
@@ -65,18 +66,14 @@ _MACHINES: Final = {
 }
 
 
-def relocated(
-    image: ElfImage, section: Section, addresses: array[int], among: Iterable[Section] | None = None
-) -> memoryview | bytearray:
+def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memoryview | bytearray:
     """The contents of `section` with its relocations applied: a private copy, or its data if it has none.
 
-    `addresses`: see `section_addresses`. `among`: where to look for sections of relocations, by default everywhere.
-    Raises `InputError` if the machine is not known, or a relocation is damaged.
+    `addresses`: see `section_addresses`. Raises `InputError` if the machine is not known, or a relocation is damaged.
     """
-    candidates = image.sections if among is None else among
-    relocations = [s for s in candidates if s.info == section.index and s.type in (SHT_RELA, SHT_REL)]
+    relocations = image.relocations_of(section)
     data = image.data(section)
-    if not any(s.size for s in relocations):
+    if not relocations or not any(s.size for s in relocations):
         return data
     machine = _MACHINES.get(image.machine)
     if machine is None:
@@ -86,17 +83,14 @@ def relocated(
             "a machine whose relocations are known: " + ", ".join(machine_name(m) for m in sorted(_MACHINES)),
             "Link the file first.",
         )
-    if sum(s.size for s in relocations if s.offset + s.size <= image.size) > image.size:
+    if len(relocations) > 1 and sum(s.size for s in relocations if s.offset + s.size <= image.size) > image.size:
         raise InputError(
             image.place(section), f"{len(relocations)} sections of relocations that overlap", "one, as linkers write it"
         )
     out = bytearray(data)
-    sources: dict[int, SymbolSource] = {}
     for relocation in relocations:
-        symtab = image.linked(relocation, SHT_SYMTAB, "symbol table")
-        if symtab.index not in sources:
-            sources[symtab.index] = symbol_source(image, symtab)
-        _apply(image, relocation, out, sources[symtab.index], addresses, machine.table())
+        source = symbol_source(image, image.linked(relocation, SHT_SYMTAB, "symbol table"))
+        _apply(image, relocation, out, source, addresses, machine.table)
     return out
 
 

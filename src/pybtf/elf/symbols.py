@@ -10,7 +10,13 @@ from pybtf.errors import InputError
 
 
 def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
-    """The symbols of the section `symtab`, with its strings and extended indexes. Raises `InputError`."""
+    """The symbols of the section `symtab`, with its strings and extended indexes: one object for all who ask.
+
+    Raises `InputError`.
+    """
+    known = image.symbol_sources.get(symtab.index)
+    if known is not None:
+        return known
     size = symbol_size(image)
     if symtab.entsize != size:
         raise InputError(image.place(symtab), f"entries of {symtab.entsize} bytes", f"{size}")
@@ -18,9 +24,9 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     if len(data) % size:
         raise InputError(image.place(symtab), f"{len(data)} bytes", f"a multiple of {size}")
     strtab = image.linked(symtab, SHT_STRTAB, "string table")
-    shndx = next((s for s in image.sections if s.type == SHT_SYMTAB_SHNDX and s.link == symtab.index), None)
+    shndx = next((s for s in image.of_type(SHT_SYMTAB_SHNDX) if s.link == symtab.index), None)
     try:
-        return SymbolSource(
+        source = SymbolSource(
             data,
             image.data(strtab),
             is64=image.is64,
@@ -29,6 +35,8 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
         )
     except SymbolError as error:
         raise symbol_error(image, symtab, error) from None
+    image.symbol_sources[symtab.index] = source
+    return source
 
 
 def symbol_error(image: ElfImage, symtab: Section, error: SymbolError) -> InputError:

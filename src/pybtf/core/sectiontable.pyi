@@ -1,0 +1,35 @@
+from typing import Final, final
+
+from _typeshed import ReadableBuffer, WriteableBuffer
+
+class SectionNameError(ValueError):
+    index: int
+    offset: int
+    endless: bool
+
+@final
+class Section:
+    index: Final[int]
+    name: Final[str]
+    type: Final[int]
+    flags: Final[int]
+    addr: Final[int]
+    offset: Final[int]
+    size: Final[int]
+    link: Final[int]
+    info: Final[int]
+    addralign: Final[int]
+    entsize: Final[int]
+
+@final
+class SectionTable:
+    all: Final[list[Section]]
+    by_name: Final[dict[str, Section]]
+    by_type: Final[dict[int, list[Section]]]
+    relocations: Final[dict[int, list[Section]]]
+    debug: Final[list[Section]]
+
+def read_sections(
+    table: ReadableBuffer, names: bytes | None = None, *, is64: bool, little: bool
+) -> SectionTable: ...
+def place_sections(table: SectionTable, start: int, places: WriteableBuffer) -> None: ...
