@@ -75,6 +75,7 @@ class Timings:
         self._clock = time.thread_time_ns if of_thread else time.process_time_ns
         self._peak = _no_peak if of_thread else peak_memory
         self._of_thread = of_thread
+        self._peak_of_others = 0
         self._wall = time.perf_counter_ns()
         self._cpu = self._clock()
 
@@ -92,6 +93,15 @@ class Timings:
     def include(self, other: Timings) -> None:
         """Add the passes of a run that has ended, with theirs, to the one now open. Its own total is not added."""
         self._stack[-1].include(other.root)
+
+    def include_processes(self, this: Pass, cpu: int, peak: int) -> None:
+        """Count what other processes took, which have ended, to the pass `this` and to the total: nanoseconds of CPU
+        time, bytes of memory beside that of this process.
+        """
+        this.cpu += cpu
+        this.peak += peak
+        self._cpu -= cpu
+        self._peak_of_others += peak
 
     def include_start(self, wall: int) -> None:
         """Count what the process did before these timings, starting and importing, as a pass `start`."""
@@ -112,7 +122,7 @@ class Timings:
             return self.root
         self.root.wall = self.elapsed()
         self.root.cpu = self._clock() - self._cpu
-        self.root.peak = self._peak()
+        self.root.peak = self._peak() + self._peak_of_others
         return self.root
 
 

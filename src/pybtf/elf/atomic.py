@@ -125,7 +125,7 @@ class Replacement:
                 _check_replaceable(self.old, path, advice)
             self.target = os.path.realpath(path)
         self._like = self.old or like
-        self._signals = _Signals(self._discard)
+        self._signals = EndSignals(self._discard)
 
     def __enter__(self) -> Replacement:
         self._signals.catch()
@@ -218,7 +218,7 @@ class Replacement:
         self._signals.release()
 
 
-class _Signals:
+class EndSignals:
     """While caught, SIGTERM, SIGHUP and an unhandled SIGINT first call `clean`, then end the process.
 
     Only what still has its default action is caught, and only in the main thread: Python allows no other.
