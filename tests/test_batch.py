@@ -22,11 +22,11 @@ import pytest
 
 import pybtf
 from conftest import Require, RunCli, environment
-from pybtf.batch import SideBySide, Stopped
 from pybtf.btf.files import read_btf
 from pybtf.elf.packed import compression, open_module
 from pybtf.errors import InputError, UsageError
 from pybtf.inputs import find_inputs, read_list
+from pybtf.threads import SideBySide, Stopped
 from test_split import FEATURES, HOME, TARGETS, base_path, check, golden, module
 
 TARGET = "gcc"

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import signal
 from functools import partial
-from pathlib import Path
 
 from .. import __version__
 from ..base import Base, open_base
 from ..batch import encode_one, share
 from ..elf.packed import require_plain
 from ..errors import OutputError, UsageError
-from ..inputs import Input, find_inputs, plain_name
+from ..inputs import RealPaths, find_inputs, plain_name
 from ..options import EncodeOptions
 from ..records import record, replace
 from ..report import SCHEMA
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ..inputs import Input
     from ..report import Report
     from .workers import Check
 
@@ -43,10 +43,11 @@ TRUNCATED = "it was truncated meanwhile, or its disk fails"
 
 @record(frozen=True)
 class Task:
-    """One file, and where its BTF goes: to a file of its own, or (None) into it."""
+    """One file, and where its BTF goes: to a file of its own, or (None) into it. `real`: its path without links."""
 
     path: str
     target: str | None
+    real: str
 
 
 @record(frozen=True)
@@ -98,21 +99,22 @@ def _run(request: Request, options: EncodeOptions) -> int:
 def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
     """Where the results go. Raises `UsageError` if two would go to the same place."""
     if folder is None:
-        return [Task(each.path, None) for each in inputs]
-    names: dict[str, str] = {}
+        return [Task(each.path, None, each.real) for each in inputs]
+    names: dict[str, Input] = {}
     for each in inputs:
         name = plain_name(each.name) + SUFFIX
-        other = names.setdefault(name, each.path)
-        if other is not each.path:
+        other = names.setdefault(name, each)
+        if other is not each:
             hint = "a folder as argument keeps the names of the folders in it"
-            raise UsageError(f"the BTF of {other} and of {each.path} would both be {name}; {hint}")
-    return [Task(path, str(Path(folder, name))) for name, path in names.items()]
+            raise UsageError(f"the BTF of {other.path} and of {each.path} would both be {name}; {hint}")
+    return [Task(each.path, os.path.join(folder, name), each.real) for name, each in names.items()]  # noqa: PTH118
 
 
 def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) -> None:
     """No output may be an input, the base or the report. Makes the folders of the results."""
-    inputs = {os.path.realpath(task.path) for task in tasks}
-    outputs = {os.path.realpath(task.target) for task in tasks if task.target is not None} or inputs
+    real_path = RealPaths()
+    inputs = {task.real for task in tasks}
+    outputs = {real_path(task.target) for task in tasks if task.target is not None} or inputs
     base = options.base if isinstance(options.base, str) else None
     for name, what in ((base, "the base"), (request.report, "--report JSON")):
         if name is not None and os.path.realpath(name) in outputs:

@@ -6,11 +6,11 @@ share one address space, so that each unmapping of memory by one interrupts the 
 What they must not do is start anew: the interpreter, the compiled core, and above all the base with its index. A fork
 has all that at once, and the pages stay common until somebody writes to them.
 
-*Who does what.* The numbers of the tasks are in a file without a name, whose descriptor all workers have inherited:
-they share its position, so that each `read` gives somebody the next number and nobody one twice. So no worker waits for
-the parent, and the largest tasks, which come first, never queue behind each other. With each result, the worker says
-through its own pipe which task it has taken next. Results cross as `marshal` writes them: `work` may return only what
-that knows, numbers, texts, tuples, lists, dicts.
+*Who does what.* The numbers of the tasks are in one pipe that all workers read: whoever is free takes the next. So no
+worker waits for the parent, and the largest tasks, which come first, never queue behind each other. (A file whose
+position they share would do if `read` moved it atomically. That of a memfd is not.) With each result, a worker says
+through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only
+what that knows, numbers, texts, tuples, lists, dicts.
 
 *When a worker dies,* killed for its memory, or by SIGBUS because its input was truncated, the end of its pipe tells.
 The task it had is `Ended`; another worker takes its place. Where the system refuses a fork, fewer workers do the same,
@@ -42,16 +42,17 @@ from ..records import record
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     Check = Callable[[int, int], None]
 
 _NONE = -1
-_NUMBER = 4  # bytes of a task's number, and of the length of a message
+_NUMBER = 4  # bytes of a task's number, and of the size of a result
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEADLY = (*_ENDING, signal.SIGBUS)
 _READ = 1 << 16
+_AT_ONCE = select.PIPE_BUF // _NUMBER  # so many are written all or none
 BROKEN = 70
 """Exit status of a worker that could not tell its result, as that of any bug."""
 
@@ -81,7 +82,8 @@ class Workers:
         self._work = work
         self._count = min(count, len(tasks))
         self._children: dict[int, _Child] = {}  # by the descriptor of their results
-        self._numbers = -1
+        self._take = self._give = -1  # the ends of the pipe of numbers
+        self._given = 0
         self._peaks: list[int] = []
         self._signals = EndSignals(self._end)
         self.cpu = 0
@@ -109,15 +111,18 @@ class Workers:
     def _forked(self) -> Iterator[tuple[int, Any]]:
         """What workers achieve: all tasks, unless the system refuses to fork."""
         try:
-            self._numbers = _file_of(b"".join(i.to_bytes(_NUMBER, "little") for i in range(len(self._tasks))))
-        except (AttributeError, OSError):
+            self._take, self._give = os.pipe()
+        except OSError:
             return
+        os.set_blocking(self._give, False)
         gc.freeze()  # a look for garbage would write to all objects, and so copy their pages
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, nobody learns how a child ended
         self._signals.catch()
         while len(self._children) < self._count and self._fork():
             pass
         while self._children:
-            for fd in _ready(self._children):
+            self._offer()
+            for fd in _ready(self._children, self._give):
                 child = self._children[fd]
                 if child.receive():
                     yield from child.results()
@@ -127,6 +132,19 @@ class Workers:
                     yield child.holds, Ended(status)
                     self._fork()
         self._signals.release()  # what is left writes in this process, and cleans up itself
+
+    def _offer(self) -> None:
+        """Put as many numbers into the pipe as it holds; its end after the last."""
+        while self._give >= 0:
+            numbers = range(self._given, len(self._tasks))[:_AT_ONCE]
+            try:
+                os.write(self._give, b"".join(number.to_bytes(_NUMBER, "little") for number in numbers))
+            except BlockingIOError:
+                return
+            self._given += len(numbers)
+            if self._given == len(self._tasks):
+                os.close(self._give)
+                self._give = -1
 
     def _fork(self) -> bool:
         """Start one worker. False if the system does not allow it."""
@@ -162,7 +180,7 @@ class Workers:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            for fd in (results, *self._children):
+            for fd in (results, *self._children, *([self._give] if self._give >= 0 else [])):
                 os.close(fd)
             self._serve(out, parent)
             status = 0
@@ -176,22 +194,26 @@ class Workers:
             if os.getppid() != parent:
                 raise Orphaned
 
-        done, result = _NONE, None
+        news = b""
         while True:
-            number = int.from_bytes(os.read(self._numbers, _NUMBER) or b"\xff", "little", signed=True)
-            _send(out, (done, result, number))
+            number = int.from_bytes(os.read(self._take, _NUMBER) or b"\xff", "little", signed=True)
+            _tell(out, number, news)
             if number == _NONE:
                 return
-            done, result = number, self._work(self._tasks[number], check)
+            news = marshal.dumps((number, self._work(self._tasks[number], check)))
 
     def _end(self) -> None:
         """End all workers; also called by a signal, at any moment."""
-        if self._numbers >= 0:
-            os.lseek(self._numbers, 0, os.SEEK_END)  # for those that SIGTERM does not end
-            os.close(self._numbers)
-            self._numbers = -1
         for child in self._children.values():
             os.kill(child.pid, signal.SIGTERM)
+        give, take = self._give, self._take
+        self._give = self._take = -1
+        if give >= 0:
+            os.close(give)
+        if take >= 0:
+            while os.read(take, _READ):
+                pass  # those that SIGTERM does not end find no task any more
+            os.close(take)
         while self._children:
             self._reap(next(iter(self._children)))
 
@@ -222,36 +244,33 @@ class _Child:
 
     def results(self) -> Iterator[tuple[int, Any]]:
         """The results that have come completely."""
-        while len(self._said) >= _NUMBER:
-            end = _NUMBER + int.from_bytes(self._said[:_NUMBER], "little")
+        while len(self._said) >= 2 * _NUMBER:
+            holds, size = (int.from_bytes(self._said[at : at + _NUMBER], "little", signed=True) for at in (0, _NUMBER))
+            end = 2 * _NUMBER + size
             if len(self._said) < end:
                 return
-            done, result, self.holds = marshal.loads(self._said[_NUMBER:end])
+            news = bytes(self._said[2 * _NUMBER : end])
             del self._said[:end]
-            if done != _NONE:
-                yield done, result
+            self.holds = holds
+            if news:
+                yield marshal.loads(news)
 
 
 def _go_on(done: int = 0, total: int = 0) -> None:
     """The `check` of a task that is done in this process: whoever is to stop it sends a signal."""
 
 
-def _file_of(data: bytes) -> int:
-    """A descriptor of a file without a name, to be read from the start."""
-    fd = os.memfd_create("pybtf-tasks")
-    write_all(fd, data)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
-
-
-def _ready(descriptors: Any) -> list[int]:
-    """Which of these have something to read or are at their end; waits for the first."""
+def _ready(readable: Iterable[int], writable: int) -> list[int]:
+    """Which of these have something to read or are at their end. Waits for one, or until `writable`, if not -1, is."""
     poll = select.poll()
-    for fd in descriptors:
+    for fd in readable:
         poll.register(fd, select.POLLIN)
-    return [fd for fd, _ in poll.poll()]
+    if writable >= 0:
+        poll.register(writable, select.POLLOUT)
+    return [fd for fd, _ in poll.poll() if fd != writable]
 
 
-def _send(fd: int, message: tuple[int, Any, int]) -> None:
-    data = marshal.dumps(message)
-    write_all(fd, len(data).to_bytes(_NUMBER, "little") + data)
+def _tell(fd: int, number: int, news: bytes) -> None:
+    """What a worker says: the number of the task it has taken, and the result of the one before."""
+    head = b"".join(each.to_bytes(_NUMBER, "little", signed=True) for each in (number, len(news)))
+    write_all(fd, head + news)
