@@ -38,7 +38,8 @@ class RealPaths:
 
     def __call__(self, path: str) -> str:
         folder, name = os.path.split(path)
-        if name in ("", ".", "..") or os.path.islink(path) or path.count("/") > MANY_FOLDERS:
+        odd = name in ("", ".", "..") or "/../" in path or path.count("/") > MANY_FOLDERS
+        if odd or os.path.islink(path):
             return os.path.realpath(path)
         if folder not in self._folders:
             self._folders[folder] = self(folder) if folder else os.path.realpath(".")
