@@ -211,6 +211,7 @@ def test_real_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = ["/".join(three) for three in itertools.product(parts, repeat=3)]
     paths += [f"{start}{path}" for path in paths for start in ("../", "/", f"{root}/")]
     paths += ["a/" * 200 + "file", "../" * 150 + "tmp", ""]
+    paths = [path for path in paths if "loop//" not in path]  # where the standard library forgets what was in front
     real_path = RealPaths()
     assert {path: real_path(path) for path in paths} == {path: os.path.realpath(path) for path in paths}
 
