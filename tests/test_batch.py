@@ -6,6 +6,7 @@ The bytes expected are the reference's (fixtures/split), or, where the reference
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import lzma
 import os
@@ -22,11 +23,11 @@ import pytest
 
 import pybtf
 from conftest import Require, RunCli, environment
-from pybtf.batch import SideBySide, Stopped
 from pybtf.btf.files import read_btf
 from pybtf.elf.packed import compression, open_module
 from pybtf.errors import InputError, UsageError
-from pybtf.inputs import find_inputs, read_list
+from pybtf.inputs import RealPaths, find_inputs, read_list
+from pybtf.threads import SideBySide, Stopped
 from test_split import FEATURES, HOME, TARGETS, base_path, check, golden, module
 
 TARGET = "gcc"
@@ -192,6 +193,27 @@ def test_a_file_counts_once(tree: Path) -> None:
     found = find_inputs([str(one), str(tree), str(link), f"{one.parent}/./{one.name}"])
     assert len(found) == len(NAMES)
     assert found[0].path == str(one)
+
+
+def test_real_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the standard library resolves them, whatever they lead through."""
+    root = tmp_path / "root"
+    (root / "a" / "b").mkdir(parents=True)
+    (root / "a" / "b" / "file").write_bytes(b"")
+    links = {
+        "l": "a/b", "a/up": "..", "a/b/back": "../../l/../b", "file": "l/file", "loop": "loop", "gone": "no/where",
+        "a/abs": str(root / "l"),
+    }  # fmt: skip
+    for name, leads_to in links.items():
+        (root / name).symlink_to(leads_to)
+    monkeypatch.chdir(root / "a")
+    parts = ["a", "b", "l", "up", "back", "abs", "file", "loop", "gone", "none", "..", ".", "", "x" * 300]
+    paths = ["/".join(three) for three in itertools.product(parts, repeat=3)]
+    paths += [f"{start}{path}" for path in paths for start in ("../", "/", f"{root}/")]
+    paths += ["a/" * 200 + "file", "../" * 150 + "tmp", ""]
+    paths = [path for path in paths if "loop//" not in path]  # where the standard library forgets what was in front
+    real_path = RealPaths()
+    assert {path: real_path(path) for path in paths} == {path: os.path.realpath(path) for path in paths}
 
 
 def test_a_folder_without_modules(tmp_path: Path) -> None:

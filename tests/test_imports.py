@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,17 @@ def test_encode_imports_nothing_dear() -> None:
     modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0")
     assert "pybtf.pipeline" in modules
     assert not {name.split(".")[0] for name in modules} & DEAR
+
+
+def test_a_batch_imports_nothing_dear(tmp_path: Path) -> None:
+    """Nor what forks and talks to processes in ways of its own."""
+    files = sorted(map(str, (ROOT / "fixtures" / "bin").glob("01_char.*.elf")))
+    assert len(files) > 1
+    arguments = ["encode", "-q", "-j2", "--detached-dir", str(tmp_path), *files]
+    modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0")
+    assert "pybtf.cli.workers" in modules
+    more = {"multiprocessing", "pickle", "socket", "selectors", "queue"}
+    assert not {name.split(".")[0] for name in modules} & (DEAR | more)
 
 
 # pybtf-pahole: a kernel's build starts it for every module.

@@ -6,7 +6,10 @@
 *The batch.* A kernel build encodes its modules by one process of the reference each, as many at a time as it has jobs:
 so does `--jobs` threads here, which start one process after the other. pybtf gets the same modules as one list. Both
 write detached files into a folder; all files of both are compared. Peak memory of the reference is that of its largest
-process times the jobs, since so many run at a time.
+process times the jobs, since so many run at a time. pybtf's processes share most of theirs. So there is a round that is
+not timed, in which they are looked at every few milliseconds: what they have in memory together is their anonymous
+pages, those they share counted once, and the pages of files that each maps, which are counted for each, as they are for
+the reference's.
 
 *One module.* The time of a process, of both, with the base, in turns.
 
@@ -24,7 +27,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import bench
@@ -68,11 +71,14 @@ class Contest:
         return Run(wall, sum(run.cpu for run in runs), jobs * max(run.peak for run in runs), "")
 
     def subject(self, jobs: int) -> Run:
-        """All modules by one process of pybtf."""
+        """All modules by one run of pybtf. Its peak is that of its largest process."""
+        folder = self.folder / "pybtf"
+        return bench.measure(self.batch_command(jobs), folder / f"{self.paths[0].name}.btf", self.environment)
+
+    def batch_command(self, jobs: int) -> list[str]:
         names, folder = self.folder / "modules.list", self.folder / "pybtf"
         names.write_text("".join(f"{path}\n" for path in self.paths))
-        options = ["--detached-dir", str(folder), "--from-list", str(names)]
-        return bench.measure([*self.command(jobs), *options], folder / f"{self.paths[0].name}.btf", self.environment)
+        return [*self.command(jobs), "--detached-dir", str(folder), "--from-list", str(names)]
 
     def check(self) -> None:
         """All outputs are there, and those of pybtf are those of the reference. Removes them.
@@ -94,7 +100,37 @@ def batch(contest: Contest, jobs: int, rounds: int) -> tuple[Figures, Figures]:
         theirs.append(contest.reference(jobs))
         ours.append(contest.subject(jobs))
         contest.check()
-    return Figures.of(theirs), Figures.of(ours)
+    peak = peak_of_all(contest.batch_command(jobs), contest.environment)
+    return Figures.of(theirs), replace(Figures.of(ours), peak=peak)
+
+
+def peak_of_all(argv: list[str], environment: dict[str, str]) -> float:
+    """Peak in MiB of what a command and the processes it starts have in memory together, see the head of this file.
+
+    :raises Failed: it ends with another status than 0.
+    """
+    child = os.posix_spawnp(argv[0], argv, environment)
+    peak = 0
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        peak = max(peak, sum(map(in_memory, [child, *children(child)])))
+        time.sleep(0.002)
+    if ended[1]:
+        raise Failed(f"{shlex.join(argv)}: status {os.waitstatus_to_exitcode(ended[1])}")
+    return peak / 1024
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def in_memory(pid: int) -> int:
+    """KiB of a process: its part of the anonymous pages, and all of the files it maps. 0 if it has ended."""
+    wanted = (("smaps_rollup", b"Pss_Anon:"), ("smaps_rollup", b"Pss_Shmem:"), ("status", b"RssFile:"))
+    try:
+        texts = {name: Path(f"/proc/{pid}/{name}").read_bytes().splitlines() for name in ("smaps_rollup", "status")}
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(int(line.split()[1]) for name, key in wanted for line in texts[name] if line.startswith(key))
 
 
 def alone(contest: Contest, path: Path, rounds: int) -> tuple[Figures, Figures]:

@@ -2,29 +2,57 @@
 
 A kernel's modules are a tree of folders in which links lead out, to the sources it was built from; these are not
 followed. The order is that of the arguments, and by name inside a folder, so it is the same on every machine.
+
+A list may have thousands of files, and nothing else happens meanwhile. So what a path is with all links resolved is
+found out once per file and folder, by `RealPaths`: `os.path.realpath` asks for each folder above each file.
 """
+
+# ruff: noqa: PTH112, PTH114, PTH118, PTH120
+# To import pathlib takes as long as to encode a module.
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from .elf.packed import SUFFIXES
 from .errors import InputError
 from .records import record
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 MODULE = ".ko"
 STDIN = "-"
+MANY_FOLDERS = 100
+"""In one path, that is."""
+
+
+class RealPaths:
+    """Called with a path, gives it as `os.path.realpath` does, faster if many are in the same folders."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+
+    def __call__(self, path: str) -> str:
+        folder, name = os.path.split(path)
+        odd = name in ("", ".", "..") or "/../" in path or path.count("/") > MANY_FOLDERS
+        if odd or os.path.islink(path):
+            return os.path.realpath(path)
+        if folder not in self._folders:
+            self._folders[folder] = self(folder) if folder else os.path.realpath(".")
+        return os.path.join(self._folders[folder], name)
 
 
 @record(frozen=True)
 class Input:
-    """A file to encode. `name` says where below a folder of results its own belongs."""
+    """A file to encode. `name` says where below a folder of results its own belongs; `real`: `path` without links."""
 
     path: str
     name: str
+    real: str
 
 
 def find_inputs(arguments: Iterable[str]) -> list[Input]:
@@ -33,25 +61,31 @@ def find_inputs(arguments: Iterable[str]) -> list[Input]:
     Raises `InputError` for a folder that cannot be read, or has no modules. Whether files exist is not looked at.
     """
     found: dict[str, Input] = {}
+    real_path = RealPaths()
     for argument in arguments:
-        for each in _modules(argument) if Path(argument).is_dir() else [Input(argument, Path(argument).name)]:
-            found.setdefault(os.path.realpath(each.path), each)
+        folder, paths = os.path.dirname(argument), [argument]
+        if os.path.isdir(argument):
+            folder, paths = argument, _modules(argument)
+        for path in paths:
+            real = real_path(path)
+            if real not in found:
+                found[real] = Input(path, path[len(folder) :].lstrip("/"), real)
     return list(found.values())
 
 
-def _modules(folder: str) -> list[Input]:
+def _modules(folder: str) -> list[str]:
     def give_up(error: OSError) -> None:
         raise InputError(error.filename or folder, f"cannot be read: {error.strerror}", "a readable folder")
 
     paths = [
-        Path(parent, name)
+        os.path.join(parent, name)
         for parent, _, names in os.walk(folder, onerror=give_up)
         for name in names
         if plain_name(name).endswith(MODULE)
     ]
     if not paths:
         raise InputError(folder, "a folder without modules", f"files whose names end in {MODULE}")
-    return [Input(str(path), str(path.relative_to(folder))) for path in sorted(paths)]
+    return sorted(paths, key=lambda path: path.split("/"))
 
 
 def plain_name(name: str) -> str:
@@ -65,7 +99,7 @@ def read_list(source: str) -> list[str]:
     Raises `InputError` if it cannot be read or names none.
     """
     try:
-        data = sys.stdin.buffer.read() if source == STDIN else Path(source).read_bytes()
+        data = sys.stdin.buffer.read() if source == STDIN else _contents(source)
     except (OSError, ValueError) as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(source, f"cannot be read: {what}", "a list of files") from None
@@ -73,6 +107,11 @@ def read_list(source: str) -> list[str]:
     if not paths:
         raise InputError("standard input" if source == STDIN else source, "names no file", "one path in each line")
     return paths
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _split(data: bytes) -> Iterator[str]:

@@ -88,6 +88,7 @@ class Timings:
         self._clock = time.thread_time_ns if of_thread else time.process_time_ns
         self._of_thread = of_thread
         self._untimed = None if passes else Untimed(self, self.root)
+        self._peak_of_others = 0
         self._wall = perf_counter_ns()
         self._cpu = self._clock()
 
@@ -105,6 +106,15 @@ class Timings:
     def include(self, other: Timings) -> None:
         """Add the passes of a run that has ended, with theirs, to the one now open. Its own total is not added."""
         self._stack[-1].include(other.root)
+
+    def include_processes(self, this: Pass, cpu: int, peak: int) -> None:
+        """Count what other processes took, which have ended, to the pass `this` and to the total: nanoseconds of CPU
+        time, bytes of memory beside that of this process.
+        """
+        this.cpu += cpu
+        this.peak += peak
+        self._cpu -= cpu
+        self._peak_of_others += peak
 
     def include_start(self, wall: int) -> None:
         """Count what the process did before these timings, starting and importing, as a pass `start`."""
@@ -126,7 +136,7 @@ class Timings:
         self.root.wall = self.elapsed()
         self.root.cpu = self._clock() - self._cpu
         if not self._of_thread:
-            self.root.peak = peak_memory()
+            self.root.peak = peak_memory() + self._peak_of_others
         return self.root
 
 

@@ -6,54 +6,79 @@ come in the order of events; the report has the files in that of the command lin
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
+import signal
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 from .. import __version__
 from ..base import Base, open_base
-from ..batch import Check, SideBySide, encode_one, share
+from ..batch import encode_one, share
 from ..elf.packed import require_plain
 from ..errors import OutputError, UsageError
-from ..inputs import Input, find_inputs, plain_name
+from ..inputs import RealPaths, find_inputs, plain_name
 from ..options import EncodeOptions
 from ..records import record, replace
-from ..report import SCHEMA, Report
-from ..timings import NS, Timings, render, since_process_start
+from ..report import SCHEMA
+from ..timings import NS, Pass, Timings, render, since_process_start
 from . import console, summary
-from .faults import traced
+from .faults import BUG, FAILED, bug, explain, trace
 from .progress import Progress
 from .request import Request, same, tell_warnings, warn_of_links, write_report
+from .workers import Ended, Workers
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..inputs import Input
+    from ..report import Report
+    from .workers import Check
 
 SUFFIX = ".btf"
 """Behind the name of a module, for its BTF in a folder of results."""
+TRUNCATED = "it was truncated meanwhile, or its disk fails"
 
 
 @record(frozen=True)
 class Task:
-    """One file, and where its BTF goes: to a file of its own, or (None) into it."""
+    """One file, and where its BTF goes: to a file of its own, or (None) into it. `real`: its path without links."""
 
     path: str
     target: str | None
+    real: str
+
+
+@record(frozen=True)
+class Success:
+    """What has to be known of a file that has its BTF. All of it is of the basic types that go from process to process.
+
+    `line`, `passes` and `report` are there if they were asked for: with `-v`; with `--timings` or `--report`.
+    """
+
+    total_types: int
+    output_size: int
+    warnings: list[str]
+    line: str | None
+    passes: list[Any] | None
+    report: dict[str, Any] | None
 
 
 @record(frozen=True)
 class Failure:
-    """Why a file has no BTF, and the exit status that deserves."""
+    """Why a file has no BTF, the exit status that deserves, and the traceback, if that was asked for."""
 
     text: str
     status: int
+    trace: str = ""
 
 
 def run(request: Request, options: EncodeOptions) -> int:
     """Encode all files and say what was done. The exit status."""
     from ..core.guard import BusErrorMessage
 
-    gone = "a file cannot be read any more: it was truncated meanwhile, or its disk fails"
-    with BusErrorMessage(f"pybtf: error: {gone}\n".encode()):
+    with BusErrorMessage(f"pybtf: error: a file cannot be read any more: {TRUNCATED}\n".encode()):
         return _run(request, options)
 
 
@@ -64,8 +89,7 @@ def _run(request: Request, options: EncodeOptions) -> int:
         tasks = plan(find_inputs(request.files), request.detached_dir)
         _check_targets(tasks, request, options)
     options = replace(options, base=open_base(options.base, timings))
-    with timings.pass_("files"):
-        results = _encode_all(request, options, tasks, timings)
+    results = _encode_all(request, options, tasks, timings)
     _tell(request, options, tasks, results, timings)
     if request.report is not None:
         write_report(request.report, _report(request, options, tasks, results, timings))
@@ -75,21 +99,22 @@ def _run(request: Request, options: EncodeOptions) -> int:
 def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
     """Where the results go. Raises `UsageError` if two would go to the same place."""
     if folder is None:
-        return [Task(each.path, None) for each in inputs]
-    names: dict[str, str] = {}
+        return [Task(each.path, None, each.real) for each in inputs]
+    names: dict[str, Input] = {}
     for each in inputs:
         name = plain_name(each.name) + SUFFIX
-        other = names.setdefault(name, each.path)
-        if other is not each.path:
+        other = names.setdefault(name, each)
+        if other is not each:
             hint = "a folder as argument keeps the names of the folders in it"
-            raise UsageError(f"the BTF of {other} and of {each.path} would both be {name}; {hint}")
-    return [Task(path, str(Path(folder, name))) for name, path in names.items()]
+            raise UsageError(f"the BTF of {other.path} and of {each.path} would both be {name}; {hint}")
+    return [Task(each.path, os.path.join(folder, name), each.real) for name, each in names.items()]  # noqa: PTH118
 
 
 def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) -> None:
     """No output may be an input, the base or the report. Makes the folders of the results."""
-    inputs = {os.path.realpath(task.path) for task in tasks}
-    outputs = {os.path.realpath(task.target) for task in tasks if task.target is not None} or inputs
+    real_path = RealPaths()
+    inputs = {task.real for task in tasks}
+    outputs = {real_path(task.target) for task in tasks if task.target is not None} or inputs
     base = options.base if isinstance(options.base, str) else None
     for name, what in ((base, "the base"), (request.report, "--report JSON")):
         if name is not None and os.path.realpath(name) in outputs:
@@ -109,39 +134,94 @@ def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) 
 
 def _encode_all(
     request: Request, options: EncodeOptions, tasks: list[Task], timings: Timings
-) -> list[Report | Failure]:
-    """A report or a failure for each task, in their order."""
+) -> list[Success | Failure]:
+    """What became of each task, in their order."""
+    from .. import pipeline  # noqa: F401 - once, not by each worker
+
     order = sorted(range(len(tasks)), key=lambda number: (-_size(tasks[number].path), number))
-    work = partial(_encode, options=share(options, len(tasks)), digests=request.report is not None)
-    results: dict[int, Report | Failure] = {}
+    work = partial(_attempt, request=request, options=share(options, len(tasks)))
+    results: dict[int, Success | Failure] = {}
     with (
+        timings.pass_("files") as files,
         Progress("", console.is_terminal(), "file", shown=request.progress) as progress,
-        SideBySide([tasks[number] for number in order], work, options.jobs) as batch,
+        Workers([tasks[number] for number in order], work, options.jobs) as workers,
     ):
-        for done, result in batch:
+        for done, facts in workers:
             number = order[done]
-            if isinstance(result, BaseException):
-                text, status = traced(result)
-                results[number] = Failure(text, status)
+            result = results[number] = _result(facts)
+            if isinstance(result, Failure):
                 progress.clear()
-                console.error(text if tasks[number].path in text else f"{tasks[number].path}: {text}")
+                if result.trace:
+                    console.say(result.trace)
+                console.error(_named(result.text, tasks[number].path))
             else:
-                results[number] = result
-                timings.include(result.timings)
-                if request.verbose:
+                if result.passes is not None:
+                    files.include(_passes(result.passes))
+                if result.line is not None:
                     progress.clear()
-                    total = result.timings.finish()
-                    target = tasks[number].target or tasks[number].path
-                    console.say(summary.closing_line(result, target, total.wall / NS, None))
+                    console.say(result.line)
             progress(len(results), len(tasks))
+    timings.include_processes(files, workers.cpu, workers.peak)
     return [results[number] for number in range(len(tasks))]
 
 
-def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool) -> Report:
+def _attempt(task: Task, check: Check, request: Request, options: EncodeOptions) -> tuple[Any, ...]:
+    """The fields of the `Success` or `Failure` of one file, see `_result`."""
+    try:
+        timed = request.timings or request.report is not None
+        report = _encode(task, check, options, digests=request.report is not None, passes=timed)
+        total = report.timings.finish()
+        line = None
+        if request.verbose:
+            line = summary.closing_line(report, task.target or task.path, total.wall / NS, None)
+        return (
+            report.total_types,
+            report.output_size,
+            report.warnings,
+            line,
+            _row(total) if timed else None,
+            report.to_dict() if request.report is not None else None,
+        )
+    except Exception as error:
+        return (*explain(error), trace(error))
+
+
+def _result(facts: tuple[Any, ...] | Ended) -> Success | Failure:
+    if isinstance(facts, Ended):
+        return _ended(facts.status)
+    return Success(*facts) if len(facts) > 3 else Failure(*facts)
+
+
+def _ended(status: int) -> Failure:
+    """A file was being encoded by a process that ended in the midst of it."""
+    if status == -signal.SIGBUS:
+        return Failure(f"cannot be read any more: {TRUNCATED}", FAILED)
+    if status == -signal.SIGKILL:
+        hint = "If memory was short, fewer jobs (-j) need less"
+        return Failure(f"the process that encoded it was killed. {hint}", FAILED)
+    if status >= 0:
+        return Failure(bug(f"a worker ended with status {status}"), BUG)
+    name = signal.strsignal(-status)
+    if -status in (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE):
+        return Failure(bug(f"a worker was ended by signal {-status} ({name})"), BUG)
+    return Failure(f"the process that encoded it was ended by signal {-status} ({name})", FAILED)
+
+
+def _row(this: Pass) -> list[Any]:
+    """A tree of passes as lists."""
+    return [this.name, this.wall, this.cpu, this.calls, this.peak, [_row(each) for each in this.children]]
+
+
+def _passes(row: list[Any]) -> Pass:
+    name, wall, cpu, calls, peak, children = row
+    return Pass(name, wall, cpu, calls, peak, [_passes(each) for each in children])
+
+
+def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool, passes: bool) -> Report:
     """Encode and write one file."""
     if task.target is None:
         require_plain(task.path)
-    encoded = encode_one(task.path, check, options)
+    encoded = encode_one(task.path, check, options, passes=passes)
     report = encoded.report
     if digests:
         with report.timings.pass_("digests"):
@@ -151,8 +231,12 @@ def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool) -> 
             warn_of_links(task.path, encoded.embed(task.path).other_links, report)
         else:
             encoded.write(task.target, durable=False)
-    report.timings.finish()
     return report
+
+
+def _named(text: str, path: str) -> str:
+    """A message that says which file it is about."""
+    return text if path in text else f"{path}: {text}"
 
 
 def _size(path: str) -> int:
@@ -163,36 +247,41 @@ def _size(path: str) -> int:
 
 
 def _tell(
-    request: Request, options: EncodeOptions, tasks: list[Task], results: list[Report | Failure], timings: Timings
+    request: Request, options: EncodeOptions, tasks: list[Task], results: list[Success | Failure], timings: Timings
 ) -> None:
     """Warnings, the tree of passes, and the closing count."""
     total = timings.finish()
     warnings = [
-        text if task.path in text else f"{task.path}: {text}"
+        _named(text, task.path)
         for task, result in zip(tasks, results, strict=True)
-        if isinstance(result, Report)
+        if isinstance(result, Success)
         for text in result.warnings
     ]
     tell_warnings(request, warnings)
     if request.timings:
         console.say(render(total, "█" if console.unicode_ok() else "#"))
-    done = [result for result in results if isinstance(result, Report)]
-    failed = len(results) - len(done)
     if not request.quiet:
-        console.say(summary.batch_line(done, failed, total.wall / NS, options.jobs, total.peak))
+        done = [result for result in results if isinstance(result, Success)]
+        types, output = sum(each.total_types for each in done), sum(each.output_size for each in done)
+        line = summary.batch_line(
+            len(results), len(results) - len(done), types, output, total.wall / NS, options.jobs, total.peak
+        )
+        console.say(line)
 
 
 def _report(
-    request: Request, options: EncodeOptions, tasks: list[Task], results: list[Report | Failure], timings: Timings
+    request: Request, options: EncodeOptions, tasks: list[Task], results: list[Success | Failure], timings: Timings
 ) -> str:
     """The report of a batch, see docs/report.md."""
+    import json
+
     base = options.base
     total = timings.finish()
     files: list[dict[str, Any]] = []
     for task, result in zip(tasks, results, strict=True):
         facts = {"path": task.path, "target": task.target or task.path}
-        if isinstance(result, Report):
-            files.append({**facts, "error": None, "report": result.to_dict()})
+        if isinstance(result, Success):
+            files.append({**facts, "error": None, "report": result.report})
         else:
             files.append({**facts, "error": result.text, "report": None})
     failed = sum(isinstance(result, Failure) for result in results)

@@ -20,26 +20,28 @@ def report_fault(error: BaseException) -> int:
     """Print the message for `error` and return the exit status."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else FAILED
-    text, status = traced(error)
+    if found := trace(error):
+        console.say(found)
     if isinstance(error, BrokenPipeError):
         forget_stdout()
+    text, status = explain(error)
     console.error(text)
     return status
 
 
-def traced(error: BaseException) -> tuple[str, int]:
-    """As `explain`; prints the traceback, if that is asked for."""
-    if os.environ.get(TRACEBACK_VARIABLE):
-        import traceback
+def trace(error: BaseException) -> str:
+    """The traceback, if that is asked for, else nothing."""
+    if not os.environ.get(TRACEBACK_VARIABLE):
+        return ""
+    import traceback
 
-        traceback.print_exception(error)
-    return explain(error)
+    return "".join(traceback.format_exception(error)).rstrip("\n")
 
 
 def explain(error: BaseException) -> tuple[str, int]:
     """The message for `error` and the exit status it deserves."""
     if isinstance(error, InternalError):
-        return _bug(str(error)), BUG
+        return bug(str(error)), BUG
     if isinstance(error, PybtfError):
         return str(error), error.exit_code
     if isinstance(error, KeyboardInterrupt):
@@ -52,7 +54,7 @@ def explain(error: BaseException) -> tuple[str, int]:
         return _system(error), FAILED
     if isinstance(error, ImportError):
         return str(error), FAILED
-    return _bug(f"{type(error).__name__}: {error}{_where(error)}"), BUG
+    return bug(f"{type(error).__name__}: {error}{_where(error)}"), BUG
 
 
 def _system(error: OSError) -> str:
@@ -63,7 +65,8 @@ def _system(error: OSError) -> str:
     return f"{name}: {what}"
 
 
-def _bug(what: str) -> str:
+def bug(what: str) -> str:
+    """The message for what should never happen."""
     return (
         f"internal error: {what}. This is a bug in pybtf, please report it; {TRACEBACK_VARIABLE}=1 shows more"
     )

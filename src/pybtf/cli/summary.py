@@ -29,14 +29,12 @@ def closing_line(report: Report, target: str, seconds: float, peak: int | None) 
     return f"{name}: {what} from {count(report.units.kept, 'unit')}; {how}"
 
 
-def batch_line(reports: list[Report], failed: int, seconds: float, jobs: int, peak: int) -> str:
+def batch_line(files: int, failed: int, types: int, output: int, seconds: float, jobs: int, peak: int) -> str:
     """`1,121 files: 1,120 encoded (604,211 types, 18.5 MB), 1 failed; 8.31 s, 2 jobs, 112 MB peak memory`"""
-    types = count(sum(report.total_types for report in reports), "type")
-    output = size(sum(report.output_size for report in reports))
-    what = f"{len(reports):,} encoded ({types}, {output})"
+    what = f"{files - failed:,} encoded ({count(types, 'type')}, {size(output)})"
     what += styled(f", {failed:,} failed", RED) if failed else ""
     how = f"{seconds:.2f} s, {count(jobs, 'job')}, {size(peak)} peak memory"
-    return f"{styled(count(len(reports) + failed, 'file'), BOLD)}: {what}; {how}"
+    return f"{styled(count(files, 'file'), BOLD)}: {what}; {how}"
 
 
 def left_out(report: Report) -> list[str]:

@@ -132,7 +132,7 @@ class Replacement:
                 _check_replaceable(self.old, path, advice)
             self.target = os.path.realpath(path) if not plain and os.path.islink(path) else path
         self._like = self.old or like
-        self._signals = _Signals(self._discard)
+        self._signals = EndSignals(self._discard)
 
     def __enter__(self) -> Replacement:
         try:
@@ -237,7 +237,7 @@ class Replacement:
         self._signals.release()
 
 
-class _Signals:
+class EndSignals:
     """While caught, SIGTERM, SIGHUP and an unhandled SIGINT first call `clean`, then end the process.
 
     Only what still has its default action is caught, and only in the main thread: Python allows no other.

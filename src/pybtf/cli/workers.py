@@ -1,0 +1,276 @@
+"""Worker processes for a batch: forked when the base has been read, so that they share it.
+
+*Why processes.* The compiled core does without the interpreter's lock, but of the milliseconds that a module takes one
+is Python, and at its edges two threads hand the lock to each other, each time with a wait for the scheduler. And they
+share one address space, so that each unmapping of memory by one interrupts the other. Processes take a fifth less time.
+What they must not do is start anew: the interpreter, the compiled core, and above all the base with its index. A fork
+has all that at once, and the pages stay common until somebody writes to them.
+
+*Who does what.* The numbers of the tasks are in one pipe that all workers read: whoever is free takes the next. So no
+worker waits for the parent, and the largest tasks, which come first, never queue behind each other. (A file whose
+position they share would do if `read` moved it atomically. That of a memfd is not.) With each result, a worker says
+through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only
+what that knows, numbers, texts, tuples, lists, dicts.
+
+*When a worker dies,* killed for its memory, or by SIGBUS because its input was truncated, the end of its pipe tells.
+The task it had is `Ended`; another worker takes its place. Where the system refuses a fork, fewer workers do the same,
+and if there is none, or a task was lost between two words, this process does what is left.
+
+*When this process ends.* Each worker has the default action for SIGINT, which a terminal sends to all of them, for
+SIGTERM and SIGHUP; elf/atomic.py removes what is half written. This process sends SIGTERM to all and waits for them,
+whether it leaves by an exception or by a signal. If it is killed, a worker notices while it encodes (it has another
+parent), or at the latest when nobody takes its result.
+
+Workers never return from here: they end by `_exit`, having written nothing but their results. Forking is for a process
+that has one thread, and for a program: in a library it would be somebody else's process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import marshal
+import os
+import select
+import signal
+import sys
+import threading
+
+from ..elf.atomic import EndSignals, write_all
+from ..records import record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    Check = Callable[[int, int], None]
+
+_NONE = -1
+_NUMBER = 4  # bytes of a task's number, and of the size of a result
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_DEADLY = (*_ENDING, signal.SIGBUS)
+_READ = 1 << 16
+_AT_ONCE = select.PIPE_BUF // _NUMBER  # so many are written all or none
+BROKEN = 70
+"""Exit status of a worker that could not tell its result, as that of any bug."""
+
+
+@record(frozen=True)
+class Ended:
+    """Instead of a result: the worker ended meanwhile, with this exit status, or by this signal (negative)."""
+
+    status: int
+
+
+class Orphaned(BaseException):
+    """Nobody waits for this worker's result any more. No `Exception`: it is no failure of the task."""
+
+
+class Workers:
+    """Runs `work(task, check)` for each of `tasks`, in `count` processes; iterate over it for `(index, result)`.
+
+    Results come as they are made. `work` must not raise, and returns what `marshal` can write. It calls `check` now and
+    then, which has the form of what is told of progress. With one worker or one task all is done in this process. To be
+    used as a context manager, which ends the workers. Afterwards `cpu` is the CPU time of all of them in nanoseconds,
+    and `peak` the sum of their peaks of memory in bytes, of as many as there were at a time.
+    """
+
+    def __init__(self, tasks: Sequence[Any], work: Callable[[Any, Check], Any], count: int) -> None:
+        self._tasks = tasks
+        self._work = work
+        self._count = min(count, len(tasks))
+        self._children: dict[int, _Child] = {}  # by the descriptor of their results
+        self._take = self._give = -1  # the ends of the pipe of numbers
+        self._given = 0
+        self._peaks: list[int] = []
+        self._signals = EndSignals(self._end)
+        self.cpu = 0
+
+    @property
+    def peak(self) -> int:
+        return sum(sorted(self._peaks)[-self._count :])
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        self._signals.release()
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        left = set(range(len(self._tasks)))
+        if self._count > 1 and threading.active_count() == 1:
+            for number, result in self._forked():
+                left.remove(number)
+                yield number, result
+        for number in sorted(left):
+            yield number, self._work(self._tasks[number], _go_on)
+
+    def _forked(self) -> Iterator[tuple[int, Any]]:
+        """What workers achieve: all tasks, unless the system refuses to fork."""
+        try:
+            self._take, self._give = os.pipe()
+        except OSError:
+            return
+        os.set_blocking(self._give, False)
+        gc.freeze()  # a look for garbage would write to all objects, and so copy their pages
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, nobody learns how a child ended
+        self._signals.catch()
+        while len(self._children) < self._count and self._fork():
+            pass
+        while self._children:
+            self._offer()
+            for fd in _ready(self._children, self._give):
+                child = self._children[fd]
+                if child.receive():
+                    yield from child.results()
+                    continue
+                status = self._reap(fd)
+                if child.holds != _NONE:
+                    yield child.holds, Ended(status)
+                    self._fork()
+        self._signals.release()  # what is left writes in this process, and cleans up itself
+
+    def _offer(self) -> None:
+        """Put as many numbers into the pipe as it holds; its end after the last."""
+        while self._give >= 0:
+            numbers = range(self._given, len(self._tasks))[:_AT_ONCE]
+            try:
+                os.write(self._give, b"".join(number.to_bytes(_NUMBER, "little") for number in numbers))
+            except BlockingIOError:
+                return
+            self._given += len(numbers)
+            if self._given == len(self._tasks):
+                os.close(self._give)
+                self._give = -1
+
+    def _fork(self) -> bool:
+        """Start one worker. False if the system does not allow it."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, OSError, ValueError):  # it will be said at the end
+                stream.flush()
+        try:
+            results, out = os.pipe()
+        except OSError:
+            return False
+        parent = os.getpid()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # no child that is not known, and no half-made one
+        try:
+            try:
+                pid = os.fork()
+            except OSError:
+                os.close(results)
+                return False
+            if pid:
+                self._children[results] = _Child(pid, results)
+            else:
+                self._be_worker(results, out, parent, before)
+        finally:
+            os.close(out)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return True
+
+    def _be_worker(self, results: int, out: int, parent: int, mask: set[Any]) -> None:
+        """All of the life of a worker; does not return."""
+        status = BROKEN
+        try:
+            for number in _DEADLY:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            for fd in (results, *self._children, *([self._give] if self._give >= 0 else [])):
+                os.close(fd)
+            self._serve(out, parent)
+            status = 0
+        except (Orphaned, BrokenPipeError):
+            status = 0  # as nobody will know
+        finally:
+            os._exit(status)
+
+    def _serve(self, out: int, parent: int) -> None:
+        def check(done: int = 0, total: int = 0) -> None:
+            if os.getppid() != parent:
+                raise Orphaned
+
+        news = b""
+        while True:
+            number = int.from_bytes(os.read(self._take, _NUMBER) or b"\xff", "little", signed=True)
+            _tell(out, number, news)
+            if number == _NONE:
+                return
+            news = marshal.dumps((number, self._work(self._tasks[number], check)))
+
+    def _end(self) -> None:
+        """End all workers; also called by a signal, at any moment."""
+        for child in self._children.values():
+            os.kill(child.pid, signal.SIGTERM)
+        give, take = self._give, self._take
+        self._give = self._take = -1
+        if give >= 0:
+            os.close(give)
+        if take >= 0:
+            while os.read(take, _READ):
+                pass  # those that SIGTERM does not end find no task any more
+            os.close(take)
+        while self._children:
+            self._reap(next(iter(self._children)))
+
+    def _reap(self, fd: int) -> int:
+        """Forget a worker that has ended or is about to, and note what it took. Its exit status, or minus a signal."""
+        child = self._children.pop(fd)  # before its number may be that of another process
+        _, status, usage = os.wait4(child.pid, 0)
+        os.close(fd)
+        self.cpu += round((usage.ru_utime + usage.ru_stime) * 1e9)
+        self._peaks.append(usage.ru_maxrss * 1024)
+        return os.waitstatus_to_exitcode(status)
+
+
+class _Child:
+    """What this process knows of a worker: the task it has (`holds`), and what it said, as far as it was read."""
+
+    def __init__(self, pid: int, fd: int) -> None:
+        self.pid = pid
+        self.holds = _NONE
+        self._fd = fd
+        self._said = bytearray()
+
+    def receive(self) -> bool:
+        """Read what there is; False at the end."""
+        data = os.read(self._fd, _READ)
+        self._said += data
+        return bool(data)
+
+    def results(self) -> Iterator[tuple[int, Any]]:
+        """The results that have come completely."""
+        while len(self._said) >= 2 * _NUMBER:
+            holds, size = (int.from_bytes(self._said[at : at + _NUMBER], "little", signed=True) for at in (0, _NUMBER))
+            end = 2 * _NUMBER + size
+            if len(self._said) < end:
+                return
+            news = bytes(self._said[2 * _NUMBER : end])
+            del self._said[:end]
+            self.holds = holds
+            if news:
+                yield marshal.loads(news)
+
+
+def _go_on(done: int = 0, total: int = 0) -> None:
+    """The `check` of a task that is done in this process: whoever is to stop it sends a signal."""
+
+
+def _ready(readable: Iterable[int], writable: int) -> list[int]:
+    """Which of these have something to read or are at their end. Waits for one, or until `writable`, if not -1, is."""
+    poll = select.poll()
+    for fd in readable:
+        poll.register(fd, select.POLLIN)
+    if writable >= 0:
+        poll.register(writable, select.POLLOUT)
+    return [fd for fd, _ in poll.poll() if fd != writable]
+
+
+def _tell(fd: int, number: int, news: bytes) -> None:
+    """What a worker says: the number of the task it has taken, and the result of the one before."""
+    head = b"".join(each.to_bytes(_NUMBER, "little", signed=True) for each in (number, len(news)))
+    write_all(fd, head + news)
