@@ -137,14 +137,17 @@ def _encode_all(
 ) -> list[Success | Failure]:
     """What became of each task, in their order."""
     from .. import pipeline  # noqa: F401 - once, not by each worker
+    from ..core.heap import keep_memory
 
     order = sorted(range(len(tasks)), key=lambda number: (-_size(tasks[number].path), number))
     work = partial(_attempt, request=request, options=share(options, len(tasks)))
+    begin = options.base.index.renew if isinstance(options.base, Base) else None
     results: dict[int, Success | Failure] = {}
+    keep_memory()
     with (
         timings.pass_("files") as files,
         Progress("", console.is_terminal(), "file", shown=request.progress) as progress,
-        Workers([tasks[number] for number in order], work, options.jobs) as workers,
+        Workers([tasks[number] for number in order], work, options.jobs, begin) as workers,
     ):
         for done, facts in workers:
             number = order[done]

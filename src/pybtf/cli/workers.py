@@ -72,13 +72,20 @@ class Workers:
     """Runs `work(task, check)` for each of `tasks`, in `count` processes; iterate over it for `(index, result)`.
 
     Results come as they are made. `work` must not raise, and returns what `marshal` can write. It calls `check` now and
-    then, which has the form of what is told of progress. With one worker or one task all is done in this process. To be
-    used as a context manager, which ends the workers. Afterwards `cpu` is the CPU time of all of them in nanoseconds,
+    then, which has the form of what is told of progress. Each process calls `begin` first. With one worker or one task
+    all is done in this process, without `begin`. To be used as a context manager, which ends the workers. Afterwards `cpu` is the CPU time of all of them in nanoseconds,
     and `peak` the sum of their peaks of memory in bytes, of as many as there were at a time.
     """
 
-    def __init__(self, tasks: Sequence[Any], work: Callable[[Any, Check], Any], count: int) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[Any],
+        work: Callable[[Any, Check], Any],
+        count: int,
+        begin: Callable[[], None] | None = None,
+    ) -> None:
         self._tasks = tasks
+        self._begin = begin
         self._work = work
         self._count = min(count, len(tasks))
         self._children: dict[int, _Child] = {}  # by the descriptor of their results
@@ -194,6 +201,8 @@ class Workers:
             if os.getppid() != parent:
                 raise Orphaned
 
+        if self._begin is not None:
+            self._begin()
         news = b""
         while True:
             number = int.from_bytes(os.read(self._take, _NUMBER) or b"\xff", "little", signed=True)

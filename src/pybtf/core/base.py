@@ -21,7 +21,7 @@ from sys import byteorder
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
-from cython.cimports.libc.string import memchr, memset
+from cython.cimports.libc.string import memchr, memcpy, memset
 from cython.cimports.pybtf.core.basestrings import BaseString, BaseStrings, base_string
 from cython.cimports.pybtf.core.candidates import candidates_expect, candidates_free, candidates_init
 from cython.cimports.pybtf.core.hashing import hash_bytes
@@ -78,6 +78,22 @@ def room_make(r: cython.pointer[Room], n: cython.size_t) -> cython.bint:
         return False
     r.cap = n
     return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def room_renew(r: cython.pointer[Room], n: uint32_t) -> cython.bint:
+    """Move `nodes` and `map`, of which `n` entries count, to other memory. 0 if out of memory."""
+    nodes: cython.pointer[Node] = r.nodes
+    map: cython.pointer[uint32_t] = r.map
+    done: cython.bint = room_make(r, r.cap)
+    if done:
+        memcpy(r.nodes, nodes, n * cython.sizeof(Node))
+        memcpy(r.map, map, n * cython.sizeof(uint32_t))
+    free(nodes)
+    free(map)
+    return done
 
 
 @cython.cfunc
@@ -373,6 +389,15 @@ class Base:
         if not done:
             raise MemoryError
         return space
+
+    def renew(self):
+        """In a process that was forked: of what each run writes to, get copies of its own at once, and not page by
+        page.
+        """
+        space: Space
+        for space in self.spare:
+            if not room_renew(cython.address(space.r), self.types.n):
+                raise MemoryError
 
     def __len__(self):
         return self.types.n - 1

@@ -29,8 +29,8 @@ cdef struct Candidates:
     Slot *slots
     size_t mask
     size_t used
-    uint32_t *links             # links[2 id]: neighbour towards the tail, links[2 id + 1]: towards the head; 0: none.
-                                # NULL until some chain has two entries. Those of a base are in the base
+    uint32_t *links             # of id `first` + i: links[2 i] is the neighbour towards the tail, links[2 i + 1] that
+                                # towards the head; 0: none. NULL until some chain has two entries
     uint32_t *joints            # joints[2 slot]: neighbour of the base's entries towards the tail, [2 slot + 1]: towards
                                 # the head. NULL without a base
     const Candidates *base
@@ -60,7 +60,7 @@ cdef inline uint32_t chain_next(const Candidates *t, const Slot *s, uint32_t id)
     if s.head == s.tail:
         return 0
     if id >= t.first:
-        return t.links[2 * <size_t> id + t.reversed]
+        return t.links[2 * <size_t> (id - t.first) + t.reversed]
     return chain_base_next(t, s, id)
 
 cdef uint32_t chain_base_next(const Candidates *t, const Slot *s, uint32_t id) noexcept nogil

@@ -127,7 +127,7 @@ def link(
 ) -> cython.void:
     """Make `to` the neighbour of entry `id` on one side: 0 towards the tail, 1 towards the head."""
     if id >= t.first:
-        t.links[2 * cython.cast(cython.size_t, id) + side] = to
+        t.links[2 * cython.cast(cython.size_t, id - t.first) + side] = to
     else:
         t.joints[2 * slot + side] = to
 
@@ -163,7 +163,7 @@ def candidates_insert(t: cython.pointer[Candidates], hash: uint64_t, id: uint32_
         s.tail = below.tail
     if t.links == cython.NULL:
         # Zeroed pages are given by the system when they are first touched: only long chains cost memory.
-        t.links = cython.cast(cython.pointer[uint32_t], calloc(t.n, 2 * cython.sizeof(uint32_t)))
+        t.links = cython.cast(cython.pointer[uint32_t], calloc(t.n - t.first, 2 * cython.sizeof(uint32_t)))
         if t.links == cython.NULL:
             return False
     if t.reversed:

@@ -46,7 +46,7 @@ from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
-from cython.cimports.pybtf.core.stream import stream_again, stream_unit
+from cython.cimports.pybtf.core.stream import stream_again, stream_expect, stream_unit
 from cython.cimports.pybtf.core.strings import (
     IN_BASE,
     NO_STRING,
@@ -166,7 +166,8 @@ class Run:
             self.x.languages[i] = code
         self.x.n_languages = len(languages)
         self.x.only_languages = only_languages
-        self.window = 4 * jobs + 4
+        # One worker encodes a unit right after it has decoded it.
+        self.window = 4 * jobs + 4 if jobs > 1 else 1
         self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
         self.e.strings = self.x.strings
         self.e.classes = self.x.classes
@@ -184,6 +185,8 @@ class Run:
             ):
                 raise MemoryError
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
+            raise MemoryError
+        if self.e.keep_all and not stream_expect(cython.address(self.e), self.x.sections.info.n):
             raise MemoryError
 
     def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):

@@ -157,6 +157,20 @@ def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def stream_expect(e: cython.pointer[Encoder], bytes: cython.size_t) -> cython.bint:
+    """Makes room for what there is in so many bytes of units of which all is kept. 0 if out of memory."""
+    n: cython.size_t = min(bytes, 1 << 24)
+    return (
+        u32s_reserve(cython.address(e.stream_words), n // 4)
+        and u64s_reserve(cython.address(e.starts), n // 32)
+        and u32s_reserve(cython.address(e.locals), n // 32)
+        and u32s_reserve(cython.address(e.class_list), n // 32)
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def stream_all(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
     """Keeps all types of a unit, where there are no classes."""
     s: uint32_t

@@ -97,6 +97,7 @@ cdef struct Walker:
     Fault fault
 
 cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
+cdef bint walker_expect(Walker *w, size_t bytes) noexcept nogil
 cdef void walker_free(Walker *w) noexcept nogil
 cdef int walker_reset(Walker *w) noexcept nogil
 cdef int no_memory(Walker *w) noexcept nogil

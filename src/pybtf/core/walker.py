@@ -58,6 +58,37 @@ def walker_init(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def walker_expect(w: cython.pointer[Walker], bytes: cython.size_t) -> cython.bint:
+    """Makes room for what units of so many bytes mostly have, so that tables do not grow step by step, with a copy at
+    each. 0 if out of memory.
+    """
+    u: cython.pointer[Unit] = cython.address(w.u)
+    n: uint32_t = cython.cast(uint32_t, min(bytes, 1 << 20))
+    return (
+        room(
+            cython.cast(cython.pp_void, cython.address(u.types)),
+            cython.address(u.cap_types),
+            n // 32,
+            cython.sizeof(Type),
+        )
+        and room(
+            cython.cast(cython.pp_void, cython.address(u.members)),
+            cython.address(u.cap_members),
+            n // 16,
+            cython.sizeof(Member),
+        )
+        and room(
+            cython.cast(cython.pp_void, cython.address(u.params)),
+            cython.address(u.cap_params),
+            n // 64,
+            cython.sizeof(Param),
+        )
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def walker_free(w: cython.pointer[Walker]) -> cython.void:
     i: uint32_t
     names_free(cython.address(w.names))

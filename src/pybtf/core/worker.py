@@ -26,7 +26,7 @@ from cython.cimports.pybtf.core.typeunits import type_unit_add, type_units_free
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import collect_variables
 from cython.cimports.pybtf.core.walk import walk_children
-from cython.cimports.pybtf.core.walker import UnitHeader, walk_name, walker_free, walker_init, walker_reset
+from cython.cimports.pybtf.core.walker import UnitHeader, walk_name, walker_expect, walker_free, walker_init, walker_reset
 from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
@@ -427,7 +427,9 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.classifier.known = x.seen
     w.classifier.sparse = x.keep_all
     w.classifier.names = cython.address(w.walker.names)
-    return walker_init(cython.address(w.walker), x.strings, cython.address(x.sections))
+    if walker_init(cython.address(w.walker), x.strings, cython.address(x.sections)):
+        return 1
+    return not walker_expect(cython.address(w.walker), x.sections.info.n)
 
 
 @cython.cfunc
