@@ -30,6 +30,7 @@ from cython.cimports.pybtf.core.memory import u32s_free
 from cython.cimports.pybtf.core.phases import (
     Work,
     flatten,
+    restore_base,
     rewrite_survivors,
     settle_forwards,
     settle_primitives,
@@ -151,7 +152,9 @@ def dedup_run(
     if input.base == cython.NULL:
         free(g.nodes)
     else:
+        restore_base(g, map)
         input.room.changed = g.base_changed or status != DEDUP_OK
+    u32s_free(cython.address(g.replaced))
     free(g.frames)
     error.code = status
     error.id = g.bad

@@ -58,6 +58,7 @@ from cython.cimports.pybtf.core.typegraph import (
     Node,
     TypeGraph,
     kind_of,
+    note_replaced,
     record_of,
     resolve,
     surely_same,
@@ -418,13 +419,13 @@ def apply_hypothesis(g: cython.pointer[TypeGraph]) -> cython.bint:
         kc = kind_of(nodes, c)
         if kt != KIND_FWD and kc == KIND_FWD:
             map_to(nodes, c, t)
-            g.base_changed |= c < g.first_own
+            note_replaced(g, c)
         if adjusts_base:
             continue
         if kt == KIND_FWD:
             if kc != KIND_FWD:
                 map_to(nodes, t, c)
-                g.base_changed |= t < g.first_own
+                note_replaced(g, t)
         elif kt == KIND_STRUCT or kt == KIND_UNION:
             if kc != KIND_FWD and nodes[t].map == 0 and nodes[c].map != 0:
                 map_to(nodes, t, c)

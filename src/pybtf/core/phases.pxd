@@ -31,6 +31,7 @@ cdef int enter_names(Work *w, Candidates *names) noexcept nogil
 cdef int settle_primitives(Work *w) noexcept nogil
 cdef int settle_structs(Work *w) noexcept nogil
 cdef int settle_forwards(Work *w) noexcept nogil
+cdef void restore_base(TypeGraph *g, uint32_t *map) noexcept nogil
 cdef void flatten(TypeGraph *g, uint32_t *map) noexcept nogil
 cdef int settle_references(Work *w, uint32_t *map) noexcept nogil
 cdef void rewrite_survivors(TypeGraph *g, uint32_t *map) noexcept nogil

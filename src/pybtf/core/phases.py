@@ -61,6 +61,7 @@ from cython.cimports.pybtf.core.typegraph import (
     UNMAPPED,
     TypeGraph,
     kind_of,
+    note_replaced,
     record_of,
     resolve,
 )
@@ -199,7 +200,7 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
                     found = c
                     break
                 g.nodes[c].map = id  # the candidate is a declaration of this one
-                g.base_changed |= c < g.first_own
+                note_replaced(g, c)
             c = chain_next(cython.address(w.table), s, c)
     g.nodes[id].map = found if found else id
     if not found and not insert_enum(w, id, r, name, full):
@@ -440,11 +441,24 @@ def settle_forwards(w: cython.pointer[Work]) -> cython.int:
 def flatten(g: cython.pointer[TypeGraph], map: cython.pointer[uint32_t]) -> cython.void:
     """Write what is decided about each type to `map`, in final form; the reference phase decides the rest.
 
-    The entries of a base are there already, unless some have changed.
+    The entries of a base are there already, but for those that have changed.
     """
     id: uint32_t
+    i: cython.size_t
+    for i in range(g.replaced.n):
+        map[g.replaced.p[i]] = resolve(g, g.replaced.p[i])
     for id in range(0 if g.base == cython.NULL or g.base_changed else g.first_own, g.n):
         map[id] = resolve(g, id) if g.nodes[id].map else UNMAPPED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def restore_base(g: cython.pointer[TypeGraph], map: cython.pointer[uint32_t]) -> cython.void:
+    """Undo what the run has changed of types of the base, when it is over."""
+    i: cython.size_t
+    for i in range(g.replaced.n):
+        g.nodes[g.replaced.p[i]].map = map[g.replaced.p[i]] = g.replaced.p[i]
 
 
 @cython.cfunc

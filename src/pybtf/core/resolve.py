@@ -28,7 +28,6 @@ from cython.cimports.pybtf.core.faults import (
     Fault,
     fault_set,
 )
-from cython.cimports.pybtf.core.hashing import SALT
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.members import lay_out_members
 from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
@@ -50,7 +49,10 @@ MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots a
 @cython.inline
 @cython.exceptval(check=False)
 def slot_of(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
-    return cython.cast(uint32_t, (offset * (SALT | 1)) >> 32) & m.mask
+    """Where to look for an offset first. Neighbours stay neighbours. There is no need to scatter them: offsets are
+    distinct, so of one unit only as many can meet in a slot as slots fit into the unit.
+    """
+    return (offset >> 2) & m.mask
 
 
 @cython.cfunc

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.candidates cimport Candidates
 from pybtf.core.hashing cimport SALT, SALT2, fold
-from pybtf.core.memory cimport U32s, U64s
+from pybtf.core.memory cimport U32s, U64s, u32s_push
 
 cdef enum:                      # results of the phases (DedupError.code)
     DEDUP_OK = 0
@@ -67,9 +67,14 @@ cdef struct TypeGraph:
     Frame *frames
     size_t cap_frames
     bint adjusts_base           # the hypothesis takes a declaration of the base for an own definition
-    bint base_changed           # types of the base are replaced, or may be
+    U32s replaced               # types of the base that stand for others now
+    bint base_changed           # not all of these are in `replaced`, for lack of memory
     uint64_t effort             # steps that may still be taken
     uint32_t bad                # offending id of a failure
+
+cdef inline void note_replaced(TypeGraph *g, uint32_t id) noexcept nogil:
+    if id < g.first_own and not u32s_push(&g.replaced, id):
+        g.base_changed = True
 
 cdef inline uint32_t *record_of(const TypeGraph *g, uint32_t id) noexcept nogil:
     return g.words + g.nodes[id].offset
