@@ -81,6 +81,11 @@ def pointer(to: Any = "int", *more: Any, **options: Any) -> Die:
     return die("pointer_type", ("byte_size", "data1", 8), ("type", "ref4", to), *more, **options)
 
 
+def local(*more: Any, **options: Any) -> Die:
+    place = ("location", "data4", 0)
+    return die("variable", ("name", "strp", "v"), ("decl_file", "data1", 1), *more, place, **options)
+
+
 ENUMERATOR = die("enumerator", ("name", "strp", "RED"), ("const_value", "data1", 3))
 PARAMETER = die("formal_parameter", ("type", "ref4", "int"))
 FAR = Raw(0x7FFFFFF0)
@@ -158,6 +163,59 @@ CASES: dict[str, list[Die | bytes]] = {
         PARAMETER,
         pointer("int", children=[pointer()]),
     ],
+    "names in the DIE": [
+        struct(
+            *[
+                die("member", ("name", "string", name), ("type", "ref4", "int"), ("data_member_location", "data1", n))
+                for n, name in enumerate(["", "x", "xy", "xyz", "wxyz", "a_longer_name"])
+            ],
+            die("member", ("type", "ref4", "int"), ("name", "string", "z"), ("data_member_location", "data1", 4)),
+        ),
+        enum(
+            die("enumerator", ("name", "string", "A"), ("const_value", "data1", 3)),
+            die("enumerator", ("const_value", "data1", 4), ("name", "string", "B")),
+        ),
+        die("typedef", ("name", "string", "t"), ("type", "ref4", "int")),
+        die("subroutine_type", children=[die("formal_parameter", ("name", "string", "n"), ("type", "ref4", "int"))]),
+    ],
+    "variables": [
+        local(),
+        local(("type", "ref4", "int")),
+        die(
+            "subprogram",
+            ("name", "strp", "f"),
+            ("low_pc", "addr", X86.text),
+            children=[
+                local(),
+                local(("type", "ref4", "int")),
+                local(("type", "ref4", "int"), children=[pointer()]),
+                die("variable", ("name", "strp", "v"), ("type", "ref4", "int")),
+                die("lexical_block", children=[local(), pointer()]),
+                die("inlined_subroutine", children=[local(), PARAMETER, die("lexical_block", children=[local()])]),
+                die("call_site", ("sibling", "ref4", "behind"), children=[local()]),
+                die("label", ("name", "strp", "l"), label="behind"),
+            ],
+        ),
+    ],
+    "type of a variable past the unit": [
+        die("subprogram", ("name", "strp", "f"), children=[local(("type", "ref4", FAR))]),
+    ],
+    "bad references where nobody looks": [
+        die(
+            "subprogram",
+            ("name", "strp", "f"),
+            children=[
+                die(
+                    "inlined_subroutine",
+                    children=[
+                        local(("type", "ref4", FAR)),
+                        die("lexical_block", ("sibling", "ref4", FAR), children=[pointer(FAR)]),
+                    ],
+                ),
+                pointer(),
+            ],
+        ),
+    ],
     "in functions": [
         die(
             "subprogram",
@@ -218,6 +276,10 @@ def test_members_are_found(tmp_path: Path) -> None:
     assert [each.name for each in types["e"].values] == ["RED", "A", "B", "C", "D"]
 
 
+TAGS = ["structure_type", "union_type", "enumeration_type", "subroutine_type", "namespace", "subprogram"]
+TAGS += ["lexical_block", "inlined_subroutine"]
+
+
 def randomly(seed: int) -> list[Die | bytes]:
     """Some of all that can stand in a unit, nested."""
     dice = random.Random(seed)
@@ -237,6 +299,10 @@ def randomly(seed: int) -> list[Die | bytes]:
             lambda: die(dice.choice(["const_type", "volatile_type", "restrict_type"]), ("type", "ref4", target())),
             lambda: die("typedef", ("name", "strp", name()), ("type", "ref4", target())),
             lambda: die("formal_parameter", ("type", "ref4", target())),
+            lambda: die(
+                "member", ("name", "string", dice.choice(["x", "xyz", "wxyz"])), ("data_member_location", "data1", 0)
+            ),
+            lambda: local(("type", "ref4", target())),
         ]
         return dice.choice(kinds)()
 
@@ -244,7 +310,7 @@ def randomly(seed: int) -> list[Die | bytes]:
         found: list[Die | bytes] = []
         for _ in range(dice.randrange(6)):
             if depth and dice.random() < 0.4:
-                tag = dice.choice(["structure_type", "union_type", "enumeration_type", "subroutine_type", "namespace"])
+                tag = dice.choice(TAGS)
                 size = ("byte_size", "data2", 8)
                 found.append(die(tag, ("name", "strp", name()), size, children=some(depth - 1)))
             else:

@@ -96,12 +96,15 @@ cdef enum:                      # Shape.kind
     SHAPE_TYPE = 2              # pointer, typedef, qualifier; value: DW_AT_byte_size
     SHAPE_ENUMERATOR = 3        # value: DW_AT_const_value
     SHAPE_PARAMETER = 4         # no value
+    SHAPE_LOCAL = 5             # a variable with a location, which is passed over in functions
 
 cdef enum:
     ABSENT = 255
+    VARYING = 0xFFFF            # AbbrevDecl.fixed: the size is not always the same
 
 cdef struct Shape:               # where the values of a DIE are, if that is always the same (see shapes.py)
     uint8_t kind
+    uint8_t inline_name         # a DW_FORM_string stands first; the rest is counted from its end
     uint8_t size                # bytes behind the abbreviation code
     uint8_t name_at             # where among them the four bytes of the name are, a DW_FORM_strp; or ABSENT
     uint8_t type_at             # DW_AT_type, a DW_FORM_ref4; or ABSENT
@@ -114,6 +117,7 @@ cdef struct AbbrevDecl:
     uint32_t program            # index of the first word in `ops`
     uint16_t tag
     uint8_t children
+    uint16_t fixed              # bytes of all values, or VARYING
     Shape shape                 # none if there are children
 
 cdef struct AbbrevTable:

@@ -42,7 +42,7 @@ from cython.cimports.pybtf.core.faults import (
 from cython.cimports.pybtf.core.hashing import SALT, SALT2, fold
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_push
 from cython.cimports.pybtf.core.sections import Span
-from cython.cimports.pybtf.core.shapes import shape_of
+from cython.cimports.pybtf.core.shapes import fixed_size, shape_of
 
 NO_SLOT = cython.declare(uint8_t, 255)
 MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # some thousand are much; beyond this, indexes would not fit
@@ -486,6 +486,7 @@ def read_table(
         if read_attributes(t, c, fault):
             return 1
         decl = cython.address(t.decls[t.n - 1])
+        decl.fixed = fixed_size(t.ops.p + decl.program)
         decl.shape.kind = SHAPE_NONE
         if not decl.children:
             shape_of(cython.address(decl.shape), decl.tag, t.ops.p + decl.program)

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.abbrevs cimport N_SLOTS, AbbrevTable
-from pybtf.core.cursor cimport Cursor
+from pybtf.core.cursor cimport Cursor, cur_tell
 from pybtf.core.faults cimport Fault
 from pybtf.core.sections cimport DebugSections
 
@@ -27,9 +27,21 @@ cdef struct Reader:
     uint64_t end
     uint64_t str_offsets_base
     uint8_t address_size, offset_size, version
+    bint passing                # DIEs are passed over: where their references lead does not matter
     Fault *fault
 
 cdef int die_read(Reader *r, Die *d) noexcept nogil
+cdef inline int die_next(Reader *r, Die *d) noexcept nogil:
+    # As `die_read`, which is called for what is no null entry.
+    if r.c.pos == r.c.end or r.c.pos[0]:
+        return die_read(r, d)
+    d.offset = cur_tell(&r.c)
+    d.seen = 0
+    d.tag = 0
+    d.children = 0
+    r.c.pos += 1
+    return 0
+
 cdef int die_skip_children(Reader *r, Die *d) noexcept nogil
 cdef int die_string_offset(Reader *r, Die *d, int slot, uint64_t *offset) noexcept nogil
 cdef int die_string(Reader *r, Die *d, int slot, const char **text, size_t *size, bint *transient) noexcept nogil

@@ -29,7 +29,7 @@ from cython.cimports.pybtf.core.cursor import (
     cur_u64,
     cur_uleb,
 )
-from cython.cimports.pybtf.core.dies import Attr, Die, Reader
+from cython.cimports.pybtf.core.dies import Attr, Die, Reader, die_next
 from cython.cimports.pybtf.core.faults import (
     FAULT_ABBREV_CODE,
     FAULT_ALTERNATE,
@@ -211,9 +211,12 @@ def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
         elif read_value(r, word, a, d.offset):
             return 1
         if a.cls == A_REF:
-            if a.v >= r.end - r.unit:
+            if a.v < r.end - r.unit:
+                a.v += r.unit
+            elif r.passing:
+                a.cls = A_NONE
+            else:
                 return fault_set(r.fault, FAULT_REFERENCE, IN_INFO, d.offset, d.offset, cython.cast(int64_t, a.v))
-            a.v += r.unit
     d.seen = seen
     if c.bad:
         return bad_data(r, d.offset)
@@ -225,6 +228,17 @@ def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
 @cython.exceptval(check=False)
 def die_skip_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
     """Moves past the children of `d`, which has just been read. Overwrites `d`. Nonzero: fault."""
+    failed: cython.int
+    r.passing = True
+    failed = pass_children(r, d)
+    r.passing = False
+    return failed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pass_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
     depth: uint64_t
     if not d.children:
         return 0
@@ -245,13 +259,33 @@ def die_skip_children(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cyth
             depth -= 1
             if depth == 0:
                 return 0
-        if die_read(r, d):
+        if skip_fixed(r):
+            d.children = 0
+            continue
+        if die_next(r, d):
             return 1
         if d.tag == 0:
             depth -= 1
         elif d.children:
             depth += 1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def skip_fixed(r: cython.pointer[Reader]) -> cython.bint:
+    """Passes over the DIE at the cursor if it has no children and its size is fixed. False: nothing has been done."""
+    c: cython.pointer[Cursor] = cython.address(r.c)
+    decl: cython.pointer[AbbrevDecl]
+    if c.end - c.pos < 2 or c.pos[0] & 0x80 or c.pos[0] == 0:
+        return False
+    decl = abbrevs_find(r.table, c.pos[0])
+    if decl == cython.NULL or decl.children or decl.fixed > c.end - c.pos - 1 or decl.fixed == VARYING:
+        return False
+    c.pos += 1 + decl.fixed
+    return True
 
 
 @cython.cfunc

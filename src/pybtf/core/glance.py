@@ -12,7 +12,7 @@ from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.abbrevs import *
 from cython.cimports.pybtf.core.glance import *
 from cython.cimports.pybtf.core.memory import room
-from cython.cimports.pybtf.core.names import NAME_AT
+from cython.cimports.pybtf.core.names import NAME_AT, name_short
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
@@ -33,6 +33,34 @@ def number(p: cython.pointer[cython.const[uint8_t]], size: uint8_t) -> uint64_t:
     else:
         memcpy(cython.address(wide), p, 8)
     return wide
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def short_name(
+    p: cython.pointer[cython.const[uint8_t]], end: cython.pointer[cython.const[uint8_t]]
+) -> uint32_t:
+    """The name word of a text of one to three bytes at `p`; 0 if it is empty, longer, or too near to the end."""
+    if end - p < 4 or p[0] == 0:
+        return 0
+    if p[1] == 0:
+        return name_short(p, 1)
+    if p[2] == 0:
+        return name_short(p, 2)
+    return name_short(p, 3) if p[3] == 0 else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def name_size(word: uint32_t) -> uint32_t:
+    """Bytes of the text of a short name word."""
+    if word & 0xFF0000:
+        return 3
+    return 2 if word & 0xFF00 else 1
 
 
 @cython.cfunc
@@ -134,7 +162,7 @@ def put_parameter(
     p.reg = -1
     p.die = cython.cast(uint32_t, w.r.c.pos - w.r.c.base)
     p.name = name
-    p.named = shape.name_at != ABSENT
+    p.named = shape.inline_name or shape.name_at != ABSENT
     p.ref = ref
     p.has_type = shape.type_at != ABSENT
     w.n_params += 1
@@ -159,7 +187,14 @@ def glance(
     value: uint64_t = s.value
     to: uint64_t
     done: cython.bint = False
-    if w.r.c.end - p < s.size or w.survey:
+    if w.survey:
+        return False
+    if s.inline_name:
+        name = short_name(p, w.r.c.end)
+        if name == 0:
+            return False
+        p += name_size(name) + 1
+    if w.r.c.end - p < s.size:
         return False
     if s.name_at != ABSENT:
         memcpy(cython.address(name), p + s.name_at, 4)
@@ -184,6 +219,8 @@ def glance(
     elif s.kind == SHAPE_ENUMERATOR:
         if mode == IN_ENUM:
             done = put_enumerator(w, name, value)
+    elif s.kind == SHAPE_LOCAL:
+        done = mode == IN_FUNCTION or mode == IN_BLOCK
     elif mode == IN_SUBROUTINE and not w.want_parameter_names:
         done = put_parameter(w, f, s, name, ref)
     if done:

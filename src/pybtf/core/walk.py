@@ -19,7 +19,7 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.alternate import survey_die
 from cython.cimports.pybtf.core.annotations import annotation_child
-from cython.cimports.pybtf.core.dies import Die, die_has, die_read, die_skip_children
+from cython.cimports.pybtf.core.dies import Die, die_has, die_next, die_skip_children
 from cython.cimports.pybtf.core.frames import close_frame, open_frame, opened
 from cython.cimports.pybtf.core.glance import at_a_glance
 from cython.cimports.pybtf.core.objects import (
@@ -233,7 +233,7 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
             continue
         if at_a_glance(w, cython.address(w.frames[w.n_frames - 1])):
             continue
-        if die_read(cython.address(w.r), d):
+        if die_next(cython.address(w.r), d):
             return 1
         if d.tag == 0:
             if end(w):

@@ -26,7 +26,14 @@ from cython.cimports.pybtf.core.typeunits import type_unit_add, type_units_free
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import collect_variables
 from cython.cimports.pybtf.core.walk import walk_children
-from cython.cimports.pybtf.core.walker import UnitHeader, walk_name, walker_expect, walker_free, walker_init, walker_reset
+from cython.cimports.pybtf.core.walker import (
+    UnitHeader,
+    walk_name,
+    walker_expect,
+    walker_free,
+    walker_init,
+    walker_reset,
+)
 from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
