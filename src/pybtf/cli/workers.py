@@ -74,8 +74,8 @@ class Workers:
     Results come as they are made. `work` must not raise, and returns what `marshal` can write. It calls `check` now and
     then, which has the form of what is told of progress. Each process calls `begin` first. With one worker or one task
     all is done in this process, without `begin`. To be used as a context manager, which ends the workers. Afterwards
-    `cpu` is the CPU time of all of them in nanoseconds, and `peak` the sum of their peaks of memory in bytes, of as many
-    as there were at a time.
+    `cpu` is the CPU time of all of them in nanoseconds, and `peak` the sum of their peaks of memory in bytes, of as
+    many as there were at a time.
     """
 
     def __init__(

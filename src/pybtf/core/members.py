@@ -14,7 +14,7 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.packed import strip_type
-from cython.cimports.pybtf.core.unit import M_DATA_BIT_OFFSET, M_STATIC, Member, Type, Unit
+from cython.cimports.pybtf.core.unit import M_DATA_BIT_OFFSET, M_STATIC, T_BITS, Member, Type, Unit
 
 
 @cython.cfunc
@@ -48,7 +48,7 @@ def lay_out_members(u: cython.pointer[Unit], little: cython.bint) -> cython.void
     t: cython.pointer[Type]
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
-        if t.tag != 0x13 and t.tag != 0x17 and t.tag != 0x02 and t.tag != 0x38:
+        if not t.flags & T_BITS:
             continue
         for k in range(t.first, t.first + t.count):
             if u.members[k].flags & M_STATIC:   # no place was given: it counts as static, and stays at 0

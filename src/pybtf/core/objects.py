@@ -246,6 +246,8 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     elif f.type.tag != 0x17 and d.tag == 0x0D:
         m.flags |= M_STATIC
     m.bitfield_size = cython.cast(uint8_t, die_number(d, D_BIT_SIZE))
+    if m.bitfield_size or m.flags & M_DATA_BIT_OFFSET:
+        f.type.flags |= T_BITS
     m.storage = cython.cast(uint32_t, die_number(d, D_BYTE_SIZE))
     m.legacy_bit_offset = cython.cast(cython.schar, die_number(d, D_BIT_OFFSET))
     return open_component(w, IN_MEMBER, f.index - 1)

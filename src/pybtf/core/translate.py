@@ -88,6 +88,18 @@ def base_type(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def own_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> uint32_t:
+    """How many members a struct has, without the bases it inherits from."""
+    i: uint32_t
+    n: uint32_t = 0
+    for i in range(t.first, t.first + t.count):
+        n += not u.members[i].flags & M_INHERITANCE
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.int:
     union_: cython.bint = t.tag == 0x17
     kind: uint32_t = KIND_UNION if union_ else KIND_STRUCT
@@ -95,7 +107,7 @@ def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython
     i: uint32_t
     vlen: uint32_t = 0
     flag: uint32_t = 0
-    head: cython.size_t
+    p: cython.pointer[uint32_t]
     if t.flags & T_DECLARATION:
         if t.name == 0:
             return fault(v, t, FAULT_NO_NAME, t.tag)
@@ -103,32 +115,31 @@ def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython
         return 0
     if not u32s_reserve(cython.address(v.words), 3 + 3 * cython.cast(cython.size_t, t.count)):
         return fault(v, t, FAULT_MEMORY, 0)
-    for i in range(t.first, t.first + t.count):
-        if not u.members[i].flags & M_INHERITANCE:
-            vlen += 1
-            if u.members[i].bitfield_size:
-                flag = 1
-    if vlen > MAX_VLEN:
-        return fault(v, t, FAULT_TOO_MANY, vlen)
-    head = v.words.n
-    put(v, t.name, kind, flag, vlen, t.size)
+    if t.count > MAX_VLEN:
+        vlen = own_members(u, t)
+        if vlen > MAX_VLEN:
+            return fault(v, t, FAULT_TOO_MANY, vlen)
+        vlen = 0
+    p = v.words.p + v.words.n + 3
     for i in range(t.first, t.first + t.count):
         m = cython.address(u.members[i])
         if m.flags & M_INHERITANCE:
             continue
         if union_ and m.bit_offset:
-            v.words.n = head
             return fault(v, t, FAULT_UNION_OFFSET, cython.cast(int64_t, m.bit_offset))
         if m.bitfield_size:
+            flag = 1
             if m.bit_offset > MAX_BITFIELD_OFFSET:
-                v.words.n = head
                 return fault(v, t, FAULT_BITFIELD_OFFSET, cython.cast(int64_t, m.bit_offset))
         elif m.bit_offset & 7:
-            v.words.n = head
             return fault(v, t, FAULT_MEMBER_OFFSET, cython.cast(int64_t, m.bit_offset))
-        word(v, m.name)
-        word(v, m.ref)
-        word(v, (cython.cast(uint32_t, m.bitfield_size) << 24) | cython.cast(uint32_t, m.bit_offset))
+        p[0] = m.name
+        p[1] = m.ref
+        p[2] = (cython.cast(uint32_t, m.bitfield_size) << 24) | cython.cast(uint32_t, m.bit_offset)
+        p += 3
+        vlen += 1
+    put(v, t.name, kind, flag, vlen, t.size)
+    v.words.n += 3 * cython.cast(cython.size_t, vlen)
     return 0
 
 
@@ -180,15 +191,19 @@ def enum_type(
 @cython.exceptval(check=False)
 def prototype(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.int:
     i: uint32_t
+    p: cython.pointer[uint32_t]
     vlen: uint32_t = t.count + (1 if t.flags & T_VARIADIC else 0)
     if vlen > MAX_VLEN:
         return fault(v, t, FAULT_TOO_MANY, vlen)
     if not u32s_reserve(cython.address(v.words), 3 + 2 * cython.cast(cython.size_t, vlen)):
         return fault(v, t, FAULT_MEMORY, 0)
     put(v, 0, KIND_FUNC_PROTO, 0, vlen, t.ref)
+    p = v.words.p + v.words.n
     for i in range(t.first, t.first + t.count):
-        word(v, u.params[i].name)
-        word(v, u.params[i].ref)
+        p[0] = u.params[i].name
+        p[1] = u.params[i].ref
+        p += 2
+    v.words.n += 2 * cython.cast(cython.size_t, t.count)
     if t.flags & T_VARIADIC:
         word(v, 0)
         word(v, 0)

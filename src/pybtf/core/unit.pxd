@@ -19,6 +19,7 @@ cdef enum:                      # Type.flags
     T_REF_LOCAL = 16            # `ref` is a small id from the start
     T_EMPTY_KNOWN = 32          # variables.py has looked for members that are part of an instance
     T_EMPTY = 64                # and found none
+    T_BITS = 128                # some member is a bitfield, or its offset is given in bits
 
 cdef struct Type:
     uint32_t die
