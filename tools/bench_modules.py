@@ -42,7 +42,10 @@ class Contest:
 
     def __init__(self, base: Path, paths: list[Path], pybtf: list[str], folder: Path) -> None:
         self.base, self.paths, self.pybtf, self.folder = base, paths, pybtf, folder
+        self.rounds = 0
         self.environment = oracle.clean_environment()
+        # What is installed has its bytecode; a process that may not write it must not pay for compiling each time.
+        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if "PYTHONPATH" in os.environ:
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
         for name in ("reference", "pybtf"):
@@ -81,7 +84,8 @@ class Contest:
         return [*self.command(jobs), "--detached-dir", str(folder), "--from-list", str(names)]
 
     def check(self) -> None:
-        """All outputs are there, and those of pybtf are those of the reference. Removes them.
+        """All outputs are there, and those of pybtf are those of the reference. The next go to new folders: some file
+        systems take longer to make files where others have just been deleted.
 
         :raises Failed: they are not.
         """
@@ -89,8 +93,11 @@ class Contest:
             pair = [self.folder / name / f"{path.name}.btf" for name in ("reference", "pybtf")]
             if pair[0].read_bytes() != pair[1].read_bytes():
                 raise Failed(f"{path.name}: the output is not the reference's")
-            for each in pair:
-                each.unlink()
+        self.rounds += 1
+        for name in ("reference", "pybtf"):
+            folder = self.folder / name
+            folder.rename(self.folder / f"{name}-{self.rounds}")
+            folder.mkdir()
 
 
 def batch(contest: Contest, jobs: int, rounds: int) -> tuple[Figures, Figures]:
