@@ -11,6 +11,8 @@ from .core.base import Base as Index
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from threading import Thread
+
     from .btf.reader import BTF
     from .timings import Timings
 
@@ -57,6 +59,44 @@ class Base:
 
     def __bool__(self) -> bool:
         return True  # also without types
+
+
+class Opening:
+    """A base that is read while the program does something else: `result` waits for it.
+
+    Reading and indexing one takes two hundredths of a second, nearly all of it in compiled code, without the lock of
+    the interpreter. That is as long as finding the files of a batch and importing what encodes them.
+    """
+
+    def __init__(self, base: str | Base | None) -> None:
+        self._base = base
+        self._error: BaseException | None = None
+        self._thread: Thread | None = None
+        if isinstance(base, str):
+            from threading import Thread
+
+            self._thread = Thread(target=self._read, args=(base,), name="pybtf-base", daemon=True)
+            try:
+                self._thread.start()
+            except RuntimeError:  # the system allows no more
+                self._thread = None
+
+    def _read(self, path: str) -> None:
+        try:
+            self._base = Base.from_file(path)
+        except BaseException as error:
+            self._error = error
+
+    def result(self, timings: Timings) -> Base | None:
+        """The base, None if none was asked for. The pass `base`. Raises as `Base.from_file`."""
+        if self._thread is None:
+            return open_base(self._base, timings)
+        with timings.pass_("base"):
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        assert not isinstance(self._base, str)
+        return self._base
 
 
 def open_base(base: str | Base | None, timings: Timings) -> Base | None:

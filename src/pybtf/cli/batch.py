@@ -11,7 +11,7 @@ import signal
 from functools import partial
 
 from .. import __version__
-from ..base import Base, open_base
+from ..base import Base, Opening
 from ..batch import encode_one, share
 from ..elf.packed import require_plain
 from ..errors import OutputError, UsageError
@@ -85,10 +85,13 @@ def run(request: Request, options: EncodeOptions) -> int:
 def _run(request: Request, options: EncodeOptions) -> int:
     timings = Timings()
     timings.include_start(since_process_start())
+    base = Opening(options.base)
     with timings.pass_("find"):
         tasks = plan(find_inputs(request.files), request.detached_dir)
         _check_targets(tasks, request, options)
-    options = replace(options, base=open_base(options.base, timings))
+    with timings.pass_("import"):
+        from .. import pipeline  # noqa: F401 - once, not by each worker
+    options = replace(options, base=base.result(timings))
     results = _encode_all(request, options, tasks, timings)
     _tell(request, options, tasks, results, timings)
     if request.report is not None:
@@ -136,7 +139,6 @@ def _encode_all(
     request: Request, options: EncodeOptions, tasks: list[Task], timings: Timings
 ) -> list[Success | Failure]:
     """What became of each task, in their order."""
-    from .. import pipeline  # noqa: F401 - once, not by each worker
     from ..core.heap import keep_memory
 
     order = sorted(range(len(tasks)), key=lambda number: (-_size(tasks[number].path), number))

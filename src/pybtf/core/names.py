@@ -211,6 +211,7 @@ def names_settle_like(
     """
     i: uint32_t
     at: uint32_t
+    left: uint32_t = 0
     offset: uint64_t
     size: cython.size_t
     base: cython.pointer[cython.const[BaseStrings]] = n.strings.base
@@ -226,11 +227,12 @@ def names_settle_like(
     if model == cython.NULL:
         return names_settle(n, words, count, step)
     for i in range(count):
-        if words[i * step] & NAME_AT:
-            prefetch(n.section.p + (words[i * step] & ~NAME_AT))
-            prefetch(base.text + model[i])
+        prefetch(base.text + model[i])
     for i in range(count):
         at = model[i]
+        if words[i * step] >> NAME_BITS == 0:
+            continue
+        left += 1
         if words[i * step] & NAME_AT and string_is_base(n.strings, at):
             offset = words[i * step] & ~NAME_AT
             size = same_text(
@@ -240,4 +242,5 @@ def names_settle_like(
             )
             if size > 1:
                 words[i * step] = IN_BASE | at
-    return names_settle(n, words, count, step)
+                left -= 1
+    return names_settle(n, words, count, step) if left else NAMES_OK
