@@ -22,7 +22,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memchr, memcpy, memset
-from cython.cimports.pybtf.core.basestrings import BaseString, BaseStrings, base_string
+from cython.cimports.pybtf.core.basestrings import TOO_LONG, BaseString, BaseStrings, base_string
 from cython.cimports.pybtf.core.candidates import candidates_expect, candidates_free, candidates_init
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import prefetch, u32s_free, u32s_reserve, u64s_free, u64s_reserve
@@ -271,6 +271,8 @@ def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
                 b.slots[i].tag = cython.cast(uint32_t, hashes[k] >> 32)
                 b.slots[i].offset = starts[k]
             elif sizes[k]:
+                b.distinct = False
+            if sizes[k] >= TOO_LONG:
                 b.distinct = False
     return True
 

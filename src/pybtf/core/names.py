@@ -17,8 +17,8 @@ nothing deferred (worker.py).
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.libc.string import memchr
-from cython.cimports.pybtf.core.basestrings import BaseStrings, same_text
+from cython.cimports.libc.string import memchr, strncmp
+from cython.cimports.pybtf.core.basestrings import TOO_LONG, BaseStrings
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import prefetch, read_through
 from cython.cimports.pybtf.core.models import BY_MEMBER, model_of
@@ -37,7 +37,6 @@ from cython.cimports.pybtf.core.strings import (
 
 OFFSETS = cython.declare(uint64_t, 0x80000000)
 SMALL = cython.declare(cython.size_t, 1 << 19)  # of such a section, most will be read anyway, and it fits into a cache
-LONG = cython.declare(cython.size_t, 64)  # what is longer is not compared again and again
 
 
 @cython.cfunc
@@ -212,8 +211,7 @@ def names_settle_like(
     i: uint32_t
     at: uint32_t
     left: uint32_t = 0
-    offset: uint64_t
-    size: cython.size_t
+    text: cython.p_const_char
     base: cython.pointer[cython.const[BaseStrings]] = n.strings.base
     model: cython.pointer[cython.const[uint32_t]]
     if base == cython.NULL or count == 0:
@@ -234,13 +232,9 @@ def names_settle_like(
             continue
         left += 1
         if words[i * step] & NAME_AT and string_is_base(n.strings, at):
-            offset = words[i * step] & ~NAME_AT
-            size = same_text(
-                cython.cast(cython.p_const_char, n.section.p + offset),
-                base.text + at,
-                min(min(n.section.n - offset, base.size - at), LONG),
-            )
-            if size > 1:
+            # Both texts end: that of the base before it is TOO_LONG, the other within its section.
+            text = cython.cast(cython.p_const_char, n.section.p + (words[i * step] & ~NAME_AT))
+            if strncmp(text, base.text + at, TOO_LONG) == 0:
                 words[i * step] = IN_BASE | at
                 left -= 1
     return names_settle(n, words, count, step) if left else NAMES_OK

@@ -56,7 +56,9 @@ cdef inline Text string_text(const Strings *t, uint32_t sid) noexcept nogil:
 cdef inline bint string_is_base(const Strings *t, uint32_t at) noexcept nogil:
     # Whether it is certain that `IN_BASE | at` is the id of the text at this offset of the base.
     cdef uint32_t bit = at & t.doubles_mask
-    return at != 0 and t.base.text[at - 1] == 0 and not (t.doubles[bit >> 3] >> (bit & 7)) & 1
+    if at == 0 or t.base.text[at - 1] != 0 or t.base.text[at] == 0:     # in the middle of a string, or an empty one
+        return False
+    return not (t.doubles[bit >> 3] >> (bit & 7)) & 1
 
 cdef bint strings_build_on(Strings *t, const BaseStrings *base, const Models *models) noexcept nogil
 cdef uint32_t string_intern(Strings *t, const char *text, size_t size, bint copy) noexcept nogil
