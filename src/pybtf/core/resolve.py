@@ -28,6 +28,7 @@ from cython.cimports.pybtf.core.faults import (
     Fault,
     fault_set,
 )
+from cython.cimports.pybtf.core.hashing import SALT
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.members import lay_out_members
 from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
@@ -49,10 +50,8 @@ MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots a
 @cython.inline
 @cython.exceptval(check=False)
 def slot_of(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
-    """Where to look for an offset first. Neighbours stay neighbours. There is no need to scatter them: offsets are
-    distinct, so of one unit only as many can meet in a slot as slots fit into the unit.
-    """
-    return (offset >> 2) & m.mask
+    """Where to look for an offset first. Blocks of 256 bytes are scattered; within one, neighbours stay neighbours."""
+    return (cython.cast(uint32_t, ((offset >> 8) * (SALT | 1)) >> 32) + ((offset >> 2) & 63)) & m.mask
 
 
 @cython.cfunc
