@@ -1,7 +1,7 @@
 """Worker processes for a batch: forked when the base has been read, so that they share it.
 
-*Why processes.* The compiled core does without the interpreter's lock, but of the milliseconds that a module takes one
-is Python, and at its edges two threads hand the lock to each other, each time with a wait for the scheduler. And they
+*Why processes.* The compiled core does without the interpreter's lock, but a tenth of a module's time is Python, and at
+its edges two threads hand the lock to each other, each time with a wait for the scheduler. And they
 share one address space, so that each unmapping of memory by one interrupts the other. Processes take a fifth less time.
 What they must not do is start anew: the interpreter, the compiled core, and above all the base with its index. A fork
 has all that at once, and the pages stay common until somebody writes to them.
