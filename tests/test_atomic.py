@@ -353,7 +353,8 @@ if sys.argv[2] == "named":
 def pieces():
     yield b"half"
     print("half", flush=True)
-    time.sleep(60)
+    for _ in range(6000):
+        time.sleep(0.01)  # a signal that comes just before one of them is handled after it
 atomic.write_file(sys.argv[1], pieces())
 """
 

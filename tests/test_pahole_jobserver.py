@@ -165,7 +165,8 @@ def test_a_killed_process_has_given_its_tokens_back(make: Make) -> None:
         "import pybtf.pahole.main as main, pybtf.pipeline as pipeline\n"
         "def encode_file(*_):\n"
         "    print('working', flush=True)\n"
-        "    time.sleep(60)\n"
+        "    for _ in range(6000):\n"
+        "        time.sleep(0.01)\n"  # a signal that comes just before one of them is handled after it
         "pipeline.encode_file = encode_file\n"
         "import pybtf.pahole.run as run\n"
         "run.BYTES_PER_WORKER = 1\n"

@@ -25,6 +25,8 @@ from test_batch import BASE, FEATURES, TARGET
 from test_split import check, module
 
 KILLED = Ended(-signal.SIGKILL)
+PROGRAMS: list[subprocess.Popen[str]] = []
+"""What the running test has started."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +35,11 @@ def nothing_is_left() -> Iterator[None]:
     assert threading.active_count() == 1, "this process would not be forked"
     before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
     yield
+    for program in PROGRAMS:  # of a test that failed: the others shall not fail for that
+        if program.poll() is None:
+            os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()
+    PROGRAMS.clear()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
@@ -220,6 +227,16 @@ with Workers([1, 2, 3], work, 2) as them:
 """
 
 
+def execute(code: str) -> subprocess.Popen[str]:
+    """Start this program in a session of its own."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        start_new_session=True,
+    )  # fmt: skip
+    PROGRAMS.append(program)
+    return program
+
+
 def running(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -240,10 +257,7 @@ def test_signals(number: signal.Signals, group: bool) -> None:
 
     When it returns from `wait`, they are gone already, unless it was killed: then they notice soon.
     """
-    program = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
-        start_new_session=True,
-    )  # fmt: skip
+    program = execute(PROGRAM)
     assert program.stdout is not None
     pids = [int(program.stdout.readline()) for _ in range(2)]
     (os.killpg if group else os.kill)(program.pid, number)
@@ -281,10 +295,7 @@ def modules(tmp_path: Path) -> list[Path]:
 def start(patch: str, *arguments: object) -> subprocess.Popen[str]:
     options = ["encode", "--base", BASE, "--features", FEATURES, *arguments]
     code = PATCHED.format(patch=patch, arguments=[str(each) for each in options])
-    return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
-        start_new_session=True,
-    )  # fmt: skip
+    return execute(code)
 
 
 DIE = """
@@ -332,7 +343,8 @@ before = os.rename
 def wait(*names, **more):
     if "05" in names[1]:
         print(os.getpid(), flush=True)
-        time.sleep(60)
+        for _ in range(6000):
+            time.sleep(0.01)  # a signal that comes just before one of them is handled after it
     before(*names, **more)
 os.rename = wait
 """

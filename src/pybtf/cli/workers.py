@@ -52,6 +52,7 @@ _NUMBER = 4  # bytes of a task's number, and of the size of a result
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEADLY = (*_ENDING, signal.SIGBUS)
 _READ = 1 << 16
+_PATIENCE = 1000  # milliseconds: a signal that came between two instructions, just before a wait, is handled after it
 _AT_ONCE = select.PIPE_BUF // _NUMBER  # so many are written all or none
 BROKEN = 70
 """Exit status of a worker that could not tell its result, as that of any bug."""
@@ -271,13 +272,13 @@ def _go_on(done: int = 0, total: int = 0) -> None:
 
 
 def _ready(readable: Iterable[int], writable: int) -> list[int]:
-    """Which of these have something to read or are at their end. Waits for one, or until `writable`, if not -1, is."""
+    """Which of these have something to read or are at their end. Waits a while for one, or for `writable` if not -1."""
     poll = select.poll()
     for fd in readable:
         poll.register(fd, select.POLLIN)
     if writable >= 0:
         poll.register(writable, select.POLLOUT)
-    return [fd for fd, _ in poll.poll() if fd != writable]
+    return [fd for fd, _ in poll.poll(_PATIENCE) if fd != writable]
 
 
 def _tell(fd: int, number: int, news: bytes) -> None:
