@@ -3,6 +3,7 @@
 
 Records stand in the order of their units and of their small ids, which is the order the reference has them in,
 less those that were dropped. A reference to a type that was dropped goes to the first type of the same class.
+Where nothing is dropped, the list is there already (whole.py).
 """
 
 import cython
@@ -50,7 +51,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
         s.first_id = cython.cast(uint32_t, next_)
         for i in range(s.n):
             local = e.locals.p[s.first + i]
-            if local >= s.n_types or e.keep_all:
+            if local >= s.n_types:
                 continue
             class_ = e.class_list.p[s.classes + local]
             known = e.representative.p[class_]
@@ -71,6 +72,8 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
     middle: uint32_t
     if local == 0:
         return 0
+    if e.keep_all:
+        return s.first_id + local - 1
     while low < high:
         middle = (low + high) // 2
         if e.locals.p[s.first + middle] < local:
@@ -157,74 +160,22 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def shift(
-    p: cython.pointer[uint32_t], n: uint32_t, stride: uint32_t, by: uint32_t
-) -> cython.void:
-    """Adds `by` to `n` references that are `stride` words apart, except to those to void."""
-    end: cython.pointer[uint32_t] = p + cython.cast(cython.size_t, n) * stride
-    while p < end:
-        if p[0]:
-            p[0] += by
-        p += stride
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def assemble_whole(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_type: uint32_t) -> cython.int:
-    """`assemble_unit` for a unit of which all is kept: its small ids, which count from 1, are a constant off."""
-    i: uint32_t
-    kind: uint32_t
-    by: uint32_t = s.first_id - 1
-    start: uint64_t = e.starts.p[s.first]
-    end: uint64_t = e.stream_words.n if s.first + s.n == e.starts.n else e.starts.p[s.first + s.n]
-    r: cython.pointer[uint32_t]
-    if not u64s_reserve(cython.address(e.offs), s.n) or not u32s_reserve(cython.address(e.words), end - start):
-        return encoder_fail(e, ENCODE_MEMORY)
-    memcpy(e.words.p + e.words.n, e.stream_words.p + start, (end - start) * cython.sizeof(uint32_t))
-    for i in range(s.n):
-        e.offs.p[e.offs.n] = e.words.n + (e.starts.p[s.first + i] - start)
-        r = e.words.p + e.offs.p[e.offs.n]
-        e.offs.n += 1
-        kind = wire_kind(r)
-        if wire_third_is_type(kind):
-            shift(r + 2, 1, 1, by)
-        if kind == KIND_STRUCT or kind == KIND_UNION:
-            shift(r + 4, wire_vlen(r), 3, by)
-        elif kind == KIND_FUNC_PROTO:
-            shift(r + 4, wire_vlen(r), 2, by)
-        elif kind == KIND_ARRAY:
-            shift(r + 3, 1, 1, by)
-            r[4] = index_type
-    e.words.n += end - start
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def is_whole(e: cython.pointer[cython.const[Encoder]], s: cython.pointer[cython.const[Stream]]) -> cython.bint:
-    """Whether every small id has a record. They ascend."""
-    return e.keep_all and e.locals.p[s.first + s.n - 1] == s.n
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def assemble(e: cython.pointer[Encoder]) -> cython.int:
-    """Makes `words` and `offs` of all streams. Nonzero: `e.error`."""
+    """Makes `words` and `offs` of all streams, unless they are made. Nonzero: `e.error`."""
     u: uint32_t
     s: cython.pointer[Stream]
     index_type: uint32_t = 0
+    if e.keep_all:
+        e.named = e.offs.n
+        return 0
     if number(e):
         return 1
     if e.index_unit != NO_UNIT:
         index_type = assembled_id(e, e.index_unit, e.index_local)
     for u in range(e.n_streams):
         s = cython.address(e.streams[u])
-        if s.n and (assemble_whole(e, s, index_type) if is_whole(e, s) else assemble_unit(e, s, index_type)):
+        if s.n and assemble_unit(e, s, index_type):
             return 1
-    e.named = e.offs.n
     u32s_free(cython.address(e.stream_words))
     u64s_free(cython.address(e.starts))
     return 0

@@ -33,7 +33,7 @@ cdef struct Stream:             # the records of one unit that are kept
     uint32_t n
     uint64_t classes            # in `class_list`: class of small id 0
     uint32_t n_types            # small ids of the unit, 0 included
-    uint32_t first_id           # id of the first record, once the list is assembled
+    uint32_t first_id           # id of the first record, once the list is assembled; with `keep_all` at once
     bint whole                  # all types are kept, not only those that bring a new class
 
 cdef struct Encoder:
@@ -43,13 +43,13 @@ cdef struct Encoder:
     KnownStrings known
     const BaseStrings *base     # strings that are there already; NULL without a base
     int options                 # OPT_* of worker.pxd
-    bint keep_all               # keep all types of all units
+    bint keep_all               # keep all types of all units, in the list at once (whole.py)
     uint32_t seclude_from       # classes that must reach a contested name for the search of seclude.py to be worth while
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
     # the records that are made here: index type, tags, variables.
     Stream *streams
     uint32_t n_streams, cap_streams
-    U32s stream_words           # on a base, names are offsets in the output already
+    U32s stream_words
     U64s starts                 # by record: its first word in `stream_words`
     U32s locals                 # by record: its small id
     U32s class_list             # classes of all types of all units
@@ -58,6 +58,7 @@ cdef struct Encoder:
     bint cycles                 # some unit has a type that reaches itself without passing a name
     uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet
     bint index_made             # it was not found but made
+    uint32_t index_type         # its id, with `keep_all`
     U32s redo                   # units whose types must all be kept
     U64s elsewhere              # class << 32 | unit, sorted: the type of that unit does not stand for those of others
     # the assembled list

@@ -46,7 +46,7 @@ from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete
 from cython.cimports.pybtf.core.signature import machine_init
 from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
-from cython.cimports.pybtf.core.stream import stream_again, stream_expect, stream_unit
+from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
     IN_BASE,
     NO_STRING,
@@ -186,8 +186,14 @@ class Run:
                 raise MemoryError
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
-        if self.e.keep_all and not stream_expect(cython.address(self.e), self.x.sections.info.n):
-            raise MemoryError
+        if base is not None:
+            # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
+            self.space = base.take()
+            u64s_free(cython.address(self.e.offs))
+            self.e.words = self.space.r.words
+            self.e.offs = self.space.r.offs
+            self.space.r.words.p = cython.NULL
+            self.space.r.offs.p = cython.NULL
 
     def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):
         """Goes on with another file, of the same byte order, for the same BTF. Sections of variables remain those
@@ -483,14 +489,6 @@ class Run:
 
     def finish(self):
         """Makes one list of all units, with functions and sections of variables; returns its number of types."""
-        if self.base is not None:
-            # The list begins with the base: in the room of a space, which is this run's until `data` gives it back.
-            self.space = self.base.take()
-            u64s_free(cython.address(self.e.offs))
-            self.e.words = self.space.r.words
-            self.e.offs = self.space.r.offs
-            self.space.r.words.p = cython.NULL
-            self.space.r.offs.p = cython.NULL
         with cython.nogil:
             if assemble(cython.address(self.e)) == 0 and encode_functions(cython.address(self.e)) == 0:
                 encode_sections(cython.address(self.e), self.section_names, self.n_section_names)

@@ -5,7 +5,6 @@ from pybtf.core.encoder cimport Encoder
 from pybtf.core.strings cimport IN_BASE, string_in_base
 from pybtf.core.value cimport UnitValue
 
-cdef bint stream_expect(Encoder *e, size_t bytes) noexcept nogil
 cdef int stream_unit(Encoder *e, UnitValue *v) noexcept nogil
 cdef int stream_again(Encoder *e, UnitValue *v) noexcept nogil
 cdef uint32_t new_string(Encoder *e, uint32_t sid) noexcept nogil

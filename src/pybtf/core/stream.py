@@ -32,6 +32,7 @@ from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
 from cython.cimports.pybtf.core.strings import StringEntry, string_entry
 from cython.cimports.pybtf.core.value import *
+from cython.cimports.pybtf.core.whole import whole_begin, whole_small, whole_types
 from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_vlen
 
 MAX_STRINGS = cython.declare(uint64_t, 0x7FFFFFFF)
@@ -104,22 +105,6 @@ def insert_names(e: cython.pointer[Encoder], r: cython.pointer[cython.const[uint
             encoder_string(e, r[3 + step * k])
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def place_names(e: cython.pointer[Encoder], r: cython.pointer[uint32_t]) -> cython.void:
-    """As `insert_names`; the names become offsets in the output."""
-    step: uint32_t = wire_each(wire_kind(r))
-    p: cython.pointer[uint32_t] = r + 3
-    end: cython.pointer[uint32_t]
-    r[0] = encoder_string(e, r[0])
-    if step:
-        end = p + step * wire_vlen(r)
-        while p < end:
-            p[0] = encoder_string(e, p[0])
-            p += step
-
-
 # ---- records ----------------------------------------------------------------------------------------------
 
 
@@ -157,56 +142,10 @@ def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_expect(e: cython.pointer[Encoder], bytes: cython.size_t) -> cython.bint:
-    """Makes room for what there is in so many bytes of units of which all is kept. 0 if out of memory."""
-    n: cython.size_t = min(bytes, 1 << 24)
-    return (
-        u32s_reserve(cython.address(e.stream_words), n // 4)
-        and u64s_reserve(cython.address(e.starts), n // 32)
-        and u32s_reserve(cython.address(e.locals), n // 32)
-        and u32s_reserve(cython.address(e.class_list), n // 32)
-    )
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def stream_all(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
-    """Keeps all types of a unit, where there are no classes."""
-    s: uint32_t
-    words: cython.size_t = v.offs.p[v.n_types] - v.offs.p[1]
-    at: uint64_t = e.stream_words.n
-    if v.n_types == 1:
-        return 0
-    if (
-        not u32s_reserve(cython.address(e.stream_words), words)
-        or not u64s_reserve(cython.address(e.starts), v.n_types)
-        or not u32s_reserve(cython.address(e.locals), v.n_types)
-    ):
-        return encoder_fail(e, ENCODE_MEMORY)
-    for s in range(1, v.n_types):
-        if e.base != cython.NULL:
-            place_names(e, v.words.p + v.offs.p[s])
-        else:
-            insert_names(e, v.words.p + v.offs.p[s])
-        e.starts.p[e.starts.n] = at + (v.offs.p[s] - v.offs.p[1])
-        e.starts.n += 1
-        e.locals.p[e.locals.n] = s
-        e.locals.n += 1
-    memcpy(e.stream_words.p + at, v.words.p + v.offs.p[1], words * cython.sizeof(uint32_t))
-    e.stream_words.n += words
-    return e.error
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole: cython.bint) -> cython.int:
     """Keeps the types of a unit: all, or those whose class is new."""
     s: uint32_t
     class_: uint32_t
-    if e.keep_all:
-        return stream_all(e, v)
     for s in range(1, v.n_types):
         class_ = v.classes.p[s]
         if class_ >= e.first_unit.n and grow_first_unit(e, class_):
@@ -228,16 +167,15 @@ def keep_small(
 ) -> cython.int:
     """Appends a record of four words that does not come from a DIE of its own."""
     r: uint32_t[4]
-    at: uint32_t
+    if e.keep_all:
+        return whole_small(e, name, kind, third, last)
     r[0] = name
     r[1] = kind << 24
     r[2] = third
     r[3] = last
     if keep(e, local, r, 4):
         return 1
-    at = encoder_string(e, name)
-    if e.base != cython.NULL:
-        e.stream_words.p[e.stream_words.n - 4] = at
+    encoder_string(e, name)
     return e.error
 
 
@@ -382,16 +320,11 @@ def new_stream(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyth
 @cython.exceptval(check=False)
 def note_classes(e: cython.pointer[Encoder], s: cython.pointer[Stream], v: cython.pointer[UnitValue]) -> cython.int:
     i: cython.size_t
-    s.n_types = v.n_types
-    e.types_seen += v.n_types - 1
     if not u32s_reserve(cython.address(e.class_list), v.n_types) or not u32s_reserve(
         cython.address(e.twice), v.twice.n
     ):
         return encoder_fail(e, ENCODE_MEMORY)
-    if e.keep_all:
-        memset(e.class_list.p + e.class_list.n, 0, v.n_types * cython.sizeof(uint32_t))
-    else:
-        memcpy(e.class_list.p + e.class_list.n, v.classes.p, v.n_types * cython.sizeof(uint32_t))
+    memcpy(e.class_list.p + e.class_list.n, v.classes.p, v.n_types * cython.sizeof(uint32_t))
     e.class_list.n += v.n_types
     for i in range(v.twice.n):
         e.twice.p[e.twice.n] = v.twice.p[i]
@@ -425,7 +358,14 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
         e.index_unit = v.number
         e.index_local = v.int_id if v.int_id else v.n_types
         e.index_made = v.int_id == 0
-    if note_classes(e, s, v) or stream_types(e, v, s.whole) or stream_extras(e, v):
+    s.n_types = v.n_types
+    e.types_seen += v.n_types - 1
+    if e.keep_all:
+        if whole_begin(e, s, v) or whole_types(e, s, v):
+            return 1
+    elif note_classes(e, s, v) or stream_types(e, v, False):
+        return 1
+    if stream_extras(e, v):
         return 1
     if save_states(e, v) or stream_variables(e, v, True):
         return 1

@@ -1,0 +1,136 @@
+# cython: annotation_typing=True
+"""Units of which all is kept: straight into the list of types, with final ids.
+
+On a base, and where several files make one BTF, no type is dropped before the de-duplication. Then nothing has to wait
+for the last unit: the ids of a unit go on where those of the one before end, and a small id is the id less a constant.
+So its records, and the strings in them, are visited once.
+
+On a base, names become offsets in the output here, because those of the base are offsets; otherwise they remain string
+ids.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy
+from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, ENCODE_TOO_MANY, Encoder, Stream, encoder_fail
+from cython.cimports.pybtf.core.memory import u32s_reserve, u64s_push, u64s_reserve
+from cython.cimports.pybtf.core.records import *
+from cython.cimports.pybtf.core.stream import encoder_string
+from cython.cimports.pybtf.core.value import UnitValue
+from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_third_is_type, wire_vlen
+
+MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def name_of(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
+    """Inserts a string; what stands for it in a record."""
+    at: uint32_t = encoder_string(e, sid)
+    return sid if e.base == cython.NULL else at
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def shifted(local: uint32_t, by: uint32_t) -> uint32_t:
+    """The id of a small id; void remains."""
+    return local + by if local else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place(e: cython.pointer[Encoder], r: cython.pointer[uint32_t], by: uint32_t) -> cython.void:
+    """Names and references of one record, in order; `by` is the difference between ids and small ids."""
+    kind: uint32_t = wire_kind(r)
+    step: uint32_t = wire_each(kind)
+    p: cython.pointer[uint32_t] = r + 3
+    end: cython.pointer[uint32_t]
+    r[0] = name_of(e, r[0])
+    if wire_third_is_type(kind):
+        r[2] = shifted(r[2], by)
+    if kind == KIND_ARRAY:
+        p[0] = shifted(p[0], by)
+        p[1] = e.index_type
+    elif step:
+        end = p + cython.cast(cython.size_t, step) * wire_vlen(r)
+        if kind == KIND_ENUM or kind == KIND_ENUM64:
+            while p < end:
+                p[0] = name_of(e, p[0])
+                p += step
+        else:
+            while p < end:
+                p[0] = name_of(e, p[0])
+                p[1] = shifted(p[1], by)
+                p += step
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def whole_begin(
+    e: cython.pointer[Encoder], s: cython.pointer[Stream], v: cython.pointer[cython.const[UnitValue]]
+) -> cython.int:
+    """See `whole.pxd`. A unit brings as many records as it has types, tags and variables, and a few."""
+    if e.offs.n + v.n_types > MAX_TYPES:
+        return encoder_fail(e, ENCODE_TOO_MANY)
+    s.first_id = cython.cast(uint32_t, e.offs.n)
+    if e.index_unit == v.number:
+        e.index_type = s.first_id + e.index_local - 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def whole_types(
+    e: cython.pointer[Encoder],
+    s: cython.pointer[cython.const[Stream]],
+    v: cython.pointer[cython.const[UnitValue]],
+) -> cython.int:
+    """See `whole.pxd`."""
+    i: uint32_t
+    words: cython.size_t
+    to: cython.pointer[uint32_t]
+    at: cython.pointer[uint64_t]
+    if v.n_types == 1:
+        return 0
+    words = v.offs.p[v.n_types] - v.offs.p[1]
+    if not u32s_reserve(cython.address(e.words), words) or not u64s_reserve(cython.address(e.offs), v.n_types):
+        return encoder_fail(e, ENCODE_MEMORY)
+    to = e.words.p + e.words.n
+    at = e.offs.p + e.offs.n
+    memcpy(to, v.words.p + v.offs.p[1], words * cython.sizeof(uint32_t))
+    for i in range(1, v.n_types):
+        at[0] = e.words.n + (v.offs.p[i] - v.offs.p[1])
+        at += 1
+        place(e, to + (v.offs.p[i] - v.offs.p[1]), s.first_id - 1)
+    e.words.n += words
+    e.offs.n += v.n_types - 1
+    return e.error
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def whole_small(
+    e: cython.pointer[Encoder], name: uint32_t, kind: uint32_t, third: uint32_t, last: uint32_t
+) -> cython.int:
+    """See `whole.pxd`. The unit in work is the last of `streams`."""
+    r: cython.pointer[uint32_t]
+    if e.offs.n > MAX_TYPES:
+        return encoder_fail(e, ENCODE_TOO_MANY)
+    if not u32s_reserve(cython.address(e.words), 4) or not u64s_push(cython.address(e.offs), e.words.n):
+        return encoder_fail(e, ENCODE_MEMORY)
+    r = e.words.p + e.words.n
+    r[0] = name
+    r[1] = kind << 24
+    r[2] = third
+    r[3] = last
+    e.words.n += 4
+    place(e, r, e.streams[e.n_streams - 1].first_id - 1)
+    return e.error
