@@ -1,9 +1,9 @@
 """Compare pybtf's de-duplication with the reference's, byte for byte, on generated lists.
 
-    PYBTF_REFERENCE_ROOT=... python tools/dedup_oracle/compare.py --seeds 0:2000 [--split] [--keep DIR]
+    PYBTF_REFERENCE_ROOT=... python tools/dedup_oracle/compare.py --seeds 0:2000 [--split | --kernel] [--keep DIR]
 
 Where the reference refuses a list, pybtf must raise InputError. Exit status 1 if anything differs; --keep
-writes what differed. Needs a C compiler.
+writes what differed. --kernel: split from a base without duplicates, as that of a kernel. Needs a C compiler.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def ours(data: bytes, base: bytes | None) -> bytes | None:
 
 
 def batch(
-    program: Path, seeds: range, split: bool, units: int | None, folder: Path
+    program: Path, seeds: range, split: bool, squeeze: bool, units: int | None, folder: Path
 ) -> dict[int, tuple[bytes | None, ...]]:
     """Differences by seed: (base, list, ours, theirs)."""
-    lists = {seed: generate(seed, split, units) for seed in seeds}
+    lists = {seed: generate(seed, split, units, dedup_btf if squeeze else None) for seed in seeds}
     paths = {seed: (folder / f"{seed}.in", folder / f"{seed}.out") for seed in seeds}
     for seed, (base, data) in lists.items():
         paths[seed][0].write_bytes(data)
@@ -64,6 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", default="0:1000")
     parser.add_argument("--split", action="store_true")
+    parser.add_argument("--kernel", action="store_true")
     parser.add_argument("--units", type=int)
     parser.add_argument("--keep", type=Path)
     args = parser.parse_args()
@@ -75,7 +76,7 @@ def main() -> int:
         for start in range(first, last, BATCH):
             seeds = range(start, min(start + BATCH, last))
             for seed, (base, data, mine, theirs) in batch(
-                program, seeds, args.split, args.units, folder
+                program, seeds, args.split or args.kernel, args.kernel, args.units, folder
             ).items():
                 bad += 1
                 sizes = ["refused" if x is None else len(x) for x in (data, mine, theirs)]

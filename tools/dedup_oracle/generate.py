@@ -423,8 +423,26 @@ def units(world: World, count: int) -> list[Node]:
     return everything
 
 
-def generate(seed: int, split: bool = False, n_units: int | None = None) -> tuple[bytes | None, bytes]:
-    """(base or None, list) of a seed. The base is a list as well, not de-duplicated."""
+def count_types(data: bytes) -> int:
+    """How many types raw BTF has, in either byte order."""
+    mark = "<" if data[:2] == b"\x9f\xeb" else ">"
+    (size,) = struct.unpack_from(f"{mark}I", data, 12)
+    words = struct.unpack_from(f"{mark}{size // 4}I", data, 24)
+    at = count = 0
+    while at < len(words):
+        kind, vlen = words[at + 1] >> 24 & 31, words[at + 1] & 0xFFFF
+        each = {STRUCT: 3, UNION: 3, DATASEC: 3, ENUM64: 3, ENUM: 2, FUNC_PROTO: 2}.get(kind, 0)
+        at += 3 + each * vlen + {INT: 1, VAR: 1, DECL_TAG: 1, ARRAY: 3}.get(kind, 0)
+        count += 1
+    return count
+
+
+def generate(
+    seed: int, split: bool = False, n_units: int | None = None, squeeze: Callable[[bytes], bytes] | None = None
+) -> tuple[bytes | None, bytes]:
+    """(base or None, list) of a seed. The base is a list as well, not de-duplicated unless `squeeze` does that; then
+    own types do not refer to it.
+    """
     rng = random.Random(seed)
     world = World(rng)
     order = "big" if rng.random() < 0.2 else "little"
@@ -435,7 +453,10 @@ def generate(seed: int, split: bool = False, n_units: int | None = None) -> tupl
     base_strings = Strings()
     base = encode(base_nodes, base_strings, 1, order)
     own = units(world, rng.choice([1, 2, 4]))
-    if rng.random() < 0.8:
+    if squeeze is not None:
+        base = squeeze(base)
+        base_nodes = [Node(INT)] * count_types(base)
+    elif rng.random() < 0.8:
         # Own types may refer to the base: some references go to base nodes of the same kind.
         for node in own:
             for i, target in enumerate(node.refs):

@@ -1,6 +1,7 @@
 """Write fixtures/dedup: generated lists and what the reference makes of them.
 
-    PYBTF_REFERENCE_ROOT=... python tools/dedup_oracle/make_fixtures.py [--lists SEED,...] [--splits SEED,...]
+    PYBTF_REFERENCE_ROOT=... python tools/dedup_oracle/make_fixtures.py \
+        [--lists SEED,...] [--splits SEED,...] [--kernels SEED,...]
 
 The expected files are the reference's, never pybtf's. Needs a C compiler. See README.md about the choice of
 seeds.
@@ -22,9 +23,18 @@ FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "dedup"
 GENERATOR = Path(__file__).with_name("generate.py")
 
 
-def write(name: str, seed: int, split: bool, program: Path) -> dict[str, object]:
+def write(kind: str, seed: int, program: Path) -> dict[str, object]:
     """One case: NAME.btf, NAME.expected.btf, and NAME.base.btf if split. Returns its manifest entry."""
-    base, data = generate(seed, split)
+
+    def squeeze(data: bytes) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            before, after = Path(folder, "before"), Path(folder, "after")
+            before.write_bytes(data)
+            reference.oracle(program, [(before, after)])
+            return after.read_bytes()
+
+    name, split = f"{kind}-{seed}", kind != "list"
+    base, data = generate(seed, split, squeeze=squeeze if kind == "kernel" else None)
     paths = {kind: FOLDER / f"{name}{kind}.btf" for kind in ("", ".base", ".expected")}
     paths[""].write_bytes(data)
     if base is not None:
@@ -39,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lists", default="", help="seeds of plain lists")
     parser.add_argument("--splits", default="", help="seeds of lists split from a base")
+    parser.add_argument("--kernels", default="", help="seeds of lists split from a base without duplicates")
     args = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for old in FOLDER.glob("*.btf"):
@@ -46,8 +57,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = reference.build(Path(folder))
         cases = [
-            write(f"{kind}-{seed}", seed, kind == "split", program)
-            for kind, seeds in (("list", args.lists), ("split", args.splits))
+            write(kind, seed, program)
+            for kind, seeds in (("list", args.lists), ("split", args.splits), ("kernel", args.kernels))
             for seed in sorted({int(s) for s in seeds.split(",") if s})
         ]
     manifest = {
