@@ -14,14 +14,15 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.ahead import *
 from cython.cimports.pybtf.core.candidates import Candidates, chain_first, chain_of
-from cython.cimports.pybtf.core.keys import hash_members, hash_record, hash_typedef
+from cython.cimports.pybtf.core.keys import hash_members, hash_record, hash_typedef, hash_words
 from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Work
 from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_STRUCT, KIND_TYPEDEF, KIND_UNION
-from cython.cimports.pybtf.core.typegraph import IN_PROGRESS, UNMAPPED, kind_of
-from cython.cimports.pybtf.core.wire import RefSpan, wire_refs, wire_words
+from cython.cimports.pybtf.core.typegraph import IN_PROGRESS, UNMAPPED, kind_of, like_of
+from cython.cimports.pybtf.core.wire import RefSpan, wire_is_link, wire_is_primitive, wire_kind, wire_refs, wire_words
 
 LARGE = cython.declare(cython.size_t, 24)  # words of a record that is not copied
+OPEN, OF_BASE, OF_OWN = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
 
 
 @cython.cfunc
@@ -59,20 +60,32 @@ def expect_candidates(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def ahead_enums(w: cython.pointer[cython.const[Work]], first: uint32_t, end: uint32_t) -> cython.void:
-    """Asks for the candidates of the enums among the types from `first` on, AHEAD of them at most."""
-    hashes = cython.declare(uint64_t[16])
-    known: uint32_t = 0
+def ahead_primitives(
+    a: cython.pointer[Ahead], w: cython.pointer[cython.const[Work]], first: uint32_t, end: uint32_t
+) -> cython.void:
+    """Asks for the candidates of the primitive types from `first` on, AHEAD of them at most."""
+    enums: uint32_t = 0
+    bit: uint32_t
     id: uint32_t
     kind: uint32_t
+    a.first = first
+    a.known = 0
     for id in range(first, min(end, first + AHEAD)):
         kind = kind_of(w.g.nodes, id)
+        bit = cython.cast(uint32_t, 1) << (id - first)
+        if not wire_is_primitive(kind):
+            continue
+        a.hashes[id - first] = hash_record(w.g.words + w.g.nodes[id].offset)
+        a.known |= bit
         if kind == KIND_ENUM or kind == KIND_ENUM64:
-            hashes[id - first] = hash_record(w.g.words + w.g.nodes[id].offset)
-            known |= cython.cast(uint32_t, 1) << (id - first)
-            expect_slot(cython.address(w.enums), hashes[id - first])
-    if known:
-        expect_candidates(w, cython.address(w.enums), known, hashes)
+            enums |= bit
+            expect_slot(cython.address(w.enums), a.hashes[id - first])
+        else:
+            expect_slot(cython.address(w.table), a.hashes[id - first])
+    if enums:
+        expect_candidates(w, cython.address(w.enums), enums, a.hashes)
+    if a.known & ~enums:
+        expect_candidates(w, cython.address(w.table), a.known & ~enums, a.hashes)
 
 
 @cython.cfunc
@@ -92,7 +105,7 @@ def ahead_structs(
         if w.g.nodes[id].map or not (kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF):
             continue
         r = w.g.words + w.g.nodes[id].offset
-        a.hashes[id - first] = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(r)
+        a.hashes[id - first] = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(cython.address(w.g), r)
         a.known |= cython.cast(uint32_t, 1) << (id - first)
         expect_slot(cython.address(w.table), a.hashes[id - first])
     expect_candidates(w, cython.address(w.table), a.known, a.hashes)
@@ -102,25 +115,31 @@ def ahead_structs(
 @cython.nogil
 @cython.exceptval(check=False)
 def is_final(
-    r: cython.pointer[uint32_t], map: cython.pointer[cython.const[uint32_t]], record: cython.pointer[uint32_t]
-) -> cython.bint:
-    """Whether all references of a record that is not large lead to types that are decided; `record` is then as the
-    reference phase will make it.
+    r: cython.pointer[uint32_t],
+    map: cython.pointer[cython.const[uint32_t]],
+    first_own: uint32_t,
+    record: cython.pointer[uint32_t],
+) -> cython.int:
+    """Whether all references of a record that is not large lead to types that are decided: OF_BASE if to types of the
+    base alone, OF_OWN if not; `record` is then as the reference phase will make it. OPEN otherwise.
     """
     i: uint32_t
     to: uint32_t
+    answer: cython.int = OF_BASE
     refs: RefSpan
     n: cython.size_t = wire_words(r[1])
     if n > LARGE:
-        return False
+        return OPEN
     memcpy(record, r, n * cython.sizeof(uint32_t))
     refs = wire_refs(record)
     for i in range(refs.count):
         to = map[refs.p[cython.cast(cython.size_t, i) * refs.stride]]
         if to >= IN_PROGRESS:
-            return False
+            return OPEN
+        if to >= first_own:
+            answer = OF_OWN
         refs.p[cython.cast(cython.size_t, i) * refs.stride] = to
-    return True
+    return answer
 
 
 @cython.cfunc
@@ -133,14 +152,35 @@ def ahead_references(
     first: uint32_t,
     end: uint32_t,
 ) -> cython.void:
-    """Asks for the candidates of those types from `first` on that are not decided, but all of whose targets are."""
+    """Asks for the candidates of those types from `first` on that are not decided, but all of whose targets are.
+
+    For some a comparison has already met the only candidate there can be.
+    """
     record = cython.declare(uint32_t[24])
+    r: cython.pointer[uint32_t]
     id: uint32_t
+    like: uint32_t
+    to: uint32_t
+    answer: cython.int
     a.first = first
     a.known = 0
     for id in range(first, min(end, first + AHEAD)):
-        if map[id] == UNMAPPED and is_final(w.g.words + w.g.nodes[id].offset, map, record):
+        if map[id] != UNMAPPED:
+            continue
+        r = w.g.words + w.g.nodes[id].offset
+        like = like_of(cython.address(w.g), id)
+        if wire_is_link(wire_kind(r)):
+            to = map[r[2]]
+            if to >= IN_PROGRESS:
+                continue
+            if like and to < w.g.first_own:
+                continue  # its words are near, a comparison has just met them
+            a.hashes[id - first] = hash_words(r[0], r[1], to)
+        else:
+            answer = is_final(r, map, w.g.first_own, record)
+            if answer == OPEN or (like and answer == OF_BASE):
+                continue
             a.hashes[id - first] = hash_record(record)
-            a.known |= cython.cast(uint32_t, 1) << (id - first)
-            expect_slot(cython.address(w.table), a.hashes[id - first])
+        a.known |= cython.cast(uint32_t, 1) << (id - first)
+        expect_slot(cython.address(w.table), a.hashes[id - first])
     expect_candidates(w, cython.address(w.table), a.known, a.hashes)

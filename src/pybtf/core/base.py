@@ -300,6 +300,7 @@ def index_types(t: cython.pointer[BaseTypes], r: cython.pointer[Room]) -> cython
     t.table = w.table
     t.enums = w.enums
     t.mixed = w.mixed
+    t.distinct = w.distinct
     if not candidates_init(cython.address(t.names), t.n, cython.NULL, 0):
         status = DEDUP_MEMORY
     if status == DEDUP_OK:

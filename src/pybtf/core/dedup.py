@@ -13,7 +13,7 @@ things decide that:
 A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of
 several equal ones to survive is the one reached first by that recursion, not the first in the list.
 
-Here is the sequence of phases (`phases.py`), and the way from raw BTF to raw BTF. The encoder calls
+Here is the sequence of phases (`phases.py`, `references.py`), and the way from raw BTF to raw BTF. The encoder calls
 `dedup_run` on its own records.
 """
 
@@ -21,7 +21,7 @@ from sys import byteorder
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.candidates import candidates_free, candidates_init
@@ -34,9 +34,9 @@ from cython.cimports.pybtf.core.phases import (
     rewrite_survivors,
     settle_forwards,
     settle_primitives,
-    settle_references,
     settle_structs,
 )
+from cython.cimports.pybtf.core.references import settle_references
 from cython.cimports.pybtf.core.typegraph import (
     DEDUP_CYCLE,
     DEDUP_EFFORT,
@@ -128,9 +128,12 @@ def dedup_run(
         g.nodes = cython.cast(cython.pointer[Node], malloc(input.n * cython.sizeof(Node)))
     else:
         g.nodes = input.room.nodes
+        g.likes = cython.cast(cython.pointer[uint32_t], calloc(input.n - input.first_own + 1, cython.sizeof(uint32_t)))
+        if g.likes == cython.NULL:
+            status = DEDUP_MEMORY
     if g.nodes == cython.NULL or not start_tables(cython.address(w)):
         status = DEDUP_MEMORY
-    elif input.n > ID_MASK or not make_nodes(g, input.offs):
+    elif input.n > ID_MASK or (status == DEDUP_OK and not make_nodes(g, input.offs)):
         status = DEDUP_LARGE
     if status == DEDUP_OK:
         status = settle_primitives(cython.address(w))
@@ -155,6 +158,7 @@ def dedup_run(
         restore_base(g, map)
         input.room.changed = g.base_changed or status != DEDUP_OK
     u32s_free(cython.address(g.replaced))
+    free(g.likes)
     free(g.frames)
     error.code = status
     error.id = g.bad

@@ -412,6 +412,8 @@ def apply_hypothesis(g: cython.pointer[TypeGraph]) -> cython.bint:
         nodes[y].hypothesis = UNMAPPED
         kc = kind_of(nodes, y)
         if kc != KIND_STRUCT and kc != KIND_UNION and kc != KIND_FWD:
+            if y < g.first_own <= x:
+                g.likes[x - g.first_own] = y
             continue  # resolves to its kind, and so does x
         t = resolve(g, x)
         c = resolve(g, y)

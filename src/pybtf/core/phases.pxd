@@ -19,6 +19,7 @@ cdef struct Work:
     Candidates enums            # non-empty enums by all their words
     Candidates mixed            # names of enums for which the chain of the name must be walked
     U32s structs                # canonical own structs and unions (or those of the base that is entered)
+    bint distinct               # of a base that is entered, see `BaseTypes`
     Ahead ahead
     U32s forwards               # own declarations that were canonical among the primitives
 
@@ -26,12 +27,17 @@ cdef struct Pending:            # a type that waits, from reference `next` on, f
     uint32_t id
     uint32_t next
 
+cdef struct Waiting:            # a stack of them
+    Pending *p
+    size_t n, cap
+
 cdef int enter_base(Work *w) noexcept nogil
 cdef int enter_names(Work *w, Candidates *names) noexcept nogil
+# Looks up a type of which all words are final, `hash` being theirs: `found` is its equal, or itself, entered as canonical.
+cdef int place(Work *w, uint32_t id, uint32_t *r, uint64_t hash, uint32_t *found) noexcept nogil
 cdef int settle_primitives(Work *w) noexcept nogil
 cdef int settle_structs(Work *w) noexcept nogil
 cdef int settle_forwards(Work *w) noexcept nogil
 cdef void restore_base(TypeGraph *g, uint32_t *map) noexcept nogil
 cdef void flatten(TypeGraph *g, uint32_t *map) noexcept nogil
-cdef int settle_references(Work *w, uint32_t *map) noexcept nogil
 cdef void rewrite_survivors(TypeGraph *g, uint32_t *map) noexcept nogil

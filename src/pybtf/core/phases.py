@@ -5,7 +5,7 @@
 `Node.map` is the result in progress. A struct or union may be mapped before its turn, by a comparison that
 began elsewhere; a forward declaration may be mapped to a definition, and that later to the canonical one.
 What is mapped to itself is in the table of candidates. The reference phase, which no comparison follows,
-works on the result itself.
+works on the result itself (references.py).
 
 Each record is hashed when it or its neighbours are looked up, that is at most once: most structs of a unit are settled
 by a comparison that began at another struct, and few of them are hashed (ahead.py). A hash only finds a chain; equality
@@ -14,8 +14,7 @@ is always decided on words.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.stdlib import free, realloc
-from cython.cimports.pybtf.core.ahead import ahead_enums, ahead_knows, ahead_references, ahead_structs
+from cython.cimports.pybtf.core.ahead import ahead_knows, ahead_primitives, ahead_structs
 from cython.cimports.pybtf.core.candidates import (
     Candidates,
     Slot,
@@ -37,27 +36,23 @@ from cython.cimports.pybtf.core.equivalence import (
 )
 from cython.cimports.pybtf.core.keys import hash_members, hash_name, hash_record
 from cython.cimports.pybtf.core.memory import prefetch, u32s_push
-from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Pending, Work
+from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Work
 from cython.cimports.pybtf.core.records import (
     KIND_DATASEC,
     KIND_ENUM,
     KIND_ENUM64,
-    KIND_FLOAT,
     KIND_FWD,
-    KIND_INT,
     KIND_STRUCT,
     KIND_TYPEDEF,
     KIND_UNION,
     KIND_VAR,
 )
 from cython.cimports.pybtf.core.typegraph import (
-    DEDUP_CYCLE,
     DEDUP_EFFORT,
     DEDUP_KIND,
     DEDUP_MEMORY,
     DEDUP_OK,
     FINAL,
-    IN_PROGRESS,
     UNMAPPED,
     TypeGraph,
     kind_of,
@@ -68,6 +63,7 @@ from cython.cimports.pybtf.core.typegraph import (
 from cython.cimports.pybtf.core.wire import (
     RefSpan,
     wire_forward_kind,
+    wire_is_primitive,
     wire_refs,
     wire_vlen,
     wire_words,
@@ -112,7 +108,6 @@ def same_record(w: cython.pointer[Work], r: cython.pointer[uint32_t], hash: uint
 
 
 @cython.cfunc
-@cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
 def place(
@@ -122,9 +117,7 @@ def place(
     hash: uint64_t,
     found: cython.pointer[uint32_t],
 ) -> cython.int:
-    """Look up a type of which all words are final, `hash` being theirs: `found` is its equal, or itself, entered as
-    canonical.
-    """
+    """See `phases.pxd`."""
     c: uint32_t = same_record(w, r, hash)
     if c == UNMAPPED:
         return stop(w, DEDUP_EFFORT, id)
@@ -167,16 +160,14 @@ def insert_enum(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t]) -> cython.int:
+def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], full: uint64_t) -> cython.int:
+    """`full`: hash of all words."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     name: uint64_t = hash_name(r)
-    full: uint64_t = 0
     s: cython.pointer[cython.const[Slot]]
     c: uint32_t
     found: uint32_t = 0
     rc: cython.pointer[uint32_t]
-    if wire_vlen(r):
-        full = hash_record(r)
     if wire_vlen(r) and chain_of(cython.address(w.mixed), name) == cython.NULL:
         s = chain_of(cython.address(w.enums), full)
         c = chain_first(cython.address(w.enums), s)
@@ -222,12 +213,14 @@ def enter_base(w: cython.pointer[Work]) -> cython.int:
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     first: uint32_t
     end: uint32_t
+    chains: cython.size_t
     id: uint32_t
     r: cython.pointer[uint32_t]
     kind: uint32_t
     done: cython.bint
     hash: uint64_t
     hashes = cython.declare(uint64_t[16])
+    w.distinct = True
     for first in range(1, g.n, 16):
         end = first + 16 if g.n - first > 16 else g.n
         # The places of a few types are on their way from memory together.
@@ -235,7 +228,7 @@ def enter_base(w: cython.pointer[Work]) -> cython.int:
             r = record_of(g, id)
             kind = kind_of(g.nodes, id)
             if kind == KIND_STRUCT or kind == KIND_UNION:
-                hash = hash_members(r)
+                hash = hash_members(g, r)
             elif kind == KIND_ENUM or kind == KIND_ENUM64:
                 hash = hash_name(r)
             else:
@@ -251,9 +244,12 @@ def enter_base(w: cython.pointer[Work]) -> cython.int:
                 r = record_of(g, id)
                 done = insert_enum(w, id, r, hash, hash_record(r))
             else:
+                chains = w.table.used
                 done = candidates_insert(cython.address(w.table), hash, id)
-            if kind == KIND_STRUCT or kind == KIND_UNION:
-                done = done and u32s_push(cython.address(w.structs), id)
+                if kind == KIND_STRUCT or kind == KIND_UNION:
+                    done = done and u32s_push(cython.address(w.structs), id)
+                elif w.table.used == chains:
+                    w.distinct = False
             if not done:
                 return stop(w, DEDUP_MEMORY, id)
     return DEDUP_OK
@@ -270,29 +266,32 @@ def settle_primitives(w: cython.pointer[Work]) -> cython.int:
     r: cython.pointer[uint32_t]
     kind: uint32_t
     status: cython.int
+    ahead = cython.declare(cython.pointer[Ahead], cython.address(w.ahead))
     for id in range(g.first_own, g.n):
         if (id - g.first_own) % AHEAD == 0:
-            ahead_enums(w, id, g.n)
+            ahead_primitives(ahead, w, id, g.n)
         kind = kind_of(g.nodes, id)
-        if kind == KIND_INT or kind == KIND_FLOAT or kind == KIND_FWD:
-            r = record_of(g, id)
-            status = place(w, id, r, hash_record(r), cython.address(found))
+        if not wire_is_primitive(kind):
+            if kind == KIND_VAR or kind == KIND_DATASEC:
+                g.nodes[id].map = FINAL | id
+            elif wire_words(g.nodes[id].info) == 0:
+                return stop(w, DEDUP_KIND, id)
+            continue
+        r = record_of(g, id)
+        if kind == KIND_ENUM or kind == KIND_ENUM64:
+            status = place_enum(w, id, r, ahead.hashes[id - ahead.first])
             if status != DEDUP_OK:
                 return status
-            if kind != KIND_FWD:
-                g.nodes[id].map = FINAL | found
-                continue
-            g.nodes[id].map = found
-            if found == id and not u32s_push(cython.address(w.forwards), id):
-                return stop(w, DEDUP_MEMORY, id)
-        elif kind == KIND_ENUM or kind == KIND_ENUM64:
-            status = place_enum(w, id, record_of(g, id))
-            if status != DEDUP_OK:
-                return status
-        elif kind == KIND_VAR or kind == KIND_DATASEC:
-            g.nodes[id].map = FINAL | id
-        elif wire_words(g.nodes[id].info) == 0:
-            return stop(w, DEDUP_KIND, id)
+            continue
+        status = place(w, id, r, ahead.hashes[id - ahead.first], cython.address(found))
+        if status != DEDUP_OK:
+            return status
+        if kind != KIND_FWD:
+            g.nodes[id].map = FINAL | found
+            continue
+        g.nodes[id].map = found
+        if found == id and not u32s_push(cython.address(w.forwards), id):
+            return stop(w, DEDUP_MEMORY, id)
     return DEDUP_OK
 
 
@@ -459,80 +458,6 @@ def restore_base(g: cython.pointer[TypeGraph], map: cython.pointer[uint32_t]) ->
     i: cython.size_t
     for i in range(g.replaced.n):
         g.nodes[g.replaced.p[i]].map = map[g.replaced.p[i]] = g.replaced.p[i]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) -> cython.int:
-    """The remaining kinds, targets first, each rewritten to final targets before it is looked up."""
-    g: cython.pointer[TypeGraph] = cython.address(w.g)
-    stack: cython.pointer[Pending] = cython.NULL
-    grown: cython.pointer[Pending]
-    cap: cython.size_t = 0
-    depth: cython.size_t
-    root: uint32_t
-    id: uint32_t
-    i: uint32_t
-    t: uint32_t
-    m: uint32_t = 0
-    p: cython.pointer[uint32_t]
-    r: cython.pointer[uint32_t]
-    refs: RefSpan
-    status: cython.int = DEDUP_OK
-    hash: uint64_t
-    ahead = cython.declare(cython.pointer[Ahead], cython.address(w.ahead))
-    for root in range(g.first_own, g.n):
-        if (root - g.first_own) % AHEAD == 0:
-            ahead_references(ahead, w, map, root, g.n)
-        if map[root] != UNMAPPED:
-            continue
-        id = root
-        i = 0
-        depth = 0
-        while True:
-            # Go on with type `id` at its reference `i`; the stack has those that wait for it.
-            r = record_of(g, id)
-            refs = wire_refs(r)
-            t = 0
-            while i < refs.count:
-                p = refs.p + cython.cast(cython.size_t, i) * refs.stride
-                t = p[0]
-                m = map[t]
-                if m >= IN_PROGRESS:
-                    break
-                p[0] = m
-                i += 1
-            if i < refs.count:
-                if m == IN_PROGRESS:
-                    status = stop(w, DEDUP_CYCLE, t)
-                    break
-                if depth == cap:
-                    cap = 2 * cap if cap else 256
-                    grown = cython.cast(cython.pointer[Pending], realloc(stack, cap * cython.sizeof(Pending)))
-                    if grown == cython.NULL:
-                        status = stop(w, DEDUP_MEMORY, id)
-                        break
-                    stack = grown
-                stack[depth].id = id
-                stack[depth].next = i
-                depth += 1
-                map[id] = IN_PROGRESS
-                id = t
-                i = 0
-                continue
-            hash = ahead.hashes[id - ahead.first] if id == root and ahead_knows(ahead, id) else hash_record(r)
-            status = place(w, id, r, hash, cython.address(m))
-            map[id] = m
-            if status != DEDUP_OK or depth == 0:
-                break
-            depth -= 1
-            id = stack[depth].id
-            i = stack[depth].next
-        if status != DEDUP_OK:
-            break
-    free(stack)
-    return status
 
 
 @cython.cfunc

@@ -26,7 +26,7 @@ from cython.cimports.pybtf.core.encoder import (
     encoder_fail,
 )
 from cython.cimports.pybtf.core.hashing import load_acquire
-from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64s_push, u64s_reserve
+from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64s_push
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string

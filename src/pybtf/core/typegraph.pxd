@@ -46,6 +46,7 @@ cdef struct BaseTypes:
     Candidates mixed
     Candidates names            # the first struct or union of each name
     uint8_t *several            # several[id]: there are others of the name of `id`
+    bint distinct               # no two types that are not compared by what they reach have the same words
 
 # Where a run on a base works: the base in front, what is built on it behind, in one index space. The part of the base
 # is the same in each; a run gives the room back as it was, so that the next need not copy it again.
@@ -66,6 +67,8 @@ cdef struct TypeGraph:
     U32s touched                # ids with a hypothesis, in the order they were made
     Frame *frames
     size_t cap_frames
+    uint32_t *likes             # likes[id - first_own]: a type of the base that a comparison found equivalent, or 0. NULL
+                                # without a base
     bint adjusts_base           # the hypothesis takes a declaration of the base for an own definition
     U32s replaced               # types of the base that stand for others now
     bint base_changed           # not all of these are in `replaced`, for lack of memory
@@ -75,6 +78,13 @@ cdef struct TypeGraph:
 cdef inline void note_replaced(TypeGraph *g, uint32_t id) noexcept nogil:
     if id < g.first_own and not u32s_push(&g.replaced, id):
         g.base_changed = True
+
+cdef inline uint32_t like_of(const TypeGraph *g, uint32_t id) noexcept nogil:
+    # The type of the base that a comparison found equivalent to an own reference type, if it can be the only one of its
+    # words; else 0.
+    if g.base == NULL or not g.base.distinct:
+        return 0
+    return g.likes[id - g.first_own]
 
 cdef inline uint32_t *record_of(const TypeGraph *g, uint32_t id) noexcept nogil:
     return g.words + g.nodes[id].offset

@@ -16,6 +16,7 @@ from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, ENCODE_TOO_MANY, E
 from cython.cimports.pybtf.core.memory import u32s_reserve, u64s_push, u64s_reserve
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
+from cython.cimports.pybtf.core.strings import IN_BASE, string_in_base
 from cython.cimports.pybtf.core.value import UnitValue
 from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_third_is_type, wire_vlen
 
@@ -24,12 +25,22 @@ MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 @cython.cfunc
 @cython.nogil
+@cython.exceptval(check=False)
+def new_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
+    """Inserts a string that no base has; what stands for it in a record."""
+    at: uint32_t = encoder_string(e, sid)
+    return sid if e.base == cython.NULL else at
+
+
+@cython.cfunc
+@cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
 def name_of(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
     """Inserts a string; what stands for it in a record."""
-    at: uint32_t = encoder_string(e, sid)
-    return sid if e.base == cython.NULL else at
+    if string_in_base(sid):
+        return sid - IN_BASE
+    return new_name(e, sid) if sid else 0
 
 
 @cython.cfunc

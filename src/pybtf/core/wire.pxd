@@ -49,10 +49,16 @@ cdef inline uint32_t wire_forward_kind(const uint32_t *r) noexcept nogil:
         return KIND_UNION
     return KIND_STRUCT
 
+cdef inline bint wire_is_link(uint32_t kind) noexcept nogil:
+    # PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, TYPE_TAG: three words, of which the third is the only reference.
+    return (0x41F04 >> kind) & 1
+
 cdef inline size_t wire_words(uint32_t info) noexcept nogil:
     # Length of a record in words, 0 if its kind does not exist.
     cdef uint32_t kind = (info >> 24) & 31
     cdef size_t vlen = info & 0xFFFF
+    if wire_is_link(kind):
+        return 3
     if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_DATASEC or kind == KIND_ENUM64:
         return 3 + 3 * vlen
     if kind == KIND_ENUM or kind == KIND_FUNC_PROTO:
@@ -64,6 +70,10 @@ cdef inline size_t wire_words(uint32_t info) noexcept nogil:
     if kind == 0 or kind >= WIRE_KINDS:
         return 0
     return 3
+
+cdef inline bint wire_is_primitive(uint32_t kind) noexcept nogil:
+    # INT, ENUM, FWD, FLOAT, ENUM64: kinds without references.
+    return (0x900C2 >> kind) & 1
 
 cdef inline RefSpan wire_refs(uint32_t *r) noexcept nogil:
     # ARRAY: element, then index; FUNC_PROTO: return type, then parameters.
