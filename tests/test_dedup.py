@@ -186,6 +186,26 @@ SPLIT: dict[str, tuple[list[Record], list[Record], list[Record]]] = {
         [struct_of(B), pointer(4), struct_of(C, (A, 5)), pointer(1)],
         [struct_of(B), pointer(4), struct_of(C, (A, 5))],
     ),
+    "a nameless struct of the base, of which a member is only declared": (
+        [INT32, struct_of(A, (B, 1)), struct_of(0, (C, 2)), pointer(3)],
+        [forward(A), struct_of(0, (C, 5)), pointer(6)],
+        [],
+    ),
+    "nameless structs with members of one name": (
+        [INT32, struct_of(A, (B, 1)), struct_of(0, (C, 2)), struct_of(B, (B, 1)), struct_of(0, (C, 4))],
+        [INT32, struct_of(B, (B, 6)), struct_of(0, (C, 7)), pointer(8), struct_of(D, (B, 6)), struct_of(0, (C, 10))],
+        [pointer(5), struct_of(D, (B, 1)), struct_of(0, (C, 7))],
+    ),
+    "a pointer that the base has twice": (
+        [INT32, pointer(1), pointer(1), struct_of(A, (B, 3)), pointer(2), pointer(3)],
+        [INT32, pointer(7), struct_of(A, (B, 8)), pointer(8), typedef(C, 8), typedef(D, 10)],
+        [typedef(C, 3), typedef(D, 6)],
+    ),
+    "a pointer to what is not the same after all": (
+        [INT32, typedef(B, 1), pointer(2), struct_of(A, (B, 3))],
+        [INT32, typedef(B, 5), pointer(6), struct_of(A, (B, 7)), pointer(8)],
+        [typedef(B, 1), pointer(5), pointer(4)],
+    ),
     "nothing new": ([INT32, pointer(1)], [INT32, pointer(3)], []),
 }
 
