@@ -197,7 +197,7 @@ SPLIT: dict[str, tuple[list[Record], list[Record], list[Record]]] = {
         [pointer(5), struct_of(D, (B, 1)), struct_of(0, (C, 7))],
     ),
     "a pointer that the base has twice": (
-        [INT32, pointer(1), pointer(1), struct_of(A, (B, 3)), pointer(2), pointer(3)],
+        [INT32, pointer(1), pointer(1), struct_of(A, (B, 2)), pointer(2), pointer(3)],
         [INT32, pointer(7), struct_of(A, (B, 8)), pointer(8), typedef(C, 8), typedef(D, 10)],
         [typedef(C, 3), typedef(D, 6)],
     ),
