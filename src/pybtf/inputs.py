@@ -8,7 +8,7 @@ found out once per file and folder, by `RealPaths`: `os.path.realpath` asks for 
 itself is looked at once, for all that has to be known of it.
 """
 
-# ruff: noqa: PTH112, PTH114, PTH118, PTH120
+# ruff: noqa: PTH112, PTH114, PTH116, PTH118
 # To import pathlib takes as long as to encode a module.
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _status(path: str) -> os.stat_result | None:
 
 def _size(path: str) -> int:
     try:
-        return os.stat(path).st_size  # noqa: PTH116
+        return os.stat(path).st_size
     except OSError:
         return 0
 

@@ -384,7 +384,7 @@ _VARIABLE_COUNTS = {
 def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
-    counts = facts["counts"]
+    counts, fates = facts["counts"], facts["fates"]
     report.units.kept = facts["units"] - facts["filtered"] - counts["partial"]
     report.units.leave_out("language", facts["filtered"])
     report.units.leave_out("partial", counts["partial"])
@@ -400,12 +400,14 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.functions.kept = facts["functions"]
     for fate, reason in _FUNCTION_FATES.items():
-        report.functions.leave_out(reason, facts["fates"][fate])
+        if n := fates[fate]:
+            report.functions.leave_out(reason, n)
     report.functions.leave_out("unnamed_parameter", counts["unnamed_parameter"])
     report.functions.leave_out("no_symbol", counts["no_symbol"])
     report.variables.kept = facts["variables"]
     for name, reason in _VARIABLE_COUNTS.items():
-        report.variables.leave_out(reason, counts[name])
+        if n := counts[name]:
+            report.variables.leave_out(reason, n)
     report.types_size = facts["type_size"]
     report.strings_size = facts["string_size"]
     report.output_size = len(data)
