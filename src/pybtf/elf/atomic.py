@@ -49,7 +49,7 @@ from functools import cache
 from types import FrameType, TracebackType
 
 from pybtf.errors import OutputError
-from pybtf.records import NamedTuple
+from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -365,7 +365,8 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
 
 
-class _There(NamedTuple):
+@record(frozen=True)
+class _There:
     """What is at a path, as far as one look tells. Mostly that is all there is to know."""
 
     plain: os.stat_result | None

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from heapq import heappop, heappush
 from itertools import pairwise
 
 from pybtf.core.sectiontable import place_sections
@@ -48,6 +47,8 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
     Where several overlap, the one with the lowest index owns the address. A sweep over all starts and ends, so that
     the time does not depend on how much they overlap.
     """
+    from heapq import heappop, heappush  # few files have variables
+
     starts = sorted((addresses[s.index], s.index, s) for s in sections if s.size)
     ends = {addresses[s.index] + s.size for s in sections}
     found: list[tuple[int, int, Section]] = []
