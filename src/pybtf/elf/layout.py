@@ -35,7 +35,7 @@ def section_addresses(image: ElfImage) -> array[int]:
     """The address of every section, by index, as 64-bit words."""
     if image.etype != ET_REL:
         return array("Q", [section.addr for section in image.sections])
-    places = array("Q", bytes(8 * len(image.sections)))
+    places = array("Q", bytes(8 * len(image.table)))
     if places:
         place_sections(image.table, START, places)
     return places
