@@ -360,15 +360,18 @@ _KIND_NAMES = (
     "VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT", "FUNC",
     "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
 )  # fmt: skip
-_FUNCTION_FATES = {
+# Of what the core counts, what is left out of the output, and the reason in the words of the report.
+_FUNCTION_REASONS = {
     "inconsistent": "inconsistent",
     "unexpected": "unexpected_register",
     "uncertain": "uncertain_location",
     "reordered": "reordered",
     "optimized": "optimized",
     "ambiguous": "ambiguous_address",
+    "unnamed_parameter": "unnamed_parameter",
+    "no_symbol": "no_symbol",
 }
-_VARIABLE_COUNTS = {
+_VARIABLE_REASONS = {
     "var_section": "section",
     "var_nameless": "unnamed",
     "var_prefix": "generated",
@@ -385,29 +388,27 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
     counts, fates = facts["counts"], facts["fates"]
-    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"]
+    partial = counts.get("partial", 0)
+    report.units.kept = facts["units"] - facts["filtered"] - partial
     report.units.leave_out("language", facts["filtered"])
-    report.units.leave_out("partial", counts["partial"])
-    if counts["signatures_lost"]:
+    report.units.leave_out("partial", partial)
+    if "signatures_lost" in counts:
         report.warnings.append(
             f"{counts['signatures_lost']} references to types are void: no type unit has their signature"
         )
-    if counts["tags_cut"]:
+    if "tags_cut" in counts:
         report.warnings.append(
             f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "
             "and pahole encodes nothing of a unit behind such a tag"
         )
     report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.functions.kept = facts["functions"]
-    for fate, reason in _FUNCTION_FATES.items():
-        if n := fates[fate]:
-            report.functions.leave_out(reason, n)
-    report.functions.leave_out("unnamed_parameter", counts["unnamed_parameter"])
-    report.functions.leave_out("no_symbol", counts["no_symbol"])
     report.variables.kept = facts["variables"]
-    for name, reason in _VARIABLE_COUNTS.items():
-        if n := counts[name]:
-            report.variables.leave_out(reason, n)
+    for name, n in (*fates.items(), *counts.items()):
+        if name in _FUNCTION_REASONS:
+            report.functions.leave_out(_FUNCTION_REASONS[name], n)
+        elif name in _VARIABLE_REASONS:
+            report.variables.leave_out(_VARIABLE_REASONS[name], n)
     report.types_size = facts["type_size"]
     report.strings_size = facts["string_size"]
     report.output_size = len(data)
