@@ -11,6 +11,7 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cache
 
 from pybtf.base import Base, open_base
 from pybtf.core.functable import ALL_SECTIONS, FunctionTable
@@ -115,7 +116,7 @@ def encode_images(
             files[0].symbols,
             little=image.little,
             machine=image.machine,
-            options=_option_bits(features),
+            options=_option_bits(features.on),
             force=features.encode_force,
             ranges=ranges,
             names=[s.name.encode("utf-8", "surrogateescape") for s in image.sections] if ranges else (),
@@ -226,9 +227,10 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
     return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
 
 
-def _option_bits(features: Features) -> int:
-    bits = sum(bit for name, bit in _OPTION_BITS.items() if getattr(features, name))
-    return bits | (_VARIABLES if features.var or features.global_var else 0)
+@cache
+def _option_bits(features: tuple[str, ...]) -> int:
+    bits = sum(_OPTION_BITS.get(name, 0) for name in features)
+    return bits | (_VARIABLES if "var" in features or "global_var" in features else 0)
 
 
 def _variable_ranges(

@@ -82,7 +82,8 @@ def record(*, frozen: bool = False) -> Callable[[type[T]], type[T]]:
 def replace(instance: T, **changes: Any) -> T:
     """A copy of a record with other values in some fields."""
     cls: type[T] = type(instance)
-    return cls(**{**vars(instance), **changes})
+    values = {name: getattr(instance, name) for name in cls.__match_args__}  # type: ignore[attr-defined]
+    return cls(**{**values, **changes})
 
 
 def _init(title: str, names: tuple[str, ...], defaults: dict[str, Any], check: bool) -> Callable[..., None]:
