@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import struct
 import subprocess
@@ -260,6 +261,36 @@ def test_symbols_without_a_section(symbol: int, expected: int | None) -> None:
         assert result(image) == FILL
     else:
         assert field_of(image, 8) == expected
+
+
+@pytest.mark.parametrize("little", [True, False])
+@pytest.mark.parametrize("seed", range(20))
+def test_many_symbols_and_types_in_any_order(seed: int, little: bool) -> None:
+    """More than are kept at hand, in runs and mixed, also with fields at the end: x86-64 if little, else s390x."""
+    rng = random.Random(seed)
+    order = "<" if little else ">"
+    widths = {0: 0, 1: 8, 10: 4, 12: 2, 14: 1} if little else {0: 0, 22: 8, 4: 4, 3: 2, 1: 1}
+    values = [0, *(rng.getrandbits(64) for _ in range(40))]
+    size = rng.choice([7, 8, 200])
+    expected = bytearray(rng.randbytes(size))
+    before, records = bytes(expected), b""
+    for _ in range(300):
+        symbol, kind = rng.randrange(len(values)), rng.choice(list(widths))
+        for _ in range(rng.choice([1, 1, 2, 9])):
+            if widths[kind] <= size:
+                at, addend = rng.randint(0, size - widths[kind]), rng.getrandbits(63)
+                records += struct.pack(f"{order}QQq", at, symbol << 32 | kind, addend)
+                value = (values[symbol] + addend) % (1 << 8 * widths[kind])
+                expected[at : at + widths[kind]] = value.to_bytes(widths[kind], "little" if little else "big")
+    absolute = [Sym(f"s{i}", value, 0, OBJECT, 0xFFF1) for i, value in enumerate(values)]
+    symtab, strtab = symbols(absolute[1:], little=little)
+    sections = [
+        Sec(".debug_info", 1, before),
+        Sec(".rela.debug_info", 4, records, link=3, info=1, entsize=24),
+        Sec(".symtab", 2, symtab, link=4, entsize=24),
+        Sec(".strtab", 3, strtab),
+    ]
+    assert result(ElfImage("t.o", elf(sections, little=little, machine=62 if little else 22))) == expected
 
 
 def test_symbol_with_an_extended_section_index() -> None:

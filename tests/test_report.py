@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 import xxhash
 
+from pybtf import pipeline
 from pybtf import report as report_module
+from pybtf.core.run import COUNT_NAMES, FATE_NAMES
 from pybtf.errors import UsageError
 from pybtf.features import Features
 from pybtf.options import EncodeOptions, available_cpus, make_options
-from pybtf.report import Report, Tally
+from pybtf.report import FUNCTION_REASONS, VARIABLE_REASONS, Report, Tally
 from pybtf.timings import NS, Pass, Timings, peak_memory, render, since_process_start
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -222,3 +224,10 @@ def test_cpus_under_a_quota_of_version_1(
     proc = tmp_path / "proc"
     proc.write_text("4:memory:/job\n3:cpu,cpuacct:/job\nnonsense\n")
     assert available_cpus(str(tmp_path), str(proc)) == cpus
+
+
+def test_the_reasons_of_the_pipeline_are_known() -> None:
+    assert set(pipeline._FUNCTION_REASONS.values()) == set(FUNCTION_REASONS)
+    assert set(pipeline._VARIABLE_REASONS.values()) == set(VARIABLE_REASONS)
+    assert set(pipeline._FUNCTION_REASONS) <= {*FATE_NAMES, *COUNT_NAMES}
+    assert set(pipeline._VARIABLE_REASONS) <= set(COUNT_NAMES)

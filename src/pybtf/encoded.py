@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from .elf.atomic import write_file
 from .records import record
 from .report import Report
 
@@ -45,8 +46,6 @@ class Encoded:
 
         `durable=False` does not wait until the disk has it.
         """
-        from .elf.atomic import write_file
-
         write_file(os.fspath(path), self.data, durable=durable)
 
     def embed(self, path: str | os.PathLike[str], *, durable: bool = True) -> Written:

@@ -10,6 +10,7 @@ feature. Several lists add up. Giving any list switches off all that it does not
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from .errors import UsageError
 from .records import record
@@ -67,7 +68,12 @@ class Features:
 
     def names(self) -> list[str]:
         """The names of the features that are on, in table order."""
-        return [name for name in NAMES if getattr(self, name)]
+        return list(self.on)
+
+    @cached_property
+    def on(self) -> tuple[str, ...]:
+        """The same, found out once."""
+        return tuple([name for name in NAMES if getattr(self, name)])
 
     def __str__(self) -> str:
         return ",".join(self.names())

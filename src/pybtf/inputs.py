@@ -4,15 +4,17 @@ A kernel's modules are a tree of folders in which links lead out, to the sources
 followed. The order is that of the arguments, and by name inside a folder, so it is the same on every machine.
 
 A list may have thousands of files, and nothing else happens meanwhile. So what a path is with all links resolved is
-found out once per file and folder, by `RealPaths`: `os.path.realpath` asks for each folder above each file.
+found out once per file and folder, by `RealPaths`: `os.path.realpath` asks for each folder above each file. And a file
+itself is looked at once, for all that has to be known of it.
 """
 
-# ruff: noqa: PTH112, PTH114, PTH118, PTH120
+# ruff: noqa: PTH112, PTH114, PTH116, PTH118
 # To import pathlib takes as long as to encode a module.
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 from .elf.packed import SUFFIXES
@@ -36,41 +38,68 @@ class RealPaths:
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}
 
-    def __call__(self, path: str) -> str:
+    def __call__(self, path: str, link: bool | None = None) -> str:
+        """`link`: whether the path is a symbolic link, if that is known."""
         folder, name = os.path.split(path)
         odd = name in ("", ".", "..") or "/../" in path or path.count("/") > MANY_FOLDERS
-        if odd or os.path.islink(path):
+        if odd or (os.path.islink(path) if link is None else link):
             return os.path.realpath(path)
-        if folder not in self._folders:
-            self._folders[folder] = self(folder) if folder else os.path.realpath(".")
-        return os.path.join(self._folders[folder], name)
+        start = self._folders.get(folder)
+        if start is None:
+            start = os.path.join(self(folder) if folder else os.path.realpath("."), "")
+            self._folders[folder] = start
+        return start + name
 
 
 @record(frozen=True)
 class Input:
-    """A file to encode. `name` says where below a folder of results its own belongs; `real`: `path` without links."""
+    """A file to encode. `name` says where below a folder of results its own belongs; `real`: `path` without links;
+    `size` in bytes, 0 if it cannot be looked at.
+    """
 
     path: str
     name: str
     real: str
+    size: int
 
 
 def find_inputs(arguments: Iterable[str]) -> list[Input]:
     """The files of these arguments, each once, although several may lead to it.
 
-    Raises `InputError` for a folder that cannot be read, or has no modules. Whether files exist is not looked at.
+    Raises `InputError` for a folder that cannot be read, or has no modules. A file need not exist.
     """
     found: dict[str, Input] = {}
     real_path = RealPaths()
+
+    def add(path: str, status: os.stat_result | None, name: str) -> None:
+        link = status is not None and stat.S_ISLNK(status.st_mode)
+        real = real_path(path, link)
+        if real not in found:
+            found[real] = Input(path, name, real, _size(path) if link else status.st_size if status is not None else 0)
+
     for argument in arguments:
-        folder, paths = os.path.dirname(argument), [argument]
-        if os.path.isdir(argument):
-            folder, paths = argument, _modules(argument)
-        for path in paths:
-            real = real_path(path)
-            if real not in found:
-                found[real] = Input(path, path[len(folder) :].lstrip("/"), real)
+        status = _status(argument)
+        if (status is None or not stat.S_ISREG(status.st_mode)) and os.path.isdir(argument):
+            for path in _modules(argument):
+                add(path, _status(path), path[len(argument) :].lstrip("/"))
+        else:
+            add(argument, status, argument.rpartition("/")[2])
     return list(found.values())
+
+
+def _status(path: str) -> os.stat_result | None:
+    """The stat of what has this path, be it a link; None if there is no such thing."""
+    try:
+        return os.lstat(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _modules(folder: str) -> list[str]:
@@ -90,6 +119,8 @@ def _modules(folder: str) -> list[str]:
 
 def plain_name(name: str) -> str:
     """`x.ko` of `x.ko`, `x.ko.xz`, `x.ko.zst` and `x.ko.gz`."""
+    if name.endswith(MODULE):
+        return name
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(MODULE + suffix)), name)
 
 

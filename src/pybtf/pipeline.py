@@ -11,6 +11,7 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cache
 
 from pybtf.base import Base, open_base
 from pybtf.core.functable import ALL_SECTIONS, FunctionTable
@@ -115,7 +116,7 @@ def encode_images(
             files[0].symbols,
             little=image.little,
             machine=image.machine,
-            options=_option_bits(features),
+            options=_option_bits(features.on),
             force=features.encode_force,
             ranges=ranges,
             names=[s.name.encode("utf-8", "surrogateescape") for s in image.sections] if ranges else (),
@@ -226,9 +227,10 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
     return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
 
 
-def _option_bits(features: Features) -> int:
-    bits = sum(bit for name, bit in _OPTION_BITS.items() if getattr(features, name))
-    return bits | (_VARIABLES if features.var or features.global_var else 0)
+@cache
+def _option_bits(features: tuple[str, ...]) -> int:
+    bits = sum(_OPTION_BITS.get(name, 0) for name in features)
+    return bits | (_VARIABLES if "var" in features or "global_var" in features else 0)
 
 
 def _variable_ranges(
@@ -360,15 +362,18 @@ _KIND_NAMES = (
     "VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT", "FUNC",
     "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
 )  # fmt: skip
-_FUNCTION_FATES = {
+# Of what the core counts, what is left out of the output, and the reason in the words of the report.
+_FUNCTION_REASONS = {
     "inconsistent": "inconsistent",
     "unexpected": "unexpected_register",
     "uncertain": "uncertain_location",
     "reordered": "reordered",
     "optimized": "optimized",
     "ambiguous": "ambiguous_address",
+    "unnamed_parameter": "unnamed_parameter",
+    "no_symbol": "no_symbol",
 }
-_VARIABLE_COUNTS = {
+_VARIABLE_REASONS = {
     "var_section": "section",
     "var_nameless": "unnamed",
     "var_prefix": "generated",
@@ -384,28 +389,28 @@ _VARIABLE_COUNTS = {
 def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
-    counts = facts["counts"]
-    report.units.kept = facts["units"] - facts["filtered"] - counts["partial"]
+    counts, fates = facts["counts"], facts["fates"]
+    partial = counts.get("partial", 0)
+    report.units.kept = facts["units"] - facts["filtered"] - partial
     report.units.leave_out("language", facts["filtered"])
-    report.units.leave_out("partial", counts["partial"])
-    if counts["signatures_lost"]:
+    report.units.leave_out("partial", partial)
+    if "signatures_lost" in counts:
         report.warnings.append(
             f"{counts['signatures_lost']} references to types are void: no type unit has their signature"
         )
-    if counts["tags_cut"]:
+    if "tags_cut" in counts:
         report.warnings.append(
             f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "
             "and pahole encodes nothing of a unit behind such a tag"
         )
     report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.functions.kept = facts["functions"]
-    for fate, reason in _FUNCTION_FATES.items():
-        report.functions.leave_out(reason, facts["fates"][fate])
-    report.functions.leave_out("unnamed_parameter", counts["unnamed_parameter"])
-    report.functions.leave_out("no_symbol", counts["no_symbol"])
     report.variables.kept = facts["variables"]
-    for name, reason in _VARIABLE_COUNTS.items():
-        report.variables.leave_out(reason, counts[name])
+    for name, n in (*fates.items(), *counts.items()):
+        if name in _FUNCTION_REASONS:
+            report.functions.leave_out(_FUNCTION_REASONS[name], n)
+        elif name in _VARIABLE_REASONS:
+            report.variables.leave_out(_VARIABLE_REASONS[name], n)
     report.types_size = facts["type_size"]
     report.strings_size = facts["string_size"]
     report.output_size = len(data)

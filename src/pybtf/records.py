@@ -82,7 +82,8 @@ def record(*, frozen: bool = False) -> Callable[[type[T]], type[T]]:
 def replace(instance: T, **changes: Any) -> T:
     """A copy of a record with other values in some fields."""
     cls: type[T] = type(instance)
-    return cls(**{**vars(instance), **changes})
+    values = {name: getattr(instance, name) for name in cls.__match_args__}  # type: ignore[attr-defined]
+    return cls(**{**values, **changes})
 
 
 def _init(title: str, names: tuple[str, ...], defaults: dict[str, Any], check: bool) -> Callable[..., None]:
@@ -93,6 +94,11 @@ def _init(title: str, names: tuple[str, ...], defaults: dict[str, Any], check: b
     def __init__(*args: Any, **given: Any) -> None:
         # Nothing has a name here that a field could have, `self` included.
         values = vars(args[0])  # so that a frozen one can be filled
+        if not given and len(args) == count + 1:  # where there are many of something, they are made this way
+            values.update(zip(names, args[1:], strict=True))
+            if check:
+                args[0].__post_init__()
+            return
         if plain:
             values.update(plain)
         if len(args) > 1:

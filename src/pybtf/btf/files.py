@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from pybtf.errors import InputError, Place
-from pybtf.records import NamedTuple
+from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -26,7 +26,8 @@ SHF_COMPRESSED = 0x800
 SHN_XINDEX = 0xFFFF
 
 
-class ElfSection(NamedTuple):
+@record(frozen=True)
+class ElfSection:
     """A section header's fields that matter here; offset and size in bytes."""
 
     name: int

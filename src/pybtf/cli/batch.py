@@ -43,11 +43,14 @@ TRUNCATED = "it was truncated meanwhile, or its disk fails"
 
 @record(frozen=True)
 class Task:
-    """One file, and where its BTF goes: to a file of its own, or (None) into it. `real`: its path without links."""
+    """One file, and where its BTF goes: to a file of its own, or (None) into it. `real`: its path without links.
+    `size`: its size in bytes, as far as known.
+    """
 
     path: str
     target: str | None
     real: str
+    size: int
 
 
 @record(frozen=True)
@@ -102,7 +105,7 @@ def _run(request: Request, options: EncodeOptions) -> int:
 def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
     """Where the results go. Raises `UsageError` if two would go to the same place."""
     if folder is None:
-        return [Task(each.path, None, each.real) for each in inputs]
+        return [Task(each.path, None, each.real, each.size) for each in inputs]
     names: dict[str, Input] = {}
     for each in inputs:
         name = plain_name(each.name) + SUFFIX
@@ -110,7 +113,8 @@ def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
         if other is not each:
             hint = "a folder as argument keeps the names of the folders in it"
             raise UsageError(f"the BTF of {other.path} and of {each.path} would both be {name}; {hint}")
-    return [Task(each.path, os.path.join(folder, name), each.real) for name, each in names.items()]  # noqa: PTH118
+    inside = os.path.join(folder, "")  # noqa: PTH118
+    return [Task(each.path, inside + name, each.real, each.size) for name, each in names.items()]
 
 
 def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) -> None:
@@ -141,7 +145,7 @@ def _encode_all(
     """What became of each task, in their order."""
     from ..core.heap import keep_memory
 
-    order = sorted(range(len(tasks)), key=lambda number: (-_size(tasks[number].path), number))
+    order = sorted(range(len(tasks)), key=lambda number: -tasks[number].size)
     work = partial(_attempt, request=request, options=share(options, len(tasks)))
     begin = options.base.index.renew if isinstance(options.base, Base) else None
     results: dict[int, Success | Failure] = {}
@@ -242,13 +246,6 @@ def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool, pas
 def _named(text: str, path: str) -> str:
     """A message that says which file it is about."""
     return text if path in text else f"{path}: {text}"
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116
-    except OSError:
-        return 0
 
 
 def _tell(

@@ -10,7 +10,8 @@ has all that at once, and the pages stay common until somebody writes to them.
 worker waits for the parent, and the largest tasks, which come first, never queue behind each other. (A file whose
 position they share would do if `read` moved it atomically. That of a memfd is not.) With each result, a worker says
 through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only
-what that knows, numbers, texts, tuples, lists, dicts.
+what that knows, numbers, texts, tuples, lists, dicts. This process takes them now and then, a few at a time: each time
+it is woken, a worker loses its CPU, and what is in its caches.
 
 *When a worker dies,* killed for its memory, or by SIGBUS because its input was truncated, the end of its pipe tells.
 The task it had is `Ended`; another worker takes its place. Where the system refuses a fork, fewer workers do the same,
@@ -35,6 +36,7 @@ import select
 import signal
 import sys
 import threading
+import time
 
 from ..elf.atomic import EndSignals, write_all
 from ..records import record
@@ -53,6 +55,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEADLY = (*_ENDING, signal.SIGBUS)
 _READ = 1 << 16
 _PATIENCE = 1000  # milliseconds: a signal that came between two instructions, just before a wait, is handled after it
+_PAUSE = 0.01  # seconds between two looks at what workers say, while there is much left to do
+_MUCH = 8  # tasks for each worker
 _AT_ONCE = select.PIPE_BUF // _NUMBER  # so many are written all or none
 BROKEN = 70
 """Exit status of a worker that could not tell its result, as that of any bug."""
@@ -129,15 +133,21 @@ class Workers:
         self._signals.catch()
         while len(self._children) < self._count and self._fork():
             pass
+        left = len(self._tasks)
         while self._children:
             self._offer()
+            if left > _MUCH * self._count:
+                time.sleep(_PAUSE)
             for fd in _ready(self._children, self._give):
                 child = self._children[fd]
                 if child.receive():
-                    yield from child.results()
+                    for result in child.results():
+                        left -= 1
+                        yield result
                     continue
                 status = self._reap(fd)
                 if child.holds != _NONE:
+                    left -= 1
                     yield child.holds, Ended(status)
                     self._fork()
         self._signals.release()  # what is left writes in this process, and cleans up itself
@@ -256,8 +266,8 @@ class _Child:
     def results(self) -> Iterator[tuple[int, Any]]:
         """The results that have come completely."""
         while len(self._said) >= 2 * _NUMBER:
-            holds, size = (int.from_bytes(self._said[at : at + _NUMBER], "little", signed=True) for at in (0, _NUMBER))
-            end = 2 * _NUMBER + size
+            holds = int.from_bytes(self._said[:_NUMBER], "little", signed=True)
+            end = 2 * _NUMBER + int.from_bytes(self._said[_NUMBER : 2 * _NUMBER], "little")
             if len(self._said) < end:
                 return
             news = bytes(self._said[2 * _NUMBER : end])

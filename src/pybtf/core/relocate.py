@@ -22,7 +22,7 @@ from cython.cimports.cpython.buffer import (
     PyObject_GetBuffer,
 )
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from cython.cimports.libc.string import memcpy
+from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.cursor import bswap16, bswap32, bswap64
 from cython.cimports.pybtf.core.relocate import (
     OP_ADD,
@@ -53,6 +53,7 @@ SHN_ABS = cython.declare(cython.uint, 0xFFF1)
 SHN_COMMON = cython.declare(cython.uint, 0xFFF2)
 
 SET_WORD = cython.declare(uint8_t, OP_SET | 4 << 4)
+SET_LONG = cython.declare(uint8_t, OP_SET | 8 << 4)
 
 OK = cython.declare(cython.int, 0)
 BAD_TYPE = cython.declare(cython.int, 1)
@@ -95,6 +96,9 @@ Job = cython.struct(
 )
 
 Entry = cython.struct(offset=uint64_t, addend=uint64_t, symbol=uint32_t, type=uint32_t)
+
+# What is known of relocations that look like one before: of a plain job, and setting 4 or 8 bytes.
+Known = cython.struct(info=uint64_t, value=uint64_t, width=uint64_t)
 
 
 def apply_relocations(
@@ -173,6 +177,11 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
     status: cython.int = OK
     last: uint32_t = 0  # most relocations in a row are to one symbol, that of .debug_str; symbol 0 has the value 0
     i: uint64_t = 0
+    known = cython.declare(Known[16])
+    k: cython.pointer[Known]
+    # Nothing is known yet: 0 belongs into the place 0 only, and 1 not there.
+    memset(known, 0, cython.sizeof(known))
+    known[0].info = 1
     while i < job.n:
         job.bad = i
         if not read_entry(job, job.relocs + i * step, cython.address(e)):
@@ -193,36 +202,60 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
             return status
         if not apply_one(job, e.offset, cell, value + e.addend):
             return BAD_OFFSET
-        if job.plain and cell == SET_WORD:
-            i = apply_alike(job, i, (cython.cast(uint64_t, e.symbol) << 32) | e.type, value)
+        if job.plain and (cell == SET_WORD or cell == SET_LONG):
+            k = cython.address(known[place_of((cython.cast(uint64_t, e.symbol) << 32) | e.type)])
+            k.info = (cython.cast(uint64_t, e.symbol) << 32) | e.type
+            k.value = value
+            k.width = cell >> 4
+            i = apply_known(job, i, known)
     return OK
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def apply_alike(job: cython.pointer[Job], i: uint64_t, info: uint64_t, value: uint64_t) -> uint64_t:
-    """Applies relocations from number `i` on that have the same type and symbol, set a word, and lie within the
-    section; the number of the first that is not such. Only where the job is plain.
+@cython.inline
+def place_of(info: uint64_t) -> cython.size_t:
+    """Where in sixteen places a symbol and a type belong."""
+    return cython.cast(cython.size_t, ((info >> 32) ^ info) & 15)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def apply_known(job: cython.pointer[Job], i: uint64_t, known: cython.pointer[Known]) -> uint64_t:
+    """Applies relocations from number `i` on whose symbol and type are known, and that lie within the section; the
+    number of the first that is not such. Only where the job is plain, and its size is at least 8.
     """
     offset: uint64_t = 0
-    its: uint64_t = 0
-    addend: uint64_t = 0
-    word: uint32_t
+    info: uint64_t = 0
+    value: uint64_t = 0
+    last: uint64_t = job.size - 8
+    out: cython.pointer[uint8_t] = job.out
     p: cython.pointer[cython.const[uint8_t]] = job.relocs + i * 24
-    if job.size < 4:
+    end: cython.pointer[cython.const[uint8_t]] = job.relocs + job.n * 24
+    word: uint32_t
+    k: cython.pointer[Known] = known
+    if job.size < 8:
         return i
-    while i < job.n:
+    while p < end:
         memcpy(cython.address(offset), p, 8)
-        memcpy(cython.address(its), p + 8, 8)
-        memcpy(cython.address(addend), p + 16, 8)
-        if its != info or offset > job.size - 4:
+        memcpy(cython.address(info), p + 8, 8)
+        memcpy(cython.address(value), p + 16, 8)
+        if k.info != info:
+            k = cython.address(known[place_of(info)])
+            if k.info != info:
+                break
+        if offset > last:
             break
-        word = cython.cast(uint32_t, value + addend)
-        memcpy(job.out + offset, cython.address(word), 4)
+        value += k.value
+        if k.width == 4:
+            word = cython.cast(uint32_t, value)
+            memcpy(out + offset, cython.address(word), 4)
+        else:
+            memcpy(out + offset, cython.address(value), 8)
         p += 24
-        i += 1
-    return i
+    return cython.cast(uint64_t, p - job.relocs) // 24
 
 
 @cython.cfunc

@@ -13,6 +13,7 @@ Worker 0 belongs to the main thread and comes back to Python now and then, for s
 """
 
 import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
@@ -246,16 +247,17 @@ class Run:
     @cython.cfunc
     def point(self, to: cython.pointer[DebugSections], sections):
         spans: cython.pointer[Span] = cython.address(to.info)
-        view: cython.const[uint8_t][::1]
+        view = cython.declare(cython.Py_buffer)
         i: cython.int
         for i in range(len(SECTION_NAMES)):
             data = sections.get(SECTION_NAMES[i])
             if data is None or len(data) == 0:
                 continue
-            view = data
+            PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+            spans[i].p = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
+            spans[i].n = view.len
+            PyBuffer_Release(cython.address(view))
             self.buffers.append(data)
-            spans[i].p = cython.address(view[0])
-            spans[i].n = view.shape[0]
 
     @cython.cfunc
     def set_tables(self):
@@ -601,8 +603,9 @@ class Run:
         self.space = None
 
     def facts(self):
-        """Counts for the report."""
+        """Counts for the report; of `counts` and `fates` those that are not 0."""
         kinds = {i: self.layout.kinds[i] for i in range(32) if self.layout.kinds[i]}
+        fates: cython.pointer[uint64_t] = self.e.emission.counts
         return {
             "units": self.e.units,
             "filtered": self.e.filtered,
@@ -615,8 +618,8 @@ class Run:
             "string_size": self.layout.string_size,
             "functions": self.e.functions,
             "variables": self.e.n_entries,
-            "counts": {name: self.e.counts[i] for i, name in enumerate(COUNT_NAMES)},
-            "fates": {name: self.e.emission.counts[i] for i, name in enumerate(FATE_NAMES)},
+            "counts": {name: self.e.counts[i] for i, name in enumerate(COUNT_NAMES) if self.e.counts[i]},
+            "fates": {name: fates[i] for i, name in enumerate(FATE_NAMES) if fates[i]},
             "encode_seconds": self.encode_ns / 1e9,
             "classes": self.x.classes.n - 1,
             "strings": self.x.strings.n - 1,

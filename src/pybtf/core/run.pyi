@@ -14,6 +14,9 @@ class FaultInfo(TypedDict):
     unit_name: str
     name: str
 
+COUNT_NAMES: tuple[str, ...]
+FATE_NAMES: tuple[str, ...]
+
 class Run:
     sections: dict[str, bytes | bytearray | memoryview]
     def __init__(

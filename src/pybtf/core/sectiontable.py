@@ -1,23 +1,28 @@
 # cython: annotation_typing=True
-"""The section table of an ELF file, read into one object per section.
+"""The section table of an ELF file, with one object per section that is asked for.
 
-A kernel module is encoded in milliseconds and has sixty sections, about which five passes ask: so making a `Section`
-must cost little, and looking for one must not pass over all of them. Both is done here in one pass over the table,
-which gives lists by all that is asked for. Whether the table lies within the file is for the caller to check; names are
-checked here, for a name is known to be one only when its end has been found. The placing of the sections of an object
-file, which elf/layout.py explains, is here as well.
+A kernel module is encoded in milliseconds and has sixty sections, a third of which matter. So the table is copied and
+checked in one pass, and a `Section` is made when somebody wants it. Looking for one by its name or type passes over the
+table, which for those few that are looked for is quicker than making dictionaries; sections of relocations are asked
+for again and again, so for them there are lists. Whether the table lies within the file is for the caller to check;
+names are checked here, for a name is known to be one only when its end has been found. The placing of the sections of
+an object file, which elf/layout.py explains, is here as well.
 """
 
 import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.libc.string import memchr, strncmp
+from cython.cimports.libc.stdlib import calloc, free, malloc
+from cython.cimports.libc.string import memchr, memset, strcmp, strlen, strncmp
 from cython.cimports.pybtf.core.symbols import load32, load64
 
 SHT_RELA = cython.declare(uint32_t, 4)
 SHT_REL = cython.declare(uint32_t, 9)
 SHF_ALLOC = cython.declare(uint64_t, 2)
+
+NONE = cython.declare(uint32_t, 0xFFFFFFFF)
 
 
 class SectionNameError(ValueError):
@@ -56,15 +61,107 @@ class Section:
 @cython.final
 @cython.cclass
 class SectionTable:
-    """All sections in the order of the table; the first of each name; those of each type; sections of relocations, by
-    the section that they are for; and those that can hold debug information, by their name.
-    """
+    """The sections of a file. `len()` counts them."""
 
-    all = cython.declare(list, visibility="readonly")
-    by_name = cython.declare(dict, visibility="readonly")
-    by_type = cython.declare(dict, visibility="readonly")
-    relocations = cython.declare(dict, visibility="readonly")
-    debug = cython.declare(list, visibility="readonly")
+    entries: bytes  # a copy, for the file may change
+    names: bytes
+    start: cython.pointer[cython.const[uint8_t]]  # of the entries
+    text: cython.p_const_char  # of the names; NULL: none
+    size: cython.size_t  # of an entry
+    is64: cython.bint
+    swap: cython.bint
+    count: uint32_t
+    made: list  # each section, or None
+    types: dict  # those of the types somebody has asked for
+    # By index of a section, the first section of relocations for it; by index of one, the next. NONE: no more.
+    first_for: cython.pointer[uint32_t]
+    next_for: cython.pointer[uint32_t]
+
+    def __cinit__(self):
+        self.first_for = cython.NULL
+
+    def __dealloc__(self):
+        free(self.first_for)
+
+    def __len__(self):
+        return self.count
+
+    @cython.cfunc
+    @cython.inline
+    def entry(self, index: uint32_t) -> cython.pointer[cython.const[uint8_t]]:
+        return self.start + index * self.size
+
+    @cython.cfunc
+    @cython.inline
+    def name(self, index: uint32_t) -> cython.p_const_char:
+        """The name of a section, which has been found to end."""
+        if self.text == cython.NULL:
+            return b""
+        return self.text + load32(self.entry(index), self.swap)
+
+    @cython.ccall
+    def at(self, index: uint32_t) -> Section:
+        """The section with this index. Raises `IndexError`."""
+        s: Section
+        name: cython.p_const_char
+        if index >= self.count:
+            raise IndexError(index)
+        found = self.made[index]
+        if found is not None:
+            return found
+        s = read_entry(self.entry(index), self.is64, self.swap)
+        name = self.name(index)
+        s.index = index
+        s.name = PyUnicode_DecodeUTF8(name, strlen(name), b"surrogateescape")
+        self.made[index] = s
+        return s
+
+    def all(self):
+        """All of them, in order: one list, which must not be changed."""
+        i: uint32_t
+        for i in range(self.count):
+            self.at(i)
+        return self.made
+
+    def first(self, name: str):
+        """The first section of this name, or None."""
+        i: uint32_t
+        wanted: bytes = name.encode("utf-8", "surrogateescape")
+        text: cython.p_const_char = wanted
+        for i in range(self.count):
+            if strcmp(self.name(i), text) == 0:
+                return self.at(i)
+        return None
+
+    def of_type(self, kind: uint32_t):
+        """The sections of this type, in order."""
+        i: uint32_t
+        found = self.types.get(kind)
+        if found is None:
+            found = []
+            for i in range(self.count):
+                if load32(self.entry(i) + 4, self.swap) == kind:
+                    cython.cast(list, found).append(self.at(i))
+            self.types[kind] = found
+        return found
+
+    def relocations(self, index: uint32_t):
+        """The sections of relocations that are for the section with this index, in order."""
+        found: list = []
+        i: uint32_t = self.first_for[index] if index < self.count else NONE
+        while i != NONE:
+            found.append(self.at(i))
+            i = self.next_for[i]
+        return found
+
+    def debug(self):
+        """The sections that can hold debug information, by their names."""
+        found: list = []
+        i: uint32_t
+        for i in range(self.count):
+            if is_debug(self.name(i)):
+                found.append(self.at(i))
+        return found
 
 
 def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cython.bint):
@@ -74,87 +171,87 @@ def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cyth
     UTF-8 keep their bytes as lone surrogates. Raises `SectionNameError`.
     """
     view = cython.declare(cython.Py_buffer)
+    found: SectionTable = SectionTable.__new__(SectionTable)
     PyObject_GetBuffer(table, cython.address(view), PyBUF_SIMPLE)
     try:
-        return read_entries(
-            cython.cast(cython.pointer[cython.const[uint8_t]], view.buf),
-            cython.cast(uint32_t, view.len // (64 if is64 else 40)),
-            names,
-            is64,
-            not little,
-        )
+        found.size = 64 if is64 else 40
+        found.count = cython.cast(uint32_t, view.len // found.size)
+        found.entries = PyBytes_FromStringAndSize(cython.cast(cython.p_char, view.buf), found.count * found.size)
     finally:
         PyBuffer_Release(cython.address(view))
+    found.start = cython.cast(
+        cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, cython.cast(bytes, found.entries))
+    )
+    found.names = names
+    found.text = cython.NULL
+    if names is not None:
+        found.text = names
+    found.is64 = is64
+    found.swap = not little
+    found.made = [None] * found.count
+    found.types = {}
+    if names is not None:
+        check_names(found)
+    link_relocations(found)
+    return found
 
 
 @cython.cfunc
-def read_entries(
-    p: cython.pointer[cython.const[uint8_t]], count: uint32_t, names, is64: cython.bint, swap: cython.bint
-):
-    found: SectionTable = SectionTable.__new__(SectionTable)
-    sections: list = []
-    by_name: dict = {}
-    by_type: dict = {}
-    relocations: dict = {}
-    debug: list = []
-    known: dict = {}  # names by offset
-    text: cython.p_const_char = cython.NULL
-    size: uint64_t = 0
-    budget: uint64_t = 0
+def check_names(table: SectionTable):
+    """Raises `SectionNameError` for a name that does not end, or is too much."""
+    text: cython.p_const_char = table.text
+    size: uint64_t = len(table.names)
+    # Overlapping names can add up to far more than the table; real ones share at most a few tails.
+    budget: uint64_t = 16 * size + 65536
     length: uint64_t
     end: cython.p_const_char
     i: uint32_t
     at: uint32_t
-    s: Section
-    if names is not None:
-        text = cython.cast(bytes, names)
-        size = len(names)
-        # Overlapping names can add up to far more than the table; real ones share at most a few tails.
-        budget = 16 * size + 65536
-    for i in range(count):
-        s = read_entry(p, is64, swap)
-        s.index = i
-        at = cython.cast(uint32_t, load32(p, swap))
-        p += 64 if is64 else 40
-        if text == cython.NULL:
-            s.name = ""
-        elif at in known:
-            s.name = known[at]
-        else:
-            end = cython.NULL
-            if at < size:
-                end = cython.cast(cython.p_const_char, memchr(text + at, 0, size - at))
+    seen: cython.pointer[uint8_t] = cython.cast(cython.pointer[uint8_t], calloc(size // 8 + 1, 1))  # bits, by offset
+    if seen == cython.NULL:
+        raise MemoryError
+    try:
+        for i in range(table.count):
+            at = cython.cast(uint32_t, load32(table.entry(i), table.swap))
+            if at >= size:
+                raise SectionNameError(i, at, True)
+            if seen[at >> 3] >> (at & 7) & 1:
+                continue
+            end = cython.cast(cython.p_const_char, memchr(text + at, 0, size - at))
             if end == cython.NULL:
                 raise SectionNameError(i, at, True)
             length = end - (text + at)
             if length > budget:
                 raise SectionNameError(i, at, False)
             budget -= length
-            s.name = PyUnicode_DecodeUTF8(text + at, length, b"surrogateescape")
-            known[at] = s.name
-        sections.append(s)
-        by_name.setdefault(s.name, s)
-        append_to(by_type, s.type, s)
-        if s.type == SHT_RELA or s.type == SHT_REL:
-            append_to(relocations, s.info, s)
-        if text != cython.NULL and is_debug(text + at):
-            debug.append(s)
-    found.all = sections
-    found.by_name = by_name
-    found.by_type = by_type
-    found.relocations = relocations
-    found.debug = debug
-    return found
+            seen[at >> 3] |= 1 << (at & 7)
+    finally:
+        free(seen)
 
 
 @cython.cfunc
-@cython.inline
-def append_to(lists: dict, key: uint32_t, s: Section):
-    known = lists.get(key)
-    if known is None:
-        lists[key] = [s]
-    else:
-        cython.cast(list, known).append(s)
+def link_relocations(table: SectionTable):
+    i: uint32_t
+    type: uint32_t
+    of: uint32_t
+    p: cython.pointer[cython.const[uint8_t]]
+    size: cython.size_t = cython.cast(cython.size_t, table.count) * cython.sizeof(uint32_t)
+    table.first_for = cython.cast(cython.pointer[uint32_t], malloc(2 * size + 1))
+    if table.first_for == cython.NULL:
+        raise MemoryError
+    memset(table.first_for, 0xFF, 2 * size)
+    table.next_for = table.first_for + table.count
+    i = table.count
+    while i:
+        i -= 1
+        p = table.entry(i)
+        type = cython.cast(uint32_t, load32(p + 4, table.swap))
+        if type != SHT_RELA and type != SHT_REL:
+            continue
+        of = cython.cast(uint32_t, load32(p + (44 if table.is64 else 28), table.swap))
+        if of < table.count:
+            table.next_for[i] = table.first_for[of]
+            table.first_for[of] = i
 
 
 @cython.cfunc
@@ -200,34 +297,47 @@ def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
 
     `start`: where to begin, a power of two. All arithmetic wraps at 64 bits.
     """
-    allocated: list = []
     end: uint64_t = start
     mask: uint64_t
-    number: cython.Py_ssize_t
-    earlier: cython.Py_ssize_t
-    s: Section
-    if places.shape[0] < len(table.all):
+    i: uint32_t
+    earlier: uint32_t
+    if places.shape[0] < table.count:
         raise ValueError("too few places")
-    for s in table.all:
-        if s.flags & SHF_ALLOC:
-            allocated.append(s)
-    for number in range(len(allocated)):
-        s = allocated[number]
-        mask = (s.addralign if s.addralign else 1) - 1
+    for i in range(table.count):
+        if not is_allocated(table, i):
+            continue
+        mask = alignment(table, i) - 1
         if end == start:
             start = end = (end + mask) & ~mask
         elif start & mask:
             # The start is a power of two, and this at least doubles it, whatever the alignment: few restarts.
             start = end = (start + mask) & ~mask
-            for earlier in range(number):
-                end = place(allocated[earlier], places, end)
-        end = place(s, places, end)
+            for earlier in range(i):
+                if is_allocated(table, earlier):
+                    end = place(table, earlier, places, end)
+        end = place(table, i, places, end)
 
 
 @cython.cfunc
 @cython.inline
-def place(s: Section, places: uint64_t[::1], end: uint64_t) -> uint64_t:
+def is_allocated(table: SectionTable, index: uint32_t) -> cython.bint:
+    p: cython.pointer[cython.const[uint8_t]] = table.entry(index) + 8
+    return ((load64(p, table.swap) if table.is64 else load32(p, table.swap)) & SHF_ALLOC) != 0
+
+
+@cython.cfunc
+@cython.inline
+def alignment(table: SectionTable, index: uint32_t) -> uint64_t:
+    p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
+    value: uint64_t = load64(p + 48, table.swap) if table.is64 else load32(p + 32, table.swap)
+    return value if value else 1
+
+
+@cython.cfunc
+@cython.inline
+def place(table: SectionTable, index: uint32_t, places: uint64_t[::1], end: uint64_t) -> uint64_t:
     """Gives this section the next place from `end` on; the new end."""
-    mask: uint64_t = (s.addralign if s.addralign else 1) - 1
-    places[s.index] = (end + mask) & ~mask
-    return places[s.index] + s.size
+    p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
+    mask: uint64_t = alignment(table, index) - 1
+    places[index] = (end + mask) & ~mask
+    return places[index] + (load64(p + 32, table.swap) if table.is64 else load32(p + 20, table.swap))

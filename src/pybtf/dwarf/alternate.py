@@ -29,7 +29,7 @@ from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id
 from pybtf.errors import InputError
-from pybtf.records import NamedTuple
+from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -42,7 +42,8 @@ WANTED: Final = ("abbrev", "line_str", "str_offsets")
 Buffer = bytes | bytearray | memoryview
 
 
-class Link(NamedTuple):
+@record(frozen=True)
+class Link:
     """What a file says of its alternate file."""
 
     section: str
@@ -63,27 +64,21 @@ class Alternate(dict[str, Buffer]):
         self.has_units = False
 
 
-class Search(NamedTuple):
-    """What became of the search for an alternate file. `image` is None if there is none, and `why` says so."""
-
-    image: ElfImage | None
-    why: str
-
-
-def find_alternate_file(image: ElfImage) -> Search:
-    """The alternate file of `image`, open. Not having one is no error: perhaps nothing that is there is ever needed.
+def find_alternate_file(image: ElfImage) -> tuple[ElfImage | None, str]:
+    """The alternate file of `image`, open; if there is none, why. Not having one is no error: perhaps nothing that is
+    there is ever needed.
 
     Raises `InputError` if the link to it is damaged.
     """
     link = alternate_link(image)
     if link is None:
-        return Search(None, "The file does not say which: it has neither .gnu_debugaltlink nor .debug_sup.")
+        return None, "The file does not say which: it has neither .gnu_debugaltlink nor .debug_sup."
     places = _places(image.path, link, separate.DEBUG_ROOT)
     found, tried, refused = separate.first_fitting(places, lambda candidate: _difference(image, candidate, link))
     if found is not None:
-        return Search(found, "")
+        return found, ""
     looked = f"Looked for it ({link.section}: {link.name}, {link.identity.hex()}) as {', '.join(tried)}."
-    return Search(None, f"{looked} Not it: {'; '.join(refused)}." if refused else looked)
+    return None, f"{looked} Not it: {'; '.join(refused)}." if refused else looked
 
 
 def alternate_link(image: ElfImage) -> Link | None:

@@ -118,7 +118,7 @@ def _type_units(image: ElfImage) -> list[Section]:
     """The sections of type units beside .debug_info, those of DWARF 5 first."""
     found: list[Section] = []
     types: list[Section] = []
-    for section in image.table.debug:
+    for section in image.table.debug():
         if section.name not in _OF_UNITS or not section.size:
             continue
         if section.name.endswith("types"):

@@ -17,7 +17,6 @@ Symbols, sections and kfuncs are always those of the stripped file, and into it 
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from struct import unpack
@@ -138,6 +137,8 @@ def _difference(image: ElfImage, found: ElfImage, identity: bytes | None, link: 
 
 def _checksum(image: ElfImage) -> int:
     """CRC-32 of the whole file."""
+    import zlib
+
     value = 0
     for at in range(0, image.size, _CHUNK):
         value = zlib.crc32(image.span(at, at + _CHUNK), value)

@@ -49,6 +49,7 @@ from functools import cache
 from types import FrameType, TracebackType
 
 from pybtf.errors import OutputError
+from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -81,12 +82,12 @@ def write_file(
     pieces = [content] if isinstance(content, Bytes) else content
     name = os.fspath(path)
     with explained(name):
-        old = _plain_file(name)
-        direct = None if old is not None else _open_direct(name)
+        there = _look(name)
+        direct = None if there.plain is not None or there.vacant else _open_direct(name)
         if direct is not None:
             with contextlib.closing(_Descriptor(direct)) as device:
                 return sum(write_all(device.fd, piece) for piece in pieces)
-    with Replacement(name, like=like, durable=durable, plain=old) as new:
+    with Replacement(name, like=like, durable=durable, there=there) as new:
         with explained(name):
             written = sum(write_all(new.fd, piece) for piece in pieces)
         new.publish()
@@ -116,9 +117,9 @@ class Replacement:
         like: os.stat_result | None = None,
         durable: bool = True,
         advice: str = "",
-        plain: os.stat_result | None = None,
+        there: _There | None = None,
     ) -> None:
-        """`plain`: what `_plain_file` has said, if it was asked."""
+        """`there`: what is at `path`, if somebody has looked."""
         self.path = path
         self._durable = durable
         self._advice = advice
@@ -126,11 +127,15 @@ class Replacement:
         self._folder_fd = -1
         self.fd = -1
         with explained(path, advice):
-            plain = plain or _plain_file(path)
-            self.old = plain or _stat_or_none(path)
+            there = there or _look(path)
+            self.old = there.plain
+            self.target = path
+            if self.old is None and not there.vacant:
+                self.old = _stat_or_none(path)
+                if os.path.islink(path):
+                    self.target = os.path.realpath(path)
             if self.old is not None:
                 _check_replaceable(self.old, path, advice)
-            self.target = os.path.realpath(path) if not plain and os.path.islink(path) else path
         self._like = self.old or like
         self._signals = EndSignals(self._discard)
 
@@ -360,13 +365,25 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
 
 
-def _plain_file(path: str) -> os.stat_result | None:
-    """The stat of the regular file that `path` names, not through a link; else None."""
+@record(frozen=True)
+class _There:
+    """What is at a path, as far as one look tells. Mostly that is all there is to know."""
+
+    plain: os.stat_result | None
+    """The stat of a regular file, not behind a link."""
+    vacant: bool
+    """There is nothing, and the path is neither that of a folder nor of one of our descriptors."""
+
+
+def _look(path: str) -> _There:
     try:
         found = os.lstat(path)
+    except FileNotFoundError:
+        name = path.rpartition("/")[2]
+        return _There(None, name != "" and not name.isdecimal())
     except OSError:
-        return None
-    return found if stat.S_ISREG(found.st_mode) else None
+        return _There(None, False)
+    return _There(found if stat.S_ISREG(found.st_mode) else None, False)
 
 
 def _open_direct(path: str) -> int | None:

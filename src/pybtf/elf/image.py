@@ -61,7 +61,6 @@ class ElfImage:
         "machine",
         "mapping",
         "path",
-        "sections",
         "status",
         "symbol_sources",
         "table",
@@ -73,9 +72,8 @@ class ElfImage:
     machine: int
     etype: int
     flags: int
-    sections: list[Section]
     table: SectionTable
-    """The same sections, and lists of those that are asked for."""
+    """The sections, each of which is made when it is asked for."""
     symbol_sources: dict[int, SymbolSource]
     """By index of the section: for symbols.py to keep what it has made."""
     mapping: mmap.mmap | None
@@ -95,8 +93,9 @@ class ElfImage:
         shoff, shnum, shstrndx = self._read_header()
         self._read_sections(shoff, shnum, shstrndx)
         self._debug: dict[str, Section] = {}
-        lto = not any(section.name.startswith(_DEBUG) for section in self.table.debug)
-        for section in self.table.debug:
+        debug = self.table.debug()
+        lto = not any(section.name.startswith(_DEBUG) for section in debug)
+        for section in debug:
             if section.flags & SHF_GROUP or section.type == SHT_NOBITS:
                 continue
             name = section.name.removeprefix(_LTO) if lto else section.name
@@ -146,17 +145,22 @@ class ElfImage:
         """A place in this file, for messages. `offset` counts from the start of `section`, or of the file."""
         return Place(self.path, section.name or f"section {section.index}" if section else None, offset)
 
+    @property
+    def sections(self) -> list[Section]:
+        """All sections, in the order of the table."""
+        return self.table.all()
+
     def section(self, name: str) -> Section | None:
         """The first section with this name."""
-        return self.table.by_name.get(name)
+        return self.table.first(name)
 
     def of_type(self, kind: int) -> Sequence[Section]:
         """The sections of this type, in the order of the table."""
-        return self.table.by_type.get(kind, ())
+        return self.table.of_type(kind)
 
     def relocations_of(self, section: Section) -> Sequence[Section]:
         """The sections of relocations, of both kinds, whose `sh_info` names this section."""
-        return self.table.relocations.get(section.index, ())
+        return self.table.relocations(section.index)
 
     def debug_section(self, name: str) -> Section | None:
         """The section that supplies the DWARF of this name (`.debug_info`), be it stored as `.zdebug_info`.
@@ -169,8 +173,10 @@ class ElfImage:
 
     def linked(self, section: Section, kind: int, what: str) -> Section:
         """The section that `sh_link` of `section` names. Raises `InputError` if its type is not `kind`."""
-        if 0 < section.link < len(self.sections) and self.sections[section.link].type == kind:
-            return self.sections[section.link]
+        if 0 < section.link < len(self.table):
+            linked = self.table.at(section.link)
+            if linked.type == kind:
+                return linked
         raise InputError(self.place(section), f"sh_link is {section.link}", f"the index of its {what}")
 
     def raw(self, section: Section) -> memoryview:
@@ -266,7 +272,7 @@ class ElfImage:
             )
         if shnum == 0 or shstrndx == SHN_XINDEX:
             self._set_sections(view[shoff : shoff + size], None)
-            first = self.sections[0]
+            first = self.table.at(0)
             shnum = shnum or first.size
             if shstrndx == SHN_XINDEX:
                 shstrndx = first.link
@@ -287,7 +293,7 @@ class ElfImage:
         names = None
         if shstrndx != SHN_UNDEF and shnum:
             self._set_sections(table[shstrndx * size : (shstrndx + 1) * size], None)
-            names = self._names(self.sections[0], shstrndx)
+            names = self._names(self.table.at(0), shstrndx)
         try:
             self._set_sections(table, names)
         except SectionNameError as error:
@@ -302,7 +308,6 @@ class ElfImage:
 
     def _set_sections(self, table: bytes | memoryview, names: bytes | None) -> None:
         self.table = read_sections(table, names, is64=self.is64, little=self.little)
-        self.sections = self.table.all
 
     def _names(self, section: Section, index: int) -> bytes:
         """The contents of the section of names, whose own name is not known yet."""

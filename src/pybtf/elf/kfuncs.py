@@ -11,7 +11,6 @@ they belong to something else).
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from struct import Struct
 
 from pybtf.core.functable import FunctionTable
@@ -51,6 +50,8 @@ def mark_kfuncs(image: ElfImage, table: FunctionTable) -> list[str]:
         symbols = symbol_source(image, symtab).in_section(ids.index, _PREFIX)
     except SymbolError as error:
         raise symbol_error(image, symtab, error) from None
+    from bisect import bisect_right  # few files have kfuncs
+
     words = _Words(image, ids)
     warnings: list[str] = []
     sets = _kfunc_sets(symbols, words, warnings)

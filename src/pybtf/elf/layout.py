@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from heapq import heappop, heappush
 from itertools import pairwise
 
 from pybtf.core.sectiontable import place_sections
@@ -36,7 +35,7 @@ def section_addresses(image: ElfImage) -> array[int]:
     """The address of every section, by index, as 64-bit words."""
     if image.etype != ET_REL:
         return array("Q", [section.addr for section in image.sections])
-    places = array("Q", bytes(8 * len(image.sections)))
+    places = array("Q", bytes(8 * len(image.table)))
     if places:
         place_sections(image.table, START, places)
     return places
@@ -48,6 +47,8 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
     Where several overlap, the one with the lowest index owns the address. A sweep over all starts and ends, so that
     the time does not depend on how much they overlap.
     """
+    from heapq import heappop, heappush  # few files have variables
+
     starts = sorted((addresses[s.index], s.index, s) for s in sections if s.size)
     ends = {addresses[s.index] + s.size for s in sections}
     found: list[tuple[int, int, Section]] = []

@@ -18,25 +18,27 @@ from pybtf.errors import InputError
 def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
     """Owner (without its NUL), type and descriptor of every note, in section order."""
     budget = image.size
+    head = f"{image.order}III"
     for section in image.of_type(SHT_NOTE):
         try:
             data = image.data(section)
         except InputError:
             continue
-        budget -= len(data)
+        size = len(data)
+        budget -= size
         if budget < 0:
             return
-        align = 8 if section.addralign == 8 else 4
+        up = 7 if section.addralign == 8 else 3
         at = 0
-        while len(data) - at >= 12:
-            name_size, desc_size, kind = unpack_from(f"{image.order}III", data, at)
+        while size - at >= 12:
+            name_size, desc_size, kind = unpack_from(head, data, at)
             name = at + 12
-            desc = -(-(name + name_size) // align) * align
-            if desc + desc_size > len(data):
+            desc = (name + name_size + up) & ~up
+            end = desc + desc_size
+            if end > size:
                 break
-            owner = bytes(data[name : name + name_size])
-            yield owner[:-1] if owner.endswith(b"\0") else owner, kind, bytes(data[desc : desc + desc_size])
-            at = -(-(desc + desc_size) // align) * align
+            yield bytes(data[name : name + name_size]).removesuffix(b"\0"), kind, bytes(data[desc:end])
+            at = (end + up) & ~up
 
 
 def build_id(image: ElfImage) -> bytes | None:
