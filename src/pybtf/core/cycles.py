@@ -10,7 +10,8 @@ where a link leads to a DIE that has a link itself, which costs nothing in the u
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.faults import FAULT_CYCLE, IN_INFO, Fault, fault_set
-from cython.cimports.pybtf.core.resolve import function_at, map_get, origin_param, type_id
+from cython.cimports.pybtf.core.offsets import map_get
+from cython.cimports.pybtf.core.resolve import function_at, origin_param, type_id
 from cython.cimports.pybtf.core.unit import *
 
 LONGEST = cython.declare(cython.int, 64)

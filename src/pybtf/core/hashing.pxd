@@ -23,6 +23,8 @@ cdef extern from *:
     #endif
         pybtf_salt[0] ^= 0x9E3779B97F4A7C15ull;
         pybtf_salt[1] ^= 0xD6E8FEB86659FD93ull;
+        pybtf_salt[0] |= 1;     /* factors: even ones would lose bits */
+        pybtf_salt[1] |= 1;
     }
     static inline uint64_t pybtf_fold(uint64_t a, uint64_t b) {
         __uint128_t m = (__uint128_t)a * b;

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 from pybtf.core.faults cimport Fault
 from pybtf.core.sections cimport DebugSections
 from pybtf.core.signature cimport Machine
-from pybtf.core.unit cimport Function, OffsetMap, Param, Unit
+from pybtf.core.unit cimport Function, Param, Unit
 
 cdef enum:                      # options of resolve_unit
     R_TRUE_SIGNATURE = 1
@@ -14,6 +14,5 @@ cdef int resolve_unit(Unit *u, const DebugSections *sections, const Machine *mac
                       Fault *fault) noexcept nogil
 cdef Function *function_at(Unit *u, uint32_t die) noexcept nogil
 cdef Param *origin_param(Unit *u, Function *f, uint32_t die, Fault *fault) noexcept nogil
-cdef uint32_t map_get(OffsetMap *m, uint32_t offset) noexcept nogil
 cdef uint32_t type_id(Unit *u, uint32_t ref) noexcept nogil
 cdef uint32_t variable_specified(Unit *u, uint32_t die, Fault *fault) noexcept nogil

@@ -13,8 +13,6 @@ read for those alone. String ids up to `n_known` are exactly those names.
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
-from cython.cimports.libc.stdlib import free, malloc
-from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.cycles import endless_functions, endless_params, endless_types, endless_variables
 from cython.cimports.pybtf.core.faults import (
@@ -28,9 +26,9 @@ from cython.cimports.pybtf.core.faults import (
     Fault,
     fault_set,
 )
-from cython.cimports.pybtf.core.hashing import SALT
 from cython.cimports.pybtf.core.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.members import lay_out_members
+from cython.cimports.pybtf.core.offsets import map_get, map_put, map_reset, types_get, types_put, types_reset
 from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
 from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.signature import Machine, analyse_function, find_candidate
@@ -39,68 +37,6 @@ from cython.cimports.pybtf.core.unit import *
 # Bytes of location lists a unit may read, for each of its own bytes; parameters may share a list.
 LISTS_PER_BYTE = cython.declare(uint64_t, 64)
 LISTS_FREE = cython.declare(uint64_t, 65536)
-MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots at most
-
-
-# ---- maps from offsets --------------------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def slot_of(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
-    """Where to look for an offset first. Blocks of 256 bytes are scattered; within one, neighbours stay neighbours."""
-    return (cython.cast(uint32_t, ((offset >> 8) * (SALT | 1)) >> 32) + ((offset >> 2) & 63)) & m.mask
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def map_reset(m: cython.pointer[OffsetMap], n: uint32_t) -> cython.int:
-    """Empties the map and makes room for `n` entries. Nonzero: no memory."""
-    size: uint32_t = 256
-    if n > MAX_ENTRIES:
-        return 1
-    while size < 2 * n:
-        size *= 2
-    if m.cap < size:
-        free(m.slots)
-        m.cap = 0
-        m.slots = cython.cast(cython.pointer[uint32_t], malloc(size * 2 * cython.sizeof(uint32_t)))
-        if m.slots == cython.NULL:
-            return 1
-        m.cap = size
-    # A map that was made for a much larger unit is used only as far as this one needs.
-    memset(m.slots, 0, cython.cast(cython.size_t, size) * 2 * cython.sizeof(uint32_t))
-    m.mask = size - 1
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def map_put(m: cython.pointer[OffsetMap], offset: uint32_t, index: uint32_t) -> cython.void:
-    at: uint32_t = slot_of(m, offset)
-    while m.slots[2 * at + 1] and m.slots[2 * at] != offset:
-        at = (at + 1) & m.mask
-    m.slots[2 * at] = offset
-    m.slots[2 * at + 1] = index + 1
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def map_get(m: cython.pointer[OffsetMap], offset: uint32_t) -> uint32_t:
-    """The index of an offset, or NO_INDEX."""
-    at: uint32_t = slot_of(m, offset)
-    while m.slots[2 * at + 1]:
-        if m.slots[2 * at] == offset:
-            return m.slots[2 * at + 1] - 1
-        at = (at + 1) & m.mask
-    return NO_INDEX
 
 
 # ---- references to types ------------------------------------------------------------------------------------
@@ -117,7 +53,7 @@ def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
         return 0
     if ref == NO_INDEX:
         return 0
-    found = map_get(cython.address(u.type_at), ref)
+    found = types_get(cython.address(u.type_at), ref)
     return 0 if found == NO_INDEX else found
 
 
@@ -132,15 +68,15 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
     ref: uint32_t
     last: uint32_t
     found: uint32_t
-    if map_reset(cython.address(u.type_at), u.n_types + u.n_aliases):
+    if types_reset(cython.address(u.type_at), u.offset, u.end, u.n_types + u.n_aliases):
         return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(1, u.n_types):
-        if u.types[i].die:
-            map_put(cython.address(u.type_at), u.types[i].die, i)
+        if u.types[i].die and types_put(cython.address(u.type_at), u.types[i].die, i):
+            return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(u.n_aliases):
-        k = map_get(cython.address(u.type_at), u.aliases[i].target)
-        if k != NO_INDEX:
-            map_put(cython.address(u.type_at), u.aliases[i].die, k)
+        k = types_get(cython.address(u.type_at), u.aliases[i].target)
+        if k != NO_INDEX and types_put(cython.address(u.type_at), u.aliases[i].die, k):
+            return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         if not t.flags & T_REF_LOCAL:

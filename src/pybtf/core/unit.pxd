@@ -144,6 +144,15 @@ cdef struct OffsetMap:          # DIE offset -> index, open addressing; the last
     uint32_t mask               # of the part in use
     uint32_t n
 
+cdef struct OffsetTable:        # the same for the offsets of a unit itself, with a place for every four bytes
+    uint64_t start              # of the unit
+    uint32_t span               # bytes from there on that have places
+    uint32_t cap                # allocated places
+    uint32_t *places            # (index + 1) << 2 | the last two bits of the distance; 0: free
+    uint32_t n                  # entries at most
+    OffsetMap others            # offsets elsewhere, and those whose place was taken; made for the first of them
+    uint32_t n_others
+
 cdef struct Unit:
     # facts of the unit header and its root DIE
     uint64_t offset             # of the unit header in .debug_info
@@ -180,7 +189,7 @@ cdef struct Unit:
     uint32_t n_anns, cap_anns
     Alias *aliases
     uint32_t n_aliases, cap_aliases
-    OffsetMap type_at           # .debug_info offsets of `types`
+    OffsetTable type_at         # .debug_info offsets of `types`
     OffsetMap function_at
     OffsetMap variable_at
     OffsetMap param_at          # parameters of functions
