@@ -24,7 +24,8 @@ from cython.cimports.pybtf.core.names import (
     NAMES_EMPTY,
     NAMES_LONG,
     NAMES_OK,
-    names_expect_like,
+    name_expect,
+    name_settle_first,
     names_settle,
     names_settle_like,
 )
@@ -375,20 +376,22 @@ def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
     n: uint32_t
     step: uint32_t
     r: cython.pointer[uint32_t]
-    names = cython.declare(uint32_t[16])
+    models = cython.declare(uint32_t[16])
     for first in range(1, v.n_types, 16):
         n = min(v.n_types - first, 16)
         for i in range(n):
-            names[i] = v.words.p[v.offs.p[first + i]]
-        if not done(c, names_settle(c.names, names, n, 1)):
-            return 1
-        for i in range(n):
-            names_expect_like(c.names, wire_vlen(v.words.p + v.offs.p[first + i]), names[i])
+            name_expect(c.names, v.words.p[v.offs.p[first + i]])
         for i in range(n):
             r = v.words.p + v.offs.p[first + i]
-            r[0] = names[i]
             step = wire_each(wire_kind(r))
-            if step and not done(c, names_settle_like(c.names, r + 3, wire_vlen(r), step, r[0])):
+            if not done(
+                c, name_settle_first(c.names, r, r + 3, wire_vlen(r) if step else 0, cython.address(models[i]))
+            ):
+                return 1
+        for i in range(n):
+            r = v.words.p + v.offs.p[first + i]
+            step = wire_each(wire_kind(r))
+            if step and not done(c, names_settle_like(c.names, r + 3, wire_vlen(r), step, models[i])):
                 return 1
     return 0
 
