@@ -26,6 +26,7 @@ from cython.cimports.pybtf.core.names import (
     NAMES_OK,
     name_expect,
     name_settle_first,
+    names_expect_like,
     names_settle,
     names_settle_like,
 )
@@ -388,6 +389,9 @@ def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
                 c, name_settle_first(c.names, r, r + 3, wire_vlen(r) if step else 0, cython.address(models[i]))
             ):
                 return 1
+        for i in range(n):
+            r = v.words.p + v.offs.p[first + i]
+            names_expect_like(c.names, r + 3, wire_vlen(r), wire_each(wire_kind(r)), models[i])
         for i in range(n):
             r = v.words.p + v.offs.p[first + i]
             step = wire_each(wire_kind(r))

@@ -320,15 +320,10 @@ def names_settle_like(
     """`names_settle` for the members or enumerators of a type of which the base has this model, 0: none. NAMES_*."""
     i: uint32_t
     left: uint32_t = 0
-    text: cython.p_const_char
     names: cython.pointer[cython.const[uint32_t]]
     if model == 0:
         return names_settle(n, words, count, step)
-    text = n.strings.base.text
     names = n.strings.models.names + n.strings.models.all[model].first
-    for i in range(count):
-        prefetch(text + names[i])
-        name_expect(n, words[i * step])
     for i in range(count):
         if words[i * step] >> NAME_BITS == 0:
             continue
