@@ -84,11 +84,9 @@ cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil
 
 cdef inline void names_expect_like(const Names *n, const uint32_t *words, uint32_t count, uint32_t step,
                                    uint32_t model) noexcept nogil:
-    # Asks for the memory that `names_settle_like` will need.
-    cdef const uint32_t *names
+    # Asks for the memory that `names_settle_like` will need with a model.
+    cdef const uint32_t *names = n.strings.models.names + n.strings.models.all[model].first
     cdef uint32_t i
-    if model:
-        names = n.strings.models.names + n.strings.models.all[model].first
-        for i in range(count):
-            name_expect(n, words[i * step])
-            prefetch(n.strings.base.text + names[i])
+    for i in range(count):
+        name_expect(n, words[i * step])
+        prefetch(n.strings.base.text + names[i])
