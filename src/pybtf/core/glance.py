@@ -302,17 +302,17 @@ def put(
     if kind == SHAPE_MEMBER:
         # Without a place, the member of a struct is a static one.
         return mode == IN_STRUCT and (s.valued or f.type.tag == 0x17) and put_member(w, f, name, ref, value)
+    if kind == SHAPE_TYPE or kind >= SHAPE_STRUCT:
+        if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
+            return put_type(w, decl, die, name, ref, value)
+        return False
     if kind == SHAPE_PARAMETER:
         return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, s, die, name, ref)
     if kind == SHAPE_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == SHAPE_DIMENSION:
         return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
-    if kind == SHAPE_LOCAL:
-        return mode == IN_FUNCTION or mode == IN_BLOCK
-    if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
-        return put_type(w, decl, die, name, ref, value)
-    return False
+    return mode == IN_FUNCTION or mode == IN_BLOCK
 
 
 # ---- reading ------------------------------------------------------------------------------------------------
@@ -341,9 +341,9 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     to: uint32_t
     typed: uint32_t
     own = min(w.r.end, own) - unit if own > unit else 0  # behind which no DIE can be referred to
+    f = cython.address(w.frames[w.n_frames - 1])
     # A code and a short name are at most six bytes.
     while end - at >= 6:
-        f = cython.address(w.frames[w.n_frames - 1])
         code = at[0]
         p = at + 1
         if code == 0:
@@ -353,6 +353,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             at += 1
             if end_type(w, f):
                 return 1
+            f = cython.address(w.frames[w.n_frames - 1])
             continue
         if code & 0x80:
             code = (code & 0x7F) | cython.cast(uint32_t, p[0]) << 7
@@ -393,6 +394,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             s.value | (double_at(p + s.value_at) & s.value_mask),
         ):
             break
+        f = cython.address(w.frames[w.n_frames - 1]) if s.kind >= SHAPE_STRUCT else f
         at = p + s.size
     w.r.c.pos = at
     return 0

@@ -20,8 +20,16 @@ from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memchr, strncmp
 from cython.cimports.pybtf.core.basestrings import TOO_LONG, BaseStrings
 from cython.cimports.pybtf.core.hashing import hash_bytes
-from cython.cimports.pybtf.core.memory import prefetch, read_through
-from cython.cimports.pybtf.core.models import BY_MEMBER, Models, model_after, model_else, model_find, model_follow, model_is
+from cython.cimports.pybtf.core.memory import read_through
+from cython.cimports.pybtf.core.models import (
+    BY_MEMBER,
+    Models,
+    model_after,
+    model_else,
+    model_find,
+    model_follow,
+    model_is,
+)
 from cython.cimports.pybtf.core.names import *
 from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.strings import (
@@ -66,8 +74,8 @@ def names_init(
         n.section.n += sections.alternate.str.n
         if n.limit and n.section.n < OFFSETS:
             n.alternate = deferrable(sections.alternate.str)
-    # The names of a module are few, and most occur once.
-    while bits < CACHE_BITS and n.section.n >> bits > 32:
+    # The names of a module are few, and most occur once or are found without the cache.
+    while bits < CACHE_BITS and n.section.n >> bits > 128:
         bits += 1
     n.cache_shift = 64 - bits
     n.cache = cython.cast(
