@@ -86,6 +86,18 @@ def local(*more: Any, **options: Any) -> Die:
     return die("variable", ("name", "strp", "v"), ("decl_file", "data1", 1), *more, place, **options)
 
 
+def array(*bound: Any) -> Die:
+    return die("array_type", ("type", "ref4", "int"), children=[die("subrange_type", *bound)])
+
+
+def deep(depth: int, last: Die) -> Die:
+    """Structs in structs."""
+    for n in range(depth):
+        last = struct(member("a", "int", 0), last, member("z", "int", n % 128))
+    return last
+
+
+BOUND = die("subrange_type", ("type", "ref4", "int"), ("upper_bound", "data1", 7))
 ENUMERATOR = die("enumerator", ("name", "strp", "RED"), ("const_value", "data1", 3))
 PARAMETER = die("formal_parameter", ("type", "ref4", "int"))
 FAR = Raw(0x7FFFFFF0)
@@ -216,6 +228,54 @@ CASES: dict[str, list[Die | bytes]] = {
             ],
         ),
     ],
+    "arrays": [
+        array(("upper_bound", "data1", 3)),
+        array(("upper_bound", "data8", 1 << 40), ("type", "ref4", "int")),
+        array(("upper_bound", "data4", 0xFFFFFFFF)),
+        array(("upper_bound", "implicit_const", -1)),
+        array(("type", "ref4", "int")),
+        array(("count", "data1", 3)),
+        array(("count", "data1", 3), ("upper_bound", "data1", 9)),
+        array(("upper_bound", "ref4", "int")),
+        array(("upper_bound", "exprloc", b"\x30")),
+        die("array_type", ("type", "ref4", "int"), children=[BOUND, die("enumerator"), pointer(), BOUND]),
+        die("array_type", ("type", "ref4", "int"), children=[BOUND] * 70),
+        die("array_type", ("type", "ref4", "int")),
+        die("array_type", ("type", "ref4", "int"), children=[BOUND._replace(children=[pointer(), BOUND])]),
+        struct(die("array_type", ("type", "ref4", "int"), children=[BOUND]), BOUND, member("a", "int", 0)),
+    ],
+    "array without a bound": [array(("type", "ref4", "int")), *[pointer()] * 4],
+    "array with the largest bound": [array(("upper_bound", "implicit_const", -1)), *[pointer()] * 4],
+    "array with a count": [array(("type", "ref4", "int"), ("count", "data1", 3)), *[pointer()] * 4],
+    "type of a subrange past the unit": [array(("upper_bound", "data1", 3), ("type", "ref4", FAR))],
+    "type of an array past the unit": [die("array_type", ("type", "ref4", FAR), children=[BOUND])],
+    "what a prototype returns past the unit": [die("subroutine_type", ("type", "ref4", FAR), children=[PARAMETER])],
+    "siblings": [
+        die("array_type", ("type", "ref4", "int"), ("sibling", "ref4", "unit"), children=[BOUND]),
+        die("structure_type", ("name", "strp", "s"), ("sibling", "ref4", "int"), children=[member("a", "int", 0)]),
+        die("structure_type", ("sibling", "ref4", "int")),
+    ],
+    "sibling past the unit": [
+        die("structure_type", ("name", "strp", "s"), ("sibling", "ref4", FAR), children=[member("a", "int", 0)])
+    ],
+    "structs": [
+        die("structure_type", ("name", "strp", "s"), ("declaration", "flag_present", True)),
+        die("structure_type", ("name", "strp", "s"), ("declaration", "flag", 1)),
+        die("structure_type", ("name", "strp", "s"), ("declaration", "flag", 0), ("byte_size", "data1", 4)),
+        die("structure_type", ("name", "strp", "s"), ("declaration", "implicit_const", 0)),
+        die("union_type", ("name", "strp", "u"), ("declaration", "flag_present", True)),
+        die("structure_type", ("name", "string", "abc"), ("declaration", "flag_present", True), children=[pointer()]),
+        die("class_type", ("name", "string", "c"), ("byte_size", "data1", 4), children=[member("a", "int", 0)]),
+        die("structure_type", ("byte_size", "data4", 4), children=[struct(member("a", "int", 0)), pointer()]),
+        die("structure_type", ("byte_size", "udata", 4), children=[member("a", "int", 0)]),
+        die("structure_type"),
+        struct(),
+        struct(*[member(f"m{n}", "int", 4 * n, "data2") for n in range(300)]),
+        struct(deep(20, pointer()), member("a", "int", 0)),
+        deep(100, member("b", "int", 0)),
+        struct(die("inheritance", ("type", "ref4", "int"), ("data_member_location", "data1", 0))),
+    ],
+    "name of a struct past its section": [die("structure_type", ("name", "strp", FAR), children=[])],
     "in functions": [
         die(
             "subprogram",
@@ -276,7 +336,7 @@ def test_members_are_found(tmp_path: Path) -> None:
 
 
 TAGS = ["structure_type", "union_type", "enumeration_type", "subroutine_type", "namespace", "subprogram"]
-TAGS += ["lexical_block", "inlined_subroutine"]
+TAGS += ["lexical_block", "inlined_subroutine", "array_type", "class_type"]
 
 
 def randomly(seed: int) -> list[Die | bytes]:
@@ -302,6 +362,9 @@ def randomly(seed: int) -> list[Die | bytes]:
                 "member", ("name", "string", dice.choice(["x", "xyz", "wxyz"])), ("data_member_location", "data1", 0)
             ),
             lambda: local(("type", "ref4", target())),
+            lambda: die("subrange_type", ("type", "ref4", target()), ("upper_bound", "data1", dice.randrange(256))),
+            lambda: die("subrange_type", ("upper_bound", "implicit_const", dice.randrange(-1, 9))),
+            lambda: die("structure_type", ("name", "strp", name()), ("declaration", "flag_present", True)),
         ]
         return dice.choice(kinds)()
 
@@ -310,8 +373,10 @@ def randomly(seed: int) -> list[Die | bytes]:
         for _ in range(dice.randrange(6)):
             if depth and dice.random() < 0.4:
                 tag = dice.choice(TAGS)
-                size = ("byte_size", "data2", 8)
-                found.append(die(tag, ("name", "strp", name()), size, children=some(depth - 1)))
+                attributes = [("name", "strp", name()), ("byte_size", "data2", 8), ("type", "ref4", target())]
+                if seed % 5 == 2:
+                    attributes.append(("sibling", "ref4", target()))
+                found.append(die(tag, *dice.sample(attributes, dice.randrange(4)), children=some(depth - 1)))
             else:
                 found.append(small())
         return found

@@ -6,6 +6,7 @@ difference to any type, but without distinct strings nothing is suggested. The t
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -134,3 +135,71 @@ def test_odd_strings_of_a_base(strings: bytes, at: int, name: str, tmp_path: Pat
     header = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(types), len(types), len(strings))
     found = check(tmp_path, header + types + strings, write(tmp_path / "module", [composite("s", name)]))
     assert [[each.name for each in one.members] for one in found if hasattr(one, "members")] in ([[name]], [])
+
+
+# As long as what is compared at a time, a byte more, a byte less; short enough to stand in the DIE; the ends of others.
+NAMES = ["a", "ab", "abc", "abcd", "abcdefg", "abcdefgh", "abcdefgx", "abcdefghi", "abcdefghijklmno"]
+NAMES += ["abcdefghijklmnop", "abcdefghijklmnoX", "abcdefghijklmnopq", "bc", "hi", "nop", "\xe9", "abc\xe9"]
+NAMES += [LONG, LONG[1:], LONG + "x"]
+
+
+def some_types(dice: random.Random, count: int) -> list[Die]:
+    """Types with names and without, of few names, in some order."""
+
+    def named(name: str) -> tuple[str, str, str]:
+        return ("name", "string" if dice.random() < 0.5 else "strp", name)
+
+    def one() -> Die:
+        name = [named(dice.choice(NAMES))] if dice.random() < 0.8 else []
+        kind = dice.randrange(5)
+        if kind == 0:
+            return die("typedef", named(dice.choice(NAMES)), ("type", "ref4", "int"))
+        if kind == 1:
+            return die("structure_type", named(dice.choice(NAMES)), ("declaration", "flag_present", True))
+        if kind == 2:
+            values = [
+                die("enumerator", named(dice.choice(NAMES) + dice.choice("ABC")), ("const_value", "data1", n))
+                for n in range(dice.randrange(4))
+            ]
+            return die("enumeration_type", *name, ("byte_size", "data1", 4), ("type", "ref4", "int"), children=values)
+        members = [
+            die("member", named(dice.choice(NAMES)), ("type", "ref4", "int"), ("data_member_location", "data1", 4 * n))
+            for n in range(dice.randrange(5))
+        ]
+        return die("structure_type", *name, ("byte_size", "data1", 4 * len(members)), children=members)
+
+    return [one() for _ in range(count)]
+
+
+def changed(dice: random.Random, types: list[Die]) -> list[Die]:
+    """Some of these types, mostly in their order, and others between them."""
+    found: list[Die] = []
+    at = 0
+    while at < len(types) and len(found) < 60:
+        if dice.random() < 0.1:
+            found += some_types(dice, 1)
+        found.append(types[at])
+        at = dice.randrange(len(types)) if dice.random() < 0.1 else at + dice.choice([1, 1, 1, 2])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_same_types_at_random(seed: int, tmp_path: Path) -> None:
+    """Module after module on one base, so that what it remembers of one is what it expects of the next."""
+    dice = random.Random(seed)
+    types = some_types(dice, 60)
+    vmlinux = write(tmp_path / "vmlinux", [*types, *some_types(random.Random(-seed), 5)])
+    data = bytes(pybtf.encode(vmlinux, features=FEATURES, jobs=1).data)
+    plain, twice = pybtf.Base.from_bytes(data), pybtf.Base.from_bytes(with_a_string_twice(data))
+    left = 0
+    for number in range(8):
+        functions = dice.sample(NAMES[:12], dice.randrange(4))
+        units = [unit([INT, *changed(dice, types)]) for _ in range(dice.randrange(1, 4))]
+        units.append(unit([INT, *[function(name, 32 + 16 * n) for n, name in enumerate(functions)]]))
+        symbols = [Symbol(name, X86.text + 32 + 16 * n, 16, "FUNC", ".text") for n, name in enumerate(functions)]
+        path = tmp_path / f"module{number}"
+        path.write_bytes(kernel(dwarf(units), extra_symbols=symbols).data)
+        found = [list(pybtf.encode(path, features=FEATURES, base=base, jobs=1).btf) for base in (plain, twice)]
+        assert found[0] == found[1]
+        left += len(found[0])
+    assert left

@@ -93,23 +93,33 @@ cdef enum:                      # slots for wanted attributes; the second byte o
 cdef enum:                      # Shape.kind
     SHAPE_NONE = 0              # to be read attribute by attribute
     SHAPE_MEMBER = 1            # value: DW_AT_data_member_location
-    SHAPE_TYPE = 2              # pointer, typedef, qualifier; value: DW_AT_byte_size
+    SHAPE_TYPE = 2              # pointer, typedef, qualifier; value: DW_AT_byte_size, as of all types
     SHAPE_ENUMERATOR = 3        # value: DW_AT_const_value
     SHAPE_PARAMETER = 4         # no value
     SHAPE_LOCAL = 5             # a variable with a location, which is passed over in functions
+    SHAPE_DIMENSION = 6         # value: DW_AT_upper_bound
+    SHAPE_STRUCT = 7            # struct, class or union; this and the rest may have children
+    SHAPE_SUBROUTINE = 8
+    SHAPE_ARRAY = 9
 
 cdef enum:
-    ABSENT = 255
     VARYING = 0xFFFF            # AbbrevDecl.fixed: the size is not always the same
 
-cdef struct Shape:               # where the values of a DIE are, if that is always the same (see shapes.py)
+cdef struct Shape:              # where the values of a DIE are, if that is always the same (see shapes.py)
     uint8_t kind
     uint8_t inline_name         # a DW_FORM_string stands first; the rest is counted from its end
     uint8_t size                # bytes behind the abbreviation code
-    uint8_t name_at             # where among them the four bytes of the name are, a DW_FORM_strp; or ABSENT
-    uint8_t type_at             # DW_AT_type, a DW_FORM_ref4; or ABSENT
-    uint8_t value_at            # ABSENT: there is none
-    uint8_t value_size          # bytes; 0: it is `value`, in every DIE
+    uint8_t named               # there is a DW_FORM_strp, `name_at` bytes behind it
+    uint8_t typed               # there is a DW_AT_type, a DW_FORM_ref4
+    uint8_t valued              # there is a value
+    uint8_t flags               # T_*, of a type
+    uint8_t name_at             # all of these are 0 if there is no such attribute
+    uint8_t type_at
+    uint8_t value_at
+    uint8_t sibling_at          # of a DW_FORM_ref4
+    uint8_t with_sibling
+    uint16_t reach              # how many bytes are looked at, which may be more than there are
+    uint64_t value_mask         # the bytes of the value, of the eight at `value_at`; 0: it is `value`, in every DIE
     uint64_t value
 
 cdef struct AbbrevDecl:
@@ -118,7 +128,7 @@ cdef struct AbbrevDecl:
     uint16_t tag
     uint8_t children
     uint16_t fixed              # bytes of all values, or VARYING
-    Shape shape                 # none if there are children
+    Shape shape                 # that of a type says nothing of its children
 
 cdef struct AbbrevTable:
     U32s ops

@@ -487,9 +487,7 @@ def read_table(
             return 1
         decl = cython.address(t.decls[t.n - 1])
         decl.fixed = fixed_size(t.ops.p + decl.program)
-        decl.shape.kind = SHAPE_NONE
-        if not decl.children:
-            shape_of(cython.address(decl.shape), decl.tag, t.ops.p + decl.program)
+        shape_of(cython.address(decl.shape), decl.tag, decl.children, t.ops.p + decl.program)
     if not t.dense and index_sparse(t):
         return fault_set(fault, FAULT_MEMORY, IN_ABBREV, cur_tell(c), 0, 0)
     return 0

@@ -24,6 +24,8 @@ from cython.cimports.pybtf.core.names import (
     NAMES_EMPTY,
     NAMES_LONG,
     NAMES_OK,
+    name_expect,
+    name_settle_first,
     names_expect_like,
     names_settle,
     names_settle_like,
@@ -368,29 +370,52 @@ def class_of_new_ref(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
-    """Settles all names in the records of a unit, in place. Nonzero: `c.failed`."""
-    first: uint32_t
+def settle_some(
+    c: cython.pointer[Classifier], records: cython.pointer[cython.pointer[uint32_t]], n: uint32_t
+) -> cython.int:
+    """Settles all names of at most sixteen records. The memory they need is asked for together. Nonzero: `c.failed`."""
     i: uint32_t
-    n: uint32_t
     step: uint32_t
     r: cython.pointer[uint32_t]
-    names = cython.declare(uint32_t[16])
-    for first in range(1, v.n_types, 16):
-        n = min(v.n_types - first, 16)
-        for i in range(n):
-            names[i] = v.words.p[v.offs.p[first + i]]
-        if not done(c, names_settle(c.names, names, n, 1)):
+    counts = cython.declare(uint32_t[16])
+    models = cython.declare(uint32_t[16])
+    for i in range(n):
+        name_expect(c.names, records[i][0])
+    for i in range(n):
+        r = records[i]
+        counts[i] = wire_vlen(r) if wire_each(wire_kind(r)) else 0
+        if not done(c, name_settle_first(c.names, r, r + 3, counts[i], cython.address(models[i]))):
             return 1
-        for i in range(n):
-            names_expect_like(c.names, wire_vlen(v.words.p + v.offs.p[first + i]), names[i])
-        for i in range(n):
-            r = v.words.p + v.offs.p[first + i]
-            r[0] = names[i]
-            step = wire_each(wire_kind(r))
-            if step and not done(c, names_settle_like(c.names, r + 3, wire_vlen(r), step, r[0])):
-                return 1
+    for i in range(n):
+        if models[i]:
+            names_expect_like(c.names, records[i] + 3, counts[i], wire_each(wire_kind(records[i])), models[i])
+    for i in range(n):
+        r = records[i]
+        step = wire_each(wire_kind(r))
+        if counts[i] and not done(c, names_settle_like(c.names, r + 3, counts[i], step, models[i])):
+            return 1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
+    """Settles all names in the records of a unit, in place. Nonzero: `c.failed`."""
+    id: uint32_t
+    n: uint32_t = 0
+    r: cython.pointer[uint32_t]
+    records = cython.declare(cython.pointer[uint32_t][16])
+    for id in range(1, v.n_types):
+        r = v.words.p + v.offs.p[id]
+        if r[0] or wire_vlen(r):
+            records[n] = r
+            n += 1
+        if n == 16:
+            if settle_some(c, records, n):
+                return 1
+            n = 0
+    return settle_some(c, records, n)
 
 
 @cython.cfunc

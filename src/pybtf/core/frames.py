@@ -17,7 +17,6 @@ from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
 MAX_DEPTH = cython.declare(uint32_t, 4096)
-RUST = cython.declare(uint32_t, 0x1C)  # DW_LANG_Rust
 
 
 @cython.cfunc

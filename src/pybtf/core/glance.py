@@ -1,49 +1,57 @@
 # cython: annotation_typing=True
-"""Reading a DIE at a glance: one of a known shape (shapes.py), in a frame where its tag means what it mostly means.
+"""Reading DIEs at a glance: those of a known shape (shapes.py), in frames where their tags mean what they mostly mean.
 
-Each branch of `glance` does to the tables of the unit what the function for its tag does (objects.py), for the case
-that only those attributes are there which the shape has. Before anything is changed, everything is checked that the
-other way would check. If something is not as it should be, nothing is done, and the DIE is read the other way.
+Each part does to the tables of the unit what the function for its tag does (objects.py, frames.py), for the case that
+only those attributes are there which the shape has. Before anything is changed, everything is checked that the other
+way would check. If something is not as it should be, nothing is done, and the DIE is read the other way.
+
+What is wanted of a DIE is read without asking whether it is there: what is not is masked out. So the same steps serve
+nearly all DIEs, and they are few, which is the point.
 """
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.abbrevs import *
+from cython.cimports.pybtf.core.frames import close_frame
 from cython.cimports.pybtf.core.glance import *
 from cython.cimports.pybtf.core.memory import room
 from cython.cimports.pybtf.core.names import NAME_AT, name_short
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def number(p: cython.pointer[cython.const[uint8_t]], size: uint8_t) -> uint64_t:
-    """A number in the host's byte order."""
-    wide: uint64_t = 0
-    if size == 1:
-        return p[0]
-    if size == 2:
-        memcpy(cython.address(wide), p, 2)
-    elif size == 4:
-        memcpy(cython.address(wide), p, 4)
-    else:
-        memcpy(cython.address(wide), p, 8)
-    return wide
+FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
 
 
 @cython.cfunc
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def short_name(
-    p: cython.pointer[cython.const[uint8_t]], end: cython.pointer[cython.const[uint8_t]]
-) -> uint32_t:
-    """The name word of a text of one to three bytes at `p`; 0 if it is empty, longer, or too near to the end."""
-    if end - p < 4 or p[0] == 0:
+def word_at(p: cython.pointer[cython.const[uint8_t]]) -> uint32_t:
+    """Four bytes in the host's byte order."""
+    word: uint32_t
+    memcpy(cython.address(word), p, 4)
+    return word
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def double_at(p: cython.pointer[cython.const[uint8_t]]) -> uint64_t:
+    """Eight bytes in the host's byte order."""
+    word: uint64_t
+    memcpy(cython.address(word), p, 8)
+    return word
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def short_name(p: cython.pointer[cython.const[uint8_t]]) -> uint32_t:
+    """The name word of a text of one to three bytes at `p`; 0 if it is empty or longer. Four bytes are there."""
+    if p[0] == 0:
         return 0
     if p[1] == 0:
         return name_short(p, 1)
@@ -61,6 +69,9 @@ def name_size(word: uint32_t) -> uint32_t:
     if word & 0xFF0000:
         return 3
     return 2 if word & 0xFF00 else 1
+
+
+# ---- what a DIE becomes -------------------------------------------------------------------------------------
 
 
 @cython.cfunc
@@ -93,37 +104,6 @@ def put_member(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def put_type(
-    w: cython.pointer[Walker],
-    decl: cython.pointer[cython.const[AbbrevDecl]],
-    name: uint32_t,
-    ref: uint32_t,
-    size: uint32_t,
-) -> cython.bint:
-    u: cython.pointer[Unit] = cython.address(w.u)
-    t: cython.pointer[Type]
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.types)),
-        cython.address(u.cap_types),
-        u.n_types + 1,
-        cython.sizeof(Type),
-    ):
-        return False
-    t = cython.address(u.types[u.n_types])
-    memset(t, 0, cython.sizeof(Type))
-    t.die = cython.cast(uint32_t, w.r.c.pos - w.r.c.base)
-    t.tag = decl.tag
-    t.name = name
-    t.ref = ref
-    t.size = size
-    u.n_types += 1
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
 def put_enumerator(w: cython.pointer[Walker], name: uint32_t, value: uint64_t) -> cython.bint:
     if not room(
         cython.cast(cython.pp_void, cython.address(w.enumerators)),
@@ -146,6 +126,7 @@ def put_parameter(
     w: cython.pointer[Walker],
     f: cython.pointer[Frame],
     shape: cython.pointer[cython.const[Shape]],
+    die: uint64_t,
     name: uint32_t,
     ref: uint32_t,
 ) -> cython.bint:
@@ -160,11 +141,11 @@ def put_parameter(
     p = cython.address(w.params[w.n_params])
     memset(p, 0, cython.sizeof(Param))
     p.reg = -1
-    p.die = cython.cast(uint32_t, w.r.c.pos - w.r.c.base)
+    p.die = cython.cast(uint32_t, die)
     p.name = name
-    p.named = shape.inline_name or shape.name_at != ABSENT
+    p.named = shape.inline_name or shape.named
     p.ref = ref
-    p.has_type = shape.type_at != ABSENT
+    p.has_type = shape.typed
     w.n_params += 1
     f.index += 1
     return True
@@ -172,57 +153,248 @@ def put_parameter(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def glance(
+def put_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame], number: uint64_t) -> cython.bint:
+    if w.n_dims - f.mark >= MAX_DIMS or not room(
+        cython.cast(cython.pp_void, cython.address(w.dims)),
+        cython.address(w.cap_dims),
+        w.n_dims + 1,
+        cython.sizeof(uint64_t),
+    ):
+        return False
+    w.dims[w.n_dims] = number
+    w.n_dims += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def new_type(w: cython.pointer[Walker]) -> cython.pointer[Type]:
+    """The next place in the table of types, NULL: no memory."""
+    u: cython.pointer[Unit] = cython.address(w.u)
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.types)),
+        cython.address(u.cap_types),
+        u.n_types + 1,
+        cython.sizeof(Type),
+    ):
+        return cython.NULL
+    u.n_types += 1
+    return cython.address(u.types[u.n_types - 1])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def new_frame(w: cython.pointer[Walker], kind: uint8_t) -> cython.pointer[Type]:
+    """A frame for a type with children; its place there. NULL: not here."""
+    f: cython.pointer[Frame]
+    if w.n_frames >= w.cap_frames or w.n_frames >= FEW:
+        return cython.NULL
+    f = cython.address(w.frames[w.n_frames])
+    w.n_frames += 1
+    if kind == SHAPE_STRUCT:
+        f.mode = IN_STRUCT
+        f.mark = w.n_members
+    elif kind == SHAPE_SUBROUTINE:
+        f.mode = IN_SUBROUTINE
+        f.mark = w.n_params
+    else:
+        f.mode = IN_ARRAY
+        f.mark = w.n_dims
+    f.anns_mark = w.n_anns
+    f.index = 0
+    f.chain = 0
+    return cython.address(f.type)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put_type(
+    w: cython.pointer[Walker],
+    decl: cython.pointer[cython.const[AbbrevDecl]],
+    die: uint64_t,
+    name: uint32_t,
+    ref: uint32_t,
+    size: uint64_t,
+) -> cython.bint:
+    """Into a frame, if there are children, and otherwise into the table."""
+    kind: uint8_t = decl.shape.kind
+    t: cython.pointer[Type] = new_frame(w, kind) if decl.children else new_type(w)
+    if t == cython.NULL:
+        return False
+    memset(t, 0, cython.sizeof(Type))
+    t.die = cython.cast(uint32_t, die)
+    t.tag = decl.tag
+    t.name = name
+    t.ref = ref
+    t.size = cython.cast(uint32_t, size)
+    t.flags = decl.shape.flags
+    if kind == SHAPE_STRUCT:
+        t.first = w.u.n_members
+    elif kind == SHAPE_SUBROUTINE:
+        t.first = w.u.n_params
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def end_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
+    """Closes a frame in which nothing was but what C can put there. Nonzero: fault."""
+    u: cython.pointer[Unit] = cython.address(w.u)
+    count: uint32_t = w.n_members - f.mark
+    t: cython.pointer[Type]
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.members)),
+        cython.address(u.cap_members),
+        u.n_members + count,
+        cython.sizeof(Member),
+    ):
+        return no_memory(w)
+    t = new_type(w)
+    if t == cython.NULL:
+        return no_memory(w)
+    memcpy(u.members + u.n_members, w.members + f.mark, count * cython.sizeof(Member))
+    t[0] = f.type
+    t.first = u.n_members
+    t.count = count
+    u.n_members += count
+    w.n_members = f.mark
+    w.n_frames -= 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def end_type(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
+    """The type of the topmost frame has no more children. Nonzero: fault."""
+    if f.mode == IN_STRUCT and f.chain == 0 and f.anns_mark == w.n_anns and w.u.language != RUST:
+        return end_struct(w, f)
+    return close_frame(w, f)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put(
     w: cython.pointer[Walker],
     f: cython.pointer[Frame],
     decl: cython.pointer[cython.const[AbbrevDecl]],
-    p: cython.pointer[cython.const[uint8_t]],
+    die: uint64_t,
+    name: uint32_t,
+    ref: uint32_t,
+    value: uint64_t,
 ) -> cython.bint:
-    """Reads a DIE whose attributes are at `p`, a child of frame `f`. False: nothing has been done."""
+    """Does what a DIE with these values, at `die`, comes to as a child of frame `f`. False: nothing has been done."""
     s: cython.pointer[cython.const[Shape]] = cython.address(decl.shape)
+    kind: uint8_t = s.kind
     mode: uint8_t = f.mode
-    name: uint32_t = 0
-    ref: uint32_t = 0
-    value: uint64_t = s.value
-    to: uint64_t
-    done: cython.bint = False
-    if w.survey:
-        return False
-    if s.inline_name:
-        name = short_name(p, w.r.c.end)
-        if name == 0:
-            return False
-        p += name_size(name) + 1
-    if w.r.c.end - p < s.size:
-        return False
-    if s.name_at != ABSENT:
-        memcpy(cython.address(name), p + s.name_at, 4)
-        if name >= w.names.deferred:
-            return False
-        name |= NAME_AT
-    if s.type_at != ABSENT:
-        memcpy(cython.address(ref), p + s.type_at, 4)
-        to = w.r.unit + ref
-        if to >= w.r.end or to >= w.sections.alternate_at:
-            return False
-        ref = cython.cast(uint32_t, to)
-    if s.value_size:
-        value = number(p + s.value_at, s.value_size)
-    if s.kind == SHAPE_MEMBER:
+    if kind == SHAPE_MEMBER:
         # Without a place, the member of a struct is a static one.
-        if mode == IN_STRUCT and (s.value_at != ABSENT or f.type.tag == 0x17):
-            done = put_member(w, f, name, ref, value)
-    elif s.kind == SHAPE_TYPE:
+        return mode == IN_STRUCT and (s.valued or f.type.tag == 0x17) and put_member(w, f, name, ref, value)
+    if kind == SHAPE_TYPE or kind >= SHAPE_STRUCT:
         if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
-            done = put_type(w, decl, name, ref, cython.cast(uint32_t, value))
-    elif s.kind == SHAPE_ENUMERATOR:
-        if mode == IN_ENUM:
-            done = put_enumerator(w, name, value)
-    elif s.kind == SHAPE_LOCAL:
-        done = mode == IN_FUNCTION or mode == IN_BLOCK
-    elif mode == IN_SUBROUTINE and not w.want_parameter_names:
-        done = put_parameter(w, f, s, name, ref)
-    if done:
-        w.r.c.pos = p + s.size
-    return done
+            return put_type(w, decl, die, name, ref, value)
+        return False
+    if kind == SHAPE_PARAMETER:
+        return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, s, die, name, ref)
+    if kind == SHAPE_ENUMERATOR:
+        return mode == IN_ENUM and put_enumerator(w, name, value)
+    if kind == SHAPE_DIMENSION:
+        return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
+    return mode == IN_FUNCTION or mode == IN_BLOCK
+
+
+# ---- reading ------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def glances(w: cython.pointer[Walker]) -> cython.int:
+    """Reads DIEs from the cursor on, in the topmost frame and those it opens, as long as they can be read at a glance.
+
+    That they can be at all (`can_glance`) is known. Nonzero: fault.
+    """
+    t: cython.pointer[cython.const[AbbrevTable]] = w.r.table
+    unit: uint64_t = w.r.unit
+    size: uint64_t = w.r.end - unit
+    own: uint64_t = w.sections.alternate_at
+    deferred: uint32_t = w.names.deferred
+    end: cython.pointer[cython.const[uint8_t]] = w.r.c.end
+    at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
+    p: cython.pointer[cython.const[uint8_t]]
+    s: cython.pointer[cython.const[Shape]]
+    f: cython.pointer[Frame]
+    code: uint32_t
+    name: uint32_t
+    to: uint32_t
+    typed: uint32_t
+    own = min(w.r.end, own) - unit if own > unit else 0  # behind which no DIE can be referred to
+    f = cython.address(w.frames[w.n_frames - 1])
+    # A code and a short name are at most six bytes.
+    while end - at >= 6:
+        code = at[0]
+        p = at + 1
+        if code == 0:
+            if f.mode < IN_STRUCT or f.mode > IN_SUBROUTINE:
+                break
+            w.d.offset = at - w.r.c.base
+            at += 1
+            if end_type(w, f):
+                return 1
+            f = cython.address(w.frames[w.n_frames - 1])
+            continue
+        if code & 0x80:
+            code = (code & 0x7F) | cython.cast(uint32_t, p[0]) << 7
+            if p[0] & 0x80:
+                break
+            p += 1
+        if code - 1 >= t.n:
+            break
+        s = cython.address(t.decls[code - 1].shape)
+        if s.kind == SHAPE_NONE:
+            break
+        name = 0
+        if s.inline_name:
+            name = short_name(p)
+            if name == 0:
+                break
+            p += name_size(name) + 1
+        if end - p < s.reach:
+            break
+        if s.named:
+            name = word_at(p + s.name_at)
+            if name >= deferred:
+                break
+            name |= NAME_AT
+        typed = 0 - cython.cast(uint32_t, s.typed)
+        to = word_at(p + s.type_at) & typed
+        if to >= own and typed:
+            break
+        if s.with_sibling and word_at(p + s.sibling_at) >= size:
+            break
+        if not put(
+            w,
+            f,
+            cython.address(t.decls[code - 1]),
+            at - w.r.c.base,
+            name,
+            cython.cast(uint32_t, unit + to) & typed,
+            s.value | (double_at(p + s.value_at) & s.value_mask),
+        ):
+            break
+        f = cython.address(w.frames[w.n_frames - 1]) if s.kind >= SHAPE_STRUCT else f
+        at = p + s.size
+    w.r.c.pos = at
+    return 0

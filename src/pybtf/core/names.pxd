@@ -1,9 +1,9 @@
 # Names of types, members and enumerators while a unit is decoded (see names.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.models cimport model_expect
+from pybtf.core.memory cimport prefetch
 from pybtf.core.sections cimport DebugSections, Span
-from pybtf.core.strings cimport IN_BASE, Strings
+from pybtf.core.strings cimport Strings
 
 cdef enum:
     NAME_SHORT = 0x40000000     # | up to three bytes of text, the first one lowest
@@ -24,8 +24,24 @@ cdef struct Names:              # of one worker
     uint32_t limit              # offsets below it can be deferred
     uint32_t alternate          # the same, of the alternate file's .debug_str, which starts at `limit`
     uint32_t deferred           # the same, or 0 while nothing is to be deferred
+    uint32_t model              # of the type whose name was settled last, 0 none (see models.py)
     uint64_t bytes              # read of names that were not in the cache, since the unit was opened
     uint64_t budget             # how many of them there may be
+
+cdef extern from *:
+    """
+    static inline uint64_t pybtf_text_at(const void *p) {
+        uint64_t x;
+        memcpy(&x, p, 8);
+    #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        x = __builtin_bswap64(x);
+    #endif
+        return x;
+    }
+    """
+    uint64_t ONES "0x0101010101010101ull"
+    uint64_t HIGHS "0x8080808080808080ull"
+    uint64_t text_at "pybtf_text_at"(const void *p) noexcept nogil      # eight bytes, the first one lowest
 
 cdef inline uint64_t cache_slot(const Names *n, uint64_t offset) noexcept nogil:
     return (offset * 0x9E3779B97F4A7C15ULL) >> n.cache_shift
@@ -56,10 +72,21 @@ cdef enum:                      # what settling comes to
     NAMES_LONG = 3              # more bytes than the budget allows
 
 cdef int names_settle(Names *n, uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
-cdef int names_settle_like(Names *n, uint32_t *words, uint32_t count, uint32_t step, uint32_t name) noexcept nogil
+cdef int name_settle_first(Names *n, uint32_t *name, uint32_t *words, uint32_t count, uint32_t *model) noexcept nogil
+cdef int names_settle_like(Names *n, uint32_t *words, uint32_t count, uint32_t step, uint32_t model) noexcept nogil
 
-cdef inline void names_expect_like(const Names *n, uint32_t count, uint32_t name) noexcept nogil:
-    # Asks for the memory that `names_settle_like` will begin with.
-    if name:
-        model_expect(n.strings.models, name ^ IN_BASE, count)
+cdef inline void name_expect(const Names *n, uint32_t word) noexcept nogil:
+    # Asks for the memory that settling a name word will begin with.
+    if word & NAME_AT:
+        prefetch(n.section.p + (word & ~NAME_AT))
+
 cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil
+
+cdef inline void names_expect_like(const Names *n, const uint32_t *words, uint32_t count, uint32_t step,
+                                   uint32_t model) noexcept nogil:
+    # Asks for the memory that `names_settle_like` will need with a model.
+    cdef const uint32_t *names = n.strings.models.names + n.strings.models.all[model].first
+    cdef uint32_t i
+    for i in range(count):
+        name_expect(n, words[i * step])
+        prefetch(n.strings.base.text + names[i])

@@ -20,8 +20,16 @@ from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memchr, strncmp
 from cython.cimports.pybtf.core.basestrings import TOO_LONG, BaseStrings
 from cython.cimports.pybtf.core.hashing import hash_bytes
-from cython.cimports.pybtf.core.memory import prefetch, read_through
-from cython.cimports.pybtf.core.models import BY_MEMBER, model_of
+from cython.cimports.pybtf.core.memory import read_through
+from cython.cimports.pybtf.core.models import (
+    BY_MEMBER,
+    Models,
+    model_after,
+    model_else,
+    model_find,
+    model_follow,
+    model_is,
+)
 from cython.cimports.pybtf.core.names import *
 from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.strings import (
@@ -30,6 +38,7 @@ from cython.cimports.pybtf.core.strings import (
     Strings,
     string_expect,
     string_expect_text,
+    string_in_base,
     string_intern,
     string_intern_hashed,
     string_is_base,
@@ -65,8 +74,8 @@ def names_init(
         n.section.n += sections.alternate.str.n
         if n.limit and n.section.n < OFFSETS:
             n.alternate = deferrable(sections.alternate.str)
-    # The names of a module are few, and most occur once.
-    while bits < CACHE_BITS and n.section.n >> bits > 32:
+    # The names of a module are few, and most occur once or are found without the cache.
+    while bits < CACHE_BITS and n.section.n >> bits > 128:
         bits += 1
     n.cache_shift = 64 - bits
     n.cache = cython.cast(
@@ -144,8 +153,7 @@ def settle_some(
     sizes = cython.declare(cython.size_t[16])
     hashes = cython.declare(uint64_t[16])
     for i in range(count):
-        if words[i * step] & NAME_AT:
-            prefetch(n.section.p + (words[i * step] & ~NAME_AT))
+        name_expect(n, words[i * step])
     for i in range(count):
         word = words[i * step]
         sizes[i] = 0
@@ -199,42 +207,136 @@ def names_settle(
     return status
 
 
+# ---- names that a base leads to expect ----------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def same_text(
+    a: cython.p_const_char, a_left: cython.size_t, b: cython.p_const_char, b_left: cython.size_t
+) -> cython.bint:
+    """Whether two texts are the same, eight bytes at a time. Both end in what is left of their sections, and `b` before
+    it is TOO_LONG.
+    """
+    x: uint64_t
+    y: uint64_t
+    ends: uint64_t
+    while a_left >= 8 and b_left >= 8:
+        x = text_at(a)
+        y = text_at(b)
+        ends = (x - ONES) & ~x & HIGHS  # the lowest bit of these is in the first NUL
+        if ends:
+            return ((x ^ y) & (ends ^ (ends - 1))) == 0
+        if x != y:
+            return False
+        a += 8
+        b += 8
+        a_left -= 8
+        b_left -= 8
+    return strncmp(a, b, TOO_LONG) == 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_expected(n: cython.pointer[cython.const[Names]], word: uint32_t, at: uint32_t) -> cython.bint:
+    """Whether the text that a word stands for is the one at this offset of the base, and its id is the one of that."""
+    base: cython.pointer[cython.const[BaseStrings]] = n.strings.base
+    offset: uint32_t = word & ~NAME_AT
+    ends: uint32_t
+    if word >> NAME_BITS == 0:
+        return word == (IN_BASE | at)
+    if base.size - at < 8 or not string_is_base(n.strings, at):
+        return False
+    if word & NAME_AT:
+        return same_text(
+            cython.cast(cython.p_const_char, n.section.p + offset), n.section.n - offset, base.text + at, base.size - at
+        )
+    ends = 4 if word & 0xFF0000 else (3 if word & 0xFF00 else 2)
+    return ((text_at(base.text + at) ^ (word & 0xFFFFFF)) << (64 - 8 * ends)) == 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def expected(n: cython.pointer[cython.const[Names]], word: uint32_t, nameless: uint32_t, count: uint32_t) -> uint32_t:
+    """The model that is expected next, if it is of a type with this name and so many elements; 0: it is not."""
+    m: cython.pointer[cython.const[Models]] = n.strings.models
+    at: uint32_t
+    if m == cython.NULL or m.slots == cython.NULL:
+        return 0
+    at = model_after(m, n.model)
+    if model_is(m, at, nameless, count) and is_expected(n, word, m.all[at].key ^ nameless):
+        return at
+    at = model_else(m, n.model)
+    if model_is(m, at, nameless, count) and is_expected(n, word, m.all[at].key ^ nameless):
+        model_follow(m, n.model, at)
+        return at
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def name_settle_first(
+    n: cython.pointer[Names],
+    name: cython.pointer[uint32_t],
+    words: cython.pointer[uint32_t],
+    count: uint32_t,
+    model: cython.pointer[uint32_t],
+) -> cython.int:
+    """Settles the name of a type, or if it has none that of the first of its `count` members or enumerators, which are
+    at `words`. `model`: what the base has of such a type, 0: nothing. NAMES_*.
+    """
+    at: uint32_t
+    sid: uint32_t
+    nameless: uint32_t = 0
+    status: cython.int
+    model[0] = 0
+    if name[0] == 0:
+        if count == 0 or words[0] == 0:
+            return NAMES_OK
+        name = words
+        nameless = BY_MEMBER
+    at = expected(n, name[0], nameless, count)
+    if at:
+        name[0] = IN_BASE | (n.strings.models.all[at].key ^ nameless)
+        n.model = model[0] = at
+        return NAMES_OK
+    sid = name_settle(n, name[0])
+    status = settled(n, sid)
+    if status:
+        return status
+    name[0] = sid
+    at = model_find(n.strings.models, (sid ^ IN_BASE) | nameless, count) if string_in_base(sid) else 0
+    if at:
+        model_follow(n.strings.models, n.model, at)
+        n.model = model[0] = at
+    return NAMES_OK
+
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def names_settle_like(
-    n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t, name: uint32_t
+    n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t, model: uint32_t
 ) -> cython.int:
-    """`names_settle` for the members or enumerators of the type with this name, 0 if it has none: first the model that
-    a base may have of it is tried (models.py). NAMES_*.
-    """
+    """`names_settle` for the members or enumerators of a type of which the base has this model, 0: none. NAMES_*."""
     i: uint32_t
-    at: uint32_t
     left: uint32_t = 0
-    text: cython.p_const_char
-    base: cython.pointer[cython.const[BaseStrings]] = n.strings.base
-    model: cython.pointer[cython.const[uint32_t]]
-    if base == cython.NULL or count == 0:
+    names: cython.pointer[cython.const[uint32_t]]
+    if model == 0:
         return names_settle(n, words, count, step)
-    if name == 0:
-        i = names_settle(n, words, 1, step)
-        if i:
-            return i
-        name = words[0] | BY_MEMBER
-    model = model_of(n.strings.models, name ^ IN_BASE, count)
-    if model == cython.NULL:
-        return names_settle(n, words, count, step)
+    names = n.strings.models.names + n.strings.models.all[model].first
     for i in range(count):
-        prefetch(base.text + model[i])
-    for i in range(count):
-        at = model[i]
         if words[i * step] >> NAME_BITS == 0:
             continue
-        left += 1
-        if words[i * step] & NAME_AT and string_is_base(n.strings, at):
-            # Both texts end: that of the base before it is TOO_LONG, the other within its section.
-            text = cython.cast(cython.p_const_char, n.section.p + (words[i * step] & ~NAME_AT))
-            if strncmp(text, base.text + at, TOO_LONG) == 0:
-                words[i * step] = IN_BASE | at
-                left -= 1
+        if is_expected(n, words[i * step], names[i]):
+            words[i * step] = IN_BASE | names[i]
+        else:
+            left += 1
     return names_settle(n, words, count, step) if left else NAMES_OK

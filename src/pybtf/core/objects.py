@@ -18,8 +18,6 @@ from cython.cimports.pybtf.core.objects import *
 from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
-MAX_DIMS = cython.declare(uint32_t, 64)
-
 
 @cython.cfunc
 @cython.nogil

@@ -3,5 +3,5 @@
 from libc.stdint cimport uint16_t, uint32_t
 from pybtf.core.abbrevs cimport Shape
 
-cdef void shape_of(Shape *s, uint16_t tag, const uint32_t *program) noexcept nogil
+cdef void shape_of(Shape *s, uint16_t tag, bint children, const uint32_t *program) noexcept nogil
 cdef uint16_t fixed_size(const uint32_t *program) noexcept nogil

@@ -21,7 +21,7 @@ from cython.cimports.pybtf.core.alternate import survey_die
 from cython.cimports.pybtf.core.annotations import annotation_child
 from cython.cimports.pybtf.core.dies import Die, die_has, die_next, die_skip_children
 from cython.cimports.pybtf.core.frames import close_frame, open_frame, opened
-from cython.cimports.pybtf.core.glance import at_a_glance
+from cython.cimports.pybtf.core.glance import can_glance, glances
 from cython.cimports.pybtf.core.objects import (
     add_dimension,
     add_enumerator,
@@ -226,12 +226,12 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
     if open_frame(w, IN_UNIT, 0) == cython.NULL:
         return 1
     while w.n_frames:
+        if can_glance(w) and glances(w):
+            return 1
         if w.r.c.pos == w.r.c.end and w.frames[w.n_frames - 1].mode == IN_UNIT:
             # the unit's own final null entry may be missing
             if end(w):
                 return 1
-            continue
-        if at_a_glance(w, cython.address(w.frames[w.n_frames - 1])):
             continue
         if die_next(cython.address(w.r), d):
             return 1

@@ -31,6 +31,10 @@ cdef enum:                      # Frame.mode: whose children are being read
     IN_PARAMETER = 11           # of a function
     IN_MEMBER = 12
 
+cdef enum:
+    MAX_DIMS = 64               # of an array; what is beyond does not count
+    RUST = 0x1C                 # DW_LANG_Rust
+
 cdef struct Frame:              # an object whose children are being read
     uint8_t mode
     uint32_t mark               # its first entry in the stack of members, enumerators, dimensions or parameters
