@@ -54,6 +54,9 @@ from cython.cimports.pybtf.core.wire import (
 from pybtf.core.wire import wire_error, wire_header
 from pybtf.errors import Place
 
+OWN_WORDS = cython.declare(cython.size_t, 1 << 21)  # of what is built on a base, for a start
+OWN_TYPES = cython.declare(cython.size_t, 1 << 17)
+
 
 @cython.cfunc
 @cython.nogil
@@ -375,15 +378,15 @@ class Base:
         n: uint32_t
         done: cython.bint
         words: cython.size_t = self.header[2] // 4
-        # Room for the types of a module; what is not used costs nothing.
-        if not words_make(cython.address(space.r), words + words // 4 + 65536):
+        # Room for the types of a large module; what is not used costs nothing, to move a base would.
+        if not words_make(cython.address(space.r), words + OWN_WORDS):
             raise MemoryError
         touch(space.r.words.p, words * cython.sizeof(uint32_t))
         space.load(self.data, self.name, self.header, self.strings.size)
         n = cython.cast(uint32_t, space.r.offs.n)
         with cython.nogil:
-            done = u64s_reserve(cython.address(space.r.offs), n // 4) and room_make(
-                cython.address(space.r), n + n // 4 + 4096
+            done = u64s_reserve(cython.address(space.r.offs), OWN_TYPES) and room_make(
+                cython.address(space.r), cython.cast(cython.size_t, n) + OWN_TYPES
             )
             if done:
                 touch(space.r.nodes, n * cython.sizeof(Node))
