@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import btfdiff
+import corruption
 import pybtf
 import tinyelf
 from conftest import RunCli
@@ -187,6 +188,25 @@ def test_encodings_on_one_base_do_not_affect_each_other(target: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         for name, data in pool.map(encode, names):
             check(data, target, name, "split")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_fails_leaves_the_base_as_it_was(target: str, tmp_path: Path) -> None:
+    """A damaged module, wherever that is noticed, gives back what the next one works in."""
+    base = pybtf.Base.from_file(base_path(target))
+    good = pybtf.encode(module(target, "reuse"), features=FEATURES, base=base).data
+    data = module(target, "reuse").read_bytes()
+    places = corruption.regions(data)
+    bad = tmp_path / "bad.ko"
+    failed = 0
+    for seed in range(60):
+        bad.write_bytes(corruption.mutate(data, places, f"base {seed}"))
+        try:
+            pybtf.encode(bad, features=FEATURES, base=base)
+        except pybtf.PybtfError:
+            failed += 1
+        assert pybtf.encode(module(target, "reuse"), features=FEATURES, base=base).data == good
+    assert failed > 5
 
 
 def test_base_as_an_object() -> None:

@@ -128,6 +128,43 @@ def encode_images(
             functions=functions,
         )
 
+    try:
+        data, base_data = _encode(run, files, options, base, timings, progress)
+    finally:
+        run.close()
+    _fill(report, run, data)
+    report.base_size = len(base_data) if base_data is not None else 0
+    return Encoded(data, report, base, base_data, image.status)
+
+
+@record(frozen=True)
+class _File:
+    """What is read of an image before its units."""
+
+    image: ElfImage
+    addresses: array[int]
+    sections: DebugSections
+    symbols: FunctionTable
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the units are mapped from the file."""
+        info = self.sections["info"]
+        return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
+
+
+def _encode(
+    run: Run,
+    files: list[_File],
+    options: EncodeOptions,
+    base: Base | None,
+    timings: Timings,
+    progress: Progress | None,
+) -> tuple[bytes, bytes | None]:
+    """From units to BTF, and the base that was distilled, if that was asked for."""
+    features = options.features
+    image = files[0].image
+
     # Find the units; decode them on all workers; encode them in order.
     for file in files:
         with timings.pass_("unit headers"):
@@ -171,26 +208,7 @@ def encode_images(
         base_data = None
         if features.distilled_base:
             data, base_data = _distill(image, run, data)
-        run.close()
-    _fill(report, run, data)
-    report.base_size = len(base_data) if base_data is not None else 0
-    return Encoded(data, report, base, base_data, image.status)
-
-
-@record(frozen=True)
-class _File:
-    """What is read of an image before its units."""
-
-    image: ElfImage
-    addresses: array[int]
-    sections: DebugSections
-    symbols: FunctionTable
-
-    @property
-    def mapped(self) -> bool:
-        """Whether the units are mapped from the file."""
-        info = self.sections["info"]
-        return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
+    return data, base_data
 
 
 def _load(image: ElfImage, features: Features, timings: Timings, one_of_several: bool) -> _File:

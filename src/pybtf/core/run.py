@@ -591,8 +591,8 @@ class Run:
             distill_free(cython.address(d))
 
     def close(self):
-        """Gives back what belongs to the base, for the next run on it. To be called last, and if all went well."""
-        if self.base is None:
+        """Gives back what belongs to the base, for the next run on it. To be called last, whatever happened."""
+        if self.space is None:
             return
         self.space.r.words = self.e.words
         self.space.r.offs = self.e.offs
