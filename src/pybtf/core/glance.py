@@ -261,7 +261,8 @@ def end_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     t = new_type(w)
     if t == cython.NULL:
         return no_memory(w)
-    memcpy(u.members + u.n_members, w.members + f.mark, count * cython.sizeof(Member))
+    if count:
+        memcpy(u.members + u.n_members, w.members + f.mark, count * cython.sizeof(Member))
     t[0] = f.type
     t.first = u.n_members
     t.count = count
