@@ -314,6 +314,18 @@ def test_names_that_overlap_beyond_reason() -> None:
     assert "names that do not overlap" in refusal(bytes(content))
 
 
+def test_many_sections_of_one_long_name_share_it() -> None:
+    """It would be gigabytes as well, if each had its own."""
+    count = 2000
+    content = bytearray(elf([Sec("x" * 60000, 1), *[Sec("", 1)] * count]))
+    shoff = struct.unpack_from("<Q", content, 40)[0]
+    for i in range(count):
+        struct.pack_into("<I", content, shoff + ENTRY[True] * (i + 2), 1)
+    names = [section.name for section in image_of(bytes(content)).sections]
+    assert names.count("x" * 60000) == count + 1
+    assert len(set(map(id, names))) == 3
+
+
 def test_section_data_past_the_end_is_an_error_when_asked_for() -> None:
     image = image_of(elf([Sec(".debug_info", 1, b"abc", size=5000)]))
     section = image.debug_section(".debug_info")

@@ -10,7 +10,7 @@ work on one, which would have to wait for each other. If there are fewer files t
 from __future__ import annotations
 
 import os
-from functools import cache, partial
+from functools import partial
 
 from .encoded import Encoded
 from .errors import PybtfError
@@ -41,15 +41,9 @@ def encode_one(path: str, check: Check, options: EncodeOptions, *, passes: bool 
 
     `passes`: whether somebody will look at the time of each pass.
     """
-    return _encode_file()(path, options, check, Timings(of_thread=options.jobs == 1, passes=passes))
-
-
-@cache
-def _encode_file() -> Callable[..., Encoded]:
-    """That of the pipeline, which is imported when it is needed."""
     from .pipeline import encode_file
 
-    return encode_file
+    return encode_file(path, options, check, Timings(of_thread=options.jobs == 1, passes=passes))
 
 
 @record(frozen=True)

@@ -130,45 +130,6 @@ class Report:
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None
 
-    # Written out, for there is one for each file.
-    def __init__(
-        self,
-        path: str = "",
-        input_size: int = 0,
-        byte_order: str = "",
-        features: list[str] | None = None,
-        jobs: int = 0,
-        units: Tally | None = None,
-        types: dict[str, int] | None = None,
-        functions: Tally | None = None,
-        variables: Tally | None = None,
-        types_size: int = 0,
-        strings_size: int = 0,
-        output_size: int = 0,
-        other_paths: list[str] | None = None,
-        base_size: int = 0,
-        warnings: list[str] | None = None,
-        timings: Timings | None = None,
-        digests: Digests | None = None,
-    ) -> None:
-        self.path = path
-        self.input_size = input_size
-        self.byte_order = byte_order
-        self.features = [] if features is None else features
-        self.jobs = jobs
-        self.units = Tally(UNIT_REASONS) if units is None else units
-        self.types = {} if types is None else types
-        self.functions = Tally(FUNCTION_REASONS) if functions is None else functions
-        self.variables = Tally(VARIABLE_REASONS) if variables is None else variables
-        self.types_size = types_size
-        self.strings_size = strings_size
-        self.output_size = output_size
-        self.other_paths = [] if other_paths is None else other_paths
-        self.base_size = base_size
-        self.warnings = [] if warnings is None else warnings
-        self.timings = Timings() if timings is None else timings
-        self.digests = digests
-
     @property
     def total_types(self) -> int:
         return sum(self.types.values())

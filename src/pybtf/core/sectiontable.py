@@ -72,6 +72,7 @@ class SectionTable:
     swap: cython.bint
     count: uint32_t
     made: list  # each section, or None
+    texts: dict  # names by their offset: many sections may have one long name
     types: dict  # those of the types somebody has asked for
     # By index of a section, the first section of relocations for it; by index of one, the next. NONE: no more.
     first_for: cython.pointer[uint32_t]
@@ -104,15 +105,20 @@ class SectionTable:
         """The section with this index. Raises `IndexError`."""
         s: Section
         name: cython.p_const_char
+        offset: uint32_t
         if index >= self.count:
             raise IndexError(index)
         found = self.made[index]
         if found is not None:
             return found
         s = read_entry(self.entry(index), self.is64, self.swap)
-        name = self.name(index)
+        offset = cython.cast(uint32_t, load32(self.entry(index), self.swap))
+        text = self.texts.get(offset)
+        if text is None:
+            name = self.name(index)
+            text = self.texts[offset] = PyUnicode_DecodeUTF8(name, strlen(name), b"surrogateescape")
         s.index = index
-        s.name = PyUnicode_DecodeUTF8(name, strlen(name), b"surrogateescape")
+        s.name = text
         self.made[index] = s
         return s
 
@@ -190,6 +196,7 @@ def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cyth
     found.swap = not little
     found.made = [None] * found.count
     found.types = {}
+    found.texts = {}
     if names is not None:
         check_names(found)
     link_relocations(found)
