@@ -30,25 +30,32 @@ MODULE = ".ko"
 STDIN = "-"
 MANY_FOLDERS = 100
 """In one path, that is."""
+_ODD = ("", ".", "..")
 
 
 class RealPaths:
     """Called with a path, gives it as `os.path.realpath` does, faster if many are in the same folders."""
 
     def __init__(self) -> None:
-        self._folders: dict[str, str] = {}
+        self._folders: dict[str, str] = {}  # both with a slash at the end
 
     def __call__(self, path: str, link: bool | None = None) -> str:
         """`link`: whether the path is a symbolic link, if that is known."""
-        folder, name = os.path.split(path)
-        odd = name in ("", ".", "..") or "/../" in path or path.count("/") > MANY_FOLDERS
-        if odd or (os.path.islink(path) if link is None else link):
+        cut = path.rfind("/") + 1
+        name = path[cut:]
+        if name in _ODD or "/../" in path or (os.path.islink(path) if link is None else link):
             return os.path.realpath(path)
-        start = self._folders.get(folder)
-        if start is None:
-            start = os.path.join(self(folder) if folder else os.path.realpath("."), "")
-            self._folders[folder] = start
-        return start + name
+        folder = path[:cut]
+        return (self._folders.get(folder) or self._resolve(folder)) + name
+
+    def _resolve(self, folder: str) -> str:
+        above = folder.rstrip("/")
+        if not above or folder.count("/") > MANY_FOLDERS:
+            real = os.path.realpath(folder or ".")
+        else:
+            real = self(above)
+        self._folders[folder] = result = os.path.join(real, "")
+        return result
 
 
 @record(frozen=True)
@@ -72,10 +79,11 @@ def find_inputs(arguments: Iterable[str]) -> list[Input]:
     real_path = RealPaths()
 
     def add(path: str, status: os.stat_result | None, name: str) -> None:
-        link = status is not None and stat.S_ISLNK(status.st_mode)
+        mode, size = (status.st_mode, status.st_size) if status is not None else (0, 0)
+        link = stat.S_ISLNK(mode)
         real = real_path(path, link)
         if real not in found:
-            found[real] = Input(path, name, real, _size(path) if link else status.st_size if status is not None else 0)
+            found[real] = Input(path, name, real, _size(path) if link else size)
 
     for argument in arguments:
         status = _status(argument)
@@ -83,7 +91,7 @@ def find_inputs(arguments: Iterable[str]) -> list[Input]:
             for path in _modules(argument):
                 add(path, _status(path), path[len(argument) :].lstrip("/"))
         else:
-            add(argument, status, argument.rpartition("/")[2])
+            add(argument, status, argument[argument.rfind("/") + 1 :])
     return list(found.values())
 
 

@@ -77,18 +77,17 @@ class Failure:
     trace: str = ""
 
 
-def run(request: Request, options: EncodeOptions) -> int:
-    """Encode all files and say what was done. The exit status."""
+def run(request: Request, options: EncodeOptions, base: Opening) -> int:
+    """Encode all files and say what was done. `base`: that of the options. The exit status."""
     from ..core.guard import BusErrorMessage
 
     with BusErrorMessage(f"pybtf: error: a file cannot be read any more: {TRUNCATED}\n".encode()):
-        return _run(request, options)
+        return _run(request, options, base)
 
 
-def _run(request: Request, options: EncodeOptions) -> int:
+def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
     timings = Timings()
     timings.include_start(since_process_start())
-    base = Opening(options.base)
     with timings.pass_("find"):
         tasks = plan(find_inputs(request.files), request.detached_dir)
         _check_targets(tasks, request, options)

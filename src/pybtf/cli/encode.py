@@ -72,9 +72,12 @@ def encode(
     if detached is not None:
         hint = "--detached-dir DIR takes the BTF of several, --combine makes one of all"
         raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
+    from ..base import Opening
+
+    base = Opening(options.base)  # takes longer than anything else before the first file: all else is done meanwhile
     from . import batch
 
-    return batch.run(request, options)
+    return batch.run(request, options, base)
 
 
 def run(request: Request, options: EncodeOptions) -> None:

@@ -10,8 +10,9 @@ has all that at once, and the pages stay common until somebody writes to them.
 worker waits for the parent, and the largest tasks, which come first, never queue behind each other. (A file whose
 position they share would do if `read` moved it atomically. That of a memfd is not.) With each result, a worker says
 through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only
-what that knows, numbers, texts, tuples, lists, dicts. This process takes them now and then, a few at a time: each time
-it is woken, a worker loses its CPU, and what is in its caches.
+what that knows, numbers, texts, tuples, lists, dicts. This process takes them now and then, many at a time: each time
+it is woken, a worker loses its CPU, and what is in its caches. What wakes it before is the end of a worker, which is
+also how it learns that all is done, and a result that does not fit into the pipe.
 
 *When a worker dies,* killed for its memory, or by SIGBUS because its input was truncated, the end of its pipe tells.
 The task it had is `Ended`; another worker takes its place. Where the system refuses a fork, fewer workers do the same,
@@ -36,7 +37,6 @@ import select
 import signal
 import sys
 import threading
-import time
 
 from ..elf.atomic import EndSignals, write_all
 from ..records import record
@@ -44,7 +44,7 @@ from ..records import record
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     Check = Callable[[int, int], None]
@@ -53,10 +53,9 @@ _NONE = -1
 _NUMBER = 4  # bytes of a task's number, and of the size of a result
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _DEADLY = (*_ENDING, signal.SIGBUS)
-_READ = 1 << 16
-_PATIENCE = 1000  # milliseconds: a signal that came between two instructions, just before a wait, is handled after it
-_PAUSE = 0.01  # seconds between two looks at what workers say, while there is much left to do
-_MUCH = 8  # tasks for each worker
+_READ = 1 << 16  # as much as a pipe holds
+_PAUSE = 0.1  # seconds. A signal that came between two instructions, just before a wait, is handled after it, too
+_SHORTEST = 0.001
 _AT_ONCE = select.PIPE_BUF // _NUMBER  # so many are written all or none
 BROKEN = 70
 """Exit status of a worker that could not tell its result, as that of any bug."""
@@ -78,9 +77,9 @@ class Workers:
 
     Results come as they are made. `work` must not raise, and returns what `marshal` can write. It calls `check` now and
     then, which has the form of what is told of progress. Each process calls `begin` first. With one worker or one task
-    all is done in this process, without `begin`. To be used as a context manager, which ends the workers. Afterwards
-    `cpu` is the CPU time of all of them in nanoseconds, and `peak` the sum of their peaks of memory in bytes, of as
-    many as there were at a time.
+    all is done in this process, without `begin`. `pause`: results may be so old, in seconds, when they come. To be used
+    as a context manager, which ends the workers. Afterwards `cpu` is the CPU time of all of them in nanoseconds, and
+    `peak` the sum of their peaks of memory in bytes, of as many as there were at a time.
     """
 
     def __init__(
@@ -89,11 +88,13 @@ class Workers:
         work: Callable[[Any, Check], Any],
         count: int,
         begin: Callable[[], None] | None = None,
+        pause: float = _PAUSE,
     ) -> None:
         self._tasks = tasks
         self._begin = begin
         self._work = work
         self._count = min(count, len(tasks))
+        self._pause = pause
         self._children: dict[int, _Child] = {}  # by the descriptor of their results
         self._take = self._give = -1  # the ends of the pipe of numbers
         self._given = 0
@@ -133,21 +134,15 @@ class Workers:
         self._signals.catch()
         while len(self._children) < self._count and self._fork():
             pass
-        left = len(self._tasks)
         while self._children:
             self._offer()
-            if left > _MUCH * self._count:
-                time.sleep(_PAUSE)
-            for fd in _ready(self._children, self._give):
-                child = self._children[fd]
-                if child.receive():
-                    for result in child.results():
-                        left -= 1
-                        yield result
+            self._wait()
+            for fd, child in list(self._children.items()):
+                yield from child.results()
+                if not child.ended:
                     continue
                 status = self._reap(fd)
                 if child.holds != _NONE:
-                    left -= 1
                     yield child.holds, Ended(status)
                     self._fork()
         self._signals.release()  # what is left writes in this process, and cleans up itself
@@ -164,6 +159,18 @@ class Workers:
             if self._given == len(self._tasks):
                 os.close(self._give)
                 self._give = -1
+
+    def _wait(self) -> None:
+        """Until a worker ends, or one waits for this process, but not longer than a pause."""
+        poll = select.poll()
+        for fd, child in self._children.items():
+            poll.register(fd, select.POLLIN if child.is_speaking else 0)  # 0: only of the end
+        if self._give >= 0:
+            poll.register(self._give, select.POLLOUT)
+        poll.poll(1000 * self._pause)
+        for child in self._children.values():
+            if child.receive() > _READ // 2 and self._pause > _SHORTEST:
+                self._pause /= 2  # nobody should have to wait because a pipe is full
 
     def _fork(self) -> bool:
         """Start one worker. False if the system does not allow it."""
@@ -252,46 +259,46 @@ class _Child:
     """What this process knows of a worker: the task it has (`holds`), and what it said, as far as it was read."""
 
     def __init__(self, pid: int, fd: int) -> None:
+        os.set_blocking(fd, False)
         self.pid = pid
         self.holds = _NONE
+        self.ended = False
         self._fd = fd
-        self._said = bytearray()
+        self._said = b""
 
-    def receive(self) -> bool:
-        """Read what there is; False at the end."""
-        data = os.read(self._fd, _READ)
+    @property
+    def is_speaking(self) -> bool:
+        """Whether a part of a result has come."""
+        return bool(self._said)
+
+    def receive(self) -> int:
+        """Read what there is: so many bytes. At the end, it has `ended`."""
+        try:
+            data = os.read(self._fd, _READ)
+        except BlockingIOError:
+            return 0
+        self.ended = not data
         self._said += data
-        return bool(data)
+        return len(data)
 
     def results(self) -> Iterator[tuple[int, Any]]:
         """The results that have come completely."""
-        while len(self._said) >= 2 * _NUMBER:
-            holds = int.from_bytes(self._said[:_NUMBER], "little", signed=True)
-            end = 2 * _NUMBER + int.from_bytes(self._said[_NUMBER : 2 * _NUMBER], "little")
-            if len(self._said) < end:
-                return
-            news = bytes(self._said[2 * _NUMBER : end])
-            del self._said[:end]
-            self.holds = holds
-            if news:
-                yield marshal.loads(news)
+        said, start = self._said, 0
+        while (news := start + 2 * _NUMBER) <= len(said):
+            end = news + int.from_bytes(said[start + _NUMBER : news], "little")
+            if len(said) < end:
+                break
+            self.holds = int.from_bytes(said[start : start + _NUMBER], "little", signed=True)
+            if news < end:
+                yield marshal.loads(said[news:end])
+            start = end
+        self._said = said[start:]
 
 
 def _go_on(done: int = 0, total: int = 0) -> None:
     """The `check` of a task that is done in this process: whoever is to stop it sends a signal."""
 
 
-def _ready(readable: Iterable[int], writable: int) -> list[int]:
-    """Which of these have something to read or are at their end. Waits a while for one, or for `writable` if not -1."""
-    poll = select.poll()
-    for fd in readable:
-        poll.register(fd, select.POLLIN)
-    if writable >= 0:
-        poll.register(writable, select.POLLOUT)
-    return [fd for fd, _ in poll.poll(_PATIENCE) if fd != writable]
-
-
 def _tell(fd: int, number: int, news: bytes) -> None:
     """What a worker says: the number of the task it has taken, and the result of the one before."""
-    head = b"".join(each.to_bytes(_NUMBER, "little", signed=True) for each in (number, len(news)))
-    write_all(fd, head + news)
+    write_all(fd, number.to_bytes(_NUMBER, "little", signed=True) + len(news).to_bytes(_NUMBER, "little") + news)
