@@ -7,10 +7,12 @@ import errno
 import mmap
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ import pytest
 from conftest import RunCli, environment
 from pybtf.cli import workers
 from pybtf.cli.workers import BROKEN, Ended, Workers
+from pybtf.core.tickets import Tickets
 from pybtf.threads import Check
 from test_batch import BASE, FEATURES, TARGET
 from test_split import check, module
@@ -184,7 +187,50 @@ def test_no_descriptors(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
         return pipe()
 
     monkeypatch.setattr(os, "pipe", some_pipes)
-    assert run([1, 2, 3], lambda task, _: os.getpid(), 2) == dict.fromkeys(range(3), TESTS)
+    (process,) = set(run([1, 2, 3], lambda task, _: os.getpid(), 2).values())
+    assert (process == TESTS) == (allowed == 0)
+
+
+def test_half_of_the_workers_take_the_dearest_tasks() -> None:
+    """The other half take the cheapest, and all of them are done."""
+
+    def work(task: int, _: Check) -> int:
+        time.sleep(0.005)
+        return os.getpid()
+
+    found = run(list(range(40)), work, 2)
+    order = [found[number] for number in range(40)]
+    first, last = order[0], order[-1]
+    assert first != last
+    assert order == [first] * order.count(first) + [last] * order.count(last)
+
+
+def test_each_ticket_is_given_once() -> None:
+    """To forked processes that take them as fast as they can, from both ends."""
+    count, children = 20_000, []
+    tickets = Tickets(count)
+    read, write = os.pipe()
+    for take in (tickets.first, tickets.last, tickets.first, tickets.last):
+        child = os.fork()
+        if not child:
+            mine = array("i", iter(take, -1))
+            os.write(write, struct.pack("ii", len(mine), sum(mine)))
+            os._exit(0)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+    numbers, sums = zip(*struct.iter_unpack("ii", os.read(read, 1000)), strict=True)
+    os.close(read)
+    os.close(write)
+    assert (sum(numbers), sum(sums)) == (count, count * (count - 1) // 2)
+    assert (tickets.first(), tickets.last()) == (-1, -1)
+
+
+def test_withdrawn_tickets() -> None:
+    tickets = Tickets(3)
+    assert (tickets.first(), tickets.last()) == (0, 2)
+    tickets.withdraw()
+    assert (tickets.first(), tickets.last()) == (-1, -1)
+    assert Tickets(0).first() == -1
 
 
 def test_a_task_taken_by_a_worker_that_told_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,14 @@ share one address space, so that each unmapping of memory by one interrupts the 
 What they must not do is start anew: the interpreter, the compiled core, and above all the base with its index. A fork
 has all that at once, and the pages stay common until somebody writes to them.
 
-*Who does what.* The numbers of the tasks are in one pipe that all workers read: whoever is free takes the next. So no
-worker waits for the parent, and the largest tasks, which come first, never queue behind each other. (A file whose
-position they share would do if `read` moved it atomically. That of a memfd is not.) With each result, a worker says
-through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only
-what that knows, numbers, texts, tuples, lists, dicts. This process takes them now and then, many at a time: each time
-it is woken, a worker loses its CPU, and what is in its caches. What wakes it before is the end of a worker, which is
-also how it learns that all is done, and a result that does not fit into the pipe.
+*Who does what.* Tasks are ordered, the dearest first. They have numbers in a word of memory that all processes share
+(core/tickets.py): whoever is free takes the next. So no worker waits for this process. Half of the workers take the
+dearest that is left, so that nobody meets one at the end, when the others have nothing to do any more; the other half
+take the cheapest, and never need the memory that the dearest ask for. With each result, a worker says through a pipe of
+its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only what that knows,
+numbers, texts, tuples, lists, dicts. This process takes them now and then, many at a time: each time it is woken, a
+worker loses its CPU, and what is in its caches. What wakes it before is the end of a worker, which is also how it
+learns that all is done, and a result that does not fit into the pipe.
 
 *When a worker dies,* killed for its memory, or by SIGBUS because its input was truncated, the end of its pipe tells.
 The task it had is `Ended`; another worker takes its place. Where the system refuses a fork, fewer workers do the same,
@@ -38,6 +39,7 @@ import signal
 import sys
 import threading
 
+from ..core.tickets import Tickets
 from ..elf.atomic import EndSignals, write_all
 from ..records import record
 
@@ -56,7 +58,6 @@ _DEADLY = (*_ENDING, signal.SIGBUS)
 _READ = 1 << 16  # as much as a pipe holds
 _PAUSE = 0.1  # seconds. A signal that came between two instructions, just before a wait, is handled after it, too
 _SHORTEST = 0.001
-_AT_ONCE = select.PIPE_BUF // _NUMBER  # so many are written all or none
 BROKEN = 70
 """Exit status of a worker that could not tell its result, as that of any bug."""
 
@@ -96,8 +97,7 @@ class Workers:
         self._count = min(count, len(tasks))
         self._pause = pause
         self._children: dict[int, _Child] = {}  # by the descriptor of their results
-        self._take = self._give = -1  # the ends of the pipe of numbers
-        self._given = 0
+        self._tickets = Tickets(len(tasks))
         self._peaks: list[int] = []
         self._signals = EndSignals(self._end)
         self.cpu = 0
@@ -124,18 +124,12 @@ class Workers:
 
     def _forked(self) -> Iterator[tuple[int, Any]]:
         """What workers achieve: all tasks, unless the system refuses to fork."""
-        try:
-            self._take, self._give = os.pipe()
-        except OSError:
-            return
-        os.set_blocking(self._give, False)
         gc.freeze()  # a look for garbage would write to all objects, and so copy their pages
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, nobody learns how a child ended
         self._signals.catch()
         while len(self._children) < self._count and self._fork():
             pass
         while self._children:
-            self._offer()
             self._wait()
             for fd, child in list(self._children.items()):
                 yield from child.results()
@@ -147,26 +141,11 @@ class Workers:
                     self._fork()
         self._signals.release()  # what is left writes in this process, and cleans up itself
 
-    def _offer(self) -> None:
-        """Put as many numbers into the pipe as it holds; its end after the last."""
-        while self._give >= 0:
-            numbers = range(self._given, len(self._tasks))[:_AT_ONCE]
-            try:
-                os.write(self._give, b"".join(number.to_bytes(_NUMBER, "little") for number in numbers))
-            except BlockingIOError:
-                return
-            self._given += len(numbers)
-            if self._given == len(self._tasks):
-                os.close(self._give)
-                self._give = -1
-
     def _wait(self) -> None:
         """Until a worker ends, or one waits for this process, but not longer than a pause."""
         poll = select.poll()
         for fd, child in self._children.items():
             poll.register(fd, select.POLLIN if child.is_speaking else 0)  # 0: only of the end
-        if self._give >= 0:
-            poll.register(self._give, select.POLLOUT)
         poll.poll(1000 * self._pause)
         for child in self._children.values():
             if child.receive() > _READ // 2 and self._pause > _SHORTEST:
@@ -206,16 +185,17 @@ class Workers:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            for fd in (results, *self._children, *([self._give] if self._give >= 0 else [])):
+            for fd in (results, *self._children):
                 os.close(fd)
-            self._serve(out, parent)
+            dearest = len(self._children) % 2 == 0
+            self._serve(out, parent, self._tickets.first if dearest else self._tickets.last)
             status = 0
         except (Orphaned, BrokenPipeError):
             status = 0  # as nobody will know
         finally:
             os._exit(status)
 
-    def _serve(self, out: int, parent: int) -> None:
+    def _serve(self, out: int, parent: int, take: Callable[[], int]) -> None:
         def check(done: int = 0, total: int = 0) -> None:
             if os.getppid() != parent:
                 raise Orphaned
@@ -224,7 +204,7 @@ class Workers:
             self._begin()
         news = b""
         while True:
-            number = int.from_bytes(os.read(self._take, _NUMBER) or b"\xff", "little", signed=True)
+            number = take()
             _tell(out, number, news)
             if number == _NONE:
                 return
@@ -232,16 +212,9 @@ class Workers:
 
     def _end(self) -> None:
         """End all workers; also called by a signal, at any moment."""
+        self._tickets.withdraw()  # those that SIGTERM does not end find no task any more
         for child in self._children.values():
             os.kill(child.pid, signal.SIGTERM)
-        give, take = self._give, self._take
-        self._give = self._take = -1
-        if give >= 0:
-            os.close(give)
-        if take >= 0:
-            while os.read(take, _READ):
-                pass  # those that SIGTERM does not end find no task any more
-            os.close(take)
         while self._children:
             self._reap(next(iter(self._children)))
 
