@@ -43,10 +43,8 @@ $(VENV)/installed: $(VENV)/ready setup.py setup.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# A compiled module wins over the source beside it, so it must never be older than that, nor outlive it: the build
-# runs each time. It compiles only what has changed.
+# The compiled core must never be older than its sources: the build runs each time. It compiles only what has changed.
 build: $(VENV)/installed
-	@for so in src/pybtf/core/*.so; do test -e "$${so%%.*}.py" || rm -f "$$so"; done
 	@$(BIN)/python setup.py -q build_ext --inplace
 
 encode: build

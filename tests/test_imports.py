@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,29 @@ def test_pahole_encodes_without_click() -> None:
     code = f"from pybtf.pahole.main import main; assert main({arguments!r}) == 0"
     roots = {name.split(".")[0] for name in imported_by(code)}
     assert not roots & DEAR
+
+
+def test_the_compiled_core_is_one_library() -> None:
+    """No module of it is looked for in a file of its own, compiled before or not compiled at all."""
+    files = "{module.__file__ for name, module in sys.modules.items() if name.startswith('pybtf.core.')}"
+    code = f"import sys, pybtf.pipeline; print(*{files})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    (library,) = run.stdout.split()
+    assert Path(library).name.startswith("_compiled.")
+    with pytest.raises(ImportError):
+        import_module("pybtf.core.no_such_module")
+
+
+def test_the_base_is_read_while_the_rest_is_imported(tmp_path: Path) -> None:
+    """Of a batch: what encodes is not there yet when the thread starts."""
+    code = (
+        "import sys, threading; from pybtf.cli.main import main; before = threading.Thread.start\n"
+        "def start(self): print(*sorted(sys.modules)); before(self)\n"
+        "threading.Thread.start = start\n"
+        f"main(['encode', '-j2', '--base', '/dev/null', '--detached-dir', {str(tmp_path / 'out')!r}, 'a', 'b'])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(run.stdout.split())
+    assert "pybtf.core.base" in modules
+    assert not modules & {"pybtf.pipeline", "pybtf.cli.batch", "pybtf.elf.image", "pybtf.report"}
+    assert run.stderr.startswith("pybtf: error: /dev/null: an empty file")

@@ -96,6 +96,21 @@ def test_large_results() -> None:
     assert results == {number: bytes([number]) * 1_000_000 for number in range(8)}
 
 
+def test_full_pipes_are_emptied_in_time() -> None:
+    """This process looks at them ten times a second, unless that makes workers wait: 200 times here."""
+    start = time.monotonic()
+    results = run(list(range(6000)), lambda task, _: bytes(4000), 2)
+    assert len(results) == 6000
+    assert time.monotonic() - start < 10
+
+
+def test_results_come_meanwhile() -> None:
+    """Somebody may be looking at a progress bar."""
+    with Workers(list(range(40)), lambda *_: time.sleep(0.05), 2) as them:
+        times = [time.monotonic() for _ in them]
+    assert times[-1] - times[0] > 0.5
+
+
 def test_what_they_took_is_counted() -> None:
     def work(task: int, _: Check) -> int:
         memory = bytearray(b"x") * 40_000_000

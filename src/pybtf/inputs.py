@@ -17,7 +17,6 @@ import os
 import stat
 import sys
 
-from .elf.packed import SUFFIXES
 from .errors import InputError
 from .records import record
 
@@ -50,12 +49,9 @@ class RealPaths:
 
     def _resolve(self, folder: str) -> str:
         above = folder.rstrip("/")
-        if not above or folder.count("/") > MANY_FOLDERS:
-            real = os.path.realpath(folder or ".")
-        else:
-            real = self(above)
-        self._folders[folder] = result = os.path.join(real, "")
-        return result
+        real = self(above) if above and folder.count("/") <= MANY_FOLDERS else os.path.realpath(folder or ".")
+        self._folders[folder] = real = os.path.join(real, "")
+        return real
 
 
 @record(frozen=True)
@@ -129,6 +125,8 @@ def plain_name(name: str) -> str:
     """`x.ko` of `x.ko`, `x.ko.xz`, `x.ko.zst` and `x.ko.gz`."""
     if name.endswith(MODULE):
         return name
+    from .elf.packed import SUFFIXES  # not needed to read a list
+
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(MODULE + suffix)), name)
 
 

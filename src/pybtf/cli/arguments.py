@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from ..options import MAX_JOBS
-from ..records import NamedTuple
+from ..records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -25,7 +25,8 @@ FLAG, SWITCH, TEXT, TEXTS, PATH, JOBS = range(6)
 """What follows an option: nothing; nothing, and `--no-` reverses it; a text, once or each time; a path; a number."""
 
 
-class Option(NamedTuple):
+@record(frozen=True)
+class Option:
     """One option: its long name without dashes, what follows it, what the manual calls that, and its letter."""
 
     name: str

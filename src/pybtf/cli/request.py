@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 
 from ..records import record
-from ..report import Report
-from . import console, summary
+from . import console
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..report import Report
 
 STDOUT = "-"
+MAX_WARNINGS = 10
+"""Without `-v`, more warnings than these are only counted."""
 
 
 @record(frozen=True)
@@ -48,7 +54,7 @@ def tell_warnings(request: Request, warnings: list[str]) -> None:
     """All warnings with `-v`, else the first ten and how many there are more."""
     if request.quiet:
         return
-    shown = warnings if request.verbose else warnings[: summary.MAX_WARNINGS]
+    shown = warnings if request.verbose else warnings[:MAX_WARNINGS]
     for text in shown:
         console.warning(text)
     if len(shown) < len(warnings):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..report import Report, Tally
 from .console import BOLD, RED, printable, styled
 
-MAX_WARNINGS = 10
-"""Without `-v`, more warnings than these are only counted."""
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..report import Report, Tally
 
 
 def closing_line(report: Report, target: str, seconds: float, peak: int | None) -> str:

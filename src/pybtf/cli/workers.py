@@ -78,9 +78,9 @@ class Workers:
 
     Results come as they are made. `work` must not raise, and returns what `marshal` can write. It calls `check` now and
     then, which has the form of what is told of progress. Each process calls `begin` first. With one worker or one task
-    all is done in this process, without `begin`. `pause`: results may be so old, in seconds, when they come. To be used
-    as a context manager, which ends the workers. Afterwards `cpu` is the CPU time of all of them in nanoseconds, and
-    `peak` the sum of their peaks of memory in bytes, of as many as there were at a time.
+    all is done in this process, without `begin`. To be used as a context manager, which ends the workers. Afterwards
+    `cpu` is the CPU time of all of them in nanoseconds, and `peak` the sum of their peaks of memory in bytes, of as
+    many as there were at a time.
     """
 
     def __init__(
@@ -89,13 +89,12 @@ class Workers:
         work: Callable[[Any, Check], Any],
         count: int,
         begin: Callable[[], None] | None = None,
-        pause: float = _PAUSE,
     ) -> None:
         self._tasks = tasks
         self._begin = begin
         self._work = work
         self._count = min(count, len(tasks))
-        self._pause = pause
+        self._pause = _PAUSE
         self._children: dict[int, _Child] = {}  # by the descriptor of their results
         self._tickets = Tickets(len(tasks))
         self._peaks: list[int] = []
@@ -127,10 +126,12 @@ class Workers:
         gc.freeze()  # a look for garbage would write to all objects, and so copy their pages
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, nobody learns how a child ended
         self._signals.catch()
+        self._offer()  # the first worker begins while the others are forked
         while len(self._children) < self._count and self._fork():
             pass
         while self._children:
             self._wait()
+            self._offer()
             for fd, child in list(self._children.items()):
                 yield from child.results()
                 if not child.ended:

@@ -1,12 +1,39 @@
 """The compiled core: everything that runs once per DIE, type, string or symbol.
 
 These modules exist only compiled. An import that fails here means that the package was not built.
+
+All of them are in one shared library, `_compiled` (setup.py). Python looks for each module in a file of its own, and
+to map sixty libraries takes as long as to encode two kernel modules, and again at each fork. So it is told here where
+they are.
 """
 
-try:
-    from . import probe as probe
-except ImportError as error:  # pragma: no cover - only in an unbuilt tree
+import sys
+
+# importlib.machinery has these names from there, and takes a millisecond to import.
+from _frozen_importlib_external import ExtensionFileLoader, PathFinder, spec_from_file_location
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+
+class _InLibrary:
+    """Finds the modules of this package."""
+
+    def __init__(self, library: str) -> None:
+        self._library = library
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
+        if not name.startswith(f"{__name__}."):
+            return None
+        return spec_from_file_location(name, loader=ExtensionFileLoader(name, self._library))
+
+
+_found = PathFinder.find_spec(f"{__name__}._compiled", __path__)
+if _found is None or _found.origin is None:  # pragma: no cover - only in an unbuilt tree
     raise ImportError(
         "pybtf's compiled core is missing. It is built when the package is installed: run `make build` in a "
         "checkout, or `pip install .`. There is no slower pure-Python fallback."
-    ) from error
+    )
+sys.meta_path.insert(0, _InLibrary(_found.origin))

@@ -1,0 +1,104 @@
+"""One file, or several combined into one BTF: encode, write, and say what was done."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from ..errors import UsageError
+from ..options import EncodeOptions
+from ..timings import NS, render, since_process_start
+from . import console, summary
+from .progress import Progress
+from .request import STDOUT, Request, path_of, same, tell_warnings, warn_of_links, write_report
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..encoded import Encoded
+    from ..report import Report
+
+
+def run(request: Request, options: EncodeOptions) -> int:
+    """The exit status, which is 0: what goes wrong is raised."""
+    _check_targets(request, options)
+    from ..core.guard import BusErrorMessage
+
+    name = request.files[0].replace("\n", "\\n")
+    gone = f"{name}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
+        _run(request, options)
+    return 0
+
+
+def _run(request: Request, options: EncodeOptions) -> None:
+    before, clock = since_process_start(), time.perf_counter_ns()
+    encoded = _encode(request, options)
+    report = encoded.report
+    timings = report.timings
+    timings.include_start(before + time.perf_counter_ns() - clock - timings.elapsed())
+    if request.report is not None:
+        with timings.pass_("digests"):
+            report.add_digests(encoded.data)  # before the input is changed
+    with timings.pass_("write"):
+        _write(request, encoded)
+    _tell(request, report)
+    if request.report is not None:
+        write_report(request.report, report.to_json())
+
+
+def _encode(request: Request, options: EncodeOptions) -> Encoded:
+    from ..elf.packed import require_plain
+    from .interrupt import PromptInterrupt
+
+    file = request.files[0]
+    if request.detached is None:
+        require_plain(file)
+    label = console.printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
+    with PromptInterrupt(), Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
+        if len(request.files) == 1:
+            from ..pipeline import encode_file
+
+            return encode_file(file, options, progress)
+        from ..pipeline import encode_combined
+
+        return encode_combined(request.files, options, progress)
+
+
+def _write(request: Request, encoded: Encoded) -> None:
+    if request.detached is None:
+        warn_of_links(request.files[0], encoded.embed(request.files[0]).other_links, encoded.report)
+    else:
+        encoded.write(path_of(request.detached), durable=False)
+
+
+def _tell(request: Request, report: Report) -> None:
+    """Warnings; with `-v` what was left out; with `--timings` the tree; the closing line."""
+    total = report.timings.finish()
+    tell_warnings(request, report.warnings)
+    if request.verbose:
+        for line in summary.left_out(report):
+            console.say(line)
+    if request.timings:
+        console.say(render(total, "█" if console.unicode_ok() else "#"))
+    if not request.quiet:
+        console.say(summary.closing_line(report, request.target, total.wall / NS, total.peak))
+
+
+def _check_targets(request: Request, options: EncodeOptions) -> None:
+    """No output may be an input or another output, and no BTF goes to a terminal."""
+    base = options.base if isinstance(options.base, str) else None
+    if request.detached == STDOUT and sys.stdout.isatty():
+        raise UsageError("--detached -: standard output is a terminal, and BTF is binary; redirect it")
+    file = request.files[0]
+    for name, other, what in (
+        *((request.detached, each, "--detached OUT is FILE itself") for each in request.files),
+        *((request.report, each, "--report JSON is FILE itself") for each in request.files),
+        (request.report, request.detached, "--report and --detached name the same file"),
+        (file if request.detached is None else None, base, "--base is FILE itself"),
+        (request.detached, base, "--detached OUT is the base itself"),
+        (request.report, base, "--report JSON is the base itself"),
+    ):
+        if name is not None and other is not None and same(name, other):
+            raise UsageError(what)
