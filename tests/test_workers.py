@@ -206,6 +206,31 @@ def test_no_descriptors(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
     assert (process == TESTS) == (allowed == 0)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("number", [0, 1, 7, 8, 9, 40])
+def test_second_steps_are_done_together(count: int, number: int) -> None:
+    """By the process that did the first, for eight in a row, and for those that are left in the end."""
+    begun: list[int] = []
+
+    def work(task: int, _: Check) -> int:
+        begun.append(task)
+        return task
+
+    def finish(made: int) -> tuple[int, int]:
+        return made, len(begun) - begun.index(made)
+
+    with Workers(list(range(number)), work, count, None, finish, 8) as them:
+        results = dict(them)
+    assert sorted(results) == list(range(number))
+    assert all(made == each for each, (made, _) in results.items())
+    waited = [tasks for _, tasks in results.values()]
+    if min(count, number) > 1:
+        assert set(waited) <= set(range(1, 9))
+        assert number < 40 or waited.count(8) >= 2
+    else:
+        assert set(waited) <= {1}
+
+
 def test_half_of_the_workers_take_the_dearest_tasks() -> None:
     """The other half take the cheapest, and all of them are done."""
 
@@ -360,12 +385,12 @@ def start(patch: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 DIE = """
-before = batch._encode
-def encode(task, *rest, **more):
-    if task.path.endswith("05.ko"):
+before = batch.encode_one
+def encode(path, *rest, **more):
+    if path.endswith("05.ko"):
         {how}
-    return before(task, *rest, **more)
-batch._encode = encode
+    return before(path, *rest, **more)
+batch.encode_one = encode
 """
 
 

@@ -32,10 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from ..encoded import Encoded
     from ..inputs import Input
-    from ..report import Report
     from .workers import Check
 
+SMALL = 32 << 20
+"""Bytes of a file whose BTF may wait a moment in memory..."""
+TOGETHER = 8
+"""... until so many are written in a row."""
 SUFFIX = ".btf"
 """Behind the name of a module, for its BTF in a folder of results."""
 TRUNCATED = "it was truncated meanwhile, or its disk fails"
@@ -145,14 +149,19 @@ def _encode_all(
     from ..core.heap import keep_memory
 
     order = sorted(range(len(tasks)), key=lambda number: -tasks[number].size)
-    work = partial(_attempt, request=request, options=share(options, len(tasks)))
+    timed = request.timings or request.report is not None
+    work = partial(_encode, options=share(options, len(tasks)), passes=timed)
+    finish = partial(_finish, request=request, passes=timed)
+    # Nobody is to wait for a result, or to see the time of a file that waited; and what waits has to be small.
+    at_once = timed or request.verbose or request.progress or request.detached_dir is None
+    together = 1 if at_once or max((task.size for task in tasks), default=0) > SMALL else TOGETHER
     begin = options.base.index.renew if isinstance(options.base, Base) else None
     results: dict[int, Success | Failure] = {}
     keep_memory()
     with (
         timings.pass_("files") as files,
         Progress("", console.is_terminal(), "file", shown=request.progress) as progress,
-        Workers([tasks[number] for number in order], work, options.jobs, begin) as workers,
+        Workers([tasks[number] for number in order], work, options.jobs, begin, finish, together) as workers,
     ):
         for done, facts in workers:
             number = order[done]
@@ -173,11 +182,24 @@ def _encode_all(
     return [results[number] for number in range(len(tasks))]
 
 
-def _attempt(task: Task, check: Check, request: Request, options: EncodeOptions) -> tuple[Any, ...]:
-    """The fields of the `Success` or `Failure` of one file, see `_result`."""
+def _encode(task: Task, check: Check, options: EncodeOptions, passes: bool) -> tuple[Task, Encoded | tuple[Any, ...]]:
+    """Encode one file. If that fails, the fields of its `Failure`."""
     try:
-        timed = request.timings or request.report is not None
-        report = _encode(task, check, options, digests=request.report is not None, passes=timed)
+        if task.target is None:
+            require_plain(task.path)
+        return task, encode_one(task.path, check, options, passes=passes)
+    except Exception as error:
+        return task, (*explain(error), trace(error))
+
+
+def _finish(made: tuple[Task, Encoded | tuple[Any, ...]], request: Request, passes: bool) -> tuple[Any, ...]:
+    """Write the BTF of one file. The fields of its `Success` or `Failure`, see `_result`."""
+    task, encoded = made
+    if isinstance(encoded, tuple):
+        return encoded
+    try:
+        report = encoded.report
+        _write(task, encoded, digests=request.report is not None)
         total = report.timings.finish()
         line = None
         if request.verbose:
@@ -187,7 +209,7 @@ def _attempt(task: Task, check: Check, request: Request, options: EncodeOptions)
             report.output_size,
             report.warnings,
             line,
-            _row(total) if timed else None,
+            _row(total) if passes else None,
             report.to_dict() if request.report is not None else None,
         )
     except Exception as error:
@@ -225,11 +247,7 @@ def _passes(row: list[Any]) -> Pass:
     return Pass(name, wall, cpu, calls, peak, [_passes(each) for each in children])
 
 
-def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool, passes: bool) -> Report:
-    """Encode and write one file."""
-    if task.target is None:
-        require_plain(task.path)
-    encoded = encode_one(task.path, check, options, passes=passes)
+def _write(task: Task, encoded: Encoded, digests: bool) -> None:
     report = encoded.report
     if digests:
         with report.timings.pass_("digests"):
@@ -239,7 +257,6 @@ def _encode(task: Task, check: Check, options: EncodeOptions, digests: bool, pas
             warn_of_links(task.path, encoded.embed(task.path).other_links, report)
         else:
             encoded.write(task.target, durable=False)
-    return report
 
 
 def _named(text: str, path: str) -> str:

@@ -15,9 +15,13 @@ numbers, texts, tuples, lists, dicts. This process takes them now and then, many
 worker loses its CPU, and what is in its caches. What wakes it before is the end of a worker, which is also how it
 learns that all is done, and a result that does not fit into the pipe.
 
+*What is done together.* A task has two steps, `work` and `finish`, and a worker may take the second for several tasks
+in a row. When a file has been encoded, nothing else is left in the caches of a processor, and what runs once a file
+waits for memory all the time; for the second time in a row it does not.
+
 *When a worker dies,* killed for its memory, or by SIGBUS because its input was truncated, the end of its pipe tells.
 The task it had is `Ended`; another worker takes its place. Where the system refuses a fork, fewer workers do the same,
-and if there is none, or a task was lost between two words, this process does what is left.
+and if there is none, or a task was lost between two words or two steps, this process does what is left.
 
 *When this process ends.* Each worker has the default action for SIGINT, which a terminal sends to all of them, for
 SIGTERM and SIGHUP; elf/atomic.py removes what is half written. This process sends SIGTERM to all and waits for them,
@@ -74,9 +78,10 @@ class Orphaned(BaseException):
 
 
 class Workers:
-    """Runs `work(task, check)` for each of `tasks`, in `count` processes; iterate over it for `(index, result)`.
+    """Runs `finish(work(task, check))` for each of `tasks` in `count` processes; iterate over it for `(index, result)`.
 
-    Results come as they are made. `work` must not raise, and returns what `marshal` can write. It calls `check` now and
+    Results come as they are made. Neither step may raise, and what comes of both is what `marshal` can write. `finish`
+    is called for up to `together` tasks in a row, whose results wait for each other. `work` calls `check` now and
     then, which has the form of what is told of progress. Each process calls `begin` first. With one worker or one task
     all is done in this process, without `begin`. To be used as a context manager, which ends the workers. Afterwards
     `cpu` is the CPU time of all of them in nanoseconds, and `peak` the sum of their peaks of memory in bytes, of as
@@ -89,10 +94,14 @@ class Workers:
         work: Callable[[Any, Check], Any],
         count: int,
         begin: Callable[[], None] | None = None,
+        finish: Callable[[Any], Any] | None = None,
+        together: int = 1,
     ) -> None:
         self._tasks = tasks
         self._begin = begin
         self._work = work
+        self._finish = finish or (lambda made: made)
+        self._together = together
         self._count = min(count, len(tasks))
         self._pause = _PAUSE
         self._children: dict[int, _Child] = {}  # by the descriptor of their results
@@ -119,19 +128,17 @@ class Workers:
                 left.remove(number)
                 yield number, result
         for number in sorted(left):
-            yield number, self._work(self._tasks[number], _go_on)
+            yield number, self._finish(self._work(self._tasks[number], _go_on))
 
     def _forked(self) -> Iterator[tuple[int, Any]]:
         """What workers achieve: all tasks, unless the system refuses to fork."""
         gc.freeze()  # a look for garbage would write to all objects, and so copy their pages
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, nobody learns how a child ended
         self._signals.catch()
-        self._offer()  # the first worker begins while the others are forked
         while len(self._children) < self._count and self._fork():
             pass
         while self._children:
             self._wait()
-            self._offer()
             for fd, child in list(self._children.items()):
                 yield from child.results()
                 if not child.ended:
@@ -203,13 +210,19 @@ class Workers:
 
         if self._begin is not None:
             self._begin()
+        made: list[tuple[int, Any]] = []
         news = b""
-        while True:
-            number = take()
+        while (number := take()) != _NONE:
             _tell(out, number, news)
-            if number == _NONE:
-                return
-            news = marshal.dumps((number, self._work(self._tasks[number], check)))
+            made.append((number, self._work(self._tasks[number], check)))
+            news = self._finish_all(made) if len(made) >= self._together else b""
+        _tell(out, _NONE, news or self._finish_all(made))
+
+    def _finish_all(self, made: list[tuple[int, Any]]) -> bytes:
+        """The second step of these tasks, which are none afterwards: their results, as they cross."""
+        results = [(number, self._finish(each)) for number, each in made]
+        made.clear()
+        return marshal.dumps(results)
 
     def _end(self) -> None:
         """End all workers; also called by a signal, at any moment."""
@@ -264,7 +277,7 @@ class _Child:
                 break
             self.holds = int.from_bytes(said[start : start + _NUMBER], "little", signed=True)
             if news < end:
-                yield marshal.loads(said[news:end])
+                yield from marshal.loads(said[news:end])
             start = end
         self._said = said[start:]
 
