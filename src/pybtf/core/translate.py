@@ -281,6 +281,31 @@ def type_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue], id: uint32_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def all_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue]) -> cython.int:
+    """The declaration tags of all types, up to an empty one."""
+    i: uint32_t
+    for i in range(1, u.n_types):
+        if u.types[i].n_anns and type_tags(u, v, i):
+            return 1
+        if v.tags_cut:
+            break
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def likely_words(u: cython.pointer[cython.const[Unit]]) -> cython.size_t:
+    """Words that the records of a unit take, or a little more: what no compiler writes may take others."""
+    words: cython.size_t = 4 * cython.cast(cython.size_t, u.n_types)
+    words += 3 * cython.cast(cython.size_t, u.n_members)
+    words += 2 * (cython.cast(cython.size_t, u.n_enumerators) + u.n_params)
+    return words + 64
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def translate_types(
     u: cython.pointer[Unit],
     v: cython.pointer[UnitValue],
@@ -296,7 +321,9 @@ def translate_types(
     v.int_id = 0
     v.n_arrays = 0
     v.n_types = u.n_types
-    if not u32s_reserve(cython.address(v.offs), u.n_types + 1):
+    if not u32s_reserve(cython.address(v.offs), u.n_types + 1) or not u32s_reserve(
+        cython.address(v.words), likely_words(u)
+    ):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     v.offs.p[0] = 0
     for i in range(1, u.n_types):
@@ -311,9 +338,4 @@ def translate_types(
             v.int_id = i
     v.offs.p[u.n_types] = cython.cast(uint32_t, v.words.n)
     v.offs.n = u.n_types + 1
-    for i in range(1, u.n_types):
-        if u.types[i].n_anns and type_tags(u, v, i):
-            return 1
-        if v.tags_cut:
-            break
-    return 0
+    return all_tags(u, v) if u.n_anns else 0

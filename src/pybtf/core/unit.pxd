@@ -148,7 +148,8 @@ cdef struct OffsetTable:        # the same for the offsets of a unit itself, wit
     uint64_t start              # of the unit
     uint32_t span               # bytes from there on that have places
     uint32_t cap                # allocated places
-    uint32_t *places            # (index + 1) << 2 | the last two bits of the distance; 0: free
+    uint8_t *places             # (index - that of the block + 1) << 2 | the last two bits of the distance; 0: free
+    uint32_t *blocks            # of 64 places each: the index that came first; 0: none yet
     uint32_t n                  # entries at most
     OffsetMap others            # offsets elsewhere, and those whose place was taken; made for the first of them
     uint32_t n_others
