@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.phases import (
     settle_forwards,
     settle_primitives,
     settle_structs,
+    sort_types,
 )
 from cython.cimports.pybtf.core.references import settle_references
 from cython.cimports.pybtf.core.typegraph import (
@@ -136,6 +137,8 @@ def dedup_run(
     elif input.n > ID_MASK or (status == DEDUP_OK and not make_nodes(g, input.offs)):
         status = DEDUP_LARGE
     if status == DEDUP_OK:
+        status = sort_types(cython.address(w))
+    if status == DEDUP_OK:
         status = settle_primitives(cython.address(w))
     if status == DEDUP_OK:
         status = settle_structs(cython.address(w))
@@ -149,6 +152,9 @@ def dedup_run(
     candidates_free(cython.address(w.table))
     candidates_free(cython.address(w.enums))
     candidates_free(cython.address(w.mixed))
+    u32s_free(cython.address(w.primitives))
+    u32s_free(cython.address(w.composites))
+    u32s_free(cython.address(w.references))
     u32s_free(cython.address(w.structs))
     u32s_free(cython.address(w.forwards))
     u32s_free(cython.address(g.touched))
