@@ -118,7 +118,7 @@ cdef struct Shape:              # where the values of a DIE are, if that is alwa
     uint8_t value_at
     uint8_t sibling_at          # of a DW_FORM_ref4
     uint8_t with_sibling
-    uint16_t reach              # how many bytes are looked at, which may be more than there are
+    uint32_t type_mask          # all bits if it is typed, otherwise none
     uint64_t value_mask         # the bytes of the value, of the eight at `value_at`; 0: it is `value`, in every DIE
     uint64_t value
 
@@ -134,6 +134,7 @@ cdef struct AbbrevTable:
     U32s ops
     AbbrevDecl *decls
     uint32_t n, cap
+    uint32_t reach              # how many bytes behind an abbreviation code are looked at, whichever shape it has
     bint dense                  # decls[i].code == i + 1
     uint32_t *slots             # otherwise: open addressing, index + 1
     uint32_t slot_mask

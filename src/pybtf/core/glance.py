@@ -21,6 +21,7 @@ from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
 FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
+CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviation code and a short name take at most
 
 
 @cython.cfunc
@@ -296,13 +297,12 @@ def put(
     ref: uint32_t,
     value: uint64_t,
 ) -> cython.bint:
-    """Does what a DIE with these values, at `die`, comes to as a child of frame `f`. False: nothing has been done."""
+    """Does what a DIE with these values, at `die`, comes to as a child of frame `f`, but for a member. False: nothing has
+    been done.
+    """
     s: cython.pointer[cython.const[Shape]] = cython.address(decl.shape)
     kind: uint8_t = s.kind
     mode: uint8_t = f.mode
-    if kind == SHAPE_MEMBER:
-        # Without a place, the member of a struct is a static one.
-        return mode == IN_STRUCT and (s.valued or f.type.tag == 0x17) and put_member(w, f, name, ref, value)
     if kind == SHAPE_TYPE or kind >= SHAPE_STRUCT:
         if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
             return put_type(w, decl, die, name, ref, value)
@@ -313,7 +313,7 @@ def put(
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == SHAPE_DIMENSION:
         return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
-    return mode == IN_FUNCTION or mode == IN_BLOCK
+    return kind == SHAPE_LOCAL and (mode == IN_FUNCTION or mode == IN_BLOCK)
 
 
 # ---- reading ------------------------------------------------------------------------------------------------
@@ -327,24 +327,29 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
 
     That they can be at all (`can_glance`) is known. Nonzero: fault.
     """
-    t: cython.pointer[cython.const[AbbrevTable]] = w.r.table
+    decls: cython.pointer[cython.const[AbbrevDecl]] = w.r.table.decls
+    n: uint32_t = w.r.table.n
     unit: uint64_t = w.r.unit
     size: uint64_t = w.r.end - unit
     own: uint64_t = w.sections.alternate_at
     deferred: uint32_t = w.names.deferred
-    end: cython.pointer[cython.const[uint8_t]] = w.r.c.end
+    left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
     at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
+    last: cython.pointer[cython.const[uint8_t]]
     p: cython.pointer[cython.const[uint8_t]]
     s: cython.pointer[cython.const[Shape]]
     f: cython.pointer[Frame]
     code: uint32_t
     name: uint32_t
     to: uint32_t
-    typed: uint32_t
-    own = min(w.r.end, own) - unit if own > unit else 0  # behind which no DIE can be referred to
+    ref: uint32_t
+    value: uint64_t
+    if left < 0 or own <= unit:
+        return 0
+    last = at + left  # DIEs of any shape may begin up to here
+    own = min(w.r.end, own) - unit  # behind which no DIE can be referred to
     f = cython.address(w.frames[w.n_frames - 1])
-    # A code and a short name are at most six bytes.
-    while end - at >= 6:
+    while at <= last:
         code = at[0]
         p = at + 1
         if code == 0:
@@ -361,41 +366,36 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             if p[0] & 0x80:
                 break
             p += 1
-        if code - 1 >= t.n:
+        if code - 1 >= n:
             break
-        s = cython.address(t.decls[code - 1].shape)
-        if s.kind == SHAPE_NONE:
-            break
+        s = cython.address(decls[code - 1].shape)
         name = 0
         if s.inline_name:
             name = short_name(p)
             if name == 0:
                 break
             p += name_size(name) + 1
-        if end - p < s.reach:
-            break
         if s.named:
             name = word_at(p + s.name_at)
             if name >= deferred:
                 break
             name |= NAME_AT
-        typed = 0 - cython.cast(uint32_t, s.typed)
-        to = word_at(p + s.type_at) & typed
-        if to >= own and typed:
+        to = word_at(p + s.type_at) & s.type_mask
+        if to >= own:
             break
+        ref = cython.cast(uint32_t, unit + to) & s.type_mask
+        value = s.value | (double_at(p + s.value_at) & s.value_mask)
+        if s.kind == SHAPE_MEMBER:
+            # Without a place, the member of a struct is a static one.
+            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == 0x17) or not put_member(w, f, name, ref, value):
+                break
+            at = p + s.size
+            continue
         if s.with_sibling and word_at(p + s.sibling_at) >= size:
             break
-        if not put(
-            w,
-            f,
-            cython.address(t.decls[code - 1]),
-            at - w.r.c.base,
-            name,
-            cython.cast(uint32_t, unit + to) & typed,
-            s.value | (double_at(p + s.value_at) & s.value_mask),
-        ):
+        if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
             break
-        f = cython.address(w.frames[w.n_frames - 1]) if s.kind >= SHAPE_STRUCT else f
+        f = cython.address(w.frames[w.n_frames - 1])
         at = p + s.size
     w.r.c.pos = at
     return 0

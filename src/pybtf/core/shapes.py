@@ -108,6 +108,7 @@ def fixed_size(program: cython.pointer[cython.const[uint32_t]]) -> uint16_t:
 @cython.exceptval(check=False)
 def typed(s: cython.pointer[Shape], at: uint32_t) -> cython.void:
     s.typed = True
+    s.type_mask = 0xFFFFFFFF
     s.type_at = cython.cast(uint8_t, at)
 
 
@@ -188,7 +189,7 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
             s.name_at = cython.cast(uint8_t, at)
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
             typed(s, at)
-        elif slot == D_SIBLING and cls == A_REF and size == 4 and not s.with_sibling:
+        elif slot == D_SIBLING and kind >= SHAPE_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
             s.with_sibling = True
             s.sibling_at = cython.cast(uint8_t, at)
         elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
@@ -212,17 +213,18 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
 @cython.exceptval(check=False)
 def shape_of(
     s: cython.pointer[Shape], tag: uint16_t, children: cython.bint, program: cython.pointer[cython.const[uint32_t]]
-) -> cython.void:
-    """The shape of DIEs that have this tag, perhaps children, and are read by this program."""
+) -> uint32_t:
+    """See `shapes.pxd`. The shape of DIEs that have this tag, perhaps children, and are read by this program."""
     kind: uint8_t = shape_kind(tag, children)
     size: uint32_t
     memset(s, 0, cython.sizeof(Shape))
+    # What is not there is read as well, at place 0, and masked out.
     if kind == SHAPE_NONE:
-        return
+        return 8
     size = shape_of_local(s, program) if kind == SHAPE_LOCAL else places(s, kind, program)
     if size > LARGEST:
-        return
+        memset(s, 0, cython.sizeof(Shape))
+        return 8
     s.size = cython.cast(uint8_t, size)
-    # What is not there is read as well, at place 0, and masked out.
-    s.reach = cython.cast(uint16_t, max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4)))
     s.kind = kind
+    return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4))
