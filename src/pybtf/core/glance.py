@@ -124,14 +124,9 @@ def put_enumerator(w: cython.pointer[Walker], name: uint32_t, value: uint64_t) -
 @cython.inline
 @cython.exceptval(check=False)
 def put_parameter(
-    w: cython.pointer[Walker],
-    f: cython.pointer[Frame],
-    shape: cython.pointer[cython.const[Shape]],
-    die: uint64_t,
-    name: uint32_t,
-    ref: uint32_t,
+    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t
 ) -> cython.bint:
-    p: cython.pointer[Param]
+    """A parameter of a subroutine type, of which no more is taken (frames.py)."""
     if not room(
         cython.cast(cython.pp_void, cython.address(w.params)),
         cython.address(w.cap_params),
@@ -139,14 +134,8 @@ def put_parameter(
         cython.sizeof(Param),
     ):
         return False
-    p = cython.address(w.params[w.n_params])
-    memset(p, 0, cython.sizeof(Param))
-    p.reg = -1
-    p.die = cython.cast(uint32_t, die)
-    p.name = name
-    p.named = shape.inline_name or shape.named
-    p.ref = ref
-    p.has_type = shape.typed
+    w.params[w.n_params].name = name
+    w.params[w.n_params].ref = ref
     w.n_params += 1
     f.index += 1
     return True
@@ -240,7 +229,7 @@ def put_type(
     if kind == SHAPE_STRUCT:
         t.first = w.u.n_members
     elif kind == SHAPE_SUBROUTINE:
-        t.first = w.u.n_params
+        t.first = w.u.n_type_params
     return True
 
 
@@ -308,7 +297,7 @@ def put(
             return put_type(w, decl, die, name, ref, value)
         return False
     if kind == SHAPE_PARAMETER:
-        return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, s, die, name, ref)
+        return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, name, ref)
     if kind == SHAPE_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == SHAPE_DIMENSION:

@@ -19,6 +19,9 @@ cdef inline uint32_t slot_of(const OffsetMap *m, uint32_t offset) noexcept nogil
     # product would put blocks at equal distances, and with some salts on top of each other.
     return (<uint32_t> fold(fold((offset >> 8) ^ SALT, SALT2), SALT) + ((offset >> 2) & 63)) & m.mask
 
+# What `types_get` returns for an offset that has no place.
+cdef uint32_t others_get(const OffsetTable *t, uint32_t offset) noexcept nogil
+
 cdef inline void map_put(OffsetMap *m, uint32_t offset, uint32_t index) noexcept nogil:
     cdef uint32_t at = slot_of(m, offset)
     while m.slots[2 * at + 1] and m.slots[2 * at] != offset:
@@ -53,11 +56,11 @@ cdef inline int types_put(OffsetTable *t, uint32_t offset, uint32_t index) noexc
     return others_put(t, offset, index)
 
 cdef inline uint32_t types_get(const OffsetTable *t, uint32_t offset) noexcept nogil:
-    # The index of an offset, or NO_INDEX.
+    # The index of an offset, or 0: nor have 0 and NO_INDEX, as offsets, any.
     cdef uint64_t distance = offset - t.start
     cdef uint32_t place
     if distance < t.span:
         place = t.places[distance >> 2]
         if place and (place & 3) == (distance & 3):
             return t.blocks[distance >> 8] + (place >> 2) - 1
-    return map_get(&t.others, offset) if t.n_others else NO_INDEX
+    return others_get(t, offset) if t.n_others else 0

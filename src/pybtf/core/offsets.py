@@ -16,7 +16,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.offsets import *
-from cython.cimports.pybtf.core.unit import OffsetMap, OffsetTable
+from cython.cimports.pybtf.core.unit import NO_INDEX, OffsetMap, OffsetTable
 
 MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots at most
 LONGEST = cython.declare(uint64_t, 1 << 20)  # bytes of a unit whose types have places
@@ -120,3 +120,12 @@ def others_put(t: cython.pointer[OffsetTable], offset: uint32_t, index: uint32_t
     map_put(cython.address(t.others), offset, index)
     t.n_others += 1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def others_get(t: cython.pointer[cython.const[OffsetTable]], offset: uint32_t) -> uint32_t:
+    """See `offsets.pxd`."""
+    found: uint32_t = map_get(cython.address(t.others), offset)
+    return 0 if found == NO_INDEX else found

@@ -48,13 +48,7 @@ LISTS_FREE = cython.declare(uint64_t, 65536)
 @cython.exceptval(check=False)
 def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
     """The small id of a reference, 0 for void and for what is no type."""
-    found: uint32_t
-    if ref == 0:
-        return 0
-    if ref == NO_INDEX:
-        return 0
-    found = types_get(cython.address(u.type_at), ref)
-    return 0 if found == NO_INDEX else found
+    return types_get(cython.address(u.type_at), ref)
 
 
 @cython.cfunc
@@ -75,7 +69,7 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
             return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(u.n_aliases):
         k = types_get(cython.address(u.type_at), u.aliases[i].target)
-        if k != NO_INDEX and types_put(cython.address(u.type_at), u.aliases[i].die, k):
+        if k and types_put(cython.address(u.type_at), u.aliases[i].die, k):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
@@ -96,7 +90,7 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
                     return fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
         elif t.tag == 0x15:
             for k in range(t.first, t.first + t.count):
-                u.params[k].ref = type_id(u, u.params[k].ref)
+                u.type_params[k].ref = type_id(u, u.type_params[k].ref)
     return 0
 
 
