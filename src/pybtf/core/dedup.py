@@ -29,13 +29,13 @@ from cython.cimports.pybtf.core.dedup import DedupError, DedupInput
 from cython.cimports.pybtf.core.memory import u32s_free
 from cython.cimports.pybtf.core.phases import (
     Work,
+    enter_types,
     flatten,
     restore_base,
     rewrite_survivors,
     settle_forwards,
     settle_primitives,
     settle_structs,
-    sort_types,
 )
 from cython.cimports.pybtf.core.references import settle_references
 from cython.cimports.pybtf.core.typegraph import (
@@ -47,9 +47,7 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_OK,
     EFFORT_BASE,
     EFFORT_PER_TYPE,
-    FINAL,
     ID_MASK,
-    UNMAPPED,
     BaseTypes,
     Node,
     TypeGraph,
@@ -63,29 +61,6 @@ from cython.cimports.pybtf.core.wire import (
 
 from pybtf.core.wire import wire_header
 from pybtf.errors import InputError, Place
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]) -> cython.bint:
-    """Fill `nodes` from the first own type on; a base has those below. 0 if a record lies too far into the words."""
-    id: uint32_t
-    node: cython.pointer[Node] = g.nodes
-    node.map = FINAL
-    node.hypothesis = UNMAPPED
-    node.offset = node.info = 0
-    node += g.first_own - 1
-    for id in range(g.first_own, g.n):
-        node += 1
-        if offs[id] >> 32:
-            g.bad = id
-            return False
-        node.map = 0
-        node.hypothesis = UNMAPPED
-        node.offset = cython.cast(uint32_t, offs[id])
-        node.info = g.words[offs[id] + 1]
-    return True
 
 
 @cython.cfunc
@@ -134,10 +109,10 @@ def dedup_run(
             status = DEDUP_MEMORY
     if g.nodes == cython.NULL or not start_tables(cython.address(w)):
         status = DEDUP_MEMORY
-    elif input.n > ID_MASK or (status == DEDUP_OK and not make_nodes(g, input.offs)):
+    elif input.n > ID_MASK:
         status = DEDUP_LARGE
     if status == DEDUP_OK:
-        status = sort_types(cython.address(w))
+        status = enter_types(cython.address(w), input.offs)
     if status == DEDUP_OK:
         status = settle_primitives(cython.address(w))
     if status == DEDUP_OK:

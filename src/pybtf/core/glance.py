@@ -80,8 +80,9 @@ def name_size(word: uint32_t) -> uint32_t:
 @cython.inline
 @cython.exceptval(check=False)
 def put_member(
-    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t, at: uint64_t
+    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t, at: uint64_t, bits: uint8_t
 ) -> cython.bint:
+    """`bits`: of a bitfield, and then `at` counts bits too; else 0."""
     m: cython.pointer[Member]
     if not room(
         cython.cast(cython.pp_void, cython.address(w.members)),
@@ -94,8 +95,14 @@ def put_member(
     memset(m, 0, cython.sizeof(Member))
     m.name = name
     m.ref = ref
-    m.byte_offset = cython.cast(uint32_t, at)
-    m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
+    if bits:
+        m.bit_offset = at
+        m.bitfield_size = bits
+        m.flags = M_DATA_BIT_OFFSET
+        f.type.flags |= T_BITS
+    else:
+        m.byte_offset = cython.cast(uint32_t, at)
+        m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
     w.n_members += 1
     f.index += 1
     return True
@@ -333,6 +340,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     to: uint32_t
     ref: uint32_t
     value: uint64_t
+    bits: uint8_t
     if left < 0 or own <= unit:
         return 0
     last = at + left  # DIEs of any shape may begin up to here
@@ -375,8 +383,11 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
         ref = cython.cast(uint32_t, unit + to) & s.type_mask
         value = s.value | (double_at(p + s.value_at) & s.value_mask)
         if s.kind == SHAPE_MEMBER:
-            # Without a place, the member of a struct is a static one.
-            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == 0x17) or not put_member(w, f, name, ref, value):
+            # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
+            bits = p[s.bits_at] if s.bits else 0
+            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == 0x17) or (s.bits and bits == 0):
+                break
+            if not put_member(w, f, name, ref, value, bits):
                 break
             at = p + s.size
             continue

@@ -34,7 +34,7 @@ cdef struct Waiting:            # a stack of them
     size_t n, cap
 
 cdef int enter_base(Work *w) noexcept nogil
-cdef int sort_types(Work *w) noexcept nogil
+cdef int enter_types(Work *w, const size_t *offs) noexcept nogil
 cdef int enter_names(Work *w, Candidates *names) noexcept nogil
 # Looks up a type of which all words are final, `hash` being theirs: `found` is its equal, or itself, entered as canonical.
 cdef int place(Work *w, uint32_t id, uint32_t *r, uint64_t hash, uint32_t *found) noexcept nogil

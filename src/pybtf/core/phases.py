@@ -50,10 +50,12 @@ from cython.cimports.pybtf.core.records import (
 from cython.cimports.pybtf.core.typegraph import (
     DEDUP_EFFORT,
     DEDUP_KIND,
+    DEDUP_LARGE,
     DEDUP_MEMORY,
     DEDUP_OK,
     FINAL,
     UNMAPPED,
+    Node,
     TypeGraph,
     kind_of,
     note_replaced,
@@ -258,11 +260,32 @@ def enter_base(w: cython.pointer[Work]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def sort_types(w: cython.pointer[Work]) -> cython.int:
-    """List the own types by the phase they have their turn in; VAR and DATASEC stand for themselves."""
+def sort_type(w: cython.pointer[Work], id: uint32_t, node: cython.pointer[Node]) -> cython.bint:
+    """Puts an own type on the list of its phase, which has room; VAR and DATASEC stand for themselves. 0: there is no
+    such kind.
+    """
+    kind: uint32_t = (node.info >> 24) & 31
+    if wire_is_primitive(kind):
+        u32s_add(cython.address(w.primitives), id)
+    elif kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
+        u32s_add(cython.address(w.composites), id)
+    elif kind == KIND_VAR or kind == KIND_DATASEC:
+        node.map = FINAL | id
+    elif wire_words(node.info):
+        u32s_add(cython.address(w.references), id)
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enter_types(w: cython.pointer[Work], offs: cython.pointer[cython.const[cython.size_t]]) -> cython.int:
+    """Make the nodes of the own types, whose records are at `offs`; a base has those below."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t
-    kind: uint32_t
+    node: cython.pointer[Node] = g.nodes
     n: cython.size_t = g.n - g.first_own
     if not (
         u32s_reserve(cython.address(w.primitives), n)
@@ -270,17 +293,19 @@ def sort_types(w: cython.pointer[Work]) -> cython.int:
         and u32s_reserve(cython.address(w.references), n)
     ):
         return stop(w, DEDUP_MEMORY, 0)
+    node.map = FINAL
+    node.hypothesis = UNMAPPED
+    node.offset = node.info = 0
+    node += g.first_own - 1
     for id in range(g.first_own, g.n):
-        kind = kind_of(g.nodes, id)
-        if wire_is_primitive(kind):
-            u32s_add(cython.address(w.primitives), id)
-        elif kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
-            u32s_add(cython.address(w.composites), id)
-        elif kind == KIND_VAR or kind == KIND_DATASEC:
-            g.nodes[id].map = FINAL | id
-        elif wire_words(g.nodes[id].info):
-            u32s_add(cython.address(w.references), id)
-        else:
+        node += 1
+        if offs[id] >> 32:
+            return stop(w, DEDUP_LARGE, id)
+        node.map = 0
+        node.hypothesis = UNMAPPED
+        node.offset = cython.cast(uint32_t, offs[id])
+        node.info = g.words[offs[id] + 1]
+        if not sort_type(w, id, node):
             return stop(w, DEDUP_KIND, id)
     return DEDUP_OK
 

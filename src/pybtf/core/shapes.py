@@ -173,6 +173,7 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
     slot: uint32_t
     cls: uint32_t
     size: uint32_t
+    in_bits: cython.bint = False  # the value of a member is a number of bits
     while program[0] & 0xFF != OP_END and at <= LARGEST:
         word = program[0]
         program += 1
@@ -197,6 +198,12 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
             if operation == OP_IMPLICIT:
                 s.value = implicit(program)
                 program += 2
+        elif slot == D_DATA_BIT_OFFSET and kind == SHAPE_MEMBER and cls == A_CONST and not s.valued and size:
+            in_bits = True
+            valued(s, at, size)
+        elif slot == D_BIT_SIZE and kind == SHAPE_MEMBER and cls == A_CONST and not s.bits and size == 1:
+            s.bits = True
+            s.bits_at = cython.cast(uint8_t, at)
         elif slot == D_DECLARATION and kind == SHAPE_STRUCT and operation == OP_IMPLICIT and not s.flags:
             if cls != A_FLAG or implicit(program) == 0:
                 return VARYING
@@ -205,7 +212,7 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
         else:
             return VARYING
         at += size
-    return at
+    return at if s.bits == in_bits else VARYING
 
 
 @cython.cfunc
@@ -227,4 +234,4 @@ def shape_of(
         return 8
     s.size = cython.cast(uint8_t, size)
     s.kind = kind
-    return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4))
+    return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4, s.bits_at + 1))
