@@ -169,7 +169,7 @@ def key(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_
     if made == NO_CLASS:
         return NO_CLASS
     c.stands.p[id] = made
-    if (kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION) and not note_twice(c, v, made):
+    if (kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION) and not c.sparse and not note_twice(c, v, made):
         return fail(c, CLASSIFY_MEMORY)
     return made
 

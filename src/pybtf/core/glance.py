@@ -321,7 +321,7 @@ def put(
 def glances(w: cython.pointer[Walker]) -> cython.int:
     """Reads DIEs from the cursor on, in the topmost frame and those it opens, as long as they can be read at a glance.
 
-    That they can be at all (`can_glance`) is known. Nonzero: fault.
+    That they can be in this unit (`can_glance`) is known. Nonzero: fault.
     """
     decls: cython.pointer[cython.const[AbbrevDecl]] = w.r.table.decls
     n: uint32_t = w.r.table.n
