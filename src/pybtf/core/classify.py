@@ -408,9 +408,8 @@ def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
     records = cython.declare(cython.pointer[uint32_t][16])
     for id in range(1, v.n_types):
         r = v.words.p + v.offs.p[id]
-        if r[0] or wire_vlen(r):
-            records[n] = r
-            n += 1
+        records[n] = r
+        n += (r[0] | wire_vlen(r)) != 0
         if n == 16:
             if settle_some(c, records, n):
                 return 1

@@ -337,6 +337,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     f: cython.pointer[Frame]
     code: uint32_t
     name: uint32_t
+    word: uint32_t
     to: uint32_t
     ref: uint32_t
     value: uint64_t
@@ -372,11 +373,10 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             if name == 0:
                 break
             p += name_size(name) + 1
-        if s.named:
-            name = word_at(p + s.name_at)
-            if name >= deferred:
-                break
-            name |= NAME_AT
+        word = word_at(p + s.name_at)
+        if word >= (deferred | ~s.name_mask):
+            break
+        name |= (word | NAME_AT) & s.name_mask
         to = word_at(p + s.type_at) & s.type_mask
         if to >= own:
             break

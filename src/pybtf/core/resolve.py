@@ -59,9 +59,6 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
     k: uint32_t
     t: cython.pointer[Type]
     named: uint32_t
-    ref: uint32_t
-    last: uint32_t
-    found: uint32_t
     if types_reset(cython.address(u.type_at), u.offset, u.end, u.n_types + u.n_aliases):
         return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(1, u.n_types):
@@ -76,13 +73,8 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
         if not t.flags & T_REF_LOCAL:
             t.ref = type_id(u, t.ref)
         if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
-            last = found = 0
             for k in range(t.first, t.first + t.count):
-                ref = u.members[k].ref
-                if ref != last:  # neighbours often have one type
-                    last = ref
-                    found = type_id(u, ref)
-                u.members[k].ref = found
+                u.members[k].ref = type_id(u, u.members[k].ref)
             if t.name == 0 and t.spec:
                 named = type_id(u, t.spec)
                 t.name = u.types[named].name

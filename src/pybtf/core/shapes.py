@@ -187,6 +187,7 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
             s.inline_name = True
         elif slot == D_NAME and not s.inline_name and cls == A_STRP and size == 4 and not s.named:
             s.named = True
+            s.name_mask = 0xFFFFFFFF
             s.name_at = cython.cast(uint8_t, at)
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
             typed(s, at)

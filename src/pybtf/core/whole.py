@@ -15,7 +15,7 @@ from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, ENCODE_TOO_MANY, E
 from cython.cimports.pybtf.core.memory import u32s_reserve, u64s_push, u64s_reserve
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
-from cython.cimports.pybtf.core.strings import IN_BASE, string_in_base
+from cython.cimports.pybtf.core.strings import IN_BASE
 from cython.cimports.pybtf.core.value import UnitValue
 from cython.cimports.pybtf.core.wirekinds import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
 
@@ -36,10 +36,12 @@ def new_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
 @cython.inline
 @cython.exceptval(check=False)
 def name_of(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
-    """Inserts a string; what stands for it in a record."""
-    if string_in_base(sid):
-        return sid - IN_BASE
-    return new_name(e, sid) if sid else 0
+    """Inserts a string; what stands for it in a record. That is the offset in the base, if it has the string, and 0 of
+    none.
+    """
+    if 0 < sid < IN_BASE:
+        return new_name(e, sid)
+    return sid & (IN_BASE - 1)
 
 
 @cython.cfunc
