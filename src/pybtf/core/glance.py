@@ -293,8 +293,8 @@ def put(
     ref: uint32_t,
     value: uint64_t,
 ) -> cython.bint:
-    """Does what a DIE with these values, at `die`, comes to as a child of frame `f`, but for a member. False: nothing has
-    been done.
+    """Does what a DIE with these values, at `die`, which is no member, comes to as a child of frame `f`. False: nothing
+    has been done.
     """
     s: cython.pointer[cython.const[Shape]] = cython.address(decl.shape)
     kind: uint8_t = s.kind

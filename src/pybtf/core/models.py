@@ -11,8 +11,8 @@ be expected as well: of the one that came next the last time, in whatever unit o
 and if none did yet, of the next one in the base. That is right for nineteen of twenty types of a kernel's modules.
 
 A model only suggests. Whether it is right is seen name by name, and what is found is the id that looking it up would
-have given (`is_name`, `string_is_single`), so nothing depends on models but time. A type without a name is looked for by the name of
-its first member.
+have given (`is_name`, `string_is_single`), so nothing depends on models but time. A type without a name is looked for
+by the name of its first member.
 
 The lists of names are apart from the records of the base: together they are small enough to stay in a cache.
 """
@@ -56,8 +56,8 @@ def elements(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
 @cython.inline
 @cython.exceptval(check=False)
 def is_name(b: cython.pointer[cython.const[BaseStrings]], at: uint32_t) -> cython.bint:
-    """Whether looking up the text at an offset of the base may lead there: it is a whole string, and not an empty one. It
-    must also be far enough from the end that nobody has to ask how much of it there is.
+    """Whether looking up the text at an offset of the base may lead there: it is a whole string, and not an empty one.
+    It must also be far enough from the end that nobody has to ask how much of it there is.
     """
     return 0 < at < b.size and b.size - at >= TEXT_STEP and b.text[at - 1] == 0 and b.text[at] != 0
 

@@ -4,9 +4,9 @@
 A unit of the usual size has some ten thousand references to its own types. So types are found without a search: there
 is a place for every four bytes of the unit. A place is one byte, so that all of them stay in a cache: types come in the
 order of their offsets, but for those that others are nested in, so it says how far the index is from the one that came
-first in its block of 64 places. Two types that begin within four bytes are rare (`const void` is a DIE of one byte); the
-second of them, what is out of order, and types of other units, are in a hash table. In a unit of megabytes, as merged
-units are, all are there: there would be far more places than types.
+first in its block of 64 places. Two types that begin within four bytes are rare (`const void` is a DIE of one byte);
+the second of them, what is out of order, and types of other units, are in a hash table. In a unit of megabytes, as
+merged units are, all are there: there would be far more places than types.
 
 The hash function is salted: offsets come from the file, and nobody shall be able to choose them so that they all meet.
 """
