@@ -324,6 +324,13 @@ def test_many_sections_of_one_long_name_share_it() -> None:
     names = [section.name for section in image_of(bytes(content)).sections]
     assert names.count("x" * 60000) == count + 1
     assert len(set(map(id, names))) == 3
+    assert len(set(map(id, image_of(bytes(content)).names()))) == 3
+
+
+@pytest.mark.parametrize("start", [".debug_", ".zdebug_", ".gnu.debuglto_.debug_"])
+def test_no_section_of_dwarf_has_a_long_name(start: str) -> None:
+    sections = [Sec(f"{start}info", 1, b"a"), Sec(start + "x" * 100, 1, b"b"), Sec(f"{start}{'x' * 30}", 1, b"c")]
+    assert list(image_of(elf(sections)).dwarf) == [".debug_info", f".debug_{'x' * 30}"]
 
 
 def test_section_data_past_the_end_is_an_error_when_asked_for() -> None:

@@ -119,7 +119,7 @@ def encode_images(
             options=_option_bits(features.on),
             force=features.encode_force,
             ranges=ranges,
-            names=[s.name.encode("utf-8", "surrogateescape") for s in image.sections] if ranges else (),
+            names=image.names() if ranges else (),
             languages=sorted(options.lang or options.lang_exclude or ()),
             only_languages=options.lang is not None,
             jobs=options.jobs,
@@ -224,11 +224,13 @@ def _load(image: ElfImage, features: Features, timings: Timings, one_of_several:
 def _check_order(images: list[ElfImage], base: Base | None) -> None:
     """Raise `InputError` unless all have one byte order."""
     for image in images:
-        found = f"a {_order(image.little)}-endian file"
-        if base is not None and base.little != image.little:
-            raise InputError(image.place(), found, f"the byte order of the base {base.path}")
-        if image.little != images[0].little:
-            raise InputError(image.place(), found, f"the byte order of the first file {images[0].path}")
+        if base is not None and base.index.little != image.little:
+            other = f"the base {base.path}"
+        elif image.little != images[0].little:
+            other = f"the first file {images[0].path}"
+        else:
+            continue
+        raise InputError(image.place(), f"a {_order(image.little)}-endian file", f"the byte order of {other}")
 
 
 def _order(little: bool) -> str:
@@ -285,6 +287,10 @@ def _scan(file: _File, run: Run, features: Features) -> None:
 
 def _work(run: Run, jobs: int, progress: Progress | None) -> None:
     """All workers, the main thread being one of them. The first exception of any is raised here."""
+    on_slice = progress or _nobody_looks
+    if jobs == 1:
+        run.work(on_slice)
+        return
     failures: list[BaseException] = []
 
     def work() -> None:
@@ -293,10 +299,6 @@ def _work(run: Run, jobs: int, progress: Progress | None) -> None:
         except BaseException as error:
             failures.append(error)
             run.stop()
-
-    def on_slice(done: int, units: int) -> None:
-        if progress is not None:
-            progress(done, units)
 
     threads: list[threading.Thread] = []
     try:
@@ -317,6 +319,10 @@ def _work(run: Run, jobs: int, progress: Progress | None) -> None:
         raise
     if failures:
         raise failures[0]
+
+
+def _nobody_looks(done: int, units: int) -> None:
+    pass
 
 
 def _check(image: ElfImage, run: Run) -> None:

@@ -280,9 +280,12 @@ class Run:
         for i in range(len(ranges)):
             r = cython.address(self.x.variables.sections[i])
             r.address, r.size, r.start, r.index, r.included = ranges[i]
+        known: dict = {}  # many sections may share one long name
         for i in range(len(names)):
             name: bytes = names[i]
-            self.section_names[i] = string_intern(self.x.strings, name, len(name), True)
+            if name not in known:
+                known[name] = string_intern(self.x.strings, name, len(name), True)
+            self.section_names[i] = known[name]
             if self.section_names[i] == NO_STRING:
                 raise MemoryError
 

@@ -20,9 +20,14 @@ from cython.cimports.pybtf.core.symbols import load32, load64
 
 SHT_RELA = cython.declare(uint32_t, 4)
 SHT_REL = cython.declare(uint32_t, 9)
+SHT_NULL = cython.declare(uint32_t, 0)
+SHT_NOBITS = cython.declare(uint32_t, 8)
 SHF_ALLOC = cython.declare(uint64_t, 2)
+SHF_GROUP = cython.declare(uint64_t, 0x200)
+SHF_COMPRESSED = cython.declare(uint64_t, 0x800)
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
+LONGEST = cython.declare(cython.size_t, 64)  # more than the bytes of a name of a section with DWARF
 
 
 class SectionNameError(ValueError):
@@ -40,7 +45,9 @@ class SectionNameError(ValueError):
 @cython.final
 @cython.cclass
 class Section:
-    """One entry of the section table. `offset` and `size` are bytes in the file; `addr` is as on disk."""
+    """One entry of the section table. `offset` and `size` are bytes in the file; `addr` is as on disk; `plain` tells
+    whether these bytes are its contents, which are then neither absent nor compressed.
+    """
 
     index = cython.declare(uint32_t, visibility="readonly")
     name = cython.declare(str, visibility="readonly")
@@ -53,6 +60,7 @@ class Section:
     info = cython.declare(uint32_t, visibility="readonly")
     addralign = cython.declare(uint64_t, visibility="readonly")
     entsize = cython.declare(uint64_t, visibility="readonly")
+    plain = cython.declare(cython.bint, visibility="readonly")
 
     def __repr__(self):
         return f"Section({self.index}, {self.name!r})"
@@ -119,6 +127,10 @@ class SectionTable:
             text = self.texts[offset] = PyUnicode_DecodeUTF8(name, strlen(name), b"surrogateescape")
         s.index = index
         s.name = text
+        s.plain = s.type != SHT_NULL and s.type != SHT_NOBITS and not s.flags & SHF_COMPRESSED
+        if s.plain:
+            name = self.name(index)
+            s.plain = strncmp(name + (14 if is_lto_debug(name) else 0), b".zdebug_", 8) != 0
         self.made[index] = s
         return s
 
@@ -160,13 +172,43 @@ class SectionTable:
             i = self.next_for[i]
         return found
 
-    def debug(self):
-        """The sections that can hold debug information, by their names."""
+    def of_units(self):
+        """The sections that can hold units, by their names."""
         found: list = []
         i: uint32_t
         for i in range(self.count):
-            if is_debug(self.name(i)):
+            if holds_units(self.name(i)):
                 found.append(self.at(i))
+        return found
+
+    def dwarf(self):
+        """The sections that supply DWARF, by the usual name of each (`.debug_info`, also for `.zdebug_info`).
+
+        Members of COMDAT groups and sections without data do not count; of several, the first does. If no name is that
+        of a debug section, those that gcc writes for LTO count (`.gnu.debuglto_.debug_info`).
+        """
+        found: dict = {}
+        name: str
+        s: Section
+        lto: cython.bint = True
+        i: uint32_t
+        for i in range(self.count):
+            if is_debug(self.name(i)):
+                lto = False
+                break
+        for i in range(self.count):
+            if not (is_lto_debug(self.name(i)) if lto else is_debug(self.name(i))):
+                continue
+            if memchr(self.name(i), 0, LONGEST) == cython.NULL:
+                continue  # nobody asks for it, and many sections may share a very long one
+            s = self.at(i)
+            if s.flags & SHF_GROUP or s.type == SHT_NOBITS:
+                continue
+            name = s.name[14:] if lto else s.name
+            if name.startswith(".zdebug_"):
+                name = ".debug_" + name[8:]
+            if name.startswith(".debug_"):
+                found.setdefault(name, s)
         return found
 
 
@@ -201,6 +243,18 @@ def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cyth
         check_names(found)
     link_relocations(found)
     return found
+
+
+def read_section(entry, *, is64: cython.bint, little: cython.bint):
+    """The section that the bytes `entry`, one entry of a table, tell of, without its index and its name."""
+    view = cython.declare(cython.Py_buffer)
+    PyObject_GetBuffer(entry, cython.address(view), PyBUF_SIMPLE)
+    try:
+        if view.len != (64 if is64 else 40):
+            raise ValueError("not one entry")
+        return read_entry(cython.cast(cython.pointer[cython.const[uint8_t]], view.buf), is64, not little)
+    finally:
+        PyBuffer_Release(cython.address(view))
 
 
 @cython.cfunc
@@ -264,12 +318,24 @@ def link_relocations(table: SectionTable):
 @cython.cfunc
 @cython.inline
 def is_debug(name: cython.p_const_char) -> cython.bint:
-    """Whether the name begins as those of debug sections do; `.gnu.debuglto_` in gcc's objects for LTO."""
-    return (
-        strncmp(name, b".debug_", 7) == 0
-        or strncmp(name, b".zdebug_", 8) == 0
-        or strncmp(name, b".gnu.debuglto_", 14) == 0
-    )
+    """Whether the name begins as those of debug sections do."""
+    return strncmp(name, b".debug_", 7) == 0 or strncmp(name, b".zdebug_", 8) == 0
+
+
+@cython.cfunc
+@cython.inline
+def holds_units(name: cython.p_const_char) -> cython.bint:
+    if not is_debug(name):
+        return False
+    name += 8 if name[1] == ord("z") else 7
+    return strcmp(name, b"info") == 0 or strcmp(name, b"types") == 0
+
+
+@cython.cfunc
+@cython.inline
+def is_lto_debug(name: cython.p_const_char) -> cython.bint:
+    """Whether it begins as those of debug sections do in gcc's objects for LTO."""
+    return strncmp(name, b".gnu.debuglto_", 14) == 0
 
 
 @cython.cfunc
@@ -277,6 +343,7 @@ def is_debug(name: cython.p_const_char) -> cython.bint:
 def read_entry(p: cython.pointer[cython.const[uint8_t]], is64: cython.bint, swap: cython.bint) -> Section:
     """The entry at `p`, without its index and its name."""
     s: Section = Section.__new__(Section)
+    s.name = ""
     s.type = cython.cast(uint32_t, load32(p + 4, swap))
     if is64:
         s.flags = load64(p + 8, swap)

@@ -20,7 +20,4 @@ LTO_NOTE: Final = 0x101
 
 def built_with_lto(image: ElfImage) -> bool:
     """Whether a Linux note of type 0x101 with a nonzero descriptor says so."""
-    for owner, kind, desc in notes(image):
-        if owner == b"Linux" and kind == LTO_NOTE and len(desc) >= 4 and any(desc[:4]):
-            return True
-    return False
+    return any(kind == LTO_NOTE and any(desc[:4]) for _, kind, desc in notes(image, b"Linux") if len(desc) >= 4)

@@ -9,7 +9,7 @@ dwz come last (alternate.py).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from struct import unpack_from
 
 from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 # The names by which core/run.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 
+_TITLES: Final = tuple([(name, f".debug_{name}") for name in WANTED])
+
 DW_UT_TYPE: Final = 2
 
-_OF_UNITS: Final = frozenset((".debug_info", ".debug_types", ".zdebug_info", ".zdebug_types"))
-
 Buffer = bytes | bytearray | memoryview
-Read = Callable[[Section], Buffer]
 
 
 class DebugSections(dict[str, Buffer]):
@@ -89,12 +88,11 @@ def debug_sections(image: ElfImage, addresses: array[int]) -> DebugSections:
 
 
 def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:
-    read = _reader(image, addresses)
     found = DebugSections(image)
-    for name in WANTED:
-        section = image.debug_section(f".debug_{name}")
-        if section is not None:
-            found[name] = read(section)
+    there = image.dwarf
+    for name, title in _TITLES:
+        if title in there:
+            found[name] = _read(image, there[title], addresses)
     if not found.get("info"):
         raise NothingToEncode(image.place(), "has an empty .debug_info", "debug information", "Build with -g.")
     if "abbrev" not in found:
@@ -102,24 +100,22 @@ def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:
     found.types_at = len(found["info"])
     more = _type_units(image)
     if more:
-        _append(image, found, more, read)
+        _append(image, found, more, addresses)
     _append_alternate(image, found)
     return found
 
 
-def _reader(image: ElfImage, addresses: array[int]) -> Read:
-    """What gives the contents of a section; relocated if that is still to be done."""
-    if image.etype != ET_REL:
-        return image.data
-    return lambda section: relocated(image, section, addresses)
+def _read(image: ElfImage, section: Section, addresses: array[int]) -> Buffer:
+    """The contents of a section; relocated if that is still to be done."""
+    return relocated(image, section, addresses) if image.etype == ET_REL else image.data(section)
 
 
 def _type_units(image: ElfImage) -> list[Section]:
     """The sections of type units beside .debug_info, those of DWARF 5 first."""
     found: list[Section] = []
     types: list[Section] = []
-    for section in image.table.debug():
-        if section.name not in _OF_UNITS or not section.size:
+    for section in image.table.of_units():
+        if not section.size:
             continue
         if section.name.endswith("types"):
             types.append(section)
@@ -141,7 +137,7 @@ def _starts_with_type_unit(image: ElfImage, section: Section) -> bool:
     return bool(version >= 5 and kind == DW_UT_TYPE)
 
 
-def _append(image: ElfImage, found: DebugSections, more: list[Section], read: Read) -> None:
+def _append(image: ElfImage, found: DebugSections, more: list[Section], addresses: array[int]) -> None:
     """Put these sections of type units behind .debug_info."""
     if sum(section.size for section in more) > image.size:
         raise InputError(image.place(more[0]), f"{len(more)} sections of type units that overlap", "one for each type")
@@ -150,7 +146,7 @@ def _append(image: ElfImage, found: DebugSections, more: list[Section], read: Re
     for section in more:
         name = section.name.replace(".zdebug_", ".debug_", 1)
         found.parts.append((len(info), name, image.path))
-        info += read(section)
+        info += _read(image, section, addresses)
         if name == ".debug_info":
             found.types_at = len(info)
     found["info"] = info

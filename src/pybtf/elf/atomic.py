@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 Bytes = bytes | bytearray | memoryview
 
 _PRIVATE_MODE: Final = 0o600
+_USUAL_MODE: Final = 0o666
 _NAME_MAX: Final = 255
 _MAX_LINKS: Final = 40
 # Attributes that vouch for the contents; the kernel itself drops the first on every write.
@@ -79,10 +80,15 @@ def write_file(
     A file that exists keeps mode and owner; a new one gets those of `like` if given, else the usual ones.
     Returns the number of bytes. Raises `OutputError`; a regular file is then as it was, and no other left.
     """
-    pieces = [content] if isinstance(content, Bytes) else content
     name = os.fspath(path)
     with explained(name):
         there = _look(name)
+        if there.vacant and like is None and isinstance(content, Bytes):
+            written = _write_new(name, content, durable)
+            if written is not None:
+                return written
+            there = _look(name)
+        pieces = [content] if isinstance(content, Bytes) else content
         direct = None if there.plain is not None or there.vacant else _open_direct(name)
         if direct is not None:
             with contextlib.closing(_Descriptor(direct)) as device:
@@ -94,12 +100,31 @@ def write_file(
     return written
 
 
+def _write_new(path: str, data: Bytes, durable: bool) -> int | None:
+    """`write_file` where there is nothing, as mostly in a build: what a `Replacement` does, without one. None if
+    that is not possible here, or not any more. Raises `OSError`.
+    """
+    folder, slash, _ = path.rpartition("/")
+    try:
+        fd = open_unnamed(folder + slash or ".", _USUAL_MODE)
+    except OSError as error:
+        if error.errno in _NO_TMPFILE:
+            return None
+        raise
+    try:
+        written = write_all(fd, data)
+        _settle(fd, durable)
+        return written if _link_unnamed(fd, path) else None
+    finally:
+        os.close(fd)
+
+
 def write_all(fd: int, data: Bytes) -> int:
     """Write all of `data` at the position of `fd`; returns its length in bytes. Raises `OSError`."""
-    left = memoryview(data).cast("B")
-    total = len(left)
-    while len(left):
-        left = left[os.write(fd, left) :]
+    view = memoryview(data).cast("B")
+    total, done = len(view), 0
+    while done < total:
+        done += os.write(fd, view[done:] if done else view)
     return total
 
 
@@ -160,9 +185,7 @@ class Replacement:
         with explained(self.path, self._advice):
             if self._like is not None:
                 self._copy_attributes(self._like)
-            if self._durable:
-                os.fsync(self.fd)
-            os.close(os.dup(self.fd))  # a filesystem that writes late reports its errors here
+            _settle(self.fd, self._durable)
             if self._link is not None:
                 self._rename()
             elif self.old is not None or not self._link_as(os.path.basename(self.target)):
@@ -179,7 +202,7 @@ class Replacement:
 
     def _open(self, folder: str) -> None:
         """Open the new file, without a name if that is possible."""
-        mode = 0o666 if self._like is None else _PRIVATE_MODE
+        mode = _USUAL_MODE if self._like is None else _PRIVATE_MODE
         try:
             self.fd = open_unnamed(folder, mode)
         except OSError as error:
@@ -204,13 +227,7 @@ class Replacement:
 
     def _link_as(self, name: str) -> bool:
         """Give the nameless file this name in the folder of the target. False: it is taken."""
-        here = self._folder_fd
-        try:
-            # With `src_dir_fd` Python calls linkat(AT_SYMLINK_FOLLOW); without, it links the symlink.
-            os.link(f"/proc/self/fd/{self.fd}", name, src_dir_fd=here, dst_dir_fd=here)
-        except FileExistsError:
-            return False
-        return True
+        return _link_unnamed(self.fd, name, self._folder_fd)
 
     def _copy_attributes(self, like: os.stat_result) -> None:
         mode = stat.S_IMODE(like.st_mode)
@@ -297,6 +314,23 @@ def open_unnamed(folder: str, mode: int) -> int:
     return os.open(folder, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, mode)
 
 
+def _settle(fd: int, durable: bool) -> None:
+    """Meet what errors there are with what was written. Raises `OSError`."""
+    if durable:
+        os.fsync(fd)
+    os.close(os.dup(fd))  # a filesystem that writes late reports its errors here
+
+
+def _link_unnamed(fd: int, path: str, folder_fd: int | None = None) -> bool:
+    """Give a file that has no name this one. False: it is taken. Raises `OSError`."""
+    try:
+        # With `src_dir_fd` Python calls linkat(AT_SYMLINK_FOLLOW); without, it links the symlink.
+        os.link(f"/proc/self/fd/{fd}", path, src_dir_fd=fd, dst_dir_fd=folder_fd)
+    except FileExistsError:
+        return False
+    return True
+
+
 @cache
 def _has_proc() -> bool:
     return os.path.exists("/proc/self/fd")
@@ -375,14 +409,18 @@ class _There:
     """There is nothing, and the path is neither that of a folder nor of one of our descriptors."""
 
 
+_NOTHING: Final = _There(None, True)
+_UNCLEAR: Final = _There(None, False)
+
+
 def _look(path: str) -> _There:
     try:
         found = os.lstat(path)
     except FileNotFoundError:
         name = path.rpartition("/")[2]
-        return _There(None, name != "" and not name.isdecimal())
+        return _NOTHING if name != "" and not name.isdecimal() else _UNCLEAR
     except OSError:
-        return _There(None, False)
+        return _UNCLEAR
     return _There(found if stat.S_ISREG(found.st_mode) else None, False)
 
 

@@ -26,10 +26,10 @@ from struct import unpack_from
 from types import TracebackType
 
 from pybtf.core.sectiontable import Section as Section
-from pybtf.core.sectiontable import SectionNameError, SectionTable, read_sections
+from pybtf.core.sectiontable import SectionNameError, SectionTable, read_section, read_sections
 from pybtf.core.symbols import SymbolSource
 from pybtf.elf.compressed import decompress_gabi, decompress_gnu
-from pybtf.elf.constants import SHF_COMPRESSED, SHF_GROUP, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
+from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -43,17 +43,14 @@ MAX_SECTIONS: Final = 1 << 20
 
 _IDENT_SIZE: Final = 16
 
-_DEBUG: Final = (".debug_", ".zdebug_")
-_LTO: Final = ".gnu.debuglto_"  # in front of the names in gcc's objects for LTO
-
 
 class ElfImage:
     """An open ELF file. Usable as a context manager; views handed out stay valid after `close`."""
 
     __slots__ = (
         "_cache",
-        "_debug",
         "_view",
+        "dwarf",
         "etype",
         "flags",
         "is64",
@@ -74,6 +71,8 @@ class ElfImage:
     flags: int
     table: SectionTable
     """The sections, each of which is made when it is asked for."""
+    dwarf: dict[str, Section]
+    """The sections that supply DWARF, see `debug_section`."""
     symbol_sources: dict[int, SymbolSource]
     """By index of the section: for symbols.py to keep what it has made."""
     mapping: mmap.mmap | None
@@ -92,17 +91,7 @@ class ElfImage:
         self.symbol_sources = {}
         shoff, shnum, shstrndx = self._read_header()
         self._read_sections(shoff, shnum, shstrndx)
-        self._debug: dict[str, Section] = {}
-        debug = self.table.debug()
-        lto = not any(section.name.startswith(_DEBUG) for section in debug)
-        for section in debug:
-            if section.flags & SHF_GROUP or section.type == SHT_NOBITS:
-                continue
-            name = section.name.removeprefix(_LTO) if lto else section.name
-            if name.startswith(".debug_"):
-                self._debug.setdefault(name, section)
-            elif name.startswith(".zdebug_"):
-                self._debug.setdefault(f".debug_{name[8:]}", section)
+        self.dwarf = self.table.dwarf()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> ElfImage:
@@ -150,6 +139,14 @@ class ElfImage:
         """All sections, in the order of the table."""
         return self.table.all()
 
+    def names(self) -> list[bytes]:
+        """The names of all sections, as they are in the file. Many may share a long one, and then share its bytes."""
+        known: dict[str, bytes] = {}
+        for section in self.sections:
+            if section.name not in known:
+                known[section.name] = section.name.encode("utf-8", "surrogateescape")
+        return [known[section.name] for section in self.sections]
+
     def section(self, name: str) -> Section | None:
         """The first section with this name."""
         return self.table.first(name)
@@ -169,7 +166,7 @@ class ElfImage:
         name starts with `.debug_` or `.zdebug_`, those that gcc writes for LTO count
         (`.gnu.debuglto_.debug_info`).
         """
-        return self._debug.get(name)
+        return self.dwarf.get(name)
 
     def linked(self, section: Section, kind: int, what: str) -> Section:
         """The section that `sh_link` of `section` names. Raises `InputError` if its type is not `kind`."""
@@ -200,12 +197,10 @@ class ElfImage:
 
         Raises `InputError` if they pass the end of the file or do not decompress to the declared size.
         """
+        if section.plain:
+            return self.raw(section)
         if section.type in (SHT_NOBITS, SHT_NULL):
             return memoryview(b"")
-        if not section.flags & SHF_COMPRESSED:
-            name = section.name
-            if ".zdebug_" not in name or not name.removeprefix(_LTO).startswith(".zdebug_"):
-                return self.raw(section)
         found = self._cache.get(section.index)
         if found is None:
             raw, place = self.raw(section), self.place(section)
@@ -259,7 +254,7 @@ class ElfImage:
         """Read the section table. Entry 0 carries the counts that do not fit the header."""
         view, size = self._view, 64 if self.is64 else 40
         if shoff == 0:
-            self._set_sections(b"", None)
+            self.table = read_sections(b"", is64=self.is64, little=self.little)
             return
         if shoff > len(view) or len(view) - shoff < size:
             raise InputError(
@@ -271,8 +266,7 @@ class ElfImage:
                 "The file is truncated.",
             )
         if shnum == 0 or shstrndx == SHN_XINDEX:
-            self._set_sections(view[shoff : shoff + size], None)
-            first = self.table.at(0)
+            first = self._section(view[shoff : shoff + size])
             shnum = shnum or first.size
             if shstrndx == SHN_XINDEX:
                 shstrndx = first.link
@@ -292,10 +286,9 @@ class ElfImage:
         table = view[shoff : shoff + shnum * size]
         names = None
         if shstrndx != SHN_UNDEF and shnum:
-            self._set_sections(table[shstrndx * size : (shstrndx + 1) * size], None)
-            names = self._names(self.table.at(0), shstrndx)
+            names = self._names(self._section(table[shstrndx * size : (shstrndx + 1) * size]), shstrndx)
         try:
-            self._set_sections(table, names)
+            self.table = read_sections(table, names, is64=self.is64, little=self.little)
         except SectionNameError as error:
             assert names is not None
             raise InputError(
@@ -306,8 +299,9 @@ class ElfImage:
                 else "names that do not overlap",
             ) from None
 
-    def _set_sections(self, table: bytes | memoryview, names: bytes | None) -> None:
-        self.table = read_sections(table, names, is64=self.is64, little=self.little)
+    def _section(self, entry: memoryview) -> Section:
+        """An entry of the section table alone, without its name."""
+        return read_section(entry, is64=self.is64, little=self.little)
 
     def _names(self, section: Section, index: int) -> bytes:
         """The contents of the section of names, whose own name is not known yet."""
@@ -346,10 +340,9 @@ def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
         raise InputError(path, *_open_failure(path, error)) from None
     try:
         status = os.fstat(fd)
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError(path, "is a folder", "an ELF file")
         if not stat.S_ISREG(status.st_mode):
-            raise InputError(path, "is not a regular file", "an ELF file")
+            folder = stat.S_ISDIR(status.st_mode)
+            raise InputError(path, "is a folder" if folder else "is not a regular file", "an ELF file")
         if status.st_size == 0:
             raise InputError(path, "is empty", "an ELF file")
         try:

@@ -15,8 +15,8 @@ from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
 
 
-def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
-    """Owner (without its NUL), type and descriptor of every note, in section order."""
+def notes(image: ElfImage, owner: bytes | None = None) -> Iterator[tuple[bytes, int, bytes]]:
+    """Owner (without its NUL), type and descriptor of every note, in section order; of this `owner` only, if given."""
     budget = image.size
     head = f"{image.order}III"
     for section in image.of_type(SHT_NOTE):
@@ -28,6 +28,8 @@ def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
         budget -= size
         if budget < 0:
             return
+        if owner is not None and owner not in bytes(data):
+            continue
         up = 7 if section.addralign == 8 else 3
         at = 0
         while size - at >= 12:
@@ -37,10 +39,12 @@ def notes(image: ElfImage) -> Iterator[tuple[bytes, int, bytes]]:
             end = desc + desc_size
             if end > size:
                 break
-            yield bytes(data[name : name + name_size]).removesuffix(b"\0"), kind, bytes(data[desc:end])
+            found = bytes(data[name : name + name_size]).removesuffix(b"\0")
+            if owner is None or owner == found:
+                yield found, kind, bytes(data[desc:end])
             at = (end + up) & ~up
 
 
 def build_id(image: ElfImage) -> bytes | None:
     """The build id, if the linker left one."""
-    return next((d for owner, kind, d in notes(image) if owner == b"GNU" and kind == NT_GNU_BUILD_ID), None)
+    return next((desc for _, kind, desc in notes(image, b"GNU") if kind == NT_GNU_BUILD_ID), None)
