@@ -126,10 +126,12 @@ def test_what_the_base_has_is_found(base: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("strings", "at"), [(b"\0int\0s\0ab\0", 8), (b"\0int\0s\0\0b\0", 7)])
 @pytest.mark.parametrize("name", ["b", ""])
-def test_odd_strings_of_a_base(strings: bytes, at: int, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [b"", b"sixteen bytes or more\0"])
+def test_odd_strings_of_a_base(strings: bytes, at: int, name: str, more: bytes, tmp_path: Path) -> None:
     """A base may share the ends of strings, and may have empty ones. Such names are not what looking up a text finds,
-    so they are not used.
+    so they are not used; nor are those at the very end.
     """
+    strings += more
     types = struct.pack("<4I", 1, 1 << 24, 4, 1 << 24 | 32)
     types += struct.pack("<6I", 5, 4 << 24 | 1, 4, at, 1, 0)
     header = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(types), len(types), len(strings))

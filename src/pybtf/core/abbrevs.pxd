@@ -92,7 +92,7 @@ cdef enum:                      # slots for wanted attributes; the second byte o
 
 cdef enum:                      # Shape.kind
     SHAPE_NONE = 0              # to be read attribute by attribute
-    SHAPE_MEMBER = 1            # value: DW_AT_data_member_location
+    SHAPE_MEMBER = 1            # value: DW_AT_data_member_location, or with `bits` DW_AT_data_bit_offset
     SHAPE_TYPE = 2              # pointer, typedef, qualifier; value: DW_AT_byte_size, as of all types
     SHAPE_ENUMERATOR = 3        # value: DW_AT_const_value
     SHAPE_PARAMETER = 4         # no value
@@ -118,7 +118,10 @@ cdef struct Shape:              # where the values of a DIE are, if that is alwa
     uint8_t value_at
     uint8_t sibling_at          # of a DW_FORM_ref4
     uint8_t with_sibling
-    uint16_t reach              # how many bytes are looked at, which may be more than there are
+    uint8_t bits                # a member: there is a DW_AT_bit_size of one byte, `bits_at` bytes behind it
+    uint8_t bits_at
+    uint32_t type_mask          # all bits if it is typed, otherwise none
+    uint32_t name_mask          # the same, if it is named
     uint64_t value_mask         # the bytes of the value, of the eight at `value_at`; 0: it is `value`, in every DIE
     uint64_t value
 
@@ -134,6 +137,7 @@ cdef struct AbbrevTable:
     U32s ops
     AbbrevDecl *decls
     uint32_t n, cap
+    uint32_t reach              # how many bytes behind an abbreviation code are looked at, whichever shape it has
     bint dense                  # decls[i].code == i + 1
     uint32_t *slots             # otherwise: open addressing, index + 1
     uint32_t slot_mask

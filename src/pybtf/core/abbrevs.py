@@ -487,7 +487,9 @@ def read_table(
             return 1
         decl = cython.address(t.decls[t.n - 1])
         decl.fixed = fixed_size(t.ops.p + decl.program)
-        shape_of(cython.address(decl.shape), decl.tag, decl.children, t.ops.p + decl.program)
+        t.reach = max(
+            t.reach, shape_of(cython.address(decl.shape), decl.tag, decl.children, t.ops.p + decl.program)
+        )
     if not t.dense and index_sparse(t):
         return fault_set(fault, FAULT_MEMORY, IN_ABBREV, cur_tell(c), 0, 0)
     return 0
@@ -521,6 +523,7 @@ def abbrevs_read(
     t.valid = False
     t.ops.n = 0
     t.n = 0
+    t.reach = 0
     t.dense = True
     t.offset = offset
     t.address_size = address_size

@@ -17,9 +17,9 @@ from cython.cimports.pybtf.core.candidates import Candidates, chain_first, chain
 from cython.cimports.pybtf.core.keys import hash_members, hash_record, hash_typedef, hash_words
 from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Work
-from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_STRUCT, KIND_TYPEDEF, KIND_UNION
+from cython.cimports.pybtf.core.records import KIND_ENUM, KIND_ENUM64, KIND_TYPEDEF
 from cython.cimports.pybtf.core.typegraph import IN_PROGRESS, UNMAPPED, kind_of, like_of
-from cython.cimports.pybtf.core.wire import RefSpan, wire_is_link, wire_is_primitive, wire_kind, wire_refs, wire_words
+from cython.cimports.pybtf.core.wire import RefSpan, wire_is_link, wire_kind, wire_refs, wire_words
 
 LARGE = cython.declare(cython.size_t, 24)  # words of a record that is not copied
 OPEN, OF_BASE, OF_OWN = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
@@ -46,68 +46,65 @@ def expect_candidates(
 ) -> cython.void:
     """Asks for the first candidates of some hashes, whose slots have been asked for."""
     heads = cython.declare(uint32_t[16])
+    n: uint32_t = 0
     i: uint32_t
     for i in range(AHEAD):
-        heads[i] = 0
+        if known >> i == 0:
+            break
         if (known >> i) & 1:
-            heads[i] = chain_first(t, chain_of(t, hashes[i]))
-            prefetch(w.g.nodes + heads[i])
-    for i in range(AHEAD):
-        if heads[i]:
-            prefetch(w.g.words + w.g.nodes[heads[i]].offset)
+            heads[n] = chain_first(t, chain_of(t, hashes[i]))
+            prefetch(w.g.nodes + heads[n])
+            n += 1
+    for i in range(n):
+        prefetch(w.g.words + w.g.nodes[heads[i]].offset)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def ahead_primitives(
-    a: cython.pointer[Ahead], w: cython.pointer[cython.const[Work]], first: uint32_t, end: uint32_t
+    a: cython.pointer[Ahead],
+    w: cython.pointer[cython.const[Work]],
+    ids: cython.pointer[cython.const[uint32_t]],
+    n: uint32_t,
 ) -> cython.void:
-    """Asks for the candidates of the primitive types from `first` on, AHEAD of them at most."""
+    """Hashes `n` primitive types, AHEAD of them at most, and asks for their candidates."""
     enums: uint32_t = 0
-    bit: uint32_t
-    id: uint32_t
     kind: uint32_t
-    a.first = first
-    a.known = 0
-    for id in range(first, min(end, first + AHEAD)):
-        kind = kind_of(w.g.nodes, id)
-        bit = cython.cast(uint32_t, 1) << (id - first)
-        if not wire_is_primitive(kind):
-            continue
-        a.hashes[id - first] = hash_record(w.g.words + w.g.nodes[id].offset)
-        a.known |= bit
+    i: uint32_t
+    for i in range(n):
+        kind = kind_of(w.g.nodes, ids[i])
+        a.hashes[i] = hash_record(w.g.words + w.g.nodes[ids[i]].offset)
         if kind == KIND_ENUM or kind == KIND_ENUM64:
-            enums |= bit
-            expect_slot(cython.address(w.enums), a.hashes[id - first])
+            enums |= cython.cast(uint32_t, 1) << i
+            expect_slot(cython.address(w.enums), a.hashes[i])
         else:
-            expect_slot(cython.address(w.table), a.hashes[id - first])
-    if enums:
-        expect_candidates(w, cython.address(w.enums), enums, a.hashes)
-    if a.known & ~enums:
-        expect_candidates(w, cython.address(w.table), a.known & ~enums, a.hashes)
+            expect_slot(cython.address(w.table), a.hashes[i])
+    a.known = (cython.cast(uint32_t, 1) << n) - 1
+    expect_candidates(w, cython.address(w.enums), enums, a.hashes)
+    expect_candidates(w, cython.address(w.table), a.known & ~enums, a.hashes)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def ahead_structs(
-    a: cython.pointer[Ahead], w: cython.pointer[cython.const[Work]], first: uint32_t, end: uint32_t
+    a: cython.pointer[Ahead],
+    w: cython.pointer[cython.const[Work]],
+    ids: cython.pointer[cython.const[uint32_t]],
+    n: uint32_t,
 ) -> cython.void:
-    """Asks for the candidates of those structs, unions and typedefs from `first` on that are not mapped."""
-    id: uint32_t
-    kind: uint32_t
+    """Hashes those of `n` structs, unions and typedefs that are not mapped, and asks for their candidates."""
     r: cython.pointer[uint32_t]
-    a.first = first
+    i: uint32_t
     a.known = 0
-    for id in range(first, min(end, first + AHEAD)):
-        kind = kind_of(w.g.nodes, id)
-        if w.g.nodes[id].map or not (kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF):
+    for i in range(n):
+        if w.g.nodes[ids[i]].map:
             continue
-        r = w.g.words + w.g.nodes[id].offset
-        a.hashes[id - first] = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(cython.address(w.g), r)
-        a.known |= cython.cast(uint32_t, 1) << (id - first)
-        expect_slot(cython.address(w.table), a.hashes[id - first])
+        r = w.g.words + w.g.nodes[ids[i]].offset
+        a.hashes[i] = hash_typedef(r) if wire_kind(r) == KIND_TYPEDEF else hash_members(cython.address(w.g), r)
+        a.known |= cython.cast(uint32_t, 1) << i
+        expect_slot(cython.address(w.table), a.hashes[i])
     expect_candidates(w, cython.address(w.table), a.known, a.hashes)
 
 
@@ -149,38 +146,37 @@ def ahead_references(
     a: cython.pointer[Ahead],
     w: cython.pointer[cython.const[Work]],
     map: cython.pointer[cython.const[uint32_t]],
-    first: uint32_t,
-    end: uint32_t,
+    ids: cython.pointer[cython.const[uint32_t]],
+    n: uint32_t,
 ) -> cython.void:
-    """Asks for the candidates of those types from `first` on that are not decided, but all of whose targets are.
+    """Hashes those of `n` types of the reference phase all of whose targets are decided, and asks for their candidates.
 
     For some a comparison has already met the only candidate there can be.
     """
     record = cython.declare(uint32_t[24])
     r: cython.pointer[uint32_t]
-    id: uint32_t
+    i: uint32_t
     like: uint32_t
     to: uint32_t
     answer: cython.int
-    a.first = first
     a.known = 0
-    for id in range(first, min(end, first + AHEAD)):
-        if map[id] != UNMAPPED:
+    for i in range(n):
+        if map[ids[i]] != UNMAPPED:
             continue
-        r = w.g.words + w.g.nodes[id].offset
-        like = like_of(cython.address(w.g), id)
+        r = w.g.words + w.g.nodes[ids[i]].offset
+        like = like_of(cython.address(w.g), ids[i])
         if wire_is_link(wire_kind(r)):
             to = map[r[2]]
             if to >= IN_PROGRESS:
                 continue
             if like and to < w.g.first_own:
                 continue  # its words are near, a comparison has just met them
-            a.hashes[id - first] = hash_words(r[0], r[1], to)
+            a.hashes[i] = hash_words(r[0], r[1], to)
         else:
             answer = is_final(r, map, w.g.first_own, record)
             if answer == OPEN or (like and answer == OF_BASE):
                 continue
-            a.hashes[id - first] = hash_record(record)
-        a.known |= cython.cast(uint32_t, 1) << (id - first)
-        expect_slot(cython.address(w.table), a.hashes[id - first])
+            a.hashes[i] = hash_record(record)
+        a.known |= cython.cast(uint32_t, 1) << i
+        expect_slot(cython.address(w.table), a.hashes[i])
     expect_candidates(w, cython.address(w.table), a.known, a.hashes)

@@ -30,7 +30,8 @@ cdef struct Candidates:
     size_t mask
     size_t used
     uint32_t *links             # of id `first` + i: links[2 i] is the neighbour towards the tail, links[2 i + 1] that
-                                # towards the head; 0: none. NULL until some chain has two entries
+                                # towards the head; 0: none. NULL until some chain has two entries; set for those of
+                                # such chains
     uint32_t *joints            # joints[2 slot]: neighbour of the base's entries towards the tail, [2 slot + 1]: towards
                                 # the head. NULL without a base
     const Candidates *base

@@ -3,10 +3,21 @@
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.candidates import Candidates, Slot, chain_of
 from cython.cimports.pybtf.core.pages import large_zeroed
+
+START = cython.declare(cython.size_t, 128)  # slots; a table doubles when half of them are taken
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def pairs(n: cython.size_t) -> cython.pointer[uint32_t]:
+    """Room for `n` pairs of neighbours, which are set when there is what has them: most never are."""
+    return cython.cast(cython.pointer[uint32_t], malloc(n * 2 * cython.sizeof(uint32_t)))
 
 
 @cython.cfunc
@@ -22,8 +33,8 @@ def candidates_init(
     `first`. 0 if out of memory; `candidates_free` is due in either case.
     """
     memset(t, 0, cython.sizeof(Candidates))
-    t.mask = 1023
-    t.slots = cython.cast(cython.pointer[Slot], calloc(1024, cython.sizeof(Slot)))
+    t.mask = START - 1
+    t.slots = cython.cast(cython.pointer[Slot], calloc(START, cython.sizeof(Slot)))
     t.n = n
     if t.slots == cython.NULL:
         return False
@@ -33,7 +44,7 @@ def candidates_init(
         t.entries = base.entries
         t.capacity = base.capacity
         t.reversed = base.reversed
-        t.joints = cython.cast(cython.pointer[uint32_t], calloc(1024, 2 * cython.sizeof(uint32_t)))
+        t.joints = pairs(START)
         if t.joints == cython.NULL:
             return False
     return True
@@ -96,7 +107,7 @@ def enlarge(t: cython.pointer[Candidates]) -> cython.bint:
     i: cython.size_t
     j: cython.size_t
     if t.joints != cython.NULL:
-        joints = cython.cast(cython.pointer[uint32_t], calloc(mask + 1, 2 * cython.sizeof(uint32_t)))
+        joints = pairs(mask + 1)
     if slots == cython.NULL or (t.joints != cython.NULL and joints == cython.NULL):
         free(slots)
         free(joints)
@@ -116,6 +127,30 @@ def enlarge(t: cython.pointer[Candidates]) -> cython.bint:
     t.joints = joints
     t.mask = mask
     return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def links_make(t: cython.pointer[Candidates]) -> cython.bint:
+    """Room for the neighbours of all entries. 0 if out of memory."""
+    if t.base != cython.NULL:
+        t.links = pairs(t.n - t.first)
+    else:
+        # Another table may lie on this one, and ask for the neighbours of whatever is in it.
+        t.links = cython.cast(cython.pointer[uint32_t], calloc(t.n, 2 * cython.sizeof(uint32_t)))
+    return t.links != cython.NULL
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def alone(t: cython.pointer[Candidates], id: uint32_t) -> cython.void:
+    """Entry `id` has no neighbours. Those of the base know theirs, and there are joints for the rest."""
+    if id >= t.first:
+        t.links[2 * cython.cast(cython.size_t, id - t.first)] = 0
+        t.links[2 * cython.cast(cython.size_t, id - t.first) + 1] = 0
 
 
 @cython.cfunc
@@ -155,17 +190,18 @@ def candidates_insert(t: cython.pointer[Candidates], hash: uint64_t, id: uint32_
         t.used += 1
         s.hash = hash
         if t.base != cython.NULL:
+            t.joints[2 * i] = t.joints[2 * i + 1] = 0
             below = chain_of(t.base, hash)
         if below == cython.NULL:
             s.head = s.tail = id
             return True
         s.head = below.head
         s.tail = below.tail
-    if t.links == cython.NULL:
-        # Zeroed pages are given by the system when they are first touched: only long chains cost memory.
-        t.links = cython.cast(cython.pointer[uint32_t], calloc(t.n - t.first, 2 * cython.sizeof(uint32_t)))
-        if t.links == cython.NULL:
-            return False
+    if t.links == cython.NULL and not links_make(t):
+        return False
+    if s.head == s.tail:
+        alone(t, s.head)
+    alone(t, id)
     if t.reversed:
         link(t, i, s.tail, 0, id)
         link(t, i, id, 1, s.tail)

@@ -169,7 +169,7 @@ def key(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_
     if made == NO_CLASS:
         return NO_CLASS
     c.stands.p[id] = made
-    if (kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION) and not note_twice(c, v, made):
+    if (kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION) and not c.sparse and not note_twice(c, v, made):
         return fail(c, CLASSIFY_MEMORY)
     return made
 
@@ -408,9 +408,8 @@ def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
     records = cython.declare(cython.pointer[uint32_t][16])
     for id in range(1, v.n_types):
         r = v.words.p + v.offs.p[id]
-        if r[0] or wire_vlen(r):
-            records[n] = r
-            n += 1
+        records[n] = r
+        n += (r[0] | wire_vlen(r)) != 0
         if n == 16:
             if settle_some(c, records, n):
                 return 1

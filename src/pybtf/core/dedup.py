@@ -29,6 +29,7 @@ from cython.cimports.pybtf.core.dedup import DedupError, DedupInput
 from cython.cimports.pybtf.core.memory import u32s_free
 from cython.cimports.pybtf.core.phases import (
     Work,
+    enter_types,
     flatten,
     restore_base,
     rewrite_survivors,
@@ -46,9 +47,7 @@ from cython.cimports.pybtf.core.typegraph import (
     DEDUP_OK,
     EFFORT_BASE,
     EFFORT_PER_TYPE,
-    FINAL,
     ID_MASK,
-    UNMAPPED,
     BaseTypes,
     Node,
     TypeGraph,
@@ -62,29 +61,6 @@ from cython.cimports.pybtf.core.wire import (
 
 from pybtf.core.wire import wire_header
 from pybtf.errors import InputError, Place
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def make_nodes(g: cython.pointer[TypeGraph], offs: cython.pointer[cython.size_t]) -> cython.bint:
-    """Fill `nodes` from the first own type on; a base has those below. 0 if a record lies too far into the words."""
-    id: uint32_t
-    node: cython.pointer[Node] = g.nodes
-    node.map = FINAL
-    node.hypothesis = UNMAPPED
-    node.offset = node.info = 0
-    node += g.first_own - 1
-    for id in range(g.first_own, g.n):
-        node += 1
-        if offs[id] >> 32:
-            g.bad = id
-            return False
-        node.map = 0
-        node.hypothesis = UNMAPPED
-        node.offset = cython.cast(uint32_t, offs[id])
-        node.info = g.words[offs[id] + 1]
-    return True
 
 
 @cython.cfunc
@@ -133,8 +109,10 @@ def dedup_run(
             status = DEDUP_MEMORY
     if g.nodes == cython.NULL or not start_tables(cython.address(w)):
         status = DEDUP_MEMORY
-    elif input.n > ID_MASK or (status == DEDUP_OK and not make_nodes(g, input.offs)):
+    elif input.n > ID_MASK:
         status = DEDUP_LARGE
+    if status == DEDUP_OK:
+        status = enter_types(cython.address(w), input.offs)
     if status == DEDUP_OK:
         status = settle_primitives(cython.address(w))
     if status == DEDUP_OK:
@@ -149,6 +127,9 @@ def dedup_run(
     candidates_free(cython.address(w.table))
     candidates_free(cython.address(w.enums))
     candidates_free(cython.address(w.mixed))
+    u32s_free(cython.address(w.primitives))
+    u32s_free(cython.address(w.composites))
+    u32s_free(cython.address(w.references))
     u32s_free(cython.address(w.structs))
     u32s_free(cython.address(w.forwards))
     u32s_free(cython.address(g.touched))

@@ -31,21 +31,14 @@ from cython.cimports.pybtf.core.equivalence import (
 from cython.cimports.pybtf.core.memory import prefetch, u32s_push
 from cython.cimports.pybtf.core.records import (
     KIND_ARRAY,
-    KIND_CONST,
     KIND_ENUM,
     KIND_ENUM64,
     KIND_FLOAT,
-    KIND_FUNC,
     KIND_FUNC_PROTO,
     KIND_FWD,
     KIND_INT,
-    KIND_PTR,
-    KIND_RESTRICT,
     KIND_STRUCT,
-    KIND_TYPE_TAG,
-    KIND_TYPEDEF,
     KIND_UNION,
-    KIND_VOLATILE,
 )
 from cython.cimports.pybtf.core.typegraph import (
     DEDUP_CYCLE,
@@ -63,7 +56,7 @@ from cython.cimports.pybtf.core.typegraph import (
     resolve,
     surely_same,
 )
-from cython.cimports.pybtf.core.wire import RefSpan, wire_forward_kind, wire_kind, wire_refs, wire_vlen
+from cython.cimports.pybtf.core.wire import RefSpan, wire_forward_kind, wire_is_link, wire_kind, wire_refs, wire_vlen
 
 
 @cython.cfunc
@@ -143,15 +136,7 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
         ka = wire_kind(ra)
         if ka != wire_kind(rb):
             return EQ_NO
-        if (
-            ka == KIND_PTR
-            or ka == KIND_CONST
-            or ka == KIND_VOLATILE
-            or ka == KIND_RESTRICT
-            or ka == KIND_TYPEDEF
-            or ka == KIND_FUNC
-            or ka == KIND_TYPE_TAG
-        ):
+        if wire_is_link(ka):
             if ra[1] != rb[1] or ra[0] != rb[0]:
                 return EQ_NO
             hops += 1
@@ -304,15 +289,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                             g.adjusts_base = True
                     else:
                         return EQ_NO
-                elif (
-                    kx == KIND_PTR
-                    or kx == KIND_CONST
-                    or kx == KIND_VOLATILE
-                    or kx == KIND_RESTRICT
-                    or kx == KIND_TYPEDEF
-                    or kx == KIND_FUNC
-                    or kx == KIND_TYPE_TAG
-                ):
+                elif wire_is_link(kx):
                     if rx[1] != ry[1]:
                         return EQ_NO
                     x = rx[2]

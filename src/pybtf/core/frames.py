@@ -72,9 +72,7 @@ def close_frame(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.i
     if mode == IN_ARRAY:
         return close_array(w, f)
     if mode == IN_SUBROUTINE:
-        if take_params(w, f.mark, cython.address(f.type.first), cython.address(f.type.count)):
-            return -1
-        return add_type(w, cython.address(f.type))
+        return close_subroutine(w, f)
     if mode == IN_FUNCTION:
         return close_function(w, f)
     if mode == IN_POINTER:
@@ -146,6 +144,30 @@ def take_params(
     u.n_params += count
     w.n_params = mark
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def close_subroutine(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
+    u: cython.pointer[Unit] = cython.address(w.u)
+    count: uint32_t = w.n_params - f.mark
+    i: uint32_t
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.type_params)),
+        cython.address(u.cap_type_params),
+        u.n_type_params + count,
+        cython.sizeof(TypeParam),
+    ):
+        return no_memory(w)
+    for i in range(count):
+        u.type_params[u.n_type_params + i].name = w.params[f.mark + i].name
+        u.type_params[u.n_type_params + i].ref = w.params[f.mark + i].ref
+    f.type.first = u.n_type_params
+    f.type.count = count
+    u.n_type_params += count
+    w.n_params = f.mark
+    return add_type(w, cython.address(f.type))
 
 
 @cython.cfunc

@@ -21,6 +21,7 @@ from cython.cimports.pybtf.core.unit import *
 from cython.cimports.pybtf.core.walker import *
 
 FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
+CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviation code and a short name take at most
 
 
 @cython.cfunc
@@ -79,8 +80,9 @@ def name_size(word: uint32_t) -> uint32_t:
 @cython.inline
 @cython.exceptval(check=False)
 def put_member(
-    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t, at: uint64_t
+    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t, at: uint64_t, bits: uint8_t
 ) -> cython.bint:
+    """`bits`: of a bitfield, and then `at` counts bits too; else 0."""
     m: cython.pointer[Member]
     if not room(
         cython.cast(cython.pp_void, cython.address(w.members)),
@@ -93,8 +95,14 @@ def put_member(
     memset(m, 0, cython.sizeof(Member))
     m.name = name
     m.ref = ref
-    m.byte_offset = cython.cast(uint32_t, at)
-    m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
+    if bits:
+        m.bit_offset = at
+        m.bitfield_size = bits
+        m.flags = M_DATA_BIT_OFFSET
+        f.type.flags |= T_BITS
+    else:
+        m.byte_offset = cython.cast(uint32_t, at)
+        m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
     w.n_members += 1
     f.index += 1
     return True
@@ -123,14 +131,9 @@ def put_enumerator(w: cython.pointer[Walker], name: uint32_t, value: uint64_t) -
 @cython.inline
 @cython.exceptval(check=False)
 def put_parameter(
-    w: cython.pointer[Walker],
-    f: cython.pointer[Frame],
-    shape: cython.pointer[cython.const[Shape]],
-    die: uint64_t,
-    name: uint32_t,
-    ref: uint32_t,
+    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t
 ) -> cython.bint:
-    p: cython.pointer[Param]
+    """A parameter of a subroutine type, of which no more is taken (frames.py)."""
     if not room(
         cython.cast(cython.pp_void, cython.address(w.params)),
         cython.address(w.cap_params),
@@ -138,14 +141,8 @@ def put_parameter(
         cython.sizeof(Param),
     ):
         return False
-    p = cython.address(w.params[w.n_params])
-    memset(p, 0, cython.sizeof(Param))
-    p.reg = -1
-    p.die = cython.cast(uint32_t, die)
-    p.name = name
-    p.named = shape.inline_name or shape.named
-    p.ref = ref
-    p.has_type = shape.typed
+    w.params[w.n_params].name = name
+    w.params[w.n_params].ref = ref
     w.n_params += 1
     f.index += 1
     return True
@@ -239,7 +236,7 @@ def put_type(
     if kind == SHAPE_STRUCT:
         t.first = w.u.n_members
     elif kind == SHAPE_SUBROUTINE:
-        t.first = w.u.n_params
+        t.first = w.u.n_type_params
     return True
 
 
@@ -296,24 +293,23 @@ def put(
     ref: uint32_t,
     value: uint64_t,
 ) -> cython.bint:
-    """Does what a DIE with these values, at `die`, comes to as a child of frame `f`. False: nothing has been done."""
+    """Does what a DIE with these values, at `die`, which is no member, comes to as a child of frame `f`. False: nothing
+    has been done.
+    """
     s: cython.pointer[cython.const[Shape]] = cython.address(decl.shape)
     kind: uint8_t = s.kind
     mode: uint8_t = f.mode
-    if kind == SHAPE_MEMBER:
-        # Without a place, the member of a struct is a static one.
-        return mode == IN_STRUCT and (s.valued or f.type.tag == 0x17) and put_member(w, f, name, ref, value)
     if kind == SHAPE_TYPE or kind >= SHAPE_STRUCT:
         if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
             return put_type(w, decl, die, name, ref, value)
         return False
     if kind == SHAPE_PARAMETER:
-        return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, s, die, name, ref)
+        return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, name, ref)
     if kind == SHAPE_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == SHAPE_DIMENSION:
         return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
-    return mode == IN_FUNCTION or mode == IN_BLOCK
+    return kind == SHAPE_LOCAL and (mode == IN_FUNCTION or mode == IN_BLOCK)
 
 
 # ---- reading ------------------------------------------------------------------------------------------------
@@ -325,26 +321,33 @@ def put(
 def glances(w: cython.pointer[Walker]) -> cython.int:
     """Reads DIEs from the cursor on, in the topmost frame and those it opens, as long as they can be read at a glance.
 
-    That they can be at all (`can_glance`) is known. Nonzero: fault.
+    That they can be in this unit (`can_glance`) is known. Nonzero: fault.
     """
-    t: cython.pointer[cython.const[AbbrevTable]] = w.r.table
+    decls: cython.pointer[cython.const[AbbrevDecl]] = w.r.table.decls
+    n: uint32_t = w.r.table.n
     unit: uint64_t = w.r.unit
     size: uint64_t = w.r.end - unit
     own: uint64_t = w.sections.alternate_at
     deferred: uint32_t = w.names.deferred
-    end: cython.pointer[cython.const[uint8_t]] = w.r.c.end
+    left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
     at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
+    last: cython.pointer[cython.const[uint8_t]]
     p: cython.pointer[cython.const[uint8_t]]
     s: cython.pointer[cython.const[Shape]]
     f: cython.pointer[Frame]
     code: uint32_t
     name: uint32_t
+    word: uint32_t
     to: uint32_t
-    typed: uint32_t
-    own = min(w.r.end, own) - unit if own > unit else 0  # behind which no DIE can be referred to
+    ref: uint32_t
+    value: uint64_t
+    bits: uint8_t
+    if left < 0 or own <= unit:
+        return 0
+    last = at + left  # DIEs of any shape may begin up to here
+    own = min(w.r.end, own) - unit  # behind which no DIE can be referred to
     f = cython.address(w.frames[w.n_frames - 1])
-    # A code and a short name are at most six bytes.
-    while end - at >= 6:
+    while at <= last:
         code = at[0]
         p = at + 1
         if code == 0:
@@ -361,41 +364,38 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             if p[0] & 0x80:
                 break
             p += 1
-        if code - 1 >= t.n:
+        if code - 1 >= n:
             break
-        s = cython.address(t.decls[code - 1].shape)
-        if s.kind == SHAPE_NONE:
-            break
+        s = cython.address(decls[code - 1].shape)
         name = 0
         if s.inline_name:
             name = short_name(p)
             if name == 0:
                 break
             p += name_size(name) + 1
-        if end - p < s.reach:
+        word = word_at(p + s.name_at)
+        if word >= (deferred | ~s.name_mask):
             break
-        if s.named:
-            name = word_at(p + s.name_at)
-            if name >= deferred:
+        name |= (word | NAME_AT) & s.name_mask
+        to = word_at(p + s.type_at) & s.type_mask
+        if to >= own:
+            break
+        ref = cython.cast(uint32_t, unit + to) & s.type_mask
+        value = s.value | (double_at(p + s.value_at) & s.value_mask)
+        if s.kind == SHAPE_MEMBER:
+            # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
+            bits = p[s.bits_at] if s.bits else 0
+            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == 0x17) or (s.bits and bits == 0):
                 break
-            name |= NAME_AT
-        typed = 0 - cython.cast(uint32_t, s.typed)
-        to = word_at(p + s.type_at) & typed
-        if to >= own and typed:
-            break
+            if not put_member(w, f, name, ref, value, bits):
+                break
+            at = p + s.size
+            continue
         if s.with_sibling and word_at(p + s.sibling_at) >= size:
             break
-        if not put(
-            w,
-            f,
-            cython.address(t.decls[code - 1]),
-            at - w.r.c.base,
-            name,
-            cython.cast(uint32_t, unit + to) & typed,
-            s.value | (double_at(p + s.value_at) & s.value_mask),
-        ):
+        if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
             break
-        f = cython.address(w.frames[w.n_frames - 1]) if s.kind >= SHAPE_STRUCT else f
+        f = cython.address(w.frames[w.n_frames - 1])
         at = p + s.size
     w.r.c.pos = at
     return 0

@@ -57,6 +57,11 @@ cdef inline bint u32s_push(U32s *a, uint32_t v) noexcept nogil:
     a.n += 1
     return 1
 
+cdef inline void u32s_add(U32s *a, uint32_t v) noexcept nogil:
+    # As `u32s_push`, where room has been reserved.
+    a.p[a.n] = v
+    a.n += 1
+
 cdef inline void u32s_free(U32s *a) noexcept nogil:
     free(a.p)
     a.p = NULL

@@ -16,7 +16,7 @@ cdef struct Model:
     uint32_t other
 
 cdef struct Models:
-    uint32_t *names             # offsets in the base's strings, a run of them for each model
+    uint32_t *names             # offsets in the base's strings, a run of them for each model; 0: of no use
     Model *all                  # from 1 on, in the order of the base; one more than there are is allocated
     uint32_t n                  # 0 included
     uint32_t *slots             # models by key and count; 0: free

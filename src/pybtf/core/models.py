@@ -11,8 +11,8 @@ be expected as well: of the one that came next the last time, in whatever unit o
 and if none did yet, of the next one in the base. That is right for nineteen of twenty types of a kernel's modules.
 
 A model only suggests. Whether it is right is seen name by name, and what is found is the id that looking it up would
-have given (`string_is_base`), so nothing depends on models but time. A type without a name is looked for by the name of
-its first member.
+have given (`is_name`, `string_is_single`), so nothing depends on models but time. A type without a name is looked for
+by the name of its first member.
 
 The lists of names are apart from the records of the base: together they are small enough to stay in a cache.
 """
@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.records import (
     KIND_UNION,
     KIND_VAR,
 )
+from cython.cimports.pybtf.core.texts import TEXT_STEP
 from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_vlen
 
 
@@ -54,14 +55,25 @@ def elements(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def model_key(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
+def is_name(b: cython.pointer[cython.const[BaseStrings]], at: uint32_t) -> cython.bint:
+    """Whether looking up the text at an offset of the base may lead there: it is a whole string, and not an empty one.
+    It must also be far enough from the end that nobody has to ask how much of it there is.
+    """
+    return 0 < at < b.size and b.size - at >= TEXT_STEP and b.text[at - 1] == 0 and b.text[at] != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def model_key(b: cython.pointer[cython.const[BaseStrings]], r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
     """What a record is looked for by, 0: it gets no model."""
     kind: uint32_t = wire_kind(r)
     if kind == KIND_FUNC or kind == KIND_VAR or kind == KIND_DATASEC or kind == KIND_DECL_TAG or kind == KIND_TYPE_TAG:
         return 0
     if r[0]:
-        return r[0]
-    return BY_MEMBER | r[3] if elements(r) and r[3] else 0
+        return r[0] if is_name(b, r[0]) else 0
+    return BY_MEMBER | r[3] if elements(r) and is_name(b, r[3]) else 0
 
 
 @cython.cfunc
@@ -127,7 +139,7 @@ def models_index(
         return True
     for id in range(1, n):
         r = words.p + offs[id]
-        if model_key(r):
+        if model_key(strings, r):
             types += 2
             names += elements(r)
     if names >> 32:
@@ -138,10 +150,12 @@ def models_index(
     for id in range(1, n):
         r = words.p + offs[id]
         count = elements(r)
-        if model_key(r) and add_model(m, model_key(r), count, cython.cast(uint32_t, names)):
+        at = model_key(strings, r)
+        if at and add_model(m, at, count, cython.cast(uint32_t, names)):
             step = wire_each(wire_kind(r))
             for k in range(count):
-                m.names[names] = r[3 + step * k]
+                at = r[3 + step * k]
+                m.names[names] = at if is_name(strings, at) else 0
                 names += 1
     # What is a struct in the base may be only declared in a module.
     for at in range(1, m.n):

@@ -28,21 +28,6 @@ cdef struct Names:              # of one worker
     uint64_t bytes              # read of names that were not in the cache, since the unit was opened
     uint64_t budget             # how many of them there may be
 
-cdef extern from *:
-    """
-    static inline uint64_t pybtf_text_at(const void *p) {
-        uint64_t x;
-        memcpy(&x, p, 8);
-    #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        x = __builtin_bswap64(x);
-    #endif
-        return x;
-    }
-    """
-    uint64_t ONES "0x0101010101010101ull"
-    uint64_t HIGHS "0x8080808080808080ull"
-    uint64_t text_at "pybtf_text_at"(const void *p) noexcept nogil      # eight bytes, the first one lowest
-
 cdef inline uint64_t cache_slot(const Names *n, uint64_t offset) noexcept nogil:
     return (offset * 0x9E3779B97F4A7C15ULL) >> n.cache_shift
 

@@ -17,7 +17,7 @@ nothing deferred (worker.py).
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.libc.string import memchr, strncmp
+from cython.cimports.libc.string import memchr
 from cython.cimports.pybtf.core.basestrings import TOO_LONG, BaseStrings
 from cython.cimports.pybtf.core.hashing import hash_bytes
 from cython.cimports.pybtf.core.memory import read_through
@@ -41,8 +41,9 @@ from cython.cimports.pybtf.core.strings import (
     string_in_base,
     string_intern,
     string_intern_hashed,
-    string_is_base,
+    string_is_single,
 )
+from cython.cimports.pybtf.core.texts import same_text, text_at
 
 OFFSETS = cython.declare(uint64_t, 0x80000000)
 SMALL = cython.declare(cython.size_t, 1 << 19)  # of such a section, most will be read anyway, and it fits into a cache
@@ -214,46 +215,25 @@ def names_settle(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def same_text(
-    a: cython.p_const_char, a_left: cython.size_t, b: cython.p_const_char, b_left: cython.size_t
-) -> cython.bint:
-    """Whether two texts are the same, eight bytes at a time. Both end in what is left of their sections, and `b` before
-    it is TOO_LONG.
-    """
-    x: uint64_t
-    y: uint64_t
-    ends: uint64_t
-    while a_left >= 8 and b_left >= 8:
-        x = text_at(a)
-        y = text_at(b)
-        ends = (x - ONES) & ~x & HIGHS  # the lowest bit of these is in the first NUL
-        if ends:
-            return ((x ^ y) & (ends ^ (ends - 1))) == 0
-        if x != y:
-            return False
-        a += 8
-        b += 8
-        a_left -= 8
-        b_left -= 8
-    return strncmp(a, b, TOO_LONG) == 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
 def is_expected(n: cython.pointer[cython.const[Names]], word: uint32_t, at: uint32_t) -> cython.bint:
-    """Whether the text that a word stands for is the one at this offset of the base, and its id is the one of that."""
+    """Whether the text that a word stands for is the one at this offset of the base, and its id is the one of that.
+
+    `at` is that of a name of a model, or 0.
+    """
     base: cython.pointer[cython.const[BaseStrings]] = n.strings.base
     offset: uint32_t = word & ~NAME_AT
     ends: uint32_t
     if word >> NAME_BITS == 0:
         return word == (IN_BASE | at)
-    if base.size - at < 8 or not string_is_base(n.strings, at):
+    if not string_is_single(n.strings, at):
         return False
     if word & NAME_AT:
         return same_text(
-            cython.cast(cython.p_const_char, n.section.p + offset), n.section.n - offset, base.text + at, base.size - at
+            cython.cast(cython.p_const_char, n.section.p + offset),
+            n.section.n - offset,
+            base.text + at,
+            base.size - at,
+            TOO_LONG,
         )
     ends = 4 if word & 0xFF0000 else (3 if word & 0xFF00 else 2)
     return ((text_at(base.text + at) ^ (word & 0xFFFFFF)) << (64 - 8 * ends)) == 0
@@ -328,15 +308,16 @@ def names_settle_like(
     """`names_settle` for the members or enumerators of a type of which the base has this model, 0: none. NAMES_*."""
     i: uint32_t
     left: uint32_t = 0
+    word: cython.pointer[uint32_t] = words
     names: cython.pointer[cython.const[uint32_t]]
     if model == 0:
         return names_settle(n, words, count, step)
     names = n.strings.models.names + n.strings.models.all[model].first
     for i in range(count):
-        if words[i * step] >> NAME_BITS == 0:
-            continue
-        if is_expected(n, words[i * step], names[i]):
-            words[i * step] = IN_BASE | names[i]
-        else:
-            left += 1
+        if word[0] >> NAME_BITS:
+            if is_expected(n, word[0], names[i]):
+                word[0] = IN_BASE | names[i]
+            else:
+                left += 1
+        word += step
     return names_settle(n, words, count, step) if left else NAMES_OK

@@ -231,6 +231,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     m.ref = reference(w, D_TYPE)
     if d.tag == 0x1C:
         m.flags |= M_INHERITANCE
+        f.type.flags |= T_BITS
         if die_number(d, D_VIRTUALITY):
             m.flags |= M_VIRTUAL
     if die_has(d, D_MEMBER_LOCATION):

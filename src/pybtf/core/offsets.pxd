@@ -1,8 +1,11 @@
 # From the offset of a DIE to the index of what it became (see offsets.py).
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.hashing cimport SALT, SALT2, fold
 from pybtf.core.unit cimport NO_INDEX, OffsetMap, OffsetTable
+
+cdef enum:
+    NEAR = 63                   # a place tells so many indices, from that of its block on
 
 # Empties a map and makes room for `n` entries. Nonzero: no memory.
 cdef int map_reset(OffsetMap *m, uint32_t n) noexcept nogil
@@ -15,6 +18,9 @@ cdef inline uint32_t slot_of(const OffsetMap *m, uint32_t offset) noexcept nogil
     # Where to look for an offset first. Blocks of 256 bytes are scattered; within one, neighbours stay neighbours. One
     # product would put blocks at equal distances, and with some salts on top of each other.
     return (<uint32_t> fold(fold((offset >> 8) ^ SALT, SALT2), SALT) + ((offset >> 2) & 63)) & m.mask
+
+# What `types_get` returns for an offset that has no place.
+cdef uint32_t others_get(const OffsetTable *t, uint32_t offset) noexcept nogil
 
 cdef inline void map_put(OffsetMap *m, uint32_t offset, uint32_t index) noexcept nogil:
     cdef uint32_t at = slot_of(m, offset)
@@ -33,22 +39,28 @@ cdef inline uint32_t map_get(const OffsetMap *m, uint32_t offset) noexcept nogil
     return NO_INDEX
 
 cdef inline int types_put(OffsetTable *t, uint32_t offset, uint32_t index) noexcept nogil:
-    # The last entry of an offset wins. Nonzero: no memory.
+    # `index` is not 0. The last entry of an offset wins. Nonzero: no memory.
     cdef uint64_t distance = offset - t.start
-    cdef uint32_t *place
+    cdef uint8_t *place
+    cdef uint32_t *block
     if distance < t.span:
         place = t.places + (distance >> 2)
+        block = t.blocks + (distance >> 8)
+        if block[0] == 0:
+            block[0] = index
         if place[0] == 0 or (place[0] & 3) == (distance & 3):
-            place[0] = (index + 1) << 2 | <uint32_t> (distance & 3)
-            return 0
+            if index - block[0] < NEAR:
+                place[0] = <uint8_t> ((index - block[0] + 1) << 2 | (distance & 3))
+                return 0
+            place[0] = 0
     return others_put(t, offset, index)
 
 cdef inline uint32_t types_get(const OffsetTable *t, uint32_t offset) noexcept nogil:
-    # The index of an offset, or NO_INDEX.
+    # The index of an offset, or 0: nor have 0 and NO_INDEX, as offsets, any.
     cdef uint64_t distance = offset - t.start
     cdef uint32_t place
     if distance < t.span:
         place = t.places[distance >> 2]
         if place and (place & 3) == (distance & 3):
-            return (place >> 2) - 1
-    return map_get(&t.others, offset) if t.n_others else NO_INDEX
+            return t.blocks[distance >> 8] + (place >> 2) - 1
+    return others_get(t, offset) if t.n_others else 0

@@ -8,13 +8,15 @@ from pybtf.core.typegraph cimport TypeGraph
 cdef enum:
     AHEAD = 16
 
-cdef struct Ahead:              # what ahead.py knows of the types from `first` on
-    uint32_t first
-    uint32_t known              # bit i: hashes[i] is the hash by which type `first` + i will be looked up
+cdef struct Ahead:              # what ahead.py knows of a few types that have their turn one after the other
+    uint32_t known              # bit i: hashes[i] is the hash by which number i of them will be looked up
     uint64_t hashes[AHEAD]
 
 cdef struct Work:
     TypeGraph g
+    U32s primitives             # own types of each phase, in order
+    U32s composites             # structs, unions and typedefs
+    U32s references             # the rest
     Candidates table            # the reference's table: all kinds
     Candidates enums            # non-empty enums by all their words
     Candidates mixed            # names of enums for which the chain of the name must be walked
@@ -32,6 +34,7 @@ cdef struct Waiting:            # a stack of them
     size_t n, cap
 
 cdef int enter_base(Work *w) noexcept nogil
+cdef int enter_types(Work *w, const size_t *offs) noexcept nogil
 cdef int enter_names(Work *w, Candidates *names) noexcept nogil
 # Looks up a type of which all words are final, `hash` being theirs: `found` is its equal, or itself, entered as canonical.
 cdef int place(Work *w, uint32_t id, uint32_t *r, uint64_t hash, uint32_t *found) noexcept nogil

@@ -14,7 +14,7 @@ is always decided on words.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.pybtf.core.ahead import ahead_knows, ahead_primitives, ahead_structs
+from cython.cimports.pybtf.core.ahead import ahead_primitives, ahead_structs
 from cython.cimports.pybtf.core.candidates import (
     Candidates,
     Slot,
@@ -35,8 +35,8 @@ from cython.cimports.pybtf.core.equivalence import (
     equivalent,
 )
 from cython.cimports.pybtf.core.keys import hash_members, hash_name, hash_record
-from cython.cimports.pybtf.core.memory import prefetch, u32s_push
-from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Work
+from cython.cimports.pybtf.core.memory import prefetch, u32s_add, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.phases import AHEAD, Work
 from cython.cimports.pybtf.core.records import (
     KIND_DATASEC,
     KIND_ENUM,
@@ -50,10 +50,12 @@ from cython.cimports.pybtf.core.records import (
 from cython.cimports.pybtf.core.typegraph import (
     DEDUP_EFFORT,
     DEDUP_KIND,
+    DEDUP_LARGE,
     DEDUP_MEMORY,
     DEDUP_OK,
     FINAL,
     UNMAPPED,
+    Node,
     TypeGraph,
     kind_of,
     note_replaced,
@@ -258,40 +260,98 @@ def enter_base(w: cython.pointer[Work]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_primitives(w: cython.pointer[Work]) -> cython.int:
-    """INT, FLOAT, FWD, ENUM and ENUM64; VAR and DATASEC stand for themselves."""
+def sort_type(w: cython.pointer[Work], id: uint32_t, node: cython.pointer[Node]) -> cython.bint:
+    """Puts an own type on the list of its phase, which has room; VAR and DATASEC stand for themselves. 0: there is no
+    such kind.
+    """
+    kind: uint32_t = (node.info >> 24) & 31
+    if wire_is_primitive(kind):
+        u32s_add(cython.address(w.primitives), id)
+    elif kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
+        u32s_add(cython.address(w.composites), id)
+    elif kind == KIND_VAR or kind == KIND_DATASEC:
+        node.map = FINAL | id
+    elif wire_words(node.info):
+        u32s_add(cython.address(w.references), id)
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enter_types(w: cython.pointer[Work], offs: cython.pointer[cython.const[cython.size_t]]) -> cython.int:
+    """Make the nodes of the own types, whose records are at `offs`; a base has those below."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t
-    found: uint32_t = 0
-    r: cython.pointer[uint32_t]
-    kind: uint32_t
-    status: cython.int
-    ahead = cython.declare(cython.pointer[Ahead], cython.address(w.ahead))
+    node: cython.pointer[Node] = g.nodes
+    n: cython.size_t = g.n - g.first_own
+    if not (
+        u32s_reserve(cython.address(w.primitives), n)
+        and u32s_reserve(cython.address(w.composites), n)
+        and u32s_reserve(cython.address(w.references), n)
+    ):
+        return stop(w, DEDUP_MEMORY, 0)
+    node.map = FINAL
+    node.hypothesis = UNMAPPED
+    node.offset = node.info = 0
+    node += g.first_own - 1
     for id in range(g.first_own, g.n):
-        if (id - g.first_own) % AHEAD == 0:
-            ahead_primitives(ahead, w, id, g.n)
-        kind = kind_of(g.nodes, id)
-        if not wire_is_primitive(kind):
-            if kind == KIND_VAR or kind == KIND_DATASEC:
-                g.nodes[id].map = FINAL | id
-            elif wire_words(g.nodes[id].info) == 0:
-                return stop(w, DEDUP_KIND, id)
-            continue
-        r = record_of(g, id)
-        if kind == KIND_ENUM or kind == KIND_ENUM64:
-            status = place_enum(w, id, r, ahead.hashes[id - ahead.first])
+        node += 1
+        if offs[id] >> 32:
+            return stop(w, DEDUP_LARGE, id)
+        node.map = 0
+        node.hypothesis = UNMAPPED
+        node.offset = cython.cast(uint32_t, offs[id])
+        node.info = g.words[offs[id] + 1]
+        if not sort_type(w, id, node):
+            return stop(w, DEDUP_KIND, id)
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_primitive(w: cython.pointer[Work], id: uint32_t, hash: uint64_t) -> cython.int:
+    """`hash`: of all words."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    r: cython.pointer[uint32_t] = record_of(g, id)
+    kind: uint32_t = kind_of(g.nodes, id)
+    found: uint32_t = 0
+    status: cython.int
+    if kind == KIND_ENUM or kind == KIND_ENUM64:
+        return place_enum(w, id, r, hash)
+    status = place(w, id, r, hash, cython.address(found))
+    if status != DEDUP_OK:
+        return status
+    if kind != KIND_FWD:
+        g.nodes[id].map = FINAL | found
+        return DEDUP_OK
+    g.nodes[id].map = found
+    if found == id and not u32s_push(cython.address(w.forwards), id):
+        return stop(w, DEDUP_MEMORY, id)
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_primitives(w: cython.pointer[Work]) -> cython.int:
+    """INT, FLOAT, FWD, ENUM and ENUM64."""
+    ids: cython.pointer[uint32_t]
+    first: cython.size_t
+    n: uint32_t
+    i: uint32_t
+    status: cython.int
+    for first in range(0, w.primitives.n, 16):  # AHEAD
+        ids = w.primitives.p + first
+        n = cython.cast(uint32_t, min(w.primitives.n - first, AHEAD))
+        ahead_primitives(cython.address(w.ahead), w, ids, n)
+        for i in range(n):
+            status = place_primitive(w, ids[i], w.ahead.hashes[i])
             if status != DEDUP_OK:
                 return status
-            continue
-        status = place(w, id, r, ahead.hashes[id - ahead.first], cython.address(found))
-        if status != DEDUP_OK:
-            return status
-        if kind != KIND_FWD:
-            g.nodes[id].map = FINAL | found
-            continue
-        g.nodes[id].map = found
-        if found == id and not u32s_push(cython.address(w.forwards), id):
-            return stop(w, DEDUP_MEMORY, id)
     return DEDUP_OK
 
 
@@ -332,17 +392,19 @@ def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: ui
 @cython.exceptval(check=False)
 def settle_structs(w: cython.pointer[Work]) -> cython.int:
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    id: uint32_t
-    kind: uint32_t
+    ids: cython.pointer[uint32_t]
+    first: cython.size_t
+    n: uint32_t
+    i: uint32_t
     status: cython.int
-    ahead = cython.declare(cython.pointer[Ahead], cython.address(w.ahead))
-    for id in range(g.first_own, g.n):
-        if (id - g.first_own) % AHEAD == 0:
-            ahead_structs(ahead, w, id, g.n)
-        if g.nodes[id].map == 0:
-            kind = kind_of(g.nodes, id)
-            if ahead_knows(ahead, id):
-                status = place_struct(w, id, kind, ahead.hashes[id - ahead.first])
+    for first in range(0, w.composites.n, 16):  # AHEAD
+        ids = w.composites.p + first
+        n = cython.cast(uint32_t, min(w.composites.n - first, AHEAD))
+        ahead_structs(cython.address(w.ahead), w, ids, n)
+        for i in range(n):
+            # What was not mapped before its neighbours had their turn may be so now.
+            if g.nodes[ids[i]].map == 0:
+                status = place_struct(w, ids[i], kind_of(g.nodes, ids[i]), w.ahead.hashes[i])
                 if status != DEDUP_OK:
                     return status
     return DEDUP_OK

@@ -14,7 +14,7 @@ from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.pybtf.core.ahead import ahead_knows, ahead_references
 from cython.cimports.pybtf.core.equivalence import equal_words
 from cython.cimports.pybtf.core.keys import hash_record
-from cython.cimports.pybtf.core.phases import AHEAD, Pending, Waiting, Work, place
+from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Pending, Waiting, Work, place
 from cython.cimports.pybtf.core.typegraph import (
     DEDUP_CYCLE,
     DEDUP_MEMORY,
@@ -103,9 +103,13 @@ def wait_for(
 @cython.nogil
 @cython.exceptval(check=False)
 def settle_reference(
-    w: cython.pointer[Work], s: cython.pointer[Waiting], map: cython.pointer[uint32_t], root: uint32_t
+    w: cython.pointer[Work],
+    s: cython.pointer[Waiting],
+    map: cython.pointer[uint32_t],
+    root: uint32_t,
+    known: cython.pointer[cython.const[uint64_t]],
 ) -> cython.int:
-    """One type that is not decided, after all that it refers to."""
+    """One type that is not decided, after all that it refers to. `known`: its hash, or NULL."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     id: uint32_t = root
     i: uint32_t = 0
@@ -130,10 +134,7 @@ def settle_reference(
             continue
         m = suggested(g, id, r)
         if m == 0:
-            if id == root and ahead_knows(cython.address(w.ahead), id):
-                hash = w.ahead.hashes[id - w.ahead.first]
-            else:
-                hash = hash_record(r)
+            hash = known[0] if id == root and known != cython.NULL else hash_record(r)
             status = place(w, id, r, hash, cython.address(m))
             if status != DEDUP_OK:
                 return status
@@ -150,18 +151,28 @@ def settle_reference(
 @cython.exceptval(check=False)
 def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) -> cython.int:
     """The remaining kinds, targets first, each rewritten to final targets before it is looked up."""
-    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    a: cython.pointer[Ahead] = cython.address(w.ahead)
     waiting = cython.declare(Waiting)
-    root: uint32_t
+    known: cython.pointer[cython.const[uint64_t]]
+    ids: cython.pointer[uint32_t]
+    first: cython.size_t
+    n: uint32_t
+    i: uint32_t
     status: cython.int = DEDUP_OK
     waiting.p = cython.NULL
     waiting.n = waiting.cap = 0
-    for root in range(g.first_own, g.n):
-        if (root - g.first_own) % AHEAD == 0:
-            ahead_references(cython.address(w.ahead), w, map, root, g.n)
-        if map[root] == UNMAPPED:
-            status = settle_reference(w, cython.address(waiting), map, root)
+    for first in range(0, w.references.n, 16):  # AHEAD
+        ids = w.references.p + first
+        n = cython.cast(uint32_t, min(w.references.n - first, AHEAD))
+        ahead_references(a, w, map, ids, n)
+        for i in range(n):
+            if map[ids[i]] != UNMAPPED:
+                continue
+            known = cython.address(a.hashes[i]) if ahead_knows(a, i) else cython.NULL
+            status = settle_reference(w, cython.address(waiting), map, ids[i], known)
             if status != DEDUP_OK:
                 break
+        if status != DEDUP_OK:
+            break
     free(waiting.p)
     return status

@@ -48,13 +48,7 @@ LISTS_FREE = cython.declare(uint64_t, 65536)
 @cython.exceptval(check=False)
 def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
     """The small id of a reference, 0 for void and for what is no type."""
-    found: uint32_t
-    if ref == 0:
-        return 0
-    if ref == NO_INDEX:
-        return 0
-    found = types_get(cython.address(u.type_at), ref)
-    return 0 if found == NO_INDEX else found
+    return types_get(cython.address(u.type_at), ref)
 
 
 @cython.cfunc
@@ -65,9 +59,6 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
     k: uint32_t
     t: cython.pointer[Type]
     named: uint32_t
-    ref: uint32_t
-    last: uint32_t
-    found: uint32_t
     if types_reset(cython.address(u.type_at), u.offset, u.end, u.n_types + u.n_aliases):
         return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(1, u.n_types):
@@ -75,20 +66,15 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
             return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(u.n_aliases):
         k = types_get(cython.address(u.type_at), u.aliases[i].target)
-        if k != NO_INDEX and types_put(cython.address(u.type_at), u.aliases[i].die, k):
+        if k and types_put(cython.address(u.type_at), u.aliases[i].die, k):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         if not t.flags & T_REF_LOCAL:
             t.ref = type_id(u, t.ref)
         if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
-            last = found = 0
             for k in range(t.first, t.first + t.count):
-                ref = u.members[k].ref
-                if ref != last:  # neighbours often have one type
-                    last = ref
-                    found = type_id(u, ref)
-                u.members[k].ref = found
+                u.members[k].ref = type_id(u, u.members[k].ref)
             if t.name == 0 and t.spec:
                 named = type_id(u, t.spec)
                 t.name = u.types[named].name
@@ -96,7 +82,7 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
                     return fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
         elif t.tag == 0x15:
             for k in range(t.first, t.first + t.count):
-                u.params[k].ref = type_id(u, u.params[k].ref)
+                u.type_params[k].ref = type_id(u, u.type_params[k].ref)
     return 0
 
 

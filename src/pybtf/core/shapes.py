@@ -108,6 +108,7 @@ def fixed_size(program: cython.pointer[cython.const[uint32_t]]) -> uint16_t:
 @cython.exceptval(check=False)
 def typed(s: cython.pointer[Shape], at: uint32_t) -> cython.void:
     s.typed = True
+    s.type_mask = 0xFFFFFFFF
     s.type_at = cython.cast(uint8_t, at)
 
 
@@ -172,6 +173,7 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
     slot: uint32_t
     cls: uint32_t
     size: uint32_t
+    in_bits: cython.bint = False  # the value of a member is a number of bits
     while program[0] & 0xFF != OP_END and at <= LARGEST:
         word = program[0]
         program += 1
@@ -185,10 +187,11 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
             s.inline_name = True
         elif slot == D_NAME and not s.inline_name and cls == A_STRP and size == 4 and not s.named:
             s.named = True
+            s.name_mask = 0xFFFFFFFF
             s.name_at = cython.cast(uint8_t, at)
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
             typed(s, at)
-        elif slot == D_SIBLING and cls == A_REF and size == 4 and not s.with_sibling:
+        elif slot == D_SIBLING and kind >= SHAPE_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
             s.with_sibling = True
             s.sibling_at = cython.cast(uint8_t, at)
         elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
@@ -196,6 +199,12 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
             if operation == OP_IMPLICIT:
                 s.value = implicit(program)
                 program += 2
+        elif slot == D_DATA_BIT_OFFSET and kind == SHAPE_MEMBER and cls == A_CONST and not s.valued and size:
+            in_bits = True
+            valued(s, at, size)
+        elif slot == D_BIT_SIZE and kind == SHAPE_MEMBER and cls == A_CONST and not s.bits and size == 1:
+            s.bits = True
+            s.bits_at = cython.cast(uint8_t, at)
         elif slot == D_DECLARATION and kind == SHAPE_STRUCT and operation == OP_IMPLICIT and not s.flags:
             if cls != A_FLAG or implicit(program) == 0:
                 return VARYING
@@ -204,7 +213,7 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
         else:
             return VARYING
         at += size
-    return at
+    return at if s.bits == in_bits else VARYING
 
 
 @cython.cfunc
@@ -212,17 +221,18 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
 @cython.exceptval(check=False)
 def shape_of(
     s: cython.pointer[Shape], tag: uint16_t, children: cython.bint, program: cython.pointer[cython.const[uint32_t]]
-) -> cython.void:
-    """The shape of DIEs that have this tag, perhaps children, and are read by this program."""
+) -> uint32_t:
+    """See `shapes.pxd`. The shape of DIEs that have this tag, perhaps children, and are read by this program."""
     kind: uint8_t = shape_kind(tag, children)
     size: uint32_t
     memset(s, 0, cython.sizeof(Shape))
+    # What is not there is read as well, at place 0, and masked out.
     if kind == SHAPE_NONE:
-        return
+        return 8
     size = shape_of_local(s, program) if kind == SHAPE_LOCAL else places(s, kind, program)
     if size > LARGEST:
-        return
+        memset(s, 0, cython.sizeof(Shape))
+        return 8
     s.size = cython.cast(uint8_t, size)
-    # What is not there is read as well, at place 0, and masked out.
-    s.reach = cython.cast(uint16_t, max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4)))
     s.kind = kind
+    return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4, s.bits_at + 1))

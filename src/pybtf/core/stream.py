@@ -52,7 +52,7 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
     if sid >= e.string_at.n:
         # Workers are adding strings meanwhile; any number will do that has room for this one.
         size = max(load_acquire(cython.address(e.strings.n)), sid + 1)
-        size += 4096
+        size += size // 4 + 64
         if not u32s_reserve(cython.address(e.string_at), size - e.string_at.n):
             encoder_fail(e, ENCODE_MEMORY)
             return 0

@@ -29,7 +29,7 @@ cdef struct Strings:
     Arena copies                # of the text of entries whose memory goes away
     const BaseStrings *base     # looked at before a string is added; NULL none
     const Models *models        # of the same base
-    uint8_t *doubles            # a bit for each offset in the base that may be the text of an id of its own (modulo)
+    uint8_t *doubles            # a bit for each offset in the base that may be the text of an id of its own (modulo), and for 0
     uint32_t doubles_mask
     int busy
 
@@ -53,11 +53,10 @@ cdef inline Text string_text(const Strings *t, uint32_t sid) noexcept nogil:
         x.size = string_entry(t, sid).size
     return x
 
-cdef inline bint string_is_base(const Strings *t, uint32_t at) noexcept nogil:
-    # Whether it is certain that `IN_BASE | at` is the id of the text at this offset of the base.
+cdef inline bint string_is_single(const Strings *t, uint32_t at) noexcept nogil:
+    # Whether it is certain that `IN_BASE | at` is the id of the text at this offset of the base, which is that of a whole
+    # string; or 0, and then it is not.
     cdef uint32_t bit = at & t.doubles_mask
-    if at == 0 or t.base.text[at - 1] != 0 or t.base.text[at] == 0:     # in the middle of a string, or an empty one
-        return False
     return not (t.doubles[bit >> 3] >> (bit & 7)) & 1
 
 cdef bint strings_build_on(Strings *t, const BaseStrings *base, const Models *models) noexcept nogil

@@ -208,6 +208,7 @@ def strings_build_on(
     if t.doubles == cython.NULL:
         return False
     t.doubles_mask = bits - 1
+    t.doubles[0] = 1
     for sid in range(1, t.n):
         e = string_entry(t, sid)
         at = base_string(base, e.text, e.size, e.hash) if e.size else 0

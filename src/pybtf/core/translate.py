@@ -99,6 +99,21 @@ def own_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> uint32_t:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def plain_members(m: cython.pointer[Member], count: uint32_t, p: cython.pointer[uint32_t]) -> cython.void:
+    """Members whose places are given in bytes, so that there is nothing to be said against them."""
+    end: cython.pointer[Member] = m + count
+    while m < end:
+        p[0] = m.name
+        p[1] = m.ref
+        p[2] = cython.cast(uint32_t, m.bit_offset)
+        p += 3
+        m += 1
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.int:
     union_: cython.bint = t.tag == 0x17
@@ -121,6 +136,11 @@ def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython
             return fault(v, t, FAULT_TOO_MANY, vlen)
         vlen = 0
     p = v.words.p + v.words.n + 3
+    if not union_ and not t.flags & T_BITS:
+        plain_members(u.members + t.first, t.count, p)
+        put(v, t.name, kind, 0, t.count, t.size)
+        v.words.n += 3 * cython.cast(cython.size_t, t.count)
+        return 0
     for i in range(t.first, t.first + t.count):
         m = cython.address(u.members[i])
         if m.flags & M_INHERITANCE:
@@ -200,8 +220,8 @@ def prototype(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.p
     put(v, 0, KIND_FUNC_PROTO, 0, vlen, t.ref)
     p = v.words.p + v.words.n
     for i in range(t.first, t.first + t.count):
-        p[0] = u.params[i].name
-        p[1] = u.params[i].ref
+        p[0] = u.type_params[i].name
+        p[1] = u.type_params[i].ref
         p += 2
     v.words.n += 2 * cython.cast(cython.size_t, t.count)
     if t.flags & T_VARIADIC:
@@ -281,6 +301,31 @@ def type_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue], id: uint32_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def all_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue]) -> cython.int:
+    """The declaration tags of all types, up to an empty one."""
+    i: uint32_t
+    for i in range(1, u.n_types):
+        if u.types[i].n_anns and type_tags(u, v, i):
+            return 1
+        if v.tags_cut:
+            break
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def likely_words(u: cython.pointer[cython.const[Unit]]) -> cython.size_t:
+    """Words that the records of a unit take, or a little more: what no compiler writes may take others."""
+    words: cython.size_t = 4 * cython.cast(cython.size_t, u.n_types)
+    words += 3 * cython.cast(cython.size_t, u.n_members)
+    words += 2 * (cython.cast(cython.size_t, u.n_enumerators) + u.n_type_params)
+    return words + 64
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def translate_types(
     u: cython.pointer[Unit],
     v: cython.pointer[UnitValue],
@@ -296,7 +341,9 @@ def translate_types(
     v.int_id = 0
     v.n_arrays = 0
     v.n_types = u.n_types
-    if not u32s_reserve(cython.address(v.offs), u.n_types + 1):
+    if not u32s_reserve(cython.address(v.offs), u.n_types + 1) or not u32s_reserve(
+        cython.address(v.words), likely_words(u)
+    ):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
     v.offs.p[0] = 0
     for i in range(1, u.n_types):
@@ -311,9 +358,4 @@ def translate_types(
             v.int_id = i
     v.offs.p[u.n_types] = cython.cast(uint32_t, v.words.n)
     v.offs.n = u.n_types + 1
-    for i in range(1, u.n_types):
-        if u.types[i].n_anns and type_tags(u, v, i):
-            return 1
-        if v.tags_cut:
-            break
-    return 0
+    return all_tags(u, v) if u.n_anns else 0

@@ -19,7 +19,7 @@ cdef enum:                      # Type.flags
     T_REF_LOCAL = 16            # `ref` is a small id from the start
     T_EMPTY_KNOWN = 32          # variables.py has looked for members that are part of an instance
     T_EMPTY = 64                # and found none
-    T_BITS = 128                # some member is a bitfield, or its offset is given in bits
+    T_BITS = 128                # some member is a bitfield, or its offset is given in bits, or it is no member but a base
 
 cdef struct Type:
     uint32_t die
@@ -55,7 +55,11 @@ cdef struct Enumerator:
     uint32_t name
     uint64_t value
 
-cdef struct Param:              # of a subroutine type or of a function
+cdef struct TypeParam:          # of a subroutine type
+    uint32_t name
+    uint32_t ref
+
+cdef struct Param:              # of a function; of a subroutine type, while that is open
     uint32_t die
     uint32_t name
     uint32_t ref                # DW_AT_type; small id after resolution
@@ -148,7 +152,8 @@ cdef struct OffsetTable:        # the same for the offsets of a unit itself, wit
     uint64_t start              # of the unit
     uint32_t span               # bytes from there on that have places
     uint32_t cap                # allocated places
-    uint32_t *places            # (index + 1) << 2 | the last two bits of the distance; 0: free
+    uint8_t *places             # (index - that of the block + 1) << 2 | the last two bits of the distance; 0: free
+    uint32_t *blocks            # of 64 places each: the index that came first; 0: none yet
     uint32_t n                  # entries at most
     OffsetMap others            # offsets elsewhere, and those whose place was taken; made for the first of them
     uint32_t n_others
@@ -181,6 +186,8 @@ cdef struct Unit:
     uint32_t n_enumerators, cap_enumerators
     Param *params
     uint32_t n_params, cap_params
+    TypeParam *type_params
+    uint32_t n_type_params, cap_type_params
     Function *functions
     uint32_t n_functions, cap_functions
     Variable *variables

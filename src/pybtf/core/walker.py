@@ -36,7 +36,7 @@ from cython.cimports.pybtf.core.names import NAME_AT, name_cache, name_cached, n
 from cython.cimports.pybtf.core.sections import DebugSections
 from cython.cimports.pybtf.core.strings import NO_STRING, Strings, string_intern
 from cython.cimports.pybtf.core.typeunits import type_unit_find
-from cython.cimports.pybtf.core.unit import NO_INDEX, Type, Unit
+from cython.cimports.pybtf.core.unit import NO_INDEX, Type, TypeParam, Unit
 from cython.cimports.pybtf.core.walker import *
 
 
@@ -78,9 +78,15 @@ def walker_expect(w: cython.pointer[Walker], bytes: cython.size_t) -> cython.bin
             cython.sizeof(Member),
         )
         and room(
+            cython.cast(cython.pp_void, cython.address(u.type_params)),
+            cython.address(u.cap_type_params),
+            n // 64,
+            cython.sizeof(TypeParam),
+        )
+        and room(
             cython.cast(cython.pp_void, cython.address(u.params)),
             cython.address(u.cap_params),
-            n // 64,
+            n // 256,
             cython.sizeof(Param),
         )
     )
@@ -106,11 +112,13 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.u.members)
     free(w.u.enumerators)
     free(w.u.params)
+    free(w.u.type_params)
     free(w.u.functions)
     free(w.u.variables)
     free(w.u.anns)
     free(w.u.aliases)
     free(w.u.type_at.places)
+    free(w.u.type_at.blocks)
     free(w.u.type_at.others.slots)
     free(w.u.function_at.slots)
     free(w.u.variable_at.slots)
@@ -128,7 +136,7 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
 def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     """Empties the tables for the next logical unit; slot 0 of the types is void. Nonzero: no memory."""
     u: cython.pointer[Unit] = cython.address(w.u)
-    u.n_types = u.n_members = u.n_enumerators = u.n_params = 0
+    u.n_types = u.n_members = u.n_enumerators = u.n_params = u.n_type_params = 0
     u.n_functions = u.n_variables = u.n_anns = u.n_bases = u.n_aliases = 0
     w.n_imports = 0
     w.r.table = cython.address(w.table)

@@ -11,14 +11,13 @@ ids.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, ENCODE_TOO_MANY, Encoder, Stream, encoder_fail
 from cython.cimports.pybtf.core.memory import u32s_reserve, u64s_push, u64s_reserve
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.stream import encoder_string
-from cython.cimports.pybtf.core.strings import IN_BASE, string_in_base
+from cython.cimports.pybtf.core.strings import IN_BASE
 from cython.cimports.pybtf.core.value import UnitValue
-from cython.cimports.pybtf.core.wirekinds import wire_each, wire_kind, wire_third_is_type, wire_vlen
+from cython.cimports.pybtf.core.wirekinds import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
 
 MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
@@ -37,10 +36,12 @@ def new_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
 @cython.inline
 @cython.exceptval(check=False)
 def name_of(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
-    """Inserts a string; what stands for it in a record."""
-    if string_in_base(sid):
-        return sid - IN_BASE
-    return new_name(e, sid) if sid else 0
+    """Inserts a string; what stands for it in a record. That is the offset in the base, if it has the string, and 0 of
+    none.
+    """
+    if 0 < sid < IN_BASE:
+        return new_name(e, sid)
+    return sid & (IN_BASE - 1)
 
 
 @cython.cfunc
@@ -54,30 +55,68 @@ def shifted(local: uint32_t, by: uint32_t) -> uint32_t:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def place(e: cython.pointer[Encoder], r: cython.pointer[uint32_t], by: uint32_t) -> cython.void:
-    """Names and references of one record, in order; `by` is the difference between ids and small ids."""
+def place_elements(
+    e: cython.pointer[Encoder],
+    r: cython.pointer[cython.const[uint32_t]],
+    to: cython.pointer[uint32_t],
+    kind: uint32_t,
+    by: uint32_t,
+) -> cython.pointer[uint32_t]:
+    """Members, enumerators or parameters; see `place`."""
+    n: uint32_t = wire_vlen(r)
+    r += 3
+    if kind == KIND_STRUCT or kind == KIND_UNION:
+        while n:
+            to[0] = name_of(e, r[0])
+            to[1] = shifted(r[1], by)
+            to[2] = r[2]
+            to += 3
+            r += 3
+            n -= 1
+        return to
+    while n:
+        to[0] = name_of(e, r[0])
+        to[1] = shifted(r[1], by) if kind == KIND_FUNC_PROTO else r[1]
+        to += 2
+        r += 2
+        if kind == KIND_ENUM64:
+            to[0] = r[0]
+            to += 1
+            r += 1
+        n -= 1
+    return to
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def place(
+    e: cython.pointer[Encoder],
+    r: cython.pointer[cython.const[uint32_t]],
+    to: cython.pointer[uint32_t],
+    by: uint32_t,
+) -> cython.pointer[uint32_t]:
+    """Puts a record at `to`, where there is room, or where it is already, with its names and references, in order, as
+    they are in the list; `by` is the difference between ids and small ids. Returns its end.
+    """
     kind: uint32_t = wire_kind(r)
-    step: uint32_t = wire_each(kind)
-    p: cython.pointer[uint32_t] = r + 3
-    end: cython.pointer[uint32_t]
-    r[0] = name_of(e, r[0])
-    if wire_third_is_type(kind):
-        r[2] = shifted(r[2], by)
+    to[0] = name_of(e, r[0])
+    to[1] = r[1]
+    to[2] = shifted(r[2], by) if wire_third_is_type(kind) else r[2]
+    if wire_each(kind):
+        return place_elements(e, r, to + 3, kind, by)
     if kind == KIND_ARRAY:
-        p[0] = shifted(p[0], by)
-        p[1] = e.index_type
-    elif step:
-        end = p + cython.cast(cython.size_t, step) * wire_vlen(r)
-        if kind == KIND_ENUM or kind == KIND_ENUM64:
-            while p < end:
-                p[0] = name_of(e, p[0])
-                p += step
-        else:
-            while p < end:
-                p[0] = name_of(e, p[0])
-                p[1] = shifted(p[1], by)
-                p += step
+        to[3] = shifted(r[3], by)
+        to[4] = e.index_type
+        to[5] = r[5]
+        return to + 6
+    if wire_fixed(kind):
+        to[3] = r[3]
+        return to + 4
+    return to + 3
 
 
 @cython.cfunc
@@ -115,11 +154,9 @@ def whole_types(
         return encoder_fail(e, ENCODE_MEMORY)
     to = e.words.p + e.words.n
     at = e.offs.p + e.offs.n
-    memcpy(to, v.words.p + v.offs.p[1], words * cython.sizeof(uint32_t))
-    for i in range(1, v.n_types):
-        at[0] = e.words.n + (v.offs.p[i] - v.offs.p[1])
-        at += 1
-        place(e, to + (v.offs.p[i] - v.offs.p[1]), s.first_id - 1)
+    for i in range(v.n_types - 1):
+        at[i] = to - e.words.p
+        to = place(e, v.words.p + v.offs.p[1 + i], to, s.first_id - 1)
     e.words.n += words
     e.offs.n += v.n_types - 1
     return e.error
@@ -143,5 +180,5 @@ def whole_small(
     r[2] = third
     r[3] = last
     e.words.n += 4
-    place(e, r, e.streams[e.n_streams - 1].first_id - 1)
+    place(e, r, r, e.streams[e.n_streams - 1].first_id - 1)
     return e.error

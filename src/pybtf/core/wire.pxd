@@ -5,6 +5,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.records cimport *
+from pybtf.core.wirekinds cimport wire_each, wire_fixed
 
 cdef enum:                      # words of a record
     W_NAME = 0
@@ -57,19 +58,9 @@ cdef inline size_t wire_words(uint32_t info) noexcept nogil:
     # Length of a record in words, 0 if its kind does not exist.
     cdef uint32_t kind = (info >> 24) & 31
     cdef size_t vlen = info & 0xFFFF
-    if wire_is_link(kind):
-        return 3
-    if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_DATASEC or kind == KIND_ENUM64:
-        return 3 + 3 * vlen
-    if kind == KIND_ENUM or kind == KIND_FUNC_PROTO:
-        return 3 + 2 * vlen
-    if kind == KIND_INT or kind == KIND_VAR or kind == KIND_DECL_TAG:
-        return 4
-    if kind == KIND_ARRAY:
-        return 6
     if kind == 0 or kind >= WIRE_KINDS:
         return 0
-    return 3
+    return 3 + wire_fixed(kind) + wire_each(kind) * vlen
 
 cdef inline bint wire_is_primitive(uint32_t kind) noexcept nogil:
     # INT, ENUM, FWD, FLOAT, ENUM64: kinds without references.
