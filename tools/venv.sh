@@ -59,4 +59,6 @@ project = settings["project"]
 lists = [settings["build-system"]["requires"], project["dependencies"], *project["optional-dependencies"].values()]
 print("\n".join(line for each in lists for line in each))
 END
+# Older ones write commands that import `re`, which takes a third of the time of `pybtf --version`.
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$venv/requirements.txt"

@@ -10,12 +10,8 @@ they are.
 import sys
 
 # importlib.machinery has these names from there, and takes a millisecond to import.
-from _frozen_importlib_external import ExtensionFileLoader, PathFinder, spec_from_file_location
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import ExtensionFileLoader, PathFinder
 
 
 class _InLibrary:
@@ -24,10 +20,12 @@ class _InLibrary:
     def __init__(self, library: str) -> None:
         self._library = library
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if not name.startswith(f"{__name__}."):
             return None
-        return spec_from_file_location(name, loader=ExtensionFileLoader(name, self._library))
+        spec = ModuleSpec(name, ExtensionFileLoader(name, self._library), origin=self._library)
+        spec.has_location = True
+        return spec
 
 
 _found = PathFinder.find_spec(f"{__name__}._compiled", __path__)
