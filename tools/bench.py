@@ -110,7 +110,9 @@ def cpu_model() -> str:
 
 
 def warm(path: Path) -> None:
-    """Reads a file once, so that the first run does not pay for the disk."""
+    """Reads a file once, so that the next run does not pay for the disk. Before each: a virtual machine may lose pages
+    of its cache at any time.
+    """
     with open(path, "rb", buffering=0) as handle:
         while handle.read(1 << 20):
             pass
@@ -135,11 +137,13 @@ class Contest:
 
     def reference(self, jobs: int) -> Run:
         out = self.folder / "reference.btf"
+        warm(self.kernel)
         return measure(oracle.command(self.features, str(out), str(self.kernel), jobs), out, self.environment)
 
     def subject(self, jobs: int) -> Run:
         out = self.folder / "pybtf.btf"
         options = ["--detached", str(out), "-j", str(jobs), "--features", self.features, "-q"]
+        warm(self.kernel)
         return measure([*self.pybtf, "encode", *options, str(self.kernel)], out, self.environment)
 
     def rounds(self, jobs: int, count: int) -> tuple[Figures, Figures]:
@@ -191,7 +195,6 @@ def one_kernel(options: argparse.Namespace, label: str, kernel: Path, pybtf: lis
     failed = 0
     print(f"\n{label} ({kernel.stat().st_size >> 20} MiB), medians of {count}", flush=True)
     print(HEAD, flush=True)
-    warm(kernel)
     with tempfile.TemporaryDirectory(prefix="pybtf-bench-", dir=options.scratch) as folder:
         contest = Contest(kernel, options.features, pybtf, Path(folder))
         for number in jobs:

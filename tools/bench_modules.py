@@ -67,6 +67,7 @@ class Contest:
 
     def reference(self, jobs: int) -> Run:
         """All modules by the reference, so many processes at a time."""
+        self.warm()
         start = time.perf_counter()
         with ThreadPoolExecutor(jobs) as pool:
             runs = list(pool.map(self.one_reference, self.paths))
@@ -76,12 +77,17 @@ class Contest:
     def subject(self, jobs: int) -> Run:
         """All modules by one run of pybtf. Its peak is that of its largest process."""
         folder = self.folder / "pybtf"
+        self.warm()
         return bench.measure(self.batch_command(jobs), folder / f"{self.paths[0].name}.btf", self.environment)
 
     def batch_command(self, jobs: int) -> list[str]:
         names, folder = self.folder / "modules.list", self.folder / "pybtf"
         names.write_text("".join(f"{path}\n" for path in self.paths))
         return [*self.command(jobs), "--detached-dir", str(folder), "--from-list", str(names)]
+
+    def warm(self) -> None:
+        for path in [self.base, *self.paths]:
+            bench.warm(path)
 
     def check(self) -> None:
         """All outputs are there, and those of pybtf are those of the reference. The next go to new folders: some file
@@ -144,6 +150,7 @@ def alone(contest: Contest, path: Path, rounds: int) -> tuple[Figures, Figures]:
     """Medians of both on one module, in turns."""
     theirs, ours = [], []
     for _ in range(rounds):
+        bench.warm(path)
         theirs.append(contest.one_reference(path))
         ours.append(contest.one_pybtf(path))
         if theirs[-1].digest != ours[-1].digest:
@@ -177,8 +184,6 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.kernel}: {len(paths)} modules ({total >> 20} MiB), {len(os.sched_getaffinity(0))} CPUs")
     print(f"reference {reference.pahole_versions()['version']}, one process per module, {options.jobs} at a time")
     print(HEAD, flush=True)
-    for path in [base, *paths]:
-        bench.warm(path)
     record: dict[str, object] = {"kernel": options.kernel, "modules": len(paths), "jobs": options.jobs}
     with tempfile.TemporaryDirectory(prefix="pybtf-bench-", dir=options.scratch) as folder:
         contest = Contest(base, paths, pybtf, Path(folder))
