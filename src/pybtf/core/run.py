@@ -42,7 +42,7 @@ from cython.cimports.pybtf.core.faults import (
     Fault,
 )
 from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
-from cython.cimports.pybtf.core.memory import u64s_free
+from cython.cimports.pybtf.core.memory import U32s, u32s_free, u64s_free
 from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete
 from cython.cimports.pybtf.core.signature import machine_init
@@ -71,6 +71,7 @@ COUNT_NAMES = (
     "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut",
 )  # fmt: skip
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
+LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
 )  # fmt: skip
@@ -382,19 +383,41 @@ class Run:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
+    def lend(self, v: cython.pointer[UnitValue]) -> cython.bint:
+        """Lets a unit write its records behind the list, where they will stay if all of them are kept and there is
+        nobody else who could write there. False: it writes them to a place of its own.
+        """
+        if self.window > 1 or not self.e.keep_all or self.e.words.n > LENT:
+            return False
+        u32s_free(cython.address(v.words))
+        v.words = self.e.words
+        v.start = cython.cast(uint32_t, self.e.words.n)
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
     def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
         """Decodes until nothing is left (1) or the time is up (0); `milliseconds` 0: without limit."""
         end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
         number: int64_t
         v: cython.pointer[UnitValue]
+        lent: cython.bint
         while True:
             number = self.claim(milliseconds if milliseconds else 1000)
             if number == -1:
                 return True
             if number >= 0:
                 v = cython.address(self.values[number % self.window])
+                lent = self.lend(v)
                 decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
+                if lent:
+                    self.e.words.p = v.words.p
+                    self.e.words.cap = v.words.cap
                 self.publish(v)
+                if lent:
+                    memset(cython.address(v.words), 0, cython.sizeof(U32s))
+                    v.start = 0
             if milliseconds and now_ns() >= end:
                 return False
 

@@ -47,6 +47,7 @@ cdef struct UnitValue:
     uint64_t offset             # of the unit in .debug_info
     uint32_t n_types            # small ids 1 .. n_types - 1
     U32s words                  # their records, BTF wire layout; references are small ids, names name words (names.py)
+    uint32_t start              # where in `words` they begin: 0, or at its end, if it is the encoder's list (run.py)
     U32s offs                   # offs[id]: first word of record `id`; offs[n_types]: end
     U32s classes                # classes[id]
     uint32_t int_id             # the first base type "int", 0 none
