@@ -84,8 +84,10 @@ differential: build
 	$(BIN)/python tools/differential.py --varied --seeds $(SEEDS)
 
 bench: build
-	$(BIN)/python tools/bench.py
+	@mkdir -p build
+	$(BIN)/python tools/bench.py --json build/bench.json
 	$(BIN)/python tools/bench_modules.py
+	$(BIN)/python tools/bench_chart.py build/bench.json build/bench.svg
 
 bench-quick: build
 	$(BIN)/python tools/bench.py --quick

@@ -1,11 +1,13 @@
 """Measures pybtf against the reference on the modules of a kernel: a batch, and one module alone.
 
-    python tools/bench_modules.py              300 modules, medians of 3 rounds
+    python tools/bench_modules.py              300 modules, medians of 7 rounds
     python tools/bench_modules.py --quick      100 modules, one round
 
 *The batch.* A kernel build encodes its modules by one process of the reference each, as many at a time as it has jobs:
 so does `--jobs` threads here, which start one process after the other. pybtf gets the same modules as one list. Both
-write detached files into a folder; all files of both are compared. Peak memory of the reference is that of its largest
+write detached files into a folder; all files of both are compared. The reference takes a quarter of a minute, in which
+the pace of the machine evens out; pybtf takes half a second, which may be a good or a bad one. So pybtf is run several
+times in each round. Peak memory of the reference is that of its largest
 process times the jobs, since so many run at a time. pybtf's processes share most of theirs. So there is a round that is
 not timed, in which they are looked at every few milliseconds: what they have in memory together is their anonymous
 pages, those they share counted once, and the pages of files that each maps, which are counted for each, as they are for
@@ -36,13 +38,16 @@ import oracle
 import reference
 from bench import Failed, Figures, Run
 
+SHORT = 3
+"""Runs of pybtf in each round of a batch."""
+
 
 class Contest:
     """Both programs on the modules of one kernel."""
 
     def __init__(self, base: Path, paths: list[Path], pybtf: list[str], folder: Path) -> None:
         self.base, self.paths, self.pybtf, self.folder = base, paths, pybtf, folder
-        self.rounds = 0
+        self.folders = 0
         self.environment = oracle.clean_environment()
         # What is installed has its bytecode; a process that may not write it must not pay for compiling each time.
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -90,8 +95,7 @@ class Contest:
             bench.warm(path)
 
     def check(self) -> None:
-        """All outputs are there, and those of pybtf are those of the reference. The next go to new folders: some file
-        systems take longer to make files where others have just been deleted.
+        """All outputs are there, and those of pybtf are those of the reference. The next of pybtf go to a new folder.
 
         :raises Failed: they are not.
         """
@@ -99,11 +103,16 @@ class Contest:
             pair = [self.folder / name / f"{path.name}.btf" for name in ("reference", "pybtf")]
             if pair[0].read_bytes() != pair[1].read_bytes():
                 raise Failed(f"{path.name}: the output is not the reference's")
-        self.rounds += 1
-        for name in ("reference", "pybtf"):
-            folder = self.folder / name
-            folder.rename(self.folder / f"{name}-{self.rounds}")
-            folder.mkdir()
+        self.put_away("pybtf")
+
+    def put_away(self, name: str) -> None:
+        """The next outputs go to a new folder: some file systems take longer to make files where others have just been
+        deleted.
+        """
+        self.folders += 1
+        folder = self.folder / name
+        folder.rename(self.folder / f"{name}-{self.folders}")
+        folder.mkdir()
 
 
 def batch(contest: Contest, jobs: int, rounds: int) -> tuple[Figures, Figures]:
@@ -111,8 +120,10 @@ def batch(contest: Contest, jobs: int, rounds: int) -> tuple[Figures, Figures]:
     theirs, ours = [], []
     for _ in range(rounds):
         theirs.append(contest.reference(jobs))
-        ours.append(contest.subject(jobs))
-        contest.check()
+        for _ in range(SHORT):
+            ours.append(contest.subject(jobs))
+            contest.check()
+        contest.put_away("reference")
     peak = peak_of_all(contest.batch_command(jobs), contest.environment)
     return Figures.of(theirs), replace(Figures.of(ours), peak=peak)
 
@@ -178,7 +189,7 @@ def run(options: argparse.Namespace) -> int:
     base = modules.base_file(options.kernel)
     paths = modules.spread(reference.modules(options.kernel), options.modules or (100 if options.quick else 300))
     pybtf = shlex.split(options.pybtf) if options.pybtf else bench.pybtf_command()
-    rounds = options.rounds or (1 if options.quick else 3)
+    rounds = options.rounds or (1 if options.quick else 7)
     middle = sorted(paths, key=lambda path: path.stat().st_size)[len(paths) // 2]
     total = sum(path.stat().st_size for path in paths)
     print(f"{options.kernel}: {len(paths)} modules ({total >> 20} MiB), {len(os.sched_getaffinity(0))} CPUs")
@@ -189,7 +200,7 @@ def run(options: argparse.Namespace) -> int:
         contest = Contest(base, paths, pybtf, Path(folder))
         for label, figures in (
             (f"{len(paths)} modules", batch(contest, options.jobs, rounds)),
-            (f"one, {middle.name}"[:22], alone(contest, middle, max(7, 3 * rounds))),
+            (f"one, {middle.name}"[:22], alone(contest, middle, max(7, 2 * rounds))),
         ):
             print(show(label, *figures), flush=True)
             record[label] = {"pahole": asdict(figures[0]), "pybtf": asdict(figures[1])}
