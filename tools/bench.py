@@ -189,7 +189,8 @@ def passes(contest: Contest) -> dict[str, dict[str, float]]:
 
 def one_kernel(options: argparse.Namespace, label: str, kernel: Path, pybtf: list[str]) -> tuple[dict[str, Any], int]:
     """The table of one kernel, printed line by line; its record, and how many lines have no figures."""
-    jobs = options.jobs or ([1, 2] if options.quick else [1, 2, 4])
+    few = options.quick or len(os.sched_getaffinity(0)) < 4
+    jobs = options.jobs or ([1, 2] if few else [1, 2, 4])
     count = options.rounds or (2 if options.quick else 7)
     record: dict[str, Any] = {"rounds": count, "jobs": {}}
     failed = 0
