@@ -73,7 +73,7 @@ def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memor
     """
     relocations = image.relocations_of(section)
     data = image.data(section)
-    if not relocations or not (relocations[0].size or any(s.size for s in relocations)):
+    if not relocations or not any(s.size for s in relocations):
         return data
     machine = _MACHINES.get(image.machine)
     if machine is None:

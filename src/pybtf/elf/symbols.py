@@ -24,7 +24,7 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     if len(data) % size:
         raise InputError(image.place(symtab), f"{len(data)} bytes", f"a multiple of {size}")
     strtab = image.linked(symtab, SHT_STRTAB, "string table")
-    shndx = next(iter([s for s in image.of_type(SHT_SYMTAB_SHNDX) if s.link == symtab.index]), None)
+    shndx = next((s for s in image.of_type(SHT_SYMTAB_SHNDX) if s.link == symtab.index), None)
     try:
         source = SymbolSource(
             data,
