@@ -55,6 +55,16 @@ KERNELS = {
     "6.12-arm64": Kernel("trixie", "arm64", "linux-image-cloud-arm64-dbg"),
     "6.12-s390x": Kernel("trixie", "s390x", "linux-image-s390x-dbg"),
     "6.12-armhf": Kernel("trixie", "armhf", "linux-image-armmp-dbg"),
+    "6.12-riscv64": Kernel("trixie", "riscv64", "linux-image-riscv64-dbg"),
+    "6.12-ppc64el": Kernel("trixie", "ppc64el", "linux-image-powerpc64le-dbg"),
+    "6.1-full-amd64": Kernel("bookworm", "amd64", "linux-image-amd64-dbg"),
+    "6.12-full-amd64": Kernel("trixie", "amd64", "linux-image-amd64-dbg"),
+    "6.1-i386-pae": Kernel("bookworm", "i386", "linux-image-686-pae-dbg"),
+    # sid moves: `package.json` beside a kernel says which version was fetched.
+    "sid-amd64": Kernel("sid", "amd64", "linux-image-cloud-amd64-dbg"),
+    "sid-full-amd64": Kernel("sid", "amd64", "linux-image-amd64-dbg"),
+    "sid-arm64-16k": Kernel("sid", "arm64", "linux-image-arm64-16k-dbg"),
+    "sid-armhf-lpae": Kernel("sid", "armhf", "linux-image-armmp-lpae-dbg"),
 }
 
 
