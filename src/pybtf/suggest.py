@@ -24,7 +24,7 @@ def file_like(path: str) -> str:
             names = [entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False)]
     except (OSError, ValueError):
         return ""
-    found = _closest(name, names)
+    found = _closest(name, names) if name not in names else ""  # a link to nowhere
     return f"Did you mean {os.path.join(folder, found)}?" if found else ""  # noqa: PTH118
 
 

@@ -75,7 +75,7 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
         raise InputError(file, "an empty file", "raw BTF or an ELF file")
     from pybtf.elf.unlike import what_it_is
 
-    raise InputError(file, what_it_is(start)[0], "raw BTF or an ELF file", "Of a kernel, name vmlinux.")
+    raise InputError(file, f"a file that begins with {what_it_is(start)[0]}", "raw BTF or an ELF file")
 
 
 def read_release(path: str) -> str | None:

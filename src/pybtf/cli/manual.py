@@ -58,11 +58,12 @@ What is encoded:
                          consistent_func, decl_tag_kfuncs,
                          reproducible_build, distilled_base, global_var, attributes, true_signature,
                          layout, force_cu_merging
-                       and `default` for the first nine, which is what is encoded without this option, and `all`.
-                       A list switches off what it does not name: `+NAME,...` is the default and NAME,
-                       `NAME` is NAME alone
+                       and `default` for the first nine, which is what is encoded without this option;
+                       `all`. Lists switch off all that they do not name: NAME is NAME alone, `+NAME`
+                       is the default and NAME
   --base FILE          Encode split BTF: only what the BTF in FILE, a kernel's, does not have. FILE is an ELF
-                       file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux. Kernel modules need it
+                       file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux. Kernel modules need
+                       it: without, they are refused
   --standalone         Encode kernel modules without a base, for other uses than loading them
   --force-base         Go on although the base is not that of the module's kernel
   --lang LIST          Encode only units written in these languages (c11, rust, asm...)

@@ -221,7 +221,7 @@ class ElfImage:
             from .unlike import what_it_is
 
             found, hint = what_it_is(bytes(view[:1024]))
-            raise InputError(self.place(offset=0), found, "an ELF file (7f 45 4c 46)", hint)
+            raise InputError(self.place(offset=0), f"starts with {found}", "an ELF file (7f 45 4c 46)", hint)
         if len(view) < _IDENT_SIZE:
             raise InputError(self.place(), f"only {len(view)} bytes", "the ELF identification, 16 bytes")
         eclass, order, version = view[4], view[5], view[6]
@@ -353,6 +353,7 @@ def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
 
             try:
                 found, hint = what_it_is(os.pread(fd, 1024, 0))
+                found = f"starts with {found}"
             except OSError:
                 found, hint = f"cannot be mapped: {error}", ""
             raise InputError(path, found, "an ELF file (7f 45 4c 46)", hint) from None

@@ -33,10 +33,11 @@ _KINDS = (
 
 
 def what_it_is(start: bytes) -> tuple[str, str]:
-    """From the first KiB of a file: what was found, and a hint."""
+    """From the first KiB of a file: its first bytes and what it is, as far as that is known, and a hint."""
+    shown = start[:4].hex(" ")
     for at, magic, what, hint in _KINDS:
         if start.startswith(magic, at):
-            return f"starts with {start[:4].hex(' ')}: {what}", hint
+            return f"{shown}: {what}", hint
     if start and all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in start):
-        return f"starts with {start[:4].hex(' ')}: a text file", ""
-    return f"starts with {start[:4].hex(' ')}", ""
+        return f"{shown}: a text file", ""
+    return shown, ""
