@@ -49,6 +49,8 @@ def quick_answer(arguments: Sequence[str]) -> str | None:
     """The text to print for `--version` and `--help`, or None if there is more to do."""
     if list(arguments) == ["--version"]:
         return f"pybtf {__version__}\n"
+    if arguments and arguments[0] == "help" and len(arguments) <= 2:
+        arguments = [*arguments[1:], "--help"]
     if arguments and arguments[-1] in ("--help", "-h") and len(arguments) <= 2:
         from . import manual
 

@@ -236,9 +236,10 @@ class ElfImage:
         if magic != b"\x7fELF":
             if len(view) < 4 and b"\x7fELF".startswith(magic):
                 raise InputError(self.place(), f"only {len(view)} bytes", "an ELF file")
-            raise InputError(
-                self.place(offset=0), f"starts with {magic.hex(' ')}", "an ELF file (7f 45 4c 46)"
-            )
+            from .unlike import what_it_is
+
+            found, hint = what_it_is(bytes(view[:1024]))
+            raise InputError(self.place(offset=0), f"starts with {found}", "an ELF file (7f 45 4c 46)", hint)
         if len(view) < _IDENT_SIZE:
             raise InputError(self.place(), f"only {len(view)} bytes", "the ELF identification, 16 bytes")
         eclass, order, version = view[4], view[5], view[6]
@@ -355,7 +356,7 @@ def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
         # O_NONBLOCK: opening a FIFO must not wait for a writer.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
-        raise InputError(path, *_open_failure(path, error)) from None
+        raise InputError(path, *_open_failure(path, error), _like(path, error)) from None
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
@@ -366,7 +367,14 @@ def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
         try:
             return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ), status
         except (OSError, ValueError, OverflowError) as error:
-            raise InputError(path, f"cannot be mapped: {error}", "a file that can be mapped") from None
+            from .unlike import what_it_is
+
+            try:
+                found, hint = what_it_is(os.pread(fd, 1024, 0))
+                found = f"starts with {found}"
+            except OSError:
+                found, hint = f"cannot be mapped: {error}", ""
+            raise InputError(path, found, "an ELF file (7f 45 4c 46)", hint) from None
     finally:
         os.close(fd)
 
@@ -382,6 +390,15 @@ def _open_failure(path: str, error: OSError | ValueError) -> tuple[str, str]:
     if error.errno in (errno.EACCES, errno.EPERM):
         return "no permission to read it", "a readable file"
     return f"cannot be opened: {os.strerror(error.errno or 0)}", ""
+
+
+def _like(path: str, error: OSError | ValueError) -> str:
+    """What may have been meant, if there is no such file."""
+    if isinstance(error, FileNotFoundError):
+        from pybtf.suggest import file_like
+
+        return file_like(path)
+    return ""
 
 
 def _close_map(mapping: mmap.mmap) -> None:
