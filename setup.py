@@ -76,7 +76,8 @@ def translate(sources):
         largest = sorted(range(len(sources)), key=lambda index: -Path(sources[index]).stat().st_size)
         os.write(feed, bytes(largest))  # a byte each; a pipe holds 4,096 at least
         os.close(feed)
-        if any([os.waitpid(child, 0)[1] for child in children]):
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        if any(statuses):
             raise SystemExit("Cython failed, see above")
     return run(sources)
 

@@ -5,13 +5,13 @@
     python tools/fresh_machine.py --cases missing,package sid
 
 A machine is a folder with a minimal Debian in it, made once by mmdebstrap (apt-get install mmdebstrap) and kept below
-`.cache` or `$PYBTF_CACHE`. Each case has a layer of its own on it, with a clone of this checkout's HEAD, and is gone afterwards:
-all mounts belong to a namespace of the case's own, which ends with it, however it ends.
+`.cache` or `$PYBTF_CACHE`. Each case has a layer of its own on it, with a clone of this checkout's HEAD, and is gone
+afterwards: all mounts belong to a namespace of the case's own, which ends with it, however it ends.
 
 The cases:
 
-- `user`, `root`: `make encode`, then `make test`, in a clean clone. The user's machine has no lists of packages, and /tmp
-  only to write to; root's has lists.
+- `user`, `root`: `make encode`, then `make test`, in a clean clone. The user's machine has no lists of packages; root's
+  has them.
 - `missing`: one of the packages that the README names is taken away. One message has to name it.
 - `package`: contrib/debian/build-deb, and installing what it has made with Debian's packages.
 
@@ -63,8 +63,8 @@ def base(suite: str) -> Path:
         options = [line for line in told(["apt-config", "dump"]).splitlines() if WHAT_APT_MAY_NEED.match(line)]
         keys = f"[signed-by={ARCHIVE_KEYS}] " if ARCHIVE_KEYS.exists() else ""
         argv = [
-            "mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt/lists", f"--include={','.join(INSTALLED)}",
-            *(f"--aptopt={line}" for line in options), suite, str(stage), f"deb {keys}{mirror()} {suite} main",
+            "mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt/lists",
+            f"--include={','.join(INSTALLED)}", *(f"--aptopt={line}" for line in options), suite, str(stage), f"deb {keys}{mirror()} {suite} main",
         ]  # fmt: skip
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -212,10 +212,9 @@ def commands(suite: str, case: str, tests: str, logs: Path) -> Iterator[tuple[st
     """What was tried, whether it went well, and what there is to say of it."""
     machine = Machine(suite, logs / f"{suite}-{case}.log")
     scope = "all tests" if tests == "tests" else f"of tests: {tests.replace('tests/', '').replace('.py', '')}"
+    script = both_commands(tests)
     if case == "user":
-        script = "rm -rf /var/lib/apt/lists/*\n" + as_user(both_commands(tests))
-    else:
-        script = both_commands(tests)
+        script = "rm -rf /var/lib/apt/lists/*\n" + as_user(script)
     status, seconds = machine.run(script)
     where = "" if status == 0 else f"status {status} at {last_step(machine.log)}; "
     yield f"make encode, make test ({scope})", status == 0, f"{where}{seconds:.0f} CPU s{counted(machine.log)}"
@@ -247,7 +246,8 @@ def taken_away(suite: str, logs: Path) -> Iterator[tuple[str, bool, str]]:
         status, _ = machine.run(f"{get}{how}\necho '{MARK}make encode'; make encode")
         said = machine.log.read_text(errors="replace").partition(f"{MARK}make encode\n")[2]
         rows = [line for line in said.splitlines() if words in line]
-        yield f"make encode without {name}", status != 0 and len(rows) == 1, rows[0] if rows else f"see {machine.log.name}"
+        well = status != 0 and len(rows) == 1
+        yield f"make encode without {name}", well, rows[0] if rows else f"see {machine.log.name}"
 
 
 def main() -> int:
@@ -257,7 +257,7 @@ def main() -> int:
     parser.add_argument("--tests", default="tests", help="what `make test` runs as a user; root runs a few files")
     options = parser.parse_args()
     cases = options.cases.split(",")
-    if unknown := [name for name in options.suites if name not in SUITES] + [name for name in cases if name not in CASES]:
+    if unknown := {*options.suites} - {*SUITES} | {*cases} - {*CASES}:
         parser.error(f"unknown: {', '.join(unknown)}")
     if os.geteuid():
         print("fresh_machine: only root can mount and change roots", file=sys.stderr)
