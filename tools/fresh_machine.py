@@ -64,7 +64,8 @@ def base(suite: str) -> Path:
         keys = f"[signed-by={ARCHIVE_KEYS}] " if ARCHIVE_KEYS.exists() else ""
         argv = [
             "mmdebstrap", "--quiet", "--variant=minbase", "--skip=cleanup/apt/lists",
-            f"--include={','.join(INSTALLED)}", *(f"--aptopt={line}" for line in options), suite, str(stage), f"deb {keys}{mirror()} {suite} main",
+            f"--include={','.join(INSTALLED)}", *(f"--aptopt={line}" for line in options),
+            suite, str(stage), f"deb {keys}{mirror()} {suite} main",
         ]  # fmt: skip
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode:
