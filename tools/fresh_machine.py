@@ -25,6 +25,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -263,6 +264,8 @@ def main() -> int:
     if os.geteuid():
         print("fresh_machine: only root can mount and change roots", file=sys.stderr)
         return 1
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit("fresh_machine: ended"))  # what was started ends as well
     logs = CHECKOUT / "build" / "fresh"
     logs.mkdir(parents=True, exist_ok=True)
     failed = 0
