@@ -7,6 +7,7 @@ writes Cython's annotated HTML beside the sources.
 """
 
 import os
+import re
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -145,7 +146,20 @@ class BuildPackages(build_py):
         return [each for each in found if package != "pybtf.core" or each[1] == "__init__"]
 
 
+def description():
+    """The README for an index, which has no other file of the repository: pictures go, links become names of files."""
+    text = Path("README.md").read_text()
+    text = re.sub(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n*", "", text)
+    return re.sub(r"\[([^\]]*)\]\((?!https?:|#)([^)]*)\)", named, text)
+
+
+def named(link):
+    return link[1] if link[1] == link[2] else f"{link[1]} ({link[2]})"
+
+
 setup(
+    long_description=description(),
+    long_description_content_type="text/markdown",
     cmdclass={"build_ext": BuildCore, "build_py": BuildPackages},
     ext_modules=[
         Extension(

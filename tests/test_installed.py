@@ -55,10 +55,8 @@ def test_modules_of_pythonpath_are_not_taken(script: Path, tmp_path: Path, name:
     # Without what isolates it, the command does take them.
     code = f"import runpy, sys, pybtf.isolation as i; i.isolate = lambda: None; runpy.run_path({str(script / name)!r}, "
     code += "run_name='__main__')"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "encode" if name == "pybtf" else "-J", "--bad"], env=environment() | {"PYTHONPATH": path}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+    argv = [sys.executable, "-c", code, "encode" if name == "pybtf" else "-J", "--bad"]
+    done = subprocess.run(argv, env=environment() | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert "poisoned" in done.stderr
 
 

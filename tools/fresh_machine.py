@@ -2,7 +2,7 @@
 
     python tools/fresh_machine.py                       bookworm, trixie and sid, all cases; root only
     python tools/fresh_machine.py trixie --tests tests/test_cli.py
-    python tools/fresh_machine.py --cases missing,package sid
+    python tools/fresh_machine.py --cases root,missing sid
 
 A machine is a folder with a minimal Debian in it, made once by mmdebstrap (apt-get install mmdebstrap) and kept below
 `.cache` or `$PYBTF_CACHE`. Each case has a layer of its own on it, with a clone of this checkout's HEAD, and is gone
@@ -12,8 +12,8 @@ The cases:
 
 - `user`, `root`: `make encode`, then `make test`, in a clean clone. The user's machine has no lists of packages; root's
   has them.
+- `root` goes on with contrib/debian/build-deb, and installs and runs what it has made, on Debian's own packages.
 - `missing`: one of the packages that the README names is taken away. One message has to name it.
-- `package`: contrib/debian/build-deb, and installing what it has made with Debian's packages.
 
 pip and apt use this machine's configuration: its files, certificates and folders of packages are seen in the others.
 """
@@ -37,7 +37,8 @@ from reference import ARCHIVE_KEYS, CHECKOUT, Unavailable, cache_root, locked, m
 
 SUITES = ("bookworm", "trixie", "sid")
 INSTALLED = ("git", "python3", "gcc", "libc6-dev", "make")
-CASES = ("user", "root", "missing", "package")
+CASES = ("user", "root", "missing")
+PACKAGE_STEPS = ("build-deb", "install the package", "run the package")
 WHAT_APT_MAY_NEED = re.compile(r"Acquire::(Check|http|Retries)")
 USER = "somebody"
 HOME = f"/home/{USER}"
@@ -125,10 +126,7 @@ class Machine:
         self.log = log
 
     def run(self, inside: str, keep: Path | None = None) -> tuple[int, float]:
-        """Run a shell script there, as root; the status and the CPU seconds of all of it.
-
-        keep: where its folder /srv/deb goes.
-        """
+        """Run a shell script there, as root; the status and the CPU seconds of all of it. `keep`: a copy of /srv/deb."""
         settings = {name: text for name, text in os.environ.items() if name.startswith("PIP_")}
         proxies = {name: text for name, text in os.environ.items() if name.lower().endswith("_proxy")}
         with scratch() as work:
@@ -146,7 +144,6 @@ class Machine:
                 done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
             after = os.times()
             if keep is not None and (work / "upper/srv/deb").is_dir():
-                shutil.rmtree(keep, ignore_errors=True)
                 shutil.copytree(work / "upper/srv/deb", keep)
             return done.returncode, sum(after[2:4]) - sum(before[2:4])
 
@@ -174,7 +171,7 @@ def both_commands(tests: str) -> str:
 
 
 def package() -> str:
-    """Continues in the clone of `both_commands`."""
+    """Goes on in the clone of `both_commands`."""
     example = "00_kernel_like.gcc-O2-5-exe"
     return (
         f"echo '{MARK}build-deb'; apt-get -qy install --no-install-recommends dpkg-dev\n"
@@ -212,33 +209,33 @@ def counted(log: Path) -> str:
 
 def commands(suite: str, case: str, tests: str, logs: Path) -> Iterator[tuple[str, bool, str]]:
     """What was tried, whether it went well, and what there is to say of it."""
-    machine = Machine(suite, logs / f"{suite}-{case}.log")
+    log = logs / f"{suite}-{case}.log"
+    keep = logs / f"{suite}-deb"
+    shutil.rmtree(keep, ignore_errors=True)
     scope = "all tests" if tests == "tests" else f"of tests: {tests.replace('tests/', '').replace('.py', '')}"
     script = both_commands(tests)
     if case == "user":
         script = "rm -rf /var/lib/apt/lists/*\n" + as_user(script)
-    status, seconds = machine.run(script)
-    where = "" if status == 0 else f"status {status} at {last_step(machine.log)}; "
-    yield f"make encode, make test ({scope})", status == 0, f"{where}{seconds:.0f} CPU s{counted(machine.log)}"
-
-
-def packaged(suite: str, logs: Path) -> Iterator[tuple[str, bool, str]]:
-    machine = Machine(suite, logs / f"{suite}-package.log")
-    script = f"git config --global --add safe.directory '*'\n{CLONE}make build\n" + package()
-    status, seconds = machine.run(script, keep=logs / f"{suite}-deb")
-    where = "" if status == 0 else f"status {status} at {last_step(machine.log)}; "
-    unmet = re.findall(r"Depends: (\S+ \([^)]*\)) but", machine.log.read_text(errors="replace"))
-    if unmet:
-        where += f"not met: {', '.join(unmet)}; "
-    yield "build-deb, install, run", status == 0, f"{where}{seconds:.0f} CPU s"
-    for deb in (logs / f"{suite}-deb").glob("*.deb"):
-        if shutil.which("lintian"):
-            done = subprocess.run(
-                ["lintian", "--allow-root", "--fail-on", "error", deb], capture_output=True, text=True, check=False
-            )
-            said = done.stdout.splitlines()
-            errors = [line for line in said if line.startswith("E:")]
-            yield "lintian", done.returncode == 0, f"{len(errors)} errors, {len(said) - len(errors)} warnings"
+    else:
+        script += package()
+    status, seconds = Machine(suite, log).run(script, keep)
+    reached = last_step(log)
+    where = f"status {status} at {reached}; " if status and reached not in PACKAGE_STEPS else ""
+    yield f"make encode, make test ({scope})", not where, f"{where}{seconds:.0f} CPU s{counted(log)}"
+    if case == "user" or where:
+        return
+    unmet = re.findall(r"Depends: (\S+ \([^)]*\)) but", log.read_text(errors="replace"))
+    words = f"status {status} at {reached}" if status else "as root, with dependencies from Debian"
+    yield "contrib/debian/build-deb, install, run", status == 0, ", ".join([words, *unmet])
+    if shutil.which("lintian") is None:
+        yield "lintian", False, "not installed here: apt-get install lintian"
+        return
+    for deb in keep.glob("*.deb"):
+        argv = ["lintian", "--allow-root", "--fail-on", "error", deb]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        said = done.stdout.splitlines()
+        errors = [line for line in said if line.startswith("E:")]
+        yield "lintian", done.returncode == 0, "; ".join([f"{len(said)} remarks, {len(errors)} errors", *errors])
 
 
 def taken_away(suite: str, logs: Path) -> Iterator[tuple[str, bool, str]]:
@@ -275,8 +272,6 @@ def main() -> int:
             for case in cases:
                 if case == "missing":
                     rows = taken_away(suite, logs)
-                elif case == "package":
-                    rows = packaged(suite, logs)
                 else:
                     rows = commands(suite, case, options.tests if case == "user" else SHORT, logs)
                 for what, well, words in rows:
