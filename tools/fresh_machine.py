@@ -126,7 +126,7 @@ class Machine:
         self.log = log
 
     def run(self, inside: str, keep: Path | None = None) -> tuple[int, float]:
-        """Run a shell script there, as root; the status and the CPU seconds of all of it. `keep`: a copy of /srv/deb."""
+        """Run a shell script there, as root; the status and the CPU seconds of all of it. Keeps /srv/deb."""
         settings = {name: text for name, text in os.environ.items() if name.startswith("PIP_")}
         proxies = {name: text for name, text in os.environ.items() if name.lower().endswith("_proxy")}
         with scratch() as work:
