@@ -24,9 +24,6 @@ GOLDEN := $(patsubst fixtures/bin/%.elf,fixtures/golden/%.usual.btf,$(filter fix
 TESTS ?= tests
 SECONDS ?= 300
 
-# Where tools/venv.sh had to unpack Python.h itself.
-export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help encode test build lint man fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
@@ -35,12 +32,19 @@ help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
 $(VENV)/ready: pyproject.toml tools/venv.sh
-	tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
+	@tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/ready setup.py setup.cfg
-	$(BIN)/python setup.py -q build_ext --inplace --force
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+# ruff, mypy, pytest: what encoding does without.
+$(VENV)/tools: $(VENV)/ready
+	@tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV) dev
+	@touch $@
+
+$(VENV)/installed: $(VENV)/ready setup.py setup.cfg tools/isolate.sh
+	@echo "compiling the core, a few minutes of CPU time"
+	@$(BIN)/python setup.py -q build_ext --inplace --force
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@tools/isolate.sh $(BIN)/pybtf $(BIN)/pybtf-pahole
 	@touch $@
 
 # The compiled core must never be older than its sources: the build runs each time. It compiles only what has changed.
@@ -53,7 +57,7 @@ encode: build
 	@sha256sum $(OUT)
 	@$(if $(GOLDEN),cmp $(OUT) $(GOLDEN) && echo "the same bytes as pahole 1.32 ($(GOLDEN))")
 
-lint: build
+lint: build $(VENV)/tools
 	$(BIN)/ruff check src tests tools setup.py
 	$(BIN)/mypy
 
@@ -67,7 +71,7 @@ fixtures: build
 	$(BIN)/python tools/fixtures.py build
 	$(BIN)/python tools/split_fixtures.py build
 
-fuzz: build
+fuzz: build $(VENV)/tools
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
 
 conformance: build

@@ -39,6 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
+    if "PYTHONHOME" in os.environ or "PYTHONPATH" in os.environ:
+        from ..isolation import isolate
+
+        isolate()
     from .. import process
 
     process.open_closed_streams()

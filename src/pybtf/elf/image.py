@@ -381,8 +381,8 @@ def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
 
 def _open_failure(path: str, error: OSError | ValueError) -> tuple[str, str]:
     """Found and expected of a failed open."""
-    if isinstance(error, ValueError):  # a NUL in the path
-        return f"cannot be opened: {error}", ""
+    if isinstance(error, ValueError):  # Python's words for it differ by version
+        return "cannot be opened: a null byte in its name", ""
     if error.errno == errno.ENOENT:
         if os.path.islink(path):  # noqa: PTH114 - pathlib is not imported otherwise
             return "is a symbolic link to a file that does not exist", ""
