@@ -1,7 +1,7 @@
 """Modules and their bases: a module without one, one of another kernel, and BTF read on another's strings.
 
-Modules are those of fixtures/split, with the sections that make an object a module; the bytes expected are the reference's.
-The rules were measured on all modules of two kernels, as src/pybtf/belonging.py says.
+Modules are those of fixtures/split, with the sections that make an object a module; the bytes expected are the
+reference's. The rules were measured on all modules of two kernels, as src/pybtf/belonging.py says.
 """
 
 from __future__ import annotations
@@ -173,7 +173,8 @@ def test_releases(make: Make, vmlinux: Callable[..., Path], run_cli: RunCli, tmp
     options = ["--features", FEATURES, "--detached", out]
     done = run_cli("encode", *options, "--base", other, path)
     assert done.returncode == 1
-    assert f"{path}: a module of kernel {RELEASE}; expected one of 6.1.0-49-amd64, as the base {other} is" in done.stderr
+    assert f"{path}: a module of kernel {RELEASE}; expected one of 6.1.0-49-amd64" in done.stderr
+    assert f", as the base {other} is" in done.stderr
     assert "--force-base" in done.stderr
     assert not out.exists()
     for base, more in ((other, ["--force-base"]), (own, []), (BASE, [])):

@@ -365,8 +365,10 @@ def _explain(path: str, error: OSError, advice: str) -> str:
     elif number == errno.ENOTDIR:
         what, hint = "part of this path is not a folder", "Check the path."
     elif number in (errno.EACCES, errno.EPERM):
-        what = f"no permission to write in {folder}"
+        flag = _sealed(path)
+        what = f"it has the attribute {flag}" if flag else f"no permission to write in {folder}"
         hint = advice or "Name a place you may write to."
+        hint = f"`chattr -{flag} FILE` takes that away. {hint}" if flag else hint
     elif number == errno.EROFS:
         what, hint = "the filesystem is read-only", advice or "Name another place."
     elif number in (errno.ENOSPC, errno.EDQUOT):
@@ -398,9 +400,8 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
     if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         if os.statvfs(path).f_flag & os.ST_RDONLY:
             raise OSError(errno.EROFS, "read-only", path)
-        if flag := _sealed(path):
-            hint = f"It has the attribute {flag}: `chattr -{flag} FILE` takes it away. {advice or 'Or name another file.'}"
-            raise OutputError(f"{path}: cannot be written: it is protected. {hint}")
+        if _sealed(path):
+            raise OSError(errno.EPERM, "sealed", path)
         hint = f"Allow it (chmod u+w). {advice or 'Or name another file.'}"
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
 
