@@ -43,6 +43,7 @@ from cython.cimports.pybtf.core.faults import (
 )
 from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
 from cython.cimports.pybtf.core.memory import U32s, u32s_free, u64s_free
+from cython.cimports.pybtf.core.namesakes import other_sizes
 from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete
 from cython.cimports.pybtf.core.signature import machine_init
@@ -581,6 +582,42 @@ class Run:
             else:
                 split_bytes(cython.address(self.e), self.first, cython.address(self.layout), out, self.x.sections.swap)
         return data
+
+    def other_sizes(self):
+        """(name, size, size in the base) of each own struct or union whose only namesake in the base has another size.
+
+        After `data`, of a run on a base.
+        """
+        found = cython.declare(U32s)
+        done: cython.bint
+        i: cython.size_t
+        own: cython.pointer[uint32_t]
+        there: cython.pointer[uint32_t]
+        if self.layout.type_size == 0:
+            return []
+        memset(cython.address(found), 0, cython.sizeof(U32s))
+        own = self.e.words.p + self.e.offs.p[self.first]
+        try:
+            with cython.nogil:
+                done = other_sizes(
+                    cython.address(self.base.types),
+                    self.e.words.p,
+                    self.e.offs.p,
+                    self.base.strings.size,
+                    own,
+                    self.layout.type_size // 4,
+                    cython.address(found),
+                )
+            if not done:
+                raise MemoryError
+            result = []
+            for i in range(0, found.n, 2):
+                there = self.e.words.p + self.e.offs.p[found.p[i + 1]]
+                name = cython.cast(bytes, self.base.strings.text + there[0])
+                result.append((name.decode("utf-8", "backslashreplace"), own[found.p[i] + 2], there[2]))
+            return result
+        finally:
+            u32s_free(cython.address(found))
 
     def distill(self, data: bytes):
         """Of `data`, what the function of that name returned: split BTF with a minimal base of its own, and that base.

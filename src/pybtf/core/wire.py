@@ -337,7 +337,12 @@ def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, in
         )
     start = length + str_off
     if not split and (str_len == 0 or data[start]):
-        raise InputError(Place(name, "strings", 0), "no empty string", "the string section to begin with one")
+        raise InputError(
+            Place(name, "strings", 0),
+            "no empty string",
+            "the string section to begin with one",
+            "This may be split BTF, of a module: name the BTF of its kernel.",
+        )
     if str_len and data[start + str_len - 1]:
         raise InputError(Place(name, "strings", str_len - 1), "the last string has no end", "a NUL byte")
     return order != byteorder, length + type_off, type_len, start, str_len
