@@ -209,6 +209,8 @@ def _encode(
             data = run.data()
         except OverflowError as error:
             raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
+        except InternalError as error:
+            raise InternalError(f"{image.path}: {error}") from None
         base_data = None
         if features.distilled_base:
             data, base_data = _distill(image, run, data)
@@ -352,6 +354,8 @@ def _check(image: ElfImage, run: Run) -> None:
         raise EncodeError(
             image.place(), f"comparing the prototypes of the function {name} takes too long", "types made by a compiler"
         )
+    if code == 6:
+        raise InternalError(f"{image.path}: no type stands for class {name}")
     raise EncodeError(
         image.place(image.sections[int(name)]),
         "more variables than a DATASEC can count",
