@@ -238,6 +238,8 @@ def _encode(
             data = run.data()
         except OverflowError as error:
             raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
+        except InternalError as error:
+            raise InternalError(f"{image.path}: {error}") from None
         base_data = None
         if features.distilled_base:
             data, base_data = _distill(image, run, data)
@@ -383,6 +385,8 @@ def _check(image: ElfImage, run: Run) -> None:
         raise EncodeError(
             image.place(), f"comparing the prototypes of the function {name} takes too long", "types made by a compiler"
         )
+    if code == 7:
+        raise InternalError(f"{image.path}: no type stands for class {name}")
     raise EncodeError(
         image.place(image.sections[int(name)]),
         "more variables than a DATASEC can count",

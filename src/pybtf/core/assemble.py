@@ -10,6 +10,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.encoder import (
+    ENCODE_BUG,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
     NO_UNIT,
@@ -63,6 +64,21 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def representative(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
+    """The id of the type that stands for one that was dropped. 0 with an error set: none does, a mistake of ours."""
+    class_: uint32_t = e.class_list.p[s.classes + local]
+    id: uint32_t = e.representative.p[class_]
+    if id == 0 or id == ELSEWHERE:
+        e.error_entry = class_
+        encoder_fail(e, ENCODE_BUG)
+        return 0
+    return id
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) -> uint32_t:
     """The id of a small id of a unit, or that of the type that stands for it."""
@@ -82,7 +98,7 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
             high = middle
     if low < s.n and e.locals.p[s.first + low] == local:
         return s.first_id + low
-    return e.representative.p[e.class_list.p[s.classes + local]]
+    return representative(e, s, local)
 
 
 @cython.cfunc
@@ -96,7 +112,7 @@ def target(
         return 0
     if known[local]:
         return known[local]
-    return e.representative.p[e.class_list.p[s.classes + local]]
+    return representative(e, s, local)
 
 
 @cython.cfunc
@@ -154,7 +170,7 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
         e.offs.p[e.offs.n] = e.words.n
         e.offs.n += 1
         e.words.n += size
-    return 0
+    return e.error
 
 
 @cython.cfunc

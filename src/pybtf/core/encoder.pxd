@@ -18,6 +18,7 @@ cdef enum:                      # Encoder.error
     ENCODE_SECTION = 4          # more variables in a section than a DATASEC can count
     ENCODE_EFFORT = 5           # comparing the prototypes of function `error_entry` takes too long
     ENCODE_CHANGED = 6          # a unit that is decoded once more is not what it was
+    ENCODE_BUG = 7              # no type stands for those of a class: class `error_entry`
 
 cdef enum:
     NO_UNIT = 0xFFFFFFFF

@@ -221,6 +221,19 @@ def wire_store(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def wire_swap(words: cython.pointer[uint8_t], n_words: cython.size_t) -> cython.void:
+    """Brings words into the other byte order, where they are."""
+    i: cython.size_t
+    word: uint32_t
+    for i in range(n_words):
+        memcpy(cython.address(word), words + 4 * i, 4)
+        word = bswap32(word)
+        memcpy(words + 4 * i, cython.address(word), 4)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def wire_compact(
     words: cython.pointer[uint32_t],
     offs: cython.pointer[cython.const[cython.size_t]],
