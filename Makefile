@@ -4,6 +4,7 @@
 #   make test                   build, lint, check types, run all tests
 #   make build                  the virtual environment (.venv) and the compiled core
 #   make lint                   ruff and mypy
+#   make wheels                 an sdist, and a wheel for each Python that is here (dist/)
 #   make man                    the manual pages of docs/man, from the help texts
 #   make fixtures               compile the test inputs anew and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
@@ -26,7 +27,7 @@ SECONDS ?= 300
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint man fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint wheels man fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -70,6 +71,9 @@ man: build
 fixtures: build
 	$(BIN)/python tools/fixtures.py build
 	$(BIN)/python tools/split_fixtures.py build
+
+wheels: $(VENV)/ready
+	$(BIN)/python tools/wheels.py
 
 fuzz: build $(VENV)/tools
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
