@@ -1,4 +1,4 @@
-"""The Python in README.md and docs/api.md runs as it stands and passes mypy --strict; tables, pictures are complete."""
+"""The Python in README.md and docs/api.md runs as it stands and passes mypy --strict; tables are complete."""
 
 from __future__ import annotations
 
