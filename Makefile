@@ -9,6 +9,7 @@
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
 #   make fuzz [SECONDS=300]     random damage against a build with sanitizers (docs/fuzzing.md)
+#   make sanitized              the tests of what reads files, against a build with sanitizers
 #   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes less
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
@@ -29,7 +30,7 @@ export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint man fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint man fixtures conformance conformance-modules conformance-short differential fuzz sanitized bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -69,6 +70,9 @@ fixtures: build
 
 fuzz: build
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
+
+sanitized: build
+	$(BIN)/python tools/sanitized.py
 
 conformance: build
 	$(BIN)/python tools/conformance.py
