@@ -67,7 +67,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
 @cython.inline
 @cython.exceptval(check=False)
 def representative(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
-    """The id of the type that stands for one that was dropped. 0 with an error set: none does, a mistake of ours."""
+    """The id of the type that stands for one that was dropped. 0 and an error: there is none, a mistake of ours."""
     class_: uint32_t = e.class_list.p[s.classes + local]
     id: uint32_t = e.representative.p[class_]
     if id == 0 or id == ELSEWHERE:

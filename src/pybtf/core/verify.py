@@ -139,9 +139,7 @@ def verify_error(error: cython.pointer[cython.const[WireError]]) -> object:
     return InternalError(f"the BTF that was made is damaged: {reason.format(id=error.id, value=error.value)}")
 
 
-def check_output(
-    types: bytes, strings: bytes, n: int, base_strings: bytes = b"", first: int = 1
-) -> None:
+def check_output(types: bytes, strings: bytes, n: int, base_strings: bytes = b"", first: int = 1) -> None:
     """Raise `InternalError` unless these are the types and strings of BTF with `n` ids; for tests.
 
     `types`: words in host byte order. `first`: the id of the first.
