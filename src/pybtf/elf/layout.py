@@ -44,8 +44,9 @@ def section_addresses(image: ElfImage) -> array[int]:
 def owners(
     sections: Sequence[Section], addresses: array[int], sizes: Mapping[int, int]
 ) -> list[tuple[int, int, Section]]:
-    """Ranges of addresses (start, end, section), ascending and without overlaps, where `sections` are. `sizes`, by index,
-    of those that take more than is in the table.
+    """Ranges of addresses (start, end, section), ascending and without overlaps, where `sections` are.
+
+    `sizes`: of those that take more than the table says, by index.
 
     Where several overlap, the one with the lowest index owns the address. A sweep over all starts and ends, so that
     the time does not depend on how much they overlap.
