@@ -204,7 +204,7 @@ heavy = {{"elftools", "ctypes", "zlib", "click"}} & {{name.partition(".")[0] for
 assert not heavy, heavy
 """
     path = os.pathsep.join(p for p in sys.path if p)
-    subprocess.run([sys.executable, "-S", "-c", program], check=True, env={"PYTHONPATH": path})
+    subprocess.run([sys.executable, "-S", "-c", program], check=True, env={**os.environ, "PYTHONPATH": path})
 
 
 def test_names_for_messages() -> None:

@@ -39,6 +39,14 @@ Progress = Callable[[int, int], None]
 
 SHT_PROGBITS = 1
 PERCPU = ".data..percpu"
+# The debug sections that the reference unpacks, found by trying each.
+UNPACKED = frozenset(
+    f".debug_{name}"
+    for name in (
+        "abbrev", "addr", "aranges", "frame", "info", "line", "line_str", "loc", "loclists", "macinfo", "macro",
+        "pubnames", "ranges", "rnglists", "str", "str_offsets", "sup", "types",
+    )
+)  # fmt: skip
 
 # Bits of core/worker.pxd (OPT_*), by feature.
 _OPTION_BITS = {
@@ -306,8 +314,17 @@ def _variable_ranges(
             section.index,
             features.global_var or (features.var and section.name == PERCPU),
         )
-        for start, end, section in owners(sections, addresses)
+        for start, end, section in owners(sections, addresses, _unpacked_sizes(image))
     ]
+
+
+def _unpacked_sizes(image: ElfImage) -> dict[int, int]:
+    """The sizes of the compressed debug sections that the reference unpacks, and then finds unpacked."""
+    return {
+        section.index: image.declared_size(section)
+        for name, section in image.dwarf.items()
+        if not section.plain and name in UNPACKED
+    }
 
 
 def _scan(file: _File, run: Run, features: Features) -> None:

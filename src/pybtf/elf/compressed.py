@@ -86,6 +86,11 @@ def beginning(raw: memoryview, place: Place, size: int, layout: str | None) -> b
         raise _damaged(place, "zstd", str(error), declared) from None
 
 
+def declared_size(raw: memoryview, place: Place, layout: str | None) -> int:
+    """The size that such a section declares, which may be a lie."""
+    return _opened(raw, place, layout)[1]
+
+
 def chdr_layout(*, is64: bool, little: bool) -> str:
     """The layout of an Elf32_Chdr or Elf64_Chdr: type, size, alignment."""
     return f"{'<' if little else '>'}{'I4xQQ' if is64 else 'III'}"

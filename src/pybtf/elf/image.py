@@ -28,7 +28,7 @@ from types import TracebackType
 from pybtf.core.sectiontable import Section as Section
 from pybtf.core.sectiontable import SectionNameError, SectionTable, read_section, read_sections
 from pybtf.core.symbols import SymbolSource
-from pybtf.elf.compressed import Budget, beginning, chdr_layout, decompress
+from pybtf.elf.compressed import Budget, beginning, chdr_layout, declared_size, decompress
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
 
@@ -243,6 +243,12 @@ class ElfImage:
         if section.plain or section.index in self._cache or section.type in (SHT_NOBITS, SHT_NULL):
             return bytes(self.data(section)[:size])
         return beginning(self.raw(section), self.place(section), size, self._layout(section))
+
+    def declared_size(self, section: Section) -> int:
+        """Of a compressed section the size that it has once unpacked, as it says itself."""
+        if section.plain or section.type in (SHT_NOBITS, SHT_NULL):
+            return section.size
+        return declared_size(self.raw(section), self.place(section), self._layout(section))
 
     def _layout(self, section: Section) -> str | None:
         """That of the header of a compressed section; None for `.zdebug_*`."""

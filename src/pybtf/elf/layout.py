@@ -16,7 +16,7 @@ single file that is not loaded anywhere), found by experiments with objects that
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from pybtf.core.sectiontable import place_sections
@@ -41,8 +41,12 @@ def section_addresses(image: ElfImage) -> array[int]:
     return places
 
 
-def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int, int, Section]]:
+def owners(
+    sections: Sequence[Section], addresses: array[int], sizes: Mapping[int, int]
+) -> list[tuple[int, int, Section]]:
     """Ranges of addresses (start, end, section), ascending and without overlaps, where `sections` are.
+
+    `sizes`: of those that take more than the table says, by index.
 
     Where several overlap, the one with the lowest index owns the address. A sweep over all starts and ends, so that
     the time does not depend on how much they overlap.
@@ -50,7 +54,7 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
     from heapq import heappop, heappush  # few files have variables
 
     starts = sorted((addresses[s.index], s.index, s) for s in sections if s.size)
-    ends = {addresses[s.index] + s.size for s in sections}
+    ends = {addresses[s.index] + sizes.get(s.index, s.size) for s in sections}
     found: list[tuple[int, int, Section]] = []
     here: list[tuple[int, int, Section]] = []  # a heap of those that have started: index, end, section
     bounds = sorted({*ends, *(start for start, _, _ in starts)})
@@ -58,7 +62,7 @@ def owners(sections: Sequence[Section], addresses: array[int]) -> list[tuple[int
     for low, high in pairwise(bounds):
         while at < len(starts) and starts[at][0] <= low:
             start, index, section = starts[at]
-            heappush(here, (index, start + section.size, section))
+            heappush(here, (index, start + sizes.get(index, section.size), section))
             at += 1
         while here and here[0][1] <= low:
             heappop(here)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pybtf.core.functable import FunctionTable
 from pybtf.core.symbols import SymbolError, SymbolSource
-from pybtf.elf.constants import SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX
+from pybtf.elf.constants import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX
 from pybtf.elf.image import ElfImage, Section, section_type_name
 from pybtf.errors import InputError
 
@@ -63,6 +63,8 @@ def function_table(image: ElfImage, object_section: int | None = None) -> Functi
             "the functions' symbols",
             "A stripped file cannot be encoded; use the unstripped one, or its debug file.",
         )
+    if symtab.type == SHT_NOBITS:  # types and variables are encoded nevertheless, as by the reference
+        return FunctionTable(SymbolSource(b"", b"", is64=image.is64, little=image.little), object_section)
     if symtab.type != SHT_SYMTAB:
         raise InputError(
             image.place(symtab), f"has the type {section_type_name(symtab.type)}", "SHT_SYMTAB (2)"

@@ -1,0 +1,152 @@
+"""One past the end: of everything that is read, the last that fits, and the first that does not."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pybtf
+from elfwriter import Section, Symbol
+from kernelish import FLAVOURS, INT, kernel, unit
+from meaning import meanings
+from pybtf import pipeline
+from pybtf.btf.files import read_btf
+from pybtf.dwarf.alternate import alternate_link
+from pybtf.elf.image import ElfImage
+from pybtf.elf.notes import notes
+from pybtf.errors import InputError
+from pybtf.lockfile import is_digest
+from synthetic import named
+from test_containers import type_unit
+from tinyelf import Sec, elf
+
+X86 = FLAVOURS["x86_64"]
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_section_at_the_end_of_the_file(over: int) -> None:
+    data = bytearray(elf([Sec(".x", 1, b"content")]))
+    table = struct.unpack_from("<Q", data, 40)[0]
+    at = struct.unpack_from("<Q", data, table + 64 + 24)[0]
+    struct.pack_into("<Q", data, table + 64 + 32, len(data) - at + over)
+    image = ElfImage("t.o", data)
+    if over:
+        with pytest.raises(InputError, match=f"ends at {len(data) + 1:#x}; expected an end within the file"):
+            image.raw(image.sections[1])
+    else:
+        assert len(image.raw(image.sections[1])) == len(data) - at
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_base_at_the_end_of_the_file(over: int, tmp_path: Path) -> None:
+    path = tmp_path / "base"
+    raw = pybtf.encode(write(tmp_path / "kernel", kernel().data)).data
+    data = bytearray(elf([Sec(".other", 1, b"x"), Sec(".BTF", 1, bytes(raw))]))
+    table = struct.unpack_from("<Q", data, 40)[0]
+    # Behind the section table, as the last of the file.
+    struct.pack_into("<QQ", data, table + 2 * 64 + 24, len(data), len(raw) + over)
+    path.write_bytes(bytes(data) + bytes(raw))
+    if over:
+        with pytest.raises(InputError, match="an end within the"):
+            read_btf(path)
+    else:
+        assert read_btf(path)[0] == raw
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_kfunc_at_the_end_of_btf_ids(over: int, tmp_path: Path) -> None:
+    at = 0xFFFFFFFF83000000
+    ids = Section(".BTF_ids", struct.pack("<4I", 1, 1, 0, 0), address=at)
+    marks = [
+        Symbol("__BTF_ID__set8__s", at, 16 + over, "OBJECT", ".BTF_ids", "LOCAL"),
+        Symbol("__BTF_ID__func__f__1", at + 8 + over, 8, "OBJECT", ".BTF_ids", "LOCAL"),
+    ]
+    path = write(tmp_path / "file", kernel(extra_sections=[ids], extra_symbols=marks).data)
+    if over:
+        with pytest.raises(InputError, match=r"\.BTF_ids: __BTF_ID__func__f__1 is at"):
+            pybtf.encode(path)
+    else:
+        assert b"bpf_kfunc\0" in bytes(pybtf.encode(path).data)
+
+
+@pytest.mark.parametrize("size", [1, 127, 128])
+def test_the_identity_of_a_supplementary_file(size: int) -> None:
+    content = struct.pack("<HB", 5, 0) + b"name\0" + bytes([size & 0x7F | (size & 0x80)])
+    content += b"\1" * (size & 0x80) + b"i" * size
+    image = ElfImage("t.o", elf([Sec(".debug_sup", 1, content)]))
+    if size > 127:
+        with pytest.raises(InputError, match=r"\.debug_sup: .* expected version 5, a flag"):
+            alternate_link(image)
+    else:
+        link = alternate_link(image)
+        assert link is not None
+        assert (link.name, link.identity) == ("name", b"i" * size)
+
+
+@pytest.mark.parametrize(("align", "found"), [(8, 2), (4, 1)])
+def test_two_notes_in_an_aligned_section(align: int, found: int) -> None:
+    """Aligned to 8, names and descriptors are padded to 8: the second note is elsewhere than aligned to 4."""
+    one = struct.pack("<III", 4, 4, 1) + b"GNU\0" + b"abcd" + bytes(4)
+    image = ElfImage("t.o", elf([Sec(".note", 7, one + one, align=align)]))
+    assert [n[1:] for n in notes(image, b"GNU")][:found] == [(1, b"abcd")] * found
+    assert len([n for n in notes(image, b"GNU") if n[2] == b"abcd"]) == found
+
+
+@pytest.mark.parametrize("count", [31, 32, 33, 64, 65, 200])
+@pytest.mark.parametrize("version", [4, 5])
+def test_many_type_units(count: int, version: int, tmp_path: Path) -> None:
+    """The table of signatures begins with few places."""
+    fields: dict[str, Any] = {"section": ".debug_types" if version == 4 else ".debug_info", "version": version}
+    units = [type_unit(f"s{i}", 1000 + i, **fields) for i in range(count)]
+    typedefs = [named("typedef", f"t{i}", ("type", "ref_sig8", 1000 + i)) for i in range(count)]
+    own = unit([INT, *typedefs], version=version)
+    path = write(tmp_path / "file", kernel([own, *units] if version == 4 else [*units, own]).data)
+    found = meanings(bytes(pybtf.encode(path).data))
+    for i in range(count):
+        assert found["Typedef", f"t{i}", False, ("Struct", f"s{i}")] == 1
+
+
+@pytest.mark.parametrize(("digits", "good"), [(63, False), (64, True), (65, False)])
+def test_digits_of_a_digest(digits: int, good: bool) -> None:
+    assert is_digest("a" * digits) == good
+
+
+def test_what_a_worker_raises() -> None:
+    """In a thread of its own; was swallowed once, and the output incomplete."""
+    stopped = threading.Event()
+
+    class Run:
+        def work(self, on_slice: Any = None) -> None:
+            if on_slice is None:
+                raise ZeroDivisionError("in a thread")
+            assert stopped.wait(20)
+
+        def stop(self) -> None:
+            stopped.set()
+
+    with pytest.raises(ZeroDivisionError, match="in a thread"):
+        pipeline._work(Run(), 2, None)  # type: ignore[arg-type]
+
+
+def test_no_functions_without_symbols(tmp_path: Path) -> None:
+    """`.symtab` has no bytes in a debug-only file. The expected bytes are the reference's."""
+    made = kernel()
+    data = bytearray(made.data)
+    struct.pack_into("<I", data, made.header_at[".symtab"] + 4, 8)
+    expected = (
+        "9feb01001800000000000000780000007800000022000000010000000000000104000000200000010500000002000004080000000b000000"
+        "01000000000000000d0000000100000020000000000000000000000202000000000000000000000300000000010000000100000007000000"
+        "0f00000000000008020000001700000001000006040000001e0000000100000000696e7400706f696e740078007900706f696e745f740063"
+        "6f6c6f75720052454400"
+    )
+    for features in ("default", "default,global_var"):
+        assert bytes(pybtf.encode(write(tmp_path / "file", bytes(data)), features=features).data).hex() == expected
