@@ -4,11 +4,13 @@
 #   make test                   build, lint, check types, run all tests
 #   make build                  the virtual environment (.venv) and the compiled core
 #   make lint                   ruff and mypy
+#   make wheels                 an sdist, and a wheel for each Python that is here (dist/)
 #   make man                    the manual pages of docs/man, from the help texts
 #   make fixtures               compile the test inputs anew and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
 #   make fuzz [SECONDS=300]     random damage against a build with sanitizers (docs/fuzzing.md)
+#   make sanitized              the tests of what reads files, against a build with sanitizers
 #   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes less
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
@@ -24,23 +26,28 @@ GOLDEN := $(patsubst fixtures/bin/%.elf,fixtures/golden/%.usual.btf,$(filter fix
 TESTS ?= tests
 SECONDS ?= 300
 
-# Where tools/venv.sh had to unpack Python.h itself.
-export CPATH := $(shell cat $(VENV)/cpath 2>/dev/null)$(if $(CPATH),:$(CPATH))
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help encode test build lint man fixtures conformance conformance-modules conformance-short differential fuzz bench bench-quick annotate clean distclean
+.PHONY: help encode test build lint wheels man fixtures conformance conformance-modules conformance-short differential fuzz
+.PHONY: sanitized bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
 $(VENV)/ready: pyproject.toml tools/venv.sh
-	tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
+	@tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/ready setup.py setup.cfg
-	$(BIN)/python setup.py -q build_ext --inplace --force
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+# ruff, mypy, pytest: what encoding does without.
+$(VENV)/tools: $(VENV)/ready
+	@tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV) dev
+	@touch $@
+
+$(VENV)/installed: $(VENV)/ready setup.py setup.cfg tools/isolate.sh
+	@echo "compiling the core, a few minutes of CPU time"
+	@$(BIN)/python setup.py -q build_ext --inplace --force
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@tools/isolate.sh $(BIN)/pybtf $(BIN)/pybtf-pahole
 	@touch $@
 
 # The compiled core must never be older than its sources: the build runs each time. It compiles only what has changed.
@@ -53,7 +60,7 @@ encode: build
 	@sha256sum $(OUT)
 	@$(if $(GOLDEN),cmp $(OUT) $(GOLDEN) && echo "the same bytes as pahole 1.32 ($(GOLDEN))")
 
-lint: build
+lint: build $(VENV)/tools
 	$(BIN)/ruff check src tests tools setup.py
 	$(BIN)/mypy
 
@@ -67,8 +74,14 @@ fixtures: build
 	$(BIN)/python tools/fixtures.py build
 	$(BIN)/python tools/split_fixtures.py build
 
-fuzz: build
+wheels: $(VENV)/ready
+	$(BIN)/python tools/wheels.py
+
+fuzz: build $(VENV)/tools
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
+
+sanitized: build $(VENV)/tools
+	$(BIN)/python tools/sanitized.py
 
 conformance: build
 	$(BIN)/python tools/conformance.py

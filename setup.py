@@ -7,35 +7,122 @@ writes Cython's annotated HTML beside the sources.
 """
 
 import os
+import re
+import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.modified import newer
 
 CORE = Path("src/pybtf/core")
+DIRECTIVES = {
+    "language_level": "3",
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "infer_types": False,
+    "embedsignature": True,
+    "annotation_typing": False,
+    "freethreading_compatible": True,
+}
 flags = ["-O3", "-std=gnu11", "-fno-strict-aliasing", "-Wno-unused-function", "-Wno-sign-compare"]
 link: list[str] = []
+variant = "objects"
 if os.environ.get("PYBTF_SANITIZE"):
     sanitize = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
     flags = ["-O1", "-g", "-std=gnu11", "-fno-strict-aliasing", *sanitize]
     link = sanitize
+    variant = "sanitized"
 elif os.environ.get("PYBTF_DEBUG"):
     flags += ["-g", "-fno-omit-frame-pointer"]
+    variant = "debug"
 else:
     link = ["-s"]
 
 
+def headers():
+    """Folders of Python.h where tools/venv.sh had to unpack it into the virtual environment."""
+    record = Path(sys.prefix, "headers")
+    return record.read_text().split("\n") if record.exists() else []
+
+
+def translate(sources):
+    """Have Cython make a `.c` of each source that has changed, or that includes what has. Returns their names.
+
+    The work is shared by forking, with a pipe as the queue. Cython's own `nthreads` starts processes that import
+    this file again, and needs semaphores, which are files in /dev/shm.
+    """
+    from Cython.Build import cythonize
+
+    def run(some):
+        modules = [Extension(f"pybtf.core.{Path(source).stem}", [source]) for source in some]
+        annotate = bool(os.environ.get("PYBTF_ANNOTATE"))
+        made = cythonize(modules, include_path=["src"], annotate=annotate, compiler_directives=DIRECTIVES)
+        return [source for module in made for source in module.sources]
+
+    newest = max(path.stat().st_mtime for path in CORE.glob("*.p*"))
+    made = [Path(source).with_suffix(".c") for source in sources]
+    stale = sum(not path.exists() or path.stat().st_mtime < newest for path in made)
+    workers = min(len(os.sched_getaffinity(0)), stale)
+    if workers > 1:
+        queue, feed = os.pipe()
+        children = [fork(work, run, sources, queue, feed) for _ in range(workers)]
+        os.close(queue)
+        largest = sorted(range(len(sources)), key=lambda index: -Path(sources[index]).stat().st_size)
+        os.write(feed, bytes(largest))  # a byte each; a pipe holds 4,096 at least
+        os.close(feed)
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        if any(statuses):
+            raise SystemExit("Cython failed, see above")
+    return run(sources)
+
+
+def fork(work, *arguments):
+    """The id of a child that does `work` and nothing else."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        work(*arguments)
+        status = 0
+    except BaseException as error:
+        print(error, file=sys.stderr)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def work(run, sources, queue, feed):
+    """Take numbers of sources until there are no more."""
+    os.close(feed)
+    while number := os.read(queue, 1):
+        run([sources[number[0]]])
+
+
 class BuildCore(build_ext):
-    """Compiles those of the sources that have changed, several at a time, and links."""
+    """Translates and compiles those of the sources that have changed, several at a time, and links."""
+
+    def finalize_options(self):
+        if self.build_temp is None:  # else an editable install has one that is new each time
+            self.build_temp = f"build/{variant}.{sysconfig.get_config_var('SOABI')}"
+        super().finalize_options()
 
     def build_extension(self, ext):
+        sources = ext.sources
+        translated = translate(sources)
         with ThreadPoolExecutor(self.parallel or 1) as pool:  # setup.cfg says how many
-            objects = list(pool.map(partial(self._compiled, ext), ext.sources))
-        sources, ext.sources, ext.extra_objects = ext.sources, [], objects
+            objects = list(pool.map(partial(self._compiled, ext), translated))
+        ext.sources, ext.extra_objects = [], objects
         self.force = True  # always link: what has no source any more is not to stay
         super().build_extension(ext)
         ext.sources = sources
@@ -51,32 +138,36 @@ class BuildCore(build_ext):
         return made
 
 
-modules = cythonize(
-    [
-        Extension(f"pybtf.core.{path.stem}", [str(path)])
-        for path in sorted(CORE.glob("*.py"))
-        if path.name != "__init__.py"
-    ],
-    nthreads=os.cpu_count() or 1,
-    annotate=bool(os.environ.get("PYBTF_ANNOTATE")),
-    include_path=["src"],
-    compiler_directives={
-        "language_level": "3",
-        "boundscheck": False,
-        "wraparound": False,
-        "cdivision": True,
-        "initializedcheck": False,
-        "infer_types": False,
-        "embedsignature": True,
-        "annotation_typing": False,
-        "freethreading_compatible": True,
-    },
-)
-sources = [source for module in modules for source in module.sources]
+class BuildPackages(build_py):
+    """Leaves out the sources of the core, which are compiled and never run."""
+
+    def find_package_modules(self, package, folder):
+        found = super().find_package_modules(package, folder)
+        return [each for each in found if package != "pybtf.core" or each[1] == "__init__"]
+
+
+def description():
+    """The README for an index, which has no other file of the repository: pictures go, links become names of files."""
+    text = Path("README.md").read_text()
+    text = re.sub(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n*", "", text)
+    return re.sub(r"\[([^\]]*)\]\((?!https?:|#)([^)]*)\)", named, text)
+
+
+def named(link):
+    return link[1] if link[1] == link[2] else f"{link[1]} ({link[2]})"
+
 
 setup(
-    cmdclass={"build_ext": BuildCore},
+    long_description=description(),
+    long_description_content_type="text/markdown",
+    cmdclass={"build_ext": BuildCore, "build_py": BuildPackages},
     ext_modules=[
-        Extension("pybtf.core._compiled", sources, extra_compile_args=flags, extra_link_args=link),
+        Extension(
+            "pybtf.core._compiled",
+            [str(path) for path in sorted(CORE.glob("*.py")) if path.name != "__init__.py"],
+            include_dirs=headers(),
+            extra_compile_args=flags,
+            extra_link_args=link,
+        ),
     ],
 )

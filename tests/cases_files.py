@@ -9,7 +9,7 @@ from typing import Any
 from cases_units import second
 from dwarfwriter import Unit, die, dwarf
 from elfwriter import SHF_GROUP, SHN_XINDEX, Section, Symbol
-from kernelish import FLAVOURS, INT, function, kernel, relocatable, standard, unit, variable
+from kernelish import FLAVOURS, INT, OBJECTS, Flavour, function, kernel, relocatable, standard, unit, variable
 from synthetic import TEXT, X86, base, case, functions, of, parameter, subprogram
 
 # -- the ELF file ----------------------------------------------------------------------------------
@@ -29,6 +29,20 @@ def object_file_rel() -> bytes:
 @case
 def object_file_s390x() -> bytes:
     return relocatable(flavour=FLAVOURS["s390x"]).data
+
+
+def _object_files() -> None:
+    """One for each machine of which there are only object files; those of BPF have no addends."""
+    for name, flavour in OBJECTS.items():
+
+        def build(flavour: Flavour = flavour, rela: bool = not name.startswith("bpf")) -> bytes:
+            return relocatable(flavour=flavour, rela=rela).data
+
+        build.__name__ = f"object_file_{name}"
+        case(build)
+
+
+_object_files()
 
 
 @case

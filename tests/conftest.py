@@ -30,7 +30,7 @@ Require = Callable[[str], str]
 
 def environment() -> dict[str, str]:
     """The environment of a child that is to import the package under test, built in place or installed."""
-    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    paths = [os.environ.get("PYBTF_SOURCES", str(ROOT / "src")), os.environ.get("PYTHONPATH", "")]
     return {
         **{name: value for name, value in os.environ.items() if name != "PAHOLE_LANG_EXCLUDE"},
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
@@ -56,6 +56,20 @@ def run_cli() -> RunCli:
         )
 
     return run
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With PYBTF_SKIPS=N in the environment, more than N skipped tests are a failure: they prove nothing."""
+    bound = os.environ.get("PYBTF_SKIPS")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not bound or reporter is None:
+        return
+    skipped = reporter.stats.get("skipped", [])
+    if len(skipped) > int(bound):
+        reporter.write_line(f"\n{len(skipped)} tests are skipped, which are more than {bound}:", red=True)
+        for report in skipped:
+            reporter.write_line(f"  {report.nodeid}: {report.longrepr[2]}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

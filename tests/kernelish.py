@@ -18,7 +18,7 @@ class Flavour(NamedTuple):
 
     bits: int
     little: bool
-    machine: str
+    machine: str | int
     text: int  # address of .text
     percpu: int  # address of .data..percpu
 
@@ -32,13 +32,44 @@ class Flavour(NamedTuple):
         return ABSOLUTE[self.machine]
 
 
-ABSOLUTE = {"EM_X86_64": {4: 10, 8: 1}, "EM_S390": {4: 4, 8: 22}, "EM_ARM": {4: 2}, "EM_PPC": {4: 1}}
+EM_ALPHA = 0x9026  # what Linux uses; that of the name is another
+ABSOLUTE: dict[str | int, dict[int, int]] = {
+    "EM_X86_64": {4: 10, 8: 1},
+    "EM_S390": {4: 4, 8: 22},
+    "EM_ARM": {4: 2},
+    "EM_PPC": {4: 1},
+    "EM_68K": {4: 1},
+    "EM_SPARC": {4: 3},
+    "EM_SPARCV9": {4: 3, 8: 32},
+    "EM_IA_64": {4: 37, 8: 39},
+    "EM_CSKY": {4: 1},
+    "EM_SH": {4: 1},
+    "EM_ARC_COMPACT2": {4: 4},
+    "EM_QDSP6": {4: 6},
+    "EM_BPF": {4: 3, 8: 2},
+    EM_ALPHA: {4: 1, 8: 2},
+}
 
 FLAVOURS = {
     "x86_64": Flavour(64, True, "EM_X86_64", 0xFFFFFFFF81000000, 0xFFFFFFFF82000000),
     "s390x": Flavour(64, False, "EM_S390", 0x100000, 0x200000),
     "arm": Flavour(32, True, "EM_ARM", 0xC0100000, 0xC0200000),
     "ppc": Flavour(32, False, "EM_PPC", 0xC0100000, 0xC0200000),
+}
+
+#: Machines of which only object files are of interest.
+OBJECTS = {
+    "m68k": Flavour(32, False, "EM_68K", 0x10000, 0x20000),
+    "sparc": Flavour(32, False, "EM_SPARC", 0x10000, 0x20000),
+    "sparc64": Flavour(64, False, "EM_SPARCV9", 0x10000, 0x20000),
+    "ia64": Flavour(64, True, "EM_IA_64", 0x10000, 0x20000),
+    "alpha": Flavour(64, True, EM_ALPHA, 0x10000, 0x20000),
+    "csky": Flavour(32, True, "EM_CSKY", 0x10000, 0x20000),
+    "sh": Flavour(32, True, "EM_SH", 0x10000, 0x20000),
+    "arc": Flavour(32, True, "EM_ARC_COMPACT2", 0x10000, 0x20000),
+    "hexagon": Flavour(32, True, "EM_QDSP6", 0x10000, 0x20000),
+    "bpf": Flavour(64, True, "EM_BPF", 0x10000, 0x20000),
+    "bpfeb": Flavour(64, False, "EM_BPF", 0x10000, 0x20000),
 }
 
 #: Lines of the unit that most tests leave alone. The labels are there to be referred to.

@@ -168,7 +168,7 @@ def test_lookup() -> None:
     assert read.references(15) == [14]
     assert read.references(1) == []
     for id in (-1, len(RECORDS) + 1):
-        with pytest.raises(IndexError, match="type id"):
+        with pytest.raises(IndexError, match="there is no type"):
             read.type(id)
 
 

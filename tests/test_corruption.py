@@ -9,6 +9,7 @@ The objects are committed and never change, so a seed in a report gives the same
 from __future__ import annotations
 
 import hashlib
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,6 +28,8 @@ FILES = (
 )
 EACH = 250
 WORKERS = 2
+#: Sanitizers need terabytes of address space, and several times the memory.
+LIMITED = "PYBTF_SANITIZED" not in os.environ
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -35,7 +38,7 @@ def test_corrupted(name: str) -> None:
     with ThreadPoolExecutor(WORKERS) as pool:
         parts = list(
             pool.map(
-                lambda first: corruption.watch(file, SEED, first, EACH, WORKERS, environment()),
+                lambda first: corruption.watch(file, SEED, first, EACH, WORKERS, environment(), limited=LIMITED),
                 range(WORKERS),
             )
         )

@@ -378,15 +378,15 @@ def uncertain_types_in_a_row() -> bytes:
 
 @case("takes too long")
 def structs_that_differ_in_elements_of_arrays() -> bytes:
-    """All pairs of 6,000 of them used to be compared, and for each all that they reach: first by the search for types
+    """All pairs of 9,000 of them used to be compared, and for each all that they reach: first by the search for types
     that are not certain, which gives up and keeps everything; then by the de-duplication, as in the reference.
     """
     w = RawDwarf()
     w.begin()
     int_ = w.base_type()
-    for i in range(6000):
+    for i in range(9000):
         type_ = int_
-        for digit in f"{i:013b}":
+        for digit in f"{i:014b}":
             type_ = w.die(POINTER if digit == "1" else CONST, (TYPE, REF4, type_))
         array = w.die(ARRAY, (TYPE, REF4, type_), children=True)
         w.die(SUBRANGE, (COUNT, DATA1, 4))

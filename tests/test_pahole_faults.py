@@ -5,6 +5,7 @@ Each row of that table is made to happen here, with an output in the file and wi
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import struct
@@ -15,7 +16,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 import gates
+import pybtf
 from conftest import ROOT
+from pybtf.elf.writer import put_sections
+from pybtf.pahole.faults import respelt
 from pybtf.pahole.main import main
 
 BINARIES = ROOT / "fixtures" / "bin"
@@ -174,6 +178,7 @@ def test_a_module_without_anything_to_encode(
 ) -> None:
     """Left alone up to 6.19; empty BTF from 7.0 on, because the build goes on with that file."""
     extra = make(files)
+    hide(files / "x.ko", ".BTF_ids")
     before = (files / "x.ko").read_bytes()
     assert main(["-J", *extra, "--btf_base=vmlinux", "x.ko"]) == 0
     assert capfd.readouterr().err.endswith("; left as it is\n")
@@ -181,3 +186,63 @@ def test_a_module_without_anything_to_encode(
     assert capfd.readouterr().err.endswith("; out is empty BTF\n")
     assert (files / "out").read_bytes() == struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, 0, 0, 0)
     assert (files / "x.ko").read_bytes() == before
+
+
+@pytest.mark.parametrize("make", [_no_dwarf, _excluded])
+@pytest.mark.parametrize("size", [0, 8])
+def test_a_module_without_types_but_with_ids(
+    files: Path, capfd: pytest.CaptureFixture[str], make: Callable[[Path], list[str]], size: int
+) -> None:
+    """Empty BTF would let a build pass that stops with pahole, and the kernel fault. In place the module is left alone:
+    the build resolves the ids next, and stops.
+    """
+    put_sections(files / "x.ko", {".BTF_ids": bytes(size)})
+    extra = make(files)
+    before = (files / "x.ko").read_bytes()
+    status = main(["-J", *extra, "--btf_base=vmlinux", "--btf_encode_detached=out", "x.ko"])
+    err = capfd.readouterr().err
+    assert status == (1 if size else 0)
+    assert (files / "out").exists() == (size == 0)
+    assert (".BTF_ids, 8 bytes, name types and functions" in err) == (size > 0)
+    assert err.count("\n") == 1
+    assert main(["-J", *extra, "--btf_base=vmlinux", "x.ko"]) == 0
+    assert capfd.readouterr().err.endswith("; left as it is\n")
+    assert (files / "x.ko").read_bytes() == before
+
+
+def test_no_base_is_asked_for_and_none_refused(files: Path) -> None:
+    """What `pybtf encode` refuses: a module on its own, and one that says it is for another kernel."""
+    put_sections(files / "x.ko", {".gnu.linkonce.this_module": bytes(64), ".modinfo": b"vermagic=6.2 SMP\0"})
+    base = pybtf.Base.from_file("vmlinux").index.data
+    shutil.copyfile(gates.BINARIES / "module.le64.elf", "vmlinux")
+    put_sections(files / "vmlinux", {".rodata": b"Linux version 6.1 (a@b)\0", ".BTF": base})
+    with pytest.raises(pybtf.WrongBaseError):
+        pybtf.encode("x.ko", base="vmlinux")
+    with pytest.raises(pybtf.ModuleWithoutBaseError):
+        pybtf.encode("x.ko")
+    assert main(["-J", "--btf_encode_detached=alone", "x.ko"]) == 0
+    assert main(["-J", "--btf_base=vmlinux", "--btf_encode_detached=split", "x.ko"]) == 0
+
+
+def test_no_message_names_an_option_of_the_other_program(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Every hint in the sources that advises `--detached`, as it is said here."""
+    texts = {
+        text
+        for path in (ROOT / "src" / "pybtf" / "elf").glob("*.py")
+        for text in re.findall(r'"([^"\n]*--detached[^"\n]*)"', path.read_text())
+        if path.name != "packed.py"  # `pybtf encode` alone asks for files that are not compressed
+    }
+    assert len(texts) >= 3
+    for text in texts:
+        assert "--btf_encode_detached=OUT" in respelt(f"x: {text}"), text
+        assert "--detached" not in respelt(f"x: {text}"), text
+    assert respelt("Use --detached: no such file") == "Use --detached: no such file"
+
+
+def test_a_file_that_cannot_be_written_advises_an_option_there_is(
+    files: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    assert main(["-J", "x.ko"]) == 1
+    err = capfd.readouterr().err
+    assert err.endswith("(chmod u+w). Use --btf_encode_detached=OUT to write it to a file.\n")

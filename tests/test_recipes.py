@@ -90,14 +90,58 @@ def test_the_check_of_a_workflow(commands: dict[str, str], tmp_path: Path, path:
 @pytest.mark.parametrize("path", CI, ids=lambda path: str(path.stem))
 def test_scripts_of_a_workflow_are_sound(require: Callable[[str], str], path: Path) -> None:
     found = scripts(path)
-    assert len(found) == 3
+    assert len(found) == 4
     for script in found:
         subprocess.run([require("bash"), "-n", "-c", script], check=True)
 
 
 def test_both_workflows_do_the_same() -> None:
     """Build and check are to be kept alike."""
-    assert scripts(CI[0])[1:] == scripts(CI[1])[1:]
+    assert scripts(CI[0])[2:] == scripts(CI[1])[2:]
+
+
+@pytest.mark.parametrize("path", CI, ids=lambda path: str(path.stem))
+def test_pybtf_is_taken_from_a_pinned_commit(require: Callable[[str], str], tmp_path: Path, path: Path) -> None:
+    """From a repository, and from no index; what cannot be had ends the job. A stand-in of Python installs nothing."""
+    git = [require("git"), "-c", "user.name=x", "-c", "user.email=x", "-C", str(tmp_path / "repository")]
+    (tmp_path / "repository").mkdir()
+    subprocess.run([*git, "init", "-q"], check=True)
+    for subject in ("first", "second"):
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", subject], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD~"], check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run([*git, "config", "uploadpack.allowAnySHA1InWant", "true"], check=True)
+    log = tmp_path / "log"
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(
+        '#!/bin/sh\nmkdir -p "$3/bin"\nfor each in pip pybtf-pahole; do printf \'#!/bin/sh\\n'
+        f'echo "${{0##*/}} $*" >>{log}\\n\' >"$3/bin/$each"; chmod +x "$3/bin/$each"; done\n'
+    )
+    python.chmod(0o755)
+    script = next(each for each in scripts(path) if "PYBTF_COMMIT" in each)
+
+    def run(name: str, wanted: str) -> int:
+        (tmp_path / name).mkdir()
+        env = {
+            **environment(), "PATH": f"{python.parent}:{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path / name),
+            "GITHUB_PATH": str(tmp_path / "path"), "PYBTF_COMMIT": wanted,
+            "PYBTF_REPOSITORY": f"file://{tmp_path / 'repository'}",
+        }  # fmt: skip
+        argv = ["bash", "-e", "-o", "pipefail", "-c", script]
+        return subprocess.run(argv, env=env, capture_output=True, check=False).returncode
+
+    assert run("good", commit) == 0
+    assert log.read_text() == f"pip install --quiet {tmp_path}/good/source\npybtf-pahole --check\n"
+    assert run("a branch", "HEAD") != 0
+    assert run("nothing", "0" * 40) != 0
+
+
+def test_limits() -> None:
+    """A job ends by itself, and may not write to the repository."""
+    github, gitlab = (path.read_text() for path in CI)
+    assert re.search(r"^permissions:\n  contents: read$", github, re.MULTILINE)
+    assert re.search(r"^    timeout-minutes: \d+$", github, re.MULTILINE)
+    assert re.search(r"^  timeout: .*$", gitlab, re.MULTILINE)
 
 
 def test_the_hook_of_a_tree(commands: dict[str, str], tmp_path: Path) -> None:

@@ -216,6 +216,21 @@ MEASURED = [
     ],
     *[(20, False, False, kind, width, "set") for kind, width in [(1, 4), (24, 4), (25, 2)]],
     *[(8, False, little, kind, w, "set") for little in (True, False) for kind, w in [(2, 4), (1, 2)]],
+    *[(4, False, False, kind, width, "set") for kind, width in [(1, 4), (2, 2), (3, 1)]],
+    *[
+        (machine, machine == 43, False, kind, width, "set")
+        for machine in (2, 18, 43)
+        for kind, width in [(1, 1), (2, 2), (3, 4), (23, 4), (55, 2), (32, 8), (54, 8)]
+        if machine == 43 or width < 8
+    ],
+    *[(50, True, True, kind, width, "set") for kind, width in [(37, 4), (39, 8), (101, 4), (103, 8)]],
+    *[(50, True, False, kind, width, "set") for kind, width in [(36, 4), (38, 8), (100, 4), (102, 8)]],
+    (42, False, True, 1, 4, "set"),
+    (252, False, True, 1, 4, "set"),
+    *[(0x9026, True, True, kind, width, "set") for kind, width in [(1, 4), (2, 8)]],
+    *[(195, False, True, kind, width, "set") for kind, width in [(1, 1), (2, 2), (4, 4)]],
+    *[(164, False, True, kind, width, "set") for kind, width in [(6, 4), (7, 2), (8, 1)]],
+    *[(247, True, little, kind, width, "set") for little in (True, False) for kind, width in [(1, 8), (10, 4)]],
 ]
 
 
@@ -243,6 +258,9 @@ def test_operations(
         (22, True, [0, 5, 54, 65]),
         (243, True, [0, 33, 37, 43, 51, 52, 53, 60, 61]),  # ADD8, SUB8, ALIGN, RELAX, SUB6, SET6, ULEB128
         (258, True, [0, 47, 52, 100]),
+        (247, True, [0, 2, 3, 4, 5]),  # ABS64, ABS32, NODYLD32
+        (50, True, [36, 38, 100, 102]),  # the other byte order's
+        (195, False, [3, 5]),
     ],
 )
 def test_types_that_are_left_alone(machine: int, is64: bool, kinds: list[int]) -> None:

@@ -6,7 +6,8 @@
 
 The neighbours of the usual feature list: the sets `default` and `all`, `global_var` added, and each feature
 removed in turn. Kernels and the reference come from tools/reference.py; what cannot be had is said in a line,
-"skipped: reason", and is not a failure (with --strict it is). The reference's outputs are kept in the cache, by
+"skipped: reason", and is not a failure (with --strict it is; with --ci, unless the archive can't be reached, and then
+the status is 77). The reference's outputs are kept in the cache, by
 kernel, features and version of the reference. Exit status: 1 if any output differs or is missing, else 0.
 """
 
@@ -24,6 +25,7 @@ import reference
 import subject
 
 USUAL = "usual"
+SKIPPED = 77  # exit status: nothing could be compared
 DEFAULT_KERNELS = ("6.1-amd64", "6.12-amd64", "6.12-arm64", "6.12-s390x", "6.12-armhf")
 
 
@@ -86,13 +88,16 @@ def run(kernels: list[str], labels: list[str], jobs: list[int], strict: bool) ->
                 compared += 1
                 failed += bool(result.cause)
     print(f"{compared} compared, {compared - failed} the same, {failed} differ, {skipped} kernels skipped")
-    return 1 if failed or (strict and skipped) else 0
+    if failed or compared == 0:
+        return 1 if failed else SKIPPED * strict
+    return 1 if strict and skipped else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--strict", action="store_true", help="what is skipped is a failure")
+    parser.add_argument("--ci", action="store_true", help="the same, unless the archive can't be reached: status 77")
     parser.add_argument("--kernels", nargs="+", choices=list(reference.KERNELS))
     parser.add_argument("--features", nargs="+", choices=list(feature_sets()))
     parser.add_argument("--jobs", nargs="+", type=int)
@@ -100,7 +105,10 @@ def main() -> int:
     kernels = options.kernels or (["6.1-amd64"] if options.short else list(DEFAULT_KERNELS))
     labels = options.features or ([USUAL] if options.short else list(feature_sets()))
     jobs = options.jobs or ([1, 2] if options.short else [1, 2, 3, 8])
-    return run(kernels, labels, jobs, options.strict)
+    status = run(kernels, labels, jobs, options.strict or options.ci)
+    if options.ci and status == SKIPPED:
+        return 1 if reference.reachable() else SKIPPED
+    return status
 
 
 if __name__ == "__main__":

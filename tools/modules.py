@@ -91,9 +91,10 @@ def ours(
         for outcome in outcomes:
             yield outcome.error if outcome.encoded is None else sections(outcome.encoded)
         return
+    alone = base_path is None
     for path in paths:
         try:
-            yield sections(pybtf.encode(path, features=kind.features, base=base_path, jobs=jobs))
+            yield sections(pybtf.encode(path, features=kind.features, base=base_path, standalone=alone, jobs=jobs))
         except (pybtf.PybtfError, MemoryError) as error:
             yield error
 

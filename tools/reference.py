@@ -25,6 +25,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -110,6 +111,15 @@ def mirror() -> str:
     if not ours:
         raise Unavailable("apt names no package mirror on this machine")
     return ours[0]
+
+
+def reachable() -> bool:
+    """Whether the Debian archive answers, so that what can't be fetched has another reason."""
+    try:
+        with urllib.request.urlopen(f"{mirror().rstrip('/')}/dists/", timeout=30):
+            return True
+    except (Unavailable, OSError, ValueError):
+        return False
 
 
 class PrivateApt:

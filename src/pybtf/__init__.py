@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .errors import InputError as InputError
     from .errors import InternalError as InternalError
     from .errors import ModuleWithoutBaseError as ModuleWithoutBaseError
+    from .errors import NoSuchTypeError as NoSuchTypeError
     from .errors import OutputError as OutputError
     from .errors import Place as Place
     from .errors import PybtfError as PybtfError
@@ -42,6 +43,7 @@ _HOMES = {
     "InputError": "errors",
     "InternalError": "errors",
     "ModuleWithoutBaseError": "errors",
+    "NoSuchTypeError": "errors",
     "OutputError": "errors",
     "Place": "errors",
     "PybtfError": "errors",

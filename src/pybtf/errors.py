@@ -90,6 +90,10 @@ class NothingToEncode(InputError):
     """The file is sound, but has no DWARF, or nothing in it that is wanted: for some callers that is no error."""
 
 
+class NoSuchTypeError(PybtfError, IndexError):
+    """A BTF has no type with the id that was asked for."""
+
+
 class OutputError(PybtfError):
     """The result could not be written: the target, the reason, what to do."""
 

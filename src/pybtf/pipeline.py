@@ -1,4 +1,4 @@
-"""From an ELF file to BTF: the whole program in one list of passes. Read `encode_images` from top to bottom.
+"""From an ELF file to BTF: the whole program in one list of passes. Read `_encode_images` from top to bottom.
 
 Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
 the command line, and nothing in the core knows paths.
@@ -22,7 +22,7 @@ from pybtf.dwarf.faults import fault_error
 from pybtf.dwarf.merging import built_with_lto
 from pybtf.dwarf.sections import DebugSections, debug_sections
 from pybtf.elf.constants import SHT_NOBITS
-from pybtf.elf.image import ElfImage
+from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.kfuncs import mark_kfuncs
 from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.packed import open_module
@@ -92,6 +92,34 @@ def encode_images(
     images: list[ElfImage], options: EncodeOptions, base: Base | None, report: Report, progress: Progress | None
 ) -> Encoded:
     """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`."""
+    sources = [image.source for image in images if image.source is not None]
+    try:
+        encoded = _encode_images(images, options, base, report, progress, sources)
+    except Exception:
+        # What is wrong may come from reading half of the old file and half of the new.
+        _check_sources(sources)
+        raise
+    _check_sources(sources)
+    return encoded
+
+
+def _check_sources(sources: list[Source]) -> None:
+    """Raise `InputError` if one of the files has changed since it was opened."""
+    for source in sources:
+        change = source.change()
+        if change is not None:
+            raise change from None
+
+
+def _encode_images(
+    images: list[ElfImage],
+    options: EncodeOptions,
+    base: Base | None,
+    report: Report,
+    progress: Progress | None,
+    sources: list[Source],
+) -> Encoded:
+    """`encode_images`; files that are read besides are appended to `sources`."""
     timings = report.timings
     features = options.features
     image = images[0]
@@ -102,6 +130,7 @@ def encode_images(
 
     # Read what does not change any more: sections, symbols, kfuncs.
     files = [_load(each, features, timings, len(images) > 1) for each in images]
+    sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
     with timings.pass_("symbols"):
         if features.decl_tag_kfuncs:
@@ -350,11 +379,13 @@ def _check(image: ElfImage, run: Run) -> None:
             f"the kfunc {name} is flagged as taking or returning an arena pointer, but has no pointer there",
             "a pointer",
         )
+    if code == 6:
+        raise InputError(image.place(), "was changed while it was read", "a file that nobody writes to")
     if code == 5:
         raise EncodeError(
             image.place(), f"comparing the prototypes of the function {name} takes too long", "types made by a compiler"
         )
-    if code == 6:
+    if code == 7:
         raise InternalError(f"{image.path}: no type stands for class {name}")
     raise EncodeError(
         image.place(image.sections[int(name)]),

@@ -7,7 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import NoReturn, TextIO
 
 STDOUT = "standard output"
 """What messages call it."""
@@ -55,12 +55,21 @@ def leave(status: int) -> NoReturn:
     All files are closed by now, and nothing is left to others at the exit. Python's development mode (-X dev), which
     looks for what was not, gets the long way.
     """
-    if sys.flags.dev_mode:
-        sys.exit(status)
     for stream in (sys.stdout, sys.stderr):
         # What could not be written has become a message and a status already.
         try:
             stream.flush()
-        except (AttributeError, OSError, ValueError):
+        except OSError:
+            _discard(stream)
+        except (AttributeError, ValueError):
             continue
+    if sys.flags.dev_mode:
+        sys.exit(status)
     os._exit(status)
+
+
+def _discard(stream: TextIO) -> None:
+    """What is left in a stream goes nowhere: flushed again at the exit, it would change the status to 120."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

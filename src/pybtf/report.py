@@ -39,6 +39,9 @@ FUNCTION_REASONS = {
     "unnamed_parameter": "a parameter has no name",
     "no_symbol": "no function symbol of this name",
 }
+DESCRIPTIONS = frozenset({"no_symbol"})
+"""Reasons that count descriptions in the DWARF which are those of no function of the file: inlined everywhere, removed,
+or of another object. All other reasons are about functions there are."""
 VARIABLE_REASONS = {
     "section": "in a section that was not asked for",
     "no_address": "no fixed address: optimised away, thread-local or in a register",
@@ -80,6 +83,13 @@ class Tally:
     @property
     def total(self) -> int:
         return self.kept + self.total_left_out
+
+    @property
+    def descriptions(self) -> int:
+        """How many of those left out are descriptions of what the file does not have (see `DESCRIPTIONS`)."""
+        if self.reasons is not FUNCTION_REASONS:
+            return 0
+        return sum(n for reason, n in self.left_out.items() if reason in DESCRIPTIONS)
 
     def by_frequency(self) -> list[tuple[str, int]]:
         """Reasons that occurred and their counts, most frequent first."""
@@ -179,7 +189,12 @@ class Report:
                 "left_out": self.units._counts(),
             },
             "types": {"total": self.total_types, "by_kind": self.types},
-            "functions": {"kept": self.functions.kept, "left_out": self.functions._counts()},
+            "functions": {
+                "kept": self.functions.kept,
+                "left_out": self.functions._counts(),
+                "total_left_out": self.functions.total_left_out - self.functions.descriptions,
+                "descriptions_without_symbol": self.functions.descriptions,
+            },
             "variables": {"kept": self.variables.kept, "left_out": self.variables._counts()},
             "output": {
                 "size": self.output_size,

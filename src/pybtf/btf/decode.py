@@ -222,6 +222,17 @@ _SHAPES = {kind: (spec.words(0), len(spec.element)) for kind, spec in KINDS.item
 """Words before the elements and words of an element, by kind."""
 
 
+def names(words: array[int], at: int) -> list[int]:
+    """Offsets of the names in the record at `at`, in wire order. Of unknown kinds, the first."""
+    info = words[at + 1]
+    spec = KINDS.get(info_kind(info))
+    if spec is None or Word.NAME not in spec.element:
+        return [words[at]]
+    width = len(spec.element)
+    start, end = at + spec.words(0), at + spec.words(info_vlen(info))
+    return [words[at], *words[start + spec.element.index(Word.NAME) : end : width]]
+
+
 def references(words: array[int], at: int) -> list[int]:
     """Type ids that the record at `at` names, in wire order, void included. Unknown kinds have none."""
     info = words[at + 1]

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pybtf.errors import InputError, Place
+from pybtf.errors import InputError, NoSuchTypeError, Place, WrongBaseError
 
 from .files import read_btf
 from .header import read_header, read_layout
@@ -37,7 +37,7 @@ class BTF:
     this layer are `first_id` up to `end_id`, which is not included; id 0 is void.
     """
 
-    def __init__(self, data: bytes, base: BTF | None, place: Place) -> None:
+    def __init__(self, data: bytes, base: BTF | None, place: Place, force_base: bool = False) -> None:
         """Use `from_bytes` or `from_file`."""
         self.data = data
         self.base = base
@@ -58,24 +58,53 @@ class BTF:
         self._decoder: Decoder | None = None
         self._ids_by_name: dict[str, list[int]] | None = None
         self._pointer_size = 0
+        if base is not None and not force_base:
+            self._check_base(base)
 
     @classmethod
     def from_bytes(
-        cls, data: bytes | bytearray | memoryview, base: BTF | None = None, *, name: str = "<bytes>"
+        cls,
+        data: bytes | bytearray | memoryview,
+        base: BTF | None = None,
+        *,
+        name: str = "<bytes>",
+        force_base: bool = False,
     ) -> BTF:
         """Read BTF of either byte order; `name` stands for it in messages.
 
-        `base` is what split BTF builds on. Raises InputError if the BTF is malformed.
+        `base` is what split BTF builds on. Raises InputError if the BTF is malformed, WrongBaseError if it cannot
+        build on this base and `force_base` is not set.
         """
-        return cls(bytes(data), base, Place(name, None, 0))
+        return cls(bytes(data), base, Place(name, None, 0), force_base)
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], base: BTF | None = None, *, section: str = ".BTF"
+        cls,
+        path: str | os.PathLike[str],
+        base: BTF | None = None,
+        *,
+        section: str = ".BTF",
+        force_base: bool = False,
     ) -> BTF:
-        """Read a file of raw BTF, or a `section` of an ELF file. Raises InputError."""
+        """Read a file of raw BTF, or a `section` of an ELF file. Raises as `from_bytes`."""
         data, place = read_btf(path, section)
-        return cls(data, base, Place(place.file, place.section, 0))
+        return cls(data, base, Place(place.file, place.section, 0), force_base)
+
+    def _check_base(self, base: BTF) -> None:
+        """Names begin where strings begin. On the strings of another base, some of many begin in the middle of one."""
+        from .decode import names
+
+        strings, start = base.strings.data, base.strings.start
+        for at in self.starts[:-1]:
+            for offset in names(self.words, at):
+                if start < offset < base.strings.end and strings[offset - start - 1]:
+                    place = Place(self.place.file, self.place.section, (self._types_offset or 0) + 4 * at)
+                    raise WrongBaseError(
+                        place,
+                        f"a name at {offset:#x} of the strings, in the middle of one of the base {base.place.file}",
+                        "the base that this split BTF was built on",
+                        "Name that; force_base=True reads it all the same.",
+                    )
 
     def _section_place(self, name: str) -> Place:
         return Place(self.place.file, self.place.section, self.header.section(name)[0])
@@ -105,9 +134,9 @@ class BTF:
         return map(self._decode, range(self.first_id, self.end_id))
 
     def type(self, id: int) -> Type:
-        """The type with this id. Raises IndexError if there is none, InputError if it is malformed."""
+        """The type with this id. Raises NoSuchTypeError if there is none, InputError if it is malformed."""
         if not 0 <= id < self.end_id:
-            raise IndexError(f"type id {id} is not below {self.end_id}")
+            raise self._no_such(id)
         if id >= self.first_id:
             return self._decode(id)
         if self.base is not None:
@@ -115,6 +144,9 @@ class BTF:
         from .types import Void
 
         return Void()
+
+    def _no_such(self, id: int) -> NoSuchTypeError:
+        return NoSuchTypeError(f"{self.place.file}: there is no type {id}; ids go from 0 to {self.end_id - 1}")
 
     def _decode(self, id: int) -> Type:
         decoder = self._decoder or self._make_decoder()
@@ -138,6 +170,8 @@ class BTF:
 
     def kind_of(self, id: int) -> Kind:
         """Kind of a type, without decoding it; VOID for void and for kinds that are not known."""
+        if id >= self.end_id or id < 0:
+            raise self._no_such(id)
         if id >= self.first_id:
             number = info_kind(self.words[self.starts[id - self.first_id] + 1])
             return _KIND.get(number, Kind.VOID)
@@ -147,6 +181,8 @@ class BTF:
         """Ids that a type refers to, in the order of its record, void included. They are not checked."""
         from .decode import references
 
+        if id >= self.end_id or id < 0:
+            raise self._no_such(id)
         if id >= self.first_id:
             return references(self.words, self.starts[id - self.first_id])
         return self.base.references(id) if self.base is not None else []

@@ -29,6 +29,8 @@ COMPLETE_VARIABLE = "_PYBTF_COMPLETE"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `pybtf` with `argv` (default: the process's arguments) and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     answer = quick_answer(arguments)
     if answer is not None:
         return guarded(lambda: _print(answer))
@@ -39,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
+    if "PYTHONHOME" in os.environ or "PYTHONPATH" in os.environ:
+        from ..isolation import isolate
+
+        isolate()
     from .. import process
 
     process.open_closed_streams()
@@ -49,8 +55,6 @@ def quick_answer(arguments: Sequence[str]) -> str | None:
     """The text to print for `--version` and `--help`, or None if there is more to do."""
     if list(arguments) == ["--version"]:
         return f"pybtf {__version__}\n"
-    if arguments and arguments[0] == "help" and len(arguments) <= 2:
-        arguments = [*arguments[1:], "--help"]
     if arguments and arguments[-1] in ("--help", "-h") and len(arguments) <= 2:
         from . import manual
 

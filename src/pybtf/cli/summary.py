@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..report import DESCRIPTIONS
 from .console import BOLD, RED, printable, styled
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -46,13 +47,18 @@ def left_out(report: Report) -> list[str]:
         ("functions", report.functions),
         ("variables", report.variables),
     ):
-        lines.append(f"{name}: {tally.kept:,} kept, {tally.total_left_out:,} left out")
+        lines.append(f"{name}: {tally.kept:,} kept, {tally.total_left_out - tally.descriptions:,} left out")
         lines += _reasons(tally)
+        if tally.descriptions:
+            what = count(tally.descriptions, "description")
+            lines.append(f"  besides, {what} of functions without a function symbol")
     return lines
 
 
 def _reasons(tally: Tally) -> list[str]:
-    rows = [(f"{n:,}", reason) for reason, n in tally.by_frequency()]
+    """One line for each reason, but for those that count mere descriptions."""
+    apart = DESCRIPTIONS if tally.descriptions else ()
+    rows = [(f"{n:,}", reason) for reason, n in tally.by_frequency() if reason not in apart]
     width = max((len(n) for n, _ in rows), default=0)
     return [f"  {n:>{width}}  {reason}: {tally.reasons[reason]}" for n, reason in rows]
 

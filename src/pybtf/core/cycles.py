@@ -3,8 +3,9 @@
 
 A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or
 two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
-of the unit. Following a chain for more links than any real one has is enough to find all cycles. resolve.py asks only
-where a link leads to a DIE that has a link itself, which costs nothing in the usual case.
+of the unit. resolve.py asks only where a link leads to a DIE that has a link itself, which costs nothing in the usual
+case. What is known to end is not followed again, for many functions may share one long chain; of other DIEs, chains
+of more links than any real one has count as cycles.
 """
 
 import cython
@@ -14,7 +15,7 @@ from cython.cimports.pybtf.core.offsets import map_get
 from cython.cimports.pybtf.core.resolve import function_at, origin_param, type_id
 from cython.cimports.pybtf.core.unit import *
 
-LONGEST = cython.declare(cython.int, 64)
+LONGEST = cython.declare(cython.int, 1024)
 
 
 @cython.cfunc
@@ -35,12 +36,18 @@ def endless_types(u: cython.pointer[Unit], spec: uint32_t) -> cython.bint:
 @cython.exceptval(check=False)
 def endless_functions(u: cython.pointer[Unit], f: cython.pointer[Function]) -> cython.bint:
     """Whether a chain of DW_AT_abstract_origin and DW_AT_specification does not end."""
-    steps: cython.int
-    for steps in range(LONGEST):
+    g: cython.pointer[Function] = f
+    steps: uint32_t = 0
+    while g != cython.NULL and not g.flags & F_ENDS:
+        if steps == u.n_functions:
+            return True
+        g = function_at(u, g.origin if g.origin else g.spec)
+        steps += 1
+    while steps:
+        f.flags |= F_ENDS
         f = function_at(u, f.origin if f.origin else f.spec)
-        if f == cython.NULL:
-            return False
-    return True
+        steps -= 1
+    return False
 
 
 @cython.cfunc

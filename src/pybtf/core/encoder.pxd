@@ -17,7 +17,8 @@ cdef enum:                      # Encoder.error
     ENCODE_ARENA = 3            # arena flag on what is no pointer; `error_entry` is the function
     ENCODE_SECTION = 4          # more variables in a section than a DATASEC can count
     ENCODE_EFFORT = 5           # comparing the prototypes of function `error_entry` takes too long
-    ENCODE_BUG = 6              # no type stands for those of a class: class `error_entry`
+    ENCODE_CHANGED = 6          # a unit that is decoded once more is not what it was
+    ENCODE_BUG = 7              # no type stands for those of a class: class `error_entry`
 
 cdef enum:
     NO_UNIT = 0xFFFFFFFF
@@ -34,6 +35,7 @@ cdef struct Stream:             # the records of one unit that are kept
     uint32_t n
     uint64_t classes            # in `class_list`: class of small id 0
     uint32_t n_types            # small ids of the unit, 0 included
+    uint32_t n_extras           # and those behind them
     uint32_t first_id           # id of the first record, once the list is assembled; with `keep_all` at once
     bint whole                  # all types are kept, not only those that bring a new class
 

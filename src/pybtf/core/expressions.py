@@ -202,8 +202,10 @@ def expression_check(
             shape.first = op
             if is_entry_value(op):
                 size = expression_leb(cython.address(c))
-                if size == 1 and cur_left(cython.address(c)) and is_register(c.pos[0]):
-                    shape.entry_register = c.pos[0] - OP_REG0
+                if size == 1 and cur_left(cython.address(c)):
+                    op = c.pos[0]
+                    if is_register(op):
+                        shape.entry_register = op - OP_REG0
                 cur_skip(cython.address(c), size)
             else:
                 expression_skip(cython.address(c), op, unit, limit, sections.info.n)

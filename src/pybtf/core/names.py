@@ -96,6 +96,21 @@ def names_free(n: cython.pointer[Names]) -> cython.void:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def text_size(n: cython.pointer[cython.const[Names]], offset: uint64_t) -> cython.size_t:
+    """Bytes of the text at an offset of the section. That it ends was true when the section was looked at; where the
+    file has changed since, it ends with the section.
+    """
+    text: cython.pointer[cython.const[uint8_t]] = n.section.p + offset
+    end: cython.pointer[cython.const[uint8_t]] = cython.cast(
+        cython.pointer[cython.const[uint8_t]], memchr(text, 0, n.section.n - offset)
+    )
+    return (n.section.n - offset) if end == cython.NULL else (end - text)
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def name_settle(n: cython.pointer[Names], word: uint32_t) -> uint32_t:
     """The string id a name word stands for: 0 if the text is empty, NO_STRING if there is no memory."""
@@ -112,7 +127,7 @@ def name_settle(n: cython.pointer[Names], word: uint32_t) -> uint32_t:
         if sid:
             return sid
         text = cython.cast(cython.p_const_char, n.section.p + offset)
-        size = cython.cast(cython.p_const_char, memchr(text, 0, n.section.n - offset)) - text
+        size = text_size(n, offset)
         n.bytes += size
         sid = string_intern(n.strings, text, size, False)
         if sid != NO_STRING:
@@ -164,7 +179,7 @@ def settle_some(
         sid = name_cached(n, offset) if word & NAME_AT else name_settle(n, word)
         if sid == 0 and word & NAME_AT:
             texts[i] = cython.cast(cython.p_const_char, n.section.p + offset)
-            sizes[i] = cython.cast(cython.p_const_char, memchr(texts[i], 0, n.section.n - offset)) - texts[i]
+            sizes[i] = text_size(n, offset)
             n.bytes += sizes[i]
             if sizes[i]:
                 hashes[i] = hash_bytes(texts[i], sizes[i])

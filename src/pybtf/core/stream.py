@@ -14,9 +14,10 @@ variables. All strings of a type that is dropped are there already.
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import realloc
-from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.libc.string import memcmp, memcpy, memset
 from cython.cimports.pybtf.core.basestrings import base_string
 from cython.cimports.pybtf.core.encoder import (
+    ENCODE_CHANGED,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
     NO_UNIT,
@@ -309,7 +310,7 @@ def new_stream(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyth
     s.first = e.starts.n
     s.n = 0
     s.classes = e.class_list.n
-    s.n_types = 0
+    s.n_types = s.n_extras = 0
     s.first_id = 0
     s.whole = e.keep_all
     return s
@@ -359,6 +360,7 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
         e.index_local = v.int_id if v.int_id else v.n_types
         e.index_made = v.int_id == 0
     s.n_types = v.n_types
+    s.n_extras = count_extras(v)
     e.types_seen += v.n_types - 1
     if e.keep_all:
         if whole_begin(e, s, v) or whole_types(e, s, v):
@@ -376,9 +378,31 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def count_extras(v: cython.pointer[cython.const[UnitValue]]) -> uint32_t:
+    """Tags, variables and their tags."""
+    n: uint32_t = cython.cast(uint32_t, v.tags.n // 3) + v.n_vars
+    i: uint32_t
+    for i in range(v.n_vars):
+        n += v.vars[i].n_anns
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def stream_again(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
-    """Replaces what was kept of a unit by the whole unit. Nonzero: `e.error`."""
+    """Replaces what was kept of a unit by the whole unit. Nonzero: `e.error`.
+
+    The small ids that were noted of the unit must still mean the same: the file may have changed meanwhile.
+    """
     s: cython.pointer[Stream] = cython.address(e.streams[v.number])
+    if (
+        v.filtered
+        or v.n_types != s.n_types
+        or count_extras(v) != s.n_extras
+        or memcmp(v.classes.p + 1, e.class_list.p + s.classes + 1, (s.n_types - 1) * cython.sizeof(uint32_t))
+    ):
+        return encoder_fail(e, ENCODE_CHANGED)
     s.first = e.starts.n
     s.whole = True
     if stream_types(e, v, True) or stream_extras(e, v) or stream_variables(e, v, False):

@@ -36,7 +36,7 @@ cdef extern from *:
             a += 8; b += 8; a_left -= 8; b_left -= 8;
         }
     #endif
-        return strncmp(a, b, longest) == 0;
+        return strncmp(a, b, a_left < longest ? a_left : longest) == 0;  /* it ends, if the file has not changed */
     }
     """
     # Eight bytes, the first one lowest.

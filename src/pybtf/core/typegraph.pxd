@@ -28,7 +28,7 @@ cdef struct Node:
     uint32_t info               # info word of its record
 
 cdef enum:                      # steps of comparison allowed: far more than real lists take, little enough to end soon
-    EFFORT_BASE = 16777216
+    EFFORT_BASE = 536870912     # three seconds
     EFFORT_PER_TYPE = 1024      # a kernel takes 14
 
 cdef struct Frame:              # the rest of the reference pairs of two records under comparison

@@ -94,6 +94,7 @@ cdef enum:                      # Function.flags
     F_UNEXPECTED = 128
     F_HAS_ORIGIN = 256          # the attribute is there, whatever it says
     F_EMPTY_NAME = 512          # it has a name, an empty one
+    F_ENDS = 1024               # its chain of origins and specifications is known to end
 
 cdef struct Function:
     uint64_t address            # DW_AT_low_pc, 0 if absent

@@ -16,7 +16,7 @@ from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
 from pybtf.dwarf.alternate import Alternate, find_alternate_file
 from pybtf.dwarf.separate import find_debug_file
 from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_NOBITS
-from pybtf.elf.image import ElfImage, Section
+from pybtf.elf.image import ElfImage, Section, Source
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.errors import InputError, NothingToEncode, Place
@@ -53,6 +53,8 @@ class DebugSections(dict[str, Buffer]):
         self.no_alternate = ""
         """Why there is none."""
         self.warnings: list[str] = []
+        self.sources: list[Source] = []
+        """The files they are mapped from."""
 
     def place(self, place: Place) -> Place:
         """The same place, with offsets as they are in the section it names."""
@@ -89,6 +91,8 @@ def debug_sections(image: ElfImage, addresses: array[int]) -> DebugSections:
 
 def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:
     found = DebugSections(image)
+    if image.source is not None:
+        found.sources.append(image.source)
     there = image.dwarf
     for name, title in _TITLES:
         if title in there:
@@ -165,6 +169,8 @@ def _append_alternate(image: ElfImage, found: DebugSections) -> None:
         alternate.str_at = len(found.get("str", b""))
         found.parts = found.parts or [(0, ".debug_info", image.path)]
         found.parts.append((alternate.info_at, ".debug_info", other.path))
+        if other.source is not None:
+            found.sources.append(other.source)
         alternate.has_units = bool(more.get("info"))
         for name, data in more.items():
             if data:

@@ -44,6 +44,7 @@ import os
 import signal
 import stat
 import threading
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import FrameType, TracebackType
@@ -65,6 +66,8 @@ _MAX_LINKS: Final = 40
 # Attributes that vouch for the contents; the kernel itself drops the first on every write.
 _CONTENT_XATTRS: Final = frozenset({"security.capability", "security.ima", "security.evm"})
 _ACL: Final = "system.posix_acl_access"
+_GETFLAGS: Final = 2 << 30 | array("l").itemsize << 16 | ord("f") << 8 | 1  # FS_IOC_GETFLAGS
+_SEALS: Final = (("i", 0x10), ("a", 0x20))
 _NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
 
 
@@ -362,8 +365,10 @@ def _explain(path: str, error: OSError, advice: str) -> str:
     elif number == errno.ENOTDIR:
         what, hint = "part of this path is not a folder", "Check the path."
     elif number in (errno.EACCES, errno.EPERM):
-        what = f"no permission to write in {folder}"
+        flag = _sealed(path)
+        what = f"it has the attribute {flag}" if flag else f"no permission to write in {folder}"
         hint = advice or "Name a place you may write to."
+        hint = f"`chattr -{flag} FILE` takes that away. {hint}" if flag else hint
     elif number == errno.EROFS:
         what, hint = "the filesystem is read-only", advice or "Name another place."
     elif number in (errno.ENOSPC, errno.EDQUOT):
@@ -395,8 +400,26 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
     if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         if os.statvfs(path).f_flag & os.ST_RDONLY:
             raise OSError(errno.EROFS, "read-only", path)
+        if _sealed(path):
+            raise OSError(errno.EPERM, "sealed", path)
         hint = f"Allow it (chmod u+w). {advice or 'Or name another file.'}"
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
+
+
+def _sealed(path: str) -> str:
+    """`i` of a file that is immutable, `a` of one that can be appended to only (see chattr), else nothing."""
+    import fcntl
+
+    flags = array("l", [0])
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            fcntl.ioctl(fd, _GETFLAGS, flags)
+        finally:
+            os.close(fd)
+    except OSError:
+        return ""
+    return next((letter for letter, bit in _SEALS if flags[0] & bit), "")
 
 
 @record(frozen=True)

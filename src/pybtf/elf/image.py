@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 MAX_SECTIONS: Final = 1 << 20
 
 _IDENT_SIZE: Final = 16
+_LARGE: Final = 1 << 18
 
 
 class ElfImage:
@@ -59,6 +60,7 @@ class ElfImage:
         "machine",
         "mapping",
         "path",
+        "source",
         "status",
         "symbol_sources",
         "table",
@@ -77,6 +79,8 @@ class ElfImage:
     symbol_sources: dict[int, SymbolSource]
     """By index of the section: for symbols.py to keep what it has made."""
     mapping: mmap.mmap | None
+    source: Source | None
+    """The file that is mapped."""
     status: os.stat_result | None
     """Of the file that was opened; None if only its contents were given."""
 
@@ -93,6 +97,7 @@ class ElfImage:
         """
         self.path = path
         self.status = status
+        self.source = None
         self.mapping = content if isinstance(content, mmap.mmap) else None
         self._view = memoryview(content)
         self._cache: dict[int, memoryview] = {}
@@ -108,13 +113,15 @@ class ElfImage:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> ElfImage:
         """Map the file at `path`, following symbolic links. Raises `InputError` if it is not a usable ELF."""
-        name = os.fspath(path)
-        mapping, status = _map_file(name)
+        source = Source(os.fspath(path))
+        mapping = source.map()
         try:
-            return cls(name, mapping, status)
+            image = cls(source.path, mapping, source.status)
         except BaseException:
             _close_map(mapping)
             raise
+        image.source = source
+        return image
 
     @property
     def size(self) -> int:
@@ -130,6 +137,7 @@ class ElfImage:
         self._cache.clear()
         self.symbol_sources.clear()
         self._view.release()
+        self.source = None
         if self.mapping is not None:
             _close_map(self.mapping)
             self.mapping = None
@@ -218,6 +226,17 @@ class ElfImage:
             raw, place = self.raw(section), self.place(section)
             found = self._cache[section.index] = decompress(raw, place, self._budget, self._layout(section))
         return found
+
+    def copy(self, section: Section) -> memoryview | bytes:
+        """The section's contents in memory of its own, whatever becomes of the file."""
+        data = self.data(section)
+        if self.mapping is None or data.obj is not self.mapping:
+            return data
+        kept = bytes(data)
+        if len(kept) >= _LARGE:  # those pages are not needed twice
+            first = (section.offset + mmap.PAGESIZE - 1) & -mmap.PAGESIZE
+            self.mapping.madvise(mmap.MADV_DONTNEED, first, section.offset + len(kept) - first)
+        return kept
 
     def head(self, section: Section, size: int) -> bytes:
         """How the section's contents begin: `size` bytes or fewer. Of a compressed one no more is unpacked."""
@@ -350,39 +369,68 @@ def _named(names: Mapping[str, int], value: int) -> str:
     return next((f"{name} ({value})" for name, number in names.items() if number == value), str(value))
 
 
-def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
-    """Map a regular file read-only; also its stat. Raises `InputError` for everything that can be wrong with a path."""
-    try:
-        # O_NONBLOCK: opening a FIFO must not wait for a writer.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError) as error:
-        raise InputError(path, *_open_failure(path, error), _like(path, error)) from None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            folder = stat.S_ISDIR(status.st_mode)
-            raise InputError(path, "is a folder" if folder else "is not a regular file", "an ELF file")
-        if status.st_size == 0:
-            raise InputError(path, "is empty", "an ELF file")
+class Source:
+    """A regular file that is open for reading, and what it was at first: somebody may write to it while it is read.
+
+    Raises `InputError` for everything that can be wrong with a path. The file is closed when nobody holds this.
+    """
+
+    __slots__ = ("_fd", "path", "status")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = -1
         try:
-            return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ), status
+            # O_NONBLOCK: opening a FIFO must not wait for a writer.
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except (OSError, ValueError) as error:
+            raise InputError(path, *_open_failure(path, error), _like(path, error)) from None
+        self.status = os.fstat(self._fd)
+        if not stat.S_ISREG(self.status.st_mode):
+            folder = stat.S_ISDIR(self.status.st_mode)
+            raise InputError(path, "is a folder" if folder else "is not a regular file", "an ELF file")
+        if self.status.st_size == 0:
+            raise InputError(path, "is empty", "an ELF file")
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def map(self) -> mmap.mmap:
+        """The file, mapped for reading."""
+        try:
+            return mmap.mmap(self._fd, self.status.st_size, access=mmap.ACCESS_READ)
         except (OSError, ValueError, OverflowError) as error:
             from .unlike import what_it_is
 
             try:
-                found, hint = what_it_is(os.pread(fd, 1024, 0))
+                found, hint = what_it_is(os.pread(self._fd, 1024, 0))
                 found = f"starts with {found}"
             except OSError:
                 found, hint = f"cannot be mapped: {error}", ""
-            raise InputError(path, found, "an ELF file (7f 45 4c 46)", hint) from None
-    finally:
-        os.close(fd)
+            raise InputError(self.path, found, "an ELF file (7f 45 4c 46)", hint) from None
+
+    def read(self) -> bytes:
+        """All of the file. Raises `InputError`."""
+        try:
+            with open(self._fd, "rb", closefd=False) as stream:
+                return stream.read()
+        except OSError as error:
+            raise InputError(self.path, f"cannot be read: {error.strerror}", "a readable file") from None
+
+    def change(self) -> InputError | None:
+        """The error if somebody has written to the file since it was opened."""
+        now = os.fstat(self._fd)
+        if (now.st_size, now.st_mtime_ns) == (self.status.st_size, self.status.st_mtime_ns):
+            return None
+        size = f" ({self.status.st_size} bytes before, {now.st_size} now)" if now.st_size != self.status.st_size else ""
+        return InputError(self.path, f"was changed while it was read{size}", "a file that nobody writes to")
 
 
 def _open_failure(path: str, error: OSError | ValueError) -> tuple[str, str]:
     """Found and expected of a failed open."""
-    if isinstance(error, ValueError):  # a NUL in the path
-        return f"cannot be opened: {error}", ""
+    if isinstance(error, ValueError):  # Python's words for it differ by version
+        return "cannot be opened: a null byte in its name", ""
     if error.errno == errno.ENOENT:
         if os.path.islink(path):  # noqa: PTH114 - pathlib is not imported otherwise
             return "is a symbolic link to a file that does not exist", ""

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Iterator
 
 from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE
-from pybtf.elf.image import ElfImage
+from pybtf.elf.image import ElfImage, Source
 from pybtf.errors import InputError, Place
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -63,13 +63,12 @@ def open_module(path: str) -> ElfImage:
         kind = compression(path)
         if kind is None:
             raise
-    try:
-        with open(path, "rb") as stream:
-            status = os.fstat(stream.fileno())
-            packed = stream.read()
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror}", "a readable file") from None
-    return ElfImage(path, _unpacked(packed, kind, Place(path)), status, len(packed))
+    source = Source(path)
+    packed = source.read()
+    change = source.change()
+    if change is not None:
+        raise change
+    return ElfImage(path, _unpacked(packed, kind, Place(path)), source.status, len(packed))
 
 
 def _unpacked(packed: bytes, kind: str, place: Place) -> bytearray:

@@ -12,7 +12,7 @@ from pybtf.errors import InputError
 def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     """The symbols of the section `symtab`, with its strings and extended indexes: one object for all who ask.
 
-    Raises `InputError`.
+    They are copies: the table of functions is made in several steps, which must see the same. Raises `InputError`.
     """
     known = image.symbol_sources.get(symtab.index)
     if known is not None:
@@ -20,7 +20,7 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     size = symbol_size(image)
     if symtab.entsize != size:
         raise InputError(image.place(symtab), f"entries of {symtab.entsize} bytes", f"{size}")
-    data = image.data(symtab)
+    data = image.copy(symtab)
     if len(data) % size:
         raise InputError(image.place(symtab), f"{len(data)} bytes", f"a multiple of {size}")
     strtab = image.linked(symtab, SHT_STRTAB, "string table")
@@ -28,10 +28,10 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     try:
         source = SymbolSource(
             data,
-            image.data(strtab),
+            image.copy(strtab),
             is64=image.is64,
             little=image.little,
-            shndx=None if shndx is None else image.data(shndx),
+            shndx=None if shndx is None else image.copy(shndx),
         )
     except SymbolError as error:
         raise symbol_error(image, symtab, error) from None

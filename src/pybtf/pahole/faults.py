@@ -43,8 +43,25 @@ def report_fault(error: BaseException) -> int:
         console.error(f"{error}; see {PROGRAM} --help", PROGRAM)
         return USAGE
     text, status = explain(error)
-    console.error(text, PROGRAM)
+    console.error(respelt(text), PROGRAM)
     return BUG if status == BUG else FAILED
+
+
+_SPELLINGS = (
+    ("Use --detached to write the BTF to a file of its own.", "Use --btf_encode_detached=OUT to write it to a file."),
+    ("or use --detached.", "or use --btf_encode_detached=OUT."),
+    ("of it; use --detached.", "of it; use --btf_encode_detached=OUT."),
+    ("see --lang and --lang-exclude.", "see --lang and --lang_exclude."),
+)
+"""How messages end that advise an option of `pybtf encode`, and how here."""
+
+
+def respelt(text: str) -> str:
+    """A message with the options that this program has."""
+    for theirs, ours in _SPELLINGS:
+        if text.endswith(theirs):
+            return text.removesuffix(theirs) + ours
+    return text
 
 
 def _end_by(number: int) -> None:

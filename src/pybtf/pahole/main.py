@@ -40,6 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
+    from os import environ  # imported by the interpreter already
+
+    if "PYTHONHOME" in environ or "PYTHONPATH" in environ:
+        from ..isolation import isolate
+
+        isolate()
     from .. import process
 
     process.open_closed_streams()
@@ -96,6 +102,10 @@ def _print(text: str) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments == ["--check"]:
+        from .check import check
+
+        return check()
     from .run import run
 
     return run(arguments)

@@ -43,6 +43,7 @@ Features:
       --numeric_version      Print 132
       --supported_btf_features
                              Print the names of the features
+      --check                Encode a small example, and say whether it became what it should; the only option
   -?, --help                 Print this text
 
 Environment:

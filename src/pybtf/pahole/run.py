@@ -4,7 +4,12 @@ What differs from `pybtf encode`, and why:
 
 - *A module without DWARF is no error.* A module may be made of assembler or Rust only. Up to kernel 6.19 it must be
   left alone; from 7.0 on the build goes on with the detached file, which therefore is written, with nothing in it. A
-  module is what is encoded on a base; a kernel without types never is what was wanted.
+  module is what is encoded on a base; a kernel without types never is what was wanted. Nor is a module without types
+  whose `.BTF_ids` are not empty: the kernel would look its kfuncs up in the empty BTF. pahole leaves out the file, and
+  the build stops; here it stops with a message. In place nothing is written in either case, and the next step of the
+  build, which resolves `.BTF_ids`, stops.
+- *No base is asked for, and none refused.* What `pybtf encode` checks of modules and bases would stop builds that are
+  right: the build names the kernel it has just linked, and a few have modules without BTF of the kernel.
 - *Nothing is forced to the disk.* Files still appear complete or not at all as far as processes can see; a build
   folder is not expected to survive a power failure, and hundreds of modules would wait for the disk.
 - *One message at most.* The kernel's build shows all of standard error.
@@ -89,14 +94,30 @@ def _write(request: Request, encoded: Encoded) -> None:
 
 def _leave(request: Request, nothing: NothingToEncode) -> None:
     """A module without anything to encode: an empty split BTF where one is waited for, else the module as it is."""
+    ids = _ids_size(request.file)
     what = "left as it is"
     if request.detached is not None:
+        if ids:
+            raise InputError(
+                nothing.place,
+                f"{nothing.found}, but its .BTF_ids, {ids} bytes, name types and functions",
+                "BTF in which they are",
+                "A kernel that looks kfuncs up in empty BTF can crash. Build with -g, without KCFLAGS=-g0.",
+            )
         from ..elf.atomic import write_file
 
         write_file(request.detached, _empty(request.file), durable=False)
         what = f"{request.detached} is empty BTF"
     if request.verbosity >= 0:
         console.say(console.printable(f"{PROGRAM}: {nothing.place}: {nothing.found}; {what}"))
+
+
+def _ids_size(path: str) -> int:
+    """Bytes of `.BTF_ids`: where a module lists the kfuncs it has, and the types and functions it asks for."""
+    from ..elf.image import ElfImage
+
+    with ElfImage.open(path) as image:
+        return max((section.size for section in image.sections if section.name == ".BTF_ids"), default=0)
 
 
 def _empty(path: str) -> bytes:

@@ -1,0 +1,34 @@
+"""The tests of what reads files, against a build with ASan and UBSan (that of tools/fuzz.py).
+
+    python tools/sanitized.py [ARGUMENT...]
+
+ARGUMENTs are pytest's; default: the tests below. Limits on memory, and what they are about, are left to the other
+tests: sanitizers need several times as much. Exit status: pytest's.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import fuzz
+
+#: What reads ELF, DWARF and BTF, and what changes while it is read.
+TESTS = (
+    "alternate", "bad_input", "btf_reader", "changing", "containers", "corruption", "dedup", "dwarf_forms",
+    "elf_compressed", "elf_image", "elf_notes", "functable", "glance", "kfuncs", "long_chains", "models", "offsets",
+    "relocate", "rules_locations", "rules_packed", "rules_signature", "split", "workers",
+)  # fmt: skip
+
+
+def main() -> int:
+    fuzz.build()
+    sources = str(fuzz.BUILD / "src")
+    environment = {**fuzz.environment(), "PYBTF_SOURCES": sources, "PYBTF_SANITIZED": "1"}
+    tests = [str(fuzz.ROOT / "tests" / f"test_{name}.py") for name in TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(sys.argv[1:] or tests)]
+    return subprocess.run(command, cwd=fuzz.ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
