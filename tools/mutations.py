@@ -36,7 +36,7 @@ COPIED = (
     "LICENSE", "MANIFEST.in", "Makefile",
 )  # fmt: skip
 LINKED = ("fixtures", ".git", ".venv")
-TIMEOUT = 900
+TIMEOUT = 1800
 
 
 class Result(NamedTuple):

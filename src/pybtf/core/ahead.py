@@ -12,9 +12,9 @@ wrong: a hash depends on words that are final when it is made.
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
-from cython.cimports.pybtf.core.check import CHECK, FIXED_SIZE
 from cython.cimports.pybtf.core.ahead import *
 from cython.cimports.pybtf.core.candidates import Candidates, chain_first, chain_of
+from cython.cimports.pybtf.core.check import CHECK, FIXED_SIZE
 from cython.cimports.pybtf.core.keys import hash_members, hash_record, hash_typedef, hash_words
 from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Work

@@ -12,8 +12,8 @@ nearly all DIEs, and they are few, which is the point.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.pybtf.core.check import FIXED_SIZE
 from cython.cimports.pybtf.core.abbrevs import *
+from cython.cimports.pybtf.core.check import FIXED_SIZE
 from cython.cimports.pybtf.core.frames import close_frame
 from cython.cimports.pybtf.core.glance import *
 from cython.cimports.pybtf.core.memory import room
