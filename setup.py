@@ -2,8 +2,9 @@
 
 `pybtf/core/__init__.py` says why, and finds the modules in it.
 
-Environment: `PYBTF_DEBUG=1` keeps `-g`; `PYBTF_SANITIZE=1` builds with ASan and UBSan; `PYBTF_ANNOTATE=1`
-writes Cython's annotated HTML beside the sources.
+Environment: `PYBTF_DEBUG=1` keeps `-g`; `PYBTF_CHECK=1` asserts what the code relies on (core/check.pxd);
+`PYBTF_SANITIZE=1` builds with ASan and UBSan, and asserts that too; `PYBTF_ANNOTATE=1` writes Cython's annotated HTML
+beside the sources.
 """
 
 import os
@@ -36,9 +37,11 @@ link: list[str] = []
 variant = "objects"
 if os.environ.get("PYBTF_SANITIZE"):
     sanitize = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
-    flags = ["-O1", "-g", "-std=gnu11", "-fno-strict-aliasing", *sanitize]
+    flags = ["-O1", "-g", "-std=gnu11", "-fno-strict-aliasing", "-DPYBTF_CHECK", *sanitize]
     link = sanitize
     variant = "sanitized"
+elif os.environ.get("PYBTF_CHECK"):
+    flags += ["-g", "-DPYBTF_CHECK"]
 elif os.environ.get("PYBTF_DEBUG"):
     flags += ["-g", "-fno-omit-frame-pointer"]
     variant = "debug"

@@ -36,7 +36,7 @@ COPIED = (
     "LICENSE", "MANIFEST.in", "Makefile",
 )  # fmt: skip
 LINKED = ("fixtures", ".git", ".venv")
-TIMEOUT = 900
+TIMEOUT = 1800
 
 
 class Result(NamedTuple):
@@ -125,10 +125,10 @@ def prepare(tree: Path, edits: dict[str, list[Edit]]) -> None:
 
 def tests_for(file: str) -> list[str]:
     """The tests that stand for a file, those first that are likely to notice and quick."""
-    rows = tomllib.loads((LISTS / "tests.toml").read_text())
+    rows = tomllib.loads((LISTS / "tests.toml").read_text())["tests"]
     found: list[str] = []
     for pattern, names in rows.items():
-        if fnmatch(file, f"src/pybtf/{pattern}"):
+        if fnmatch(file, f"src/pybtf/{pattern}") and not (pattern == "*.py" and found):
             found += [name for name in names if name not in found]
     return [f"tests/test_{name}.py" for name in found]
 

@@ -16,8 +16,8 @@ import fuzz
 #: What reads ELF, DWARF and BTF, and what changes while it is read.
 TESTS = (
     "alternate", "bad_input", "bounds", "btf_reader", "changing", "containers", "corruption", "dedup", "dwarf_forms",
-    "elf_compressed", "elf_image", "elf_notes", "functable", "glance", "kfuncs", "long_chains", "relocate",
-    "rules_locations",
+    "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance", "kfuncs", "long_chains", "models",
+    "offsets", "relocate", "rules_locations", "rules_packed", "rules_signature", "split", "workers",
 )  # fmt: skip
 
 

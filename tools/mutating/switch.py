@@ -120,11 +120,13 @@ def replaceable(source: Source, node: ast.AST) -> bool:
             return False
         if isinstance(up, ast.Call) and is_cython(up, "address", "sizeof"):
             return False
+        if isinstance(up, ast.Call) and isinstance(up.func, ast.Name) and up.func.id == "range" and len(up.args) == 3:
+            return False  # a step has to be known to be a loop of C
         at = up
     if isinstance(node, ast.Compare | ast.BoolOp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
         return True
     return isinstance(
-        parent, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.If | ast.While | ast.IfExp | ast.Expr
+        parent, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.If | ast.While | ast.IfExp
     ) or (isinstance(parent, ast.Call) and node in parent.args)
 
 

@@ -14,6 +14,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.ahead import *
 from cython.cimports.pybtf.core.candidates import Candidates, chain_first, chain_of
+from cython.cimports.pybtf.core.check import CHECK, FIXED_SIZE
 from cython.cimports.pybtf.core.keys import hash_members, hash_record, hash_typedef, hash_words
 from cython.cimports.pybtf.core.memory import prefetch
 from cython.cimports.pybtf.core.phases import AHEAD, Ahead, Work
@@ -159,6 +160,8 @@ def ahead_references(
     like: uint32_t
     to: uint32_t
     answer: cython.int
+    FIXED_SIZE(AHEAD == 16)  # of `record`s, and of the steps of those who call
+    CHECK(n <= AHEAD and LARGE * cython.sizeof(uint32_t) == cython.sizeof(record), "more types than there is room for")
     a.known = 0
     for i in range(n):
         if map[ids[i]] != UNMAPPED:

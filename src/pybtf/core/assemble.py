@@ -9,6 +9,7 @@ Where nothing is dropped, the list is there already (whole.py).
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.check import CHECK
 from cython.cimports.pybtf.core.encoder import (
     ENCODE_BUG,
     ENCODE_MEMORY,
@@ -157,6 +158,7 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
     known = e.scratch.p
     memset(known, 0, (last + 1) * cython.sizeof(uint32_t))
     for i in range(s.n):
+        CHECK(i == 0 or e.locals.p[s.first + i - 1] < e.locals.p[s.first + i], "kept types are not in order")
         known[e.locals.p[s.first + i]] = s.first_id + i
     if not u64s_reserve(cython.address(e.offs), s.n):
         return encoder_fail(e, ENCODE_MEMORY)
@@ -170,6 +172,7 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
         e.offs.p[e.offs.n] = e.words.n
         e.offs.n += 1
         e.words.n += size
+    CHECK(e.offs.n == s.first_id + s.n, "a unit has other ids than it was given")
     return e.error
 
 

@@ -15,6 +15,7 @@ settled, and in the order in which they came before (names.py, seen.py).
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.classes import class_intern
 from cython.cimports.pybtf.core.classify import *
 from cython.cimports.pybtf.core.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
@@ -309,11 +310,28 @@ def describe(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> uin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def check_order(r: cython.pointer[cython.const[uint32_t]], class_: uint32_t) -> cython.void:
+    """Classes that a record refers to have smaller ids than its own: one pass upwards sees targets first."""
+    kind: uint32_t = record_kind(r)
+    step: uint32_t = 2 if kind == KIND_FUNC_PROTO else 3
+    i: uint32_t
+    if kind == KIND_ARRAY or wire_third_is_type(kind):
+        CHECK(r[REC_THIRD] < class_, "a class refers to one that is not older")
+    if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_FUNC_PROTO:
+        for i in range(r[REC_COUNT]):
+            CHECK(r[REC_HEAD + step * i + 1] < class_, "a class has a member of one that is not older")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def finish(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.void:
     """The topmost record is complete."""
     id: uint32_t = c.stack.p[c.stack.n - 3]
     base: uint32_t = c.stack.p[c.stack.n - 1]
     made: uint32_t = class_of(c, c.records.p + base, cython.cast(uint32_t, c.records.n - base))
+    if CHECKED and made != NO_CLASS:
+        check_order(c.records.p + base, made)
     c.records.n = base
     c.stack.n -= 3
     v.classes.p[id] = made
@@ -407,6 +425,7 @@ def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
     r: cython.pointer[uint32_t]
     records = cython.declare(cython.pointer[uint32_t][16])
     for id in range(1, v.n_types):
+        CHECK(v.offs.p[id] < v.offs.p[id + 1], "the records of a unit are not in order")
         r = v.words.p + v.offs.p[id]
         records[n] = r
         n += (r[0] | wire_vlen(r)) != 0

@@ -13,6 +13,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.abbrevs import *
+from cython.cimports.pybtf.core.check import FIXED_SIZE
 from cython.cimports.pybtf.core.frames import close_frame
 from cython.cimports.pybtf.core.glance import *
 from cython.cimports.pybtf.core.memory import room
@@ -299,6 +300,13 @@ def put(
     s: cython.pointer[cython.const[Shape]] = cython.address(decl.shape)
     kind: uint8_t = s.kind
     mode: uint8_t = f.mode
+    FIXED_SIZE(IN_NAMESPACE == 1)  # the order of the modes: unit, namespace and struct can have types inside
+    FIXED_SIZE(IN_STRUCT == 2)
+    FIXED_SIZE(IN_ENUM == 3)
+    FIXED_SIZE(IN_ARRAY == 4)
+    FIXED_SIZE(IN_SUBROUTINE == 5)  # and so can these, up to IN_BLOCK
+    FIXED_SIZE(IN_FUNCTION == 6)
+    FIXED_SIZE(IN_BLOCK == 7)
     if kind == SHAPE_TYPE or kind >= SHAPE_STRUCT:
         if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
             return put_type(w, decl, die, name, ref, value)

@@ -15,6 +15,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.check import CHECK
 from cython.cimports.pybtf.core.offsets import *
 from cython.cimports.pybtf.core.unit import NO_INDEX, OffsetMap, OffsetTable
 
@@ -117,6 +118,7 @@ def others_put(t: cython.pointer[OffsetTable], offset: uint32_t, index: uint32_t
             return 1
     elif 2 * t.n_others > t.others.mask and others_grow(t):
         return 1
+    CHECK(t.n_others < t.others.mask, "no slot is free for an offset")
     map_put(cython.address(t.others), offset, index)
     t.n_others += 1
     return 0

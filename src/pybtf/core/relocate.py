@@ -23,6 +23,7 @@ from cython.cimports.cpython.buffer import (
 )
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.check import CHECK
 from cython.cimports.pybtf.core.cursor import bswap16, bswap32, bswap64
 from cython.cimports.pybtf.core.relocate import (
     OP_ADD,
@@ -179,6 +180,7 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
     i: uint64_t = 0
     known = cython.declare(Known[16])
     k: cython.pointer[Known]
+    CHECK(cython.sizeof(known) == 16 * cython.sizeof(Known), "place_of has sixteen places")
     # Nothing is known yet: 0 belongs into the place 0 only, and 1 not there.
     memset(known, 0, cython.sizeof(known))
     known[0].info = 1

@@ -21,6 +21,7 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.assemble import assemble
 from cython.cimports.pybtf.core.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.certify import certify
+from cython.cimports.pybtf.core.check import CHECK
 from cython.cimports.pybtf.core.context import context_free, context_is_one, context_seen, context_tables
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
@@ -83,6 +84,8 @@ COUNT_NAMES = (
 )  # fmt: skip
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
+if len(COUNT_NAMES) != N_COUNTS:
+    raise AssertionError("COUNT_NAMES has not a name for each count")
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
 )  # fmt: skip
@@ -363,6 +366,7 @@ class Run:
             if not head.ready:
                 break
             monitor_leave(cython.address(self.monitor))
+            CHECK(head.number == self.x.first_unit + self.unit(self.consumed), "a unit is encoded out of its turn")
             start = now_ns()
             if head.fault.code:
                 self.bad = head.fault
@@ -400,6 +404,7 @@ class Run:
         """
         if self.window > 1 or not self.e.keep_all or self.e.words.n > LENT:
             return False
+        CHECK(v.words.p == cython.NULL or v.words.p != self.e.words.p, "the list is lent twice")
         u32s_free(cython.address(v.words))
         v.words = self.e.words
         v.start = cython.cast(uint32_t, self.e.words.n)
@@ -426,6 +431,7 @@ class Run:
                     self.e.words.p = v.words.p
                     self.e.words.cap = v.words.cap
                 self.publish(v)
+                CHECK(not lent or self.e.words.p == v.words.p or self.e.error != 0, "the list was moved while lent")
                 if lent:
                     memset(cython.address(v.words), 0, cython.sizeof(U32s))
                     v.start = 0

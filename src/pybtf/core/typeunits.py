@@ -14,6 +14,7 @@ alias (`Alias` in unit.pxd), not a type.
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.pybtf.core.check import CHECK
 from cython.cimports.pybtf.core.hashing import SALT, SALT2, fold
 from cython.cimports.pybtf.core.typeunits import TypeUnits
 
@@ -27,6 +28,7 @@ FIRST_SIZE = cython.declare(uint64_t, 64)
 def slot_for(t: cython.pointer[cython.const[TypeUnits]], signature: uint64_t) -> uint64_t:
     """Where the signature is, or the free slot where it would be."""
     at: uint64_t = fold(signature ^ SALT, SALT2 | 1) & t.mask
+    CHECK(t.n <= t.mask, "no slot is free for a type unit")
     while t.dies[at] and t.signatures[at] != signature:
         at = (at + 1) & t.mask
     return at

@@ -11,6 +11,7 @@ ids.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.pybtf.core.check import CHECK
 from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, ENCODE_TOO_MANY, Encoder, Stream, encoder_fail
 from cython.cimports.pybtf.core.memory import u32s_reserve, u64s_push, u64s_reserve
 from cython.cimports.pybtf.core.records import *
@@ -148,6 +149,8 @@ def whole_in_place(
     at: cython.pointer[uint64_t]
     if not u64s_reserve(cython.address(e.offs), v.n_types):
         return encoder_fail(e, ENCODE_MEMORY)
+    CHECK(v.offs.p[1] == e.words.n, "a unit in place does not begin where the list ends")
+    CHECK(v.offs.p[v.n_types] <= e.words.cap, "a unit in place is longer than its room")
     at = e.offs.p + e.offs.n
     for i in range(v.n_types - 1):
         at[i] = v.offs.p[1 + i]
@@ -183,6 +186,7 @@ def whole_types(
     for i in range(v.n_types - 1):
         at[i] = to - e.words.p
         to = place(e, v.words.p + v.offs.p[1 + i], to, s.first_id - 1)
+    CHECK(to == e.words.p + e.words.n + words, "records of another length than was counted")
     e.words.n += words
     e.offs.n += v.n_types - 1
     return e.error
