@@ -117,6 +117,35 @@ def alternate_imports_of_all_units(labels: Labels) -> Sequence[Unit]:
     return one(uses("i4"))(labels)
 
 
+def lost(label: str = "i1") -> tuple[str, str, str]:
+    return "type", "ref_addr", label
+
+
+LOST = (
+    named("typedef", "t0", lost()),
+    named(
+        "structure_type",
+        "s",
+        ("byte_size", "data1", 12),
+        children=[
+            die("inheritance", lost(), ("data_member_location", "data1", 0)),
+            named("member", "m", lost(), ("data_member_location", "data1", 4)),
+            named("member", "n", lost(), ("data_member_location", "data1", 8)),
+        ],
+    ),
+    die("subroutine_type", lost(), children=[die("formal_parameter", lost()), die("formal_parameter", lost("i0"))]),
+    die("array_type", lost(), children=[die("subrange_type", ("count", "data1", 3))]),
+    named("variable", "v", lost()),
+    subprogram("g", 32, lost(), children=[named("formal_parameter", "x", lost())]),
+)
+
+
+@case([p(0), p(1), p(2, *LOST, named("enumeration_type", "e", lost(), ("byte_size", "data1", 4)))])
+def alternate_lost_references(labels: Labels) -> Sequence[Unit]:
+    """References of all sorts into a unit that nothing imports; but nobody follows that of an enumeration."""
+    return one(uses("i0"), uses("i2", "u"))(labels)
+
+
 @case([p(0), p(1, tag="compile_unit"), p(2, imported("p1")), p(3, imported("p0"), tag="compile_unit")])
 def alternate_imports_of_partial_units(labels: Labels) -> Sequence[Unit]:
     """Only partial units can be imported; anything can import them."""

@@ -245,6 +245,20 @@ def test_only_strings(jobs: int, tmp_path: Path) -> None:
     assert pybtf.encode(file, jobs=jobs).data == pybtf.encode(plain, jobs=jobs).data
 
 
+def test_lost_references_are_counted(tmp_path: Path, run_cli: Any) -> None:
+    """In the report and on standard error. The reference complains of the same DIEs, of some twice."""
+    load()["alternate_lost_references"].write(tmp_path / "file")
+    count = 10
+    done = pybtf.encode(tmp_path / "file", jobs=1)
+    (said,) = done.report.warnings
+    assert said.startswith(f"{count} references to types are void: they lead into units of the alternate file")
+    told = run_cli("encode", "--detached", str(tmp_path / "out"), str(tmp_path / "file"))
+    assert told.returncode == 0
+    assert f"warning: {said}\n" in told.stderr
+    load()["alternate_reference_to_needed"].write(tmp_path / "file")
+    assert not pybtf.encode(tmp_path / "file", jobs=1).report.warnings
+
+
 # -- what is wrong with it ---------------------------------------------------------------------------
 
 

@@ -478,6 +478,11 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
         report.warnings.append(
             f"{counts['signatures_lost']} references to types are void: no type unit has their signature"
         )
+    if "alternate_lost" in counts:
+        report.warnings.append(
+            f"{counts['alternate_lost']} references to types are void: they lead into units of the alternate file that "
+            "nothing imports"
+        )
     if "tags_cut" in counts:
         report.warnings.append(
             f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "

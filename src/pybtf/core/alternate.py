@@ -13,7 +13,8 @@ The rules are the reference's, found by asking it. Needed are
   declaration or module; and one that has a type tag of a pointer, as GCC writes them (annotations.py);
 - a partial unit that is imported, by the file itself or by *any* unit of the alternate file, needed or not.
 
-References inside the alternate file need nothing; where they lead out of the units that are decoded, they are void. The
+References inside the alternate file need nothing; where they lead out of the units that are decoded, they are void, and
+`lost_references` counts them, for a warning. The
 needed units are decoded in the order they have, each once, and before the file itself. Hence a survey goes first: over
 the roots of the alternate file and their children, and over the whole file, whose objects are then thrown away.
 """
@@ -25,6 +26,7 @@ from cython.cimports.pybtf.core.abbrevs import A_ALT, D_IMPORT, D_ORIGIN, D_SPEC
 from cython.cimports.pybtf.core.alternate import *
 from cython.cimports.pybtf.core.dies import die_has, die_read, die_skip_children
 from cython.cimports.pybtf.core.entering import unit_enter, unit_with
+from cython.cimports.pybtf.core.unit import T_REF_LOCAL, Type, Unit
 from cython.cimports.pybtf.core.walker import *
 
 
@@ -181,3 +183,48 @@ def is_needed(w: cython.pointer[cython.const[Walker]], unit: uint32_t) -> cython
     """Whether unit number `unit`, one of the alternate file, is to be decoded. To be asked after the survey."""
     need: uint8_t = w.needed[unit - w.n_headers]
     return need & NEED_REFERRED or need & (NEED_IMPORTED | NEED_PARTIAL) == NEED_IMPORTED | NEED_PARTIAL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lost_references(w: cython.pointer[cython.const[Walker]]) -> uint64_t:
+    """How many types, members, parameters, functions and variables have a type in a unit of the alternate file that is
+    not decoded. To be asked when all DIEs are read, before their references become ids.
+    """
+    i: uint32_t
+    k: uint32_t
+    n: uint64_t = 0
+    t: cython.pointer[Type]
+    u: cython.pointer(cython.const[Unit]) = cython.address(w.u)
+    for i in range(1, u.n_types):
+        t = cython.address(u.types[i])
+        # Nobody asks an enumeration for its underlying type.
+        if t.tag != 0x04 and not t.flags & T_REF_LOCAL:
+            n += is_lost(w, t.ref)
+        if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
+            for k in range(t.first, t.first + t.count):
+                n += is_lost(w, u.members[k].ref)
+        elif t.tag == 0x15:
+            for k in range(t.first, t.first + t.count):
+                n += is_lost(w, u.type_params[k].ref)
+    for i in range(u.n_variables):
+        n += is_lost(w, u.variables[i].ref)
+    for i in range(u.n_functions):
+        n += is_lost(w, u.functions[i].ref)
+        for k in range(u.functions[i].first, u.functions[i].first + u.functions[i].count):
+            n += is_lost(w, u.params[k].ref)
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_lost(w: cython.pointer[cython.const[Walker]], at: uint32_t) -> cython.bint:
+    """Whether a DIE at this offset of .debug_info is in a unit that is not needed."""
+    unit: uint32_t
+    if at < w.sections.alternate_at:
+        return False
+    unit = unit_with(w, at)
+    return unit < w.n_units and not is_needed(w, unit)

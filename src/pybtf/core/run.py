@@ -80,7 +80,7 @@ SECTION_NAMES = (
 COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
-    "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut",
+    "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut", "alternate_lost",
 )  # fmt: skip
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits

@@ -26,6 +26,7 @@ cdef enum:                      # UnitValue.counts
     COUNT_PARTIAL               # units of these kinds
     COUNT_SIGNATURES_LOST       # references by signature to types that are not there
     COUNT_TAGS_CUT              # units of which only a part is encoded
+    COUNT_ALTERNATE_LOST        # references into units of the alternate file that are not decoded
     N_COUNTS
 
 cdef struct VarRecord:

@@ -11,7 +11,7 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, ui
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.abbrevs import D_DWO_NAME, D_LANGUAGE, D_NAME
-from cython.cimports.pybtf.core.alternate import is_needed, survey_alternates
+from cython.cimports.pybtf.core.alternate import is_needed, lost_references, survey_alternates
 from cython.cimports.pybtf.core.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
 from cython.cimports.pybtf.core.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.dies import die_has, die_number
@@ -386,6 +386,8 @@ def finish_unit(
     v.counts[COUNT_SIGNATURES_LOST] = w.walker.signatures_lost
     if v.filtered:
         return 0
+    if x.merge and x.n_own < x.n_units:
+        v.counts[COUNT_ALTERNATE_LOST] = lost_references(cython.address(w.walker))
     if resolve_unit(
         cython.address(w.walker.u),
         cython.address(x.sections),
