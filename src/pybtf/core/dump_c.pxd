@@ -67,4 +67,4 @@ cdef inline bint c_enter(CDump *d, uint32_t id) noexcept nogil:
     return 1
 
 cdef void c_emit(CDump *d, uint32_t id, uint32_t inside) noexcept nogil
-cdef void c_declaration(CDump *d, uint32_t id, const char *name, uint32_t level) noexcept nogil
+cdef void c_declaration(CDump *d, uint32_t id, const char *name, uint32_t use, uint32_t level) noexcept nogil

@@ -73,20 +73,28 @@ def put_used(d: cython.pointer[CDump], name: cython.p_const_char, use: uint32_t)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_type_name(d: cython.pointer[CDump], id: uint32_t) -> cython.void:
-    """The name of a struct, union, enum or typedef, made different from those that were written before."""
+def nth_use(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
+    """How many types of this name there are up to this one, in the order in which they are written first."""
     r: cython.pointer[uint32_t] = view_record(d.v, id)
     name: cython.p_const_char = view_name(d.v, r[0])
-    if name[0] == 0:
-        return
-    if d.use[id] == 0:
-        if wire_kind(r) == KIND_TYPEDEF:
+    if d.use[id] == 0 and name[0]:
+        if wire_kind(r) == KIND_FWD or (is_enum(wire_kind(r)) and wire_vlen(r) == 0):
+            d.use[id] = 1  # declarations can be repeated
+        elif wire_kind(r) == KIND_TYPEDEF:
             d.use[id] = name_used(cython.address(d.identifiers), name)
         else:
             d.use[id] = name_used(cython.address(d.tags), name)
         if d.use[id] == 0:
             c_fail(d, C_MEMORY, id)
-    put_used(d, name, d.use[id])
+    return d.use[id]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_type_name(d: cython.pointer[CDump], id: uint32_t) -> cython.void:
+    """The name of a struct, union, enum or typedef, made different from those that were written before."""
+    put_used(d, view_name(d.v, view_record(d.v, id)[0]), nth_use(d, id))
 
 
 @cython.cfunc
@@ -289,10 +297,10 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
         bits = member_bits(r, m)
         at = member_offset(r, m)
         put_padding(
-            d, offset, at, 1 if packed else alignment_of(d, m[1]), bits or (in_bits and at % 8), level + 1
+            d, offset, at, 1 if packed else alignment_of(d, m[1]), bits and in_bits, level + 1
         )  # fmt: skip
         new_line(d, level + 1)
-        c_declaration(d, m[1], view_name(d.v, m[0]), level + 1)
+        c_declaration(d, m[1], view_name(d.v, m[0]), 1, level + 1)
         if bits:
             put(t, b": ")
             put_unsigned(t, bits)
@@ -355,7 +363,7 @@ def put_parameters(d: cython.pointer[CDump], r: cython.pointer[uint32_t], level:
         if i == count - 1 and r[4 + 2 * i] == 0:
             put(t, b"...")
         else:
-            c_declaration(d, r[4 + 2 * i], view_name(d.v, r[3 + 2 * i]), level)
+            c_declaration(d, r[4 + 2 * i], view_name(d.v, r[3 + 2 * i]), 1, level)
     put_char(t, 41)
 
 
@@ -363,12 +371,12 @@ def put_parameters(d: cython.pointer[CDump], r: cython.pointer[uint32_t], level:
 @cython.nogil
 @cython.exceptval(check=False)
 def put_name(
-    d: cython.pointer[CDump], name: cython.p_const_char, after_pointer: cython.bint
+    d: cython.pointer[CDump], name: cython.p_const_char, use: uint32_t, after_pointer: cython.bint
 ) -> cython.void:
     if name[0]:
         if not after_pointer:
             put_char(cython.address(d.out), 32)
-        put(cython.address(d.out), name)
+        put_used(d, name, use)
 
 
 @cython.cfunc
@@ -410,7 +418,7 @@ def put_end(d: cython.pointer[CDump], id: uint32_t, start: cython.size_t, level:
 @cython.nogil
 @cython.exceptval(check=False)
 def put_chain(
-    d: cython.pointer[CDump], start: cython.size_t, name: cython.p_const_char, level: uint32_t
+    d: cython.pointer[CDump], start: cython.size_t, name: cython.p_const_char, use: uint32_t, level: uint32_t
 ) -> cython.void:
     """Write what is on the chain from `start` on, and the name."""
     t: cython.pointer[Text] = cython.address(d.out)
@@ -446,14 +454,14 @@ def put_chain(
             # Qualifiers of an array are those of its elements, which have them, too.
             put_modifiers(d, start, False)
             if d.chain.n == start:
-                put_name(d, name, after_pointer)
+                put_name(d, name, use, after_pointer)
             else:
                 nested = wire_kind(view_record(d.v, d.chain.p[d.chain.n - 1])) == KIND_ARRAY
                 if name[0] and not after_pointer:
                     put_char(t, 32)
                 if not nested:
                     put_char(t, 40)
-                put_rest(d, start, name, level)
+                put_rest(d, start, name, use, level)
                 if not nested:
                     put_char(t, 41)
             put_char(t, 91)
@@ -464,26 +472,26 @@ def put_chain(
             # Qualifiers of a function say that it does not return.
             put_modifiers(d, start, False)
             if d.chain.n == start:
-                put_name(d, name, after_pointer)
+                put_name(d, name, use, after_pointer)
             else:
                 put(t, b" (")
-                put_rest(d, start, name, level)
+                put_rest(d, start, name, use, level)
                 put_char(t, 41)
             put_parameters(d, r, level)
             return
         after_pointer = kind == KIND_PTR
-    put_name(d, name, after_pointer)
+    put_name(d, name, use, after_pointer)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def put_rest(
-    d: cython.pointer[CDump], start: cython.size_t, name: cython.p_const_char, level: uint32_t
+    d: cython.pointer[CDump], start: cython.size_t, name: cython.p_const_char, use: uint32_t, level: uint32_t
 ) -> cython.void:
     """What is further out, in the middle of a declaration."""
     if c_enter(d, d.chain.p[start]):
-        put_chain(d, start, name, level)
+        put_chain(d, start, name, use, level)
         d.depth -= 1
 
 
@@ -491,9 +499,9 @@ def put_rest(
 @cython.nogil
 @cython.exceptval(check=False)
 def c_declaration(
-    d: cython.pointer[CDump], id: uint32_t, name: cython.p_const_char, level: uint32_t
+    d: cython.pointer[CDump], id: uint32_t, name: cython.p_const_char, use: uint32_t, level: uint32_t
 ) -> cython.void:
-    """Declare `name` to be of a type. What is defined on the way is indented by `level`."""
+    """Declare `name`, used for the `use`-th time, to be of a type. What is defined on the way is indented by `level`."""
     start: cython.size_t = d.chain.n
     first: uint32_t = id
     kind: uint32_t
@@ -523,7 +531,7 @@ def c_declaration(
             c_fail(d, C_KIND, first)
             break
     if d.status == 0:
-        put_chain(d, start, name, level)
+        put_chain(d, start, name, use, level)
     d.chain.n = start
     d.depth -= 1
 
@@ -553,9 +561,7 @@ def emit_typedef(d: cython.pointer[CDump], id: uint32_t) -> cython.void:
         put(t, b"typedef __builtin_va_list __gnuc_va_list")
     else:
         put(t, b"typedef ")
-        if d.use[id] == 0 and name[0]:
-            d.use[id] = name_used(cython.address(d.identifiers), name)
-        c_declaration(d, r[2], name, 0)
+        c_declaration(d, r[2], name, nth_use(d, id), 0)
     finish(d)
 
 

@@ -92,7 +92,7 @@ def emit_kfuncs(d: cython.pointer[CDump]) -> cython.void:
         put(t, b"extern ")
         if fast[of]:
             put(t, b"__bpf_fastcall ")
-        c_declaration(d, view_record(d.v, of)[2], kfuncs[i].name, 0)
+        c_declaration(d, view_record(d.v, of)[2], kfuncs[i].name, 1, 0)
         put(t, b" __weak __ksym;\n")
     free(kfuncs)
     free(fast)

@@ -144,11 +144,6 @@ def type_hash(d: cython.pointer[CDump], id: uint32_t, deep: cython.bint) -> uint
                 hash = name_mixed(d, hash, m[0])
                 hash = mixed(hash, type_hash(d, m[1], False))
                 m += 3
-    elif kind == KIND_FUNC_PROTO:
-        for i in range(wire_vlen(r)):
-            hash = name_mixed(d, hash, m[0])
-            hash = mixed(hash, type_hash(d, m[1], False))
-            m += 2
     elif follows(kind):
         if kind == KIND_ARRAY:
             hash = mixed(hash, r[5])
