@@ -55,23 +55,24 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
                     whole.seek(0)
                     return whole.readall(), Place(file)
             if start[:4] == b"\x7fELF":
-                return _Elf(stream, file, start).contents(section), Place(file, section)
+                return ElfSections(stream, file, start).contents(section), Place(file, section)
     except OSError as error:
         raise InputError(file, error.strerror or str(error), "a readable file") from error
     found = f"a file that begins with {start[:4].hex(' ')}" if start else "an empty file"
     raise InputError(file, found, "raw BTF or an ELF file")
 
 
-class _Elf:
-    """Just enough of an ELF file to find one section by name."""
+class ElfSections:
+    """Just enough of an ELF file to find one section by name. `pointer` is the size of its addresses."""
 
     def __init__(self, stream: BinaryIO, file: str, start: bytes) -> None:
         self.stream = stream
         self.file = file
-        self.size = os.fstat(stream.fileno()).st_size
+        self.size = stream.seek(0, os.SEEK_END)
         if len(start) < 52 or start[4] not in (1, 2) or start[5] not in (1, 2):
             raise InputError(file, "a damaged ELF header", "class and byte order 1 or 2")
         wide = start[4] == 2
+        self.pointer = 8 if wide else 4
         order = "<" if start[5] == 1 else ">"
         self.record = order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII")
         self.headers, entry_size, count, names = self._header(start, order, wide)
@@ -118,12 +119,17 @@ class _Elf:
 
     def contents(self, name: str) -> bytes:
         """Bytes of the first section of this name."""
+        section = self.find(name)
+        if section is None:
+            raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
+        return self._contents(section, name)
+
+    def find(self, name: str) -> ElfSection | None:
+        """The first section of this name."""
         names = self._names()
         wanted = name.encode() + b"\0"
-        for section in self._sections(self.count):
-            if names.startswith(wanted, section.name):
-                return self._contents(section, name)
-        raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
+        found = (each for each in self._sections(self.count) if names.startswith(wanted, each.name))
+        return next(found, None)
 
     def _contents(self, section: ElfSection, name: str) -> bytes:
         place = Place(self.file, name)

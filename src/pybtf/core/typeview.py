@@ -11,7 +11,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import strcmp
-from cython.cimports.pybtf.core.typeview import TypeView, View, view_name, view_record
+from cython.cimports.pybtf.core.typeview import TypeView, View, chain_next, is_chain, view_name, view_record
 from cython.cimports.pybtf.core.wire import (
     WIRE_OK,
     WireError,
@@ -177,6 +177,13 @@ class View:
         if not 0 < id < self.v.n:
             raise IndexError(id)
         return wire_kind(view_record(cython.address(self.v), id))
+
+    def target(self, id: int) -> int:
+        """What a type with one reference is about: of a function its prototype, of a variable its type."""
+        if not 0 < id < self.v.n:
+            raise IndexError(id)
+        r: cython.pointer[uint32_t] = view_record(cython.address(self.v), id)
+        return chain_next(r) if is_chain(wire_kind(r)) else 0
 
     def names(self) -> set:
         """The names of all types, the base's included."""
