@@ -78,7 +78,7 @@ def nth_use(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
     r: cython.pointer[uint32_t] = view_record(d.v, id)
     name: cython.p_const_char = view_name(d.v, r[0])
     if d.use[id] == 0 and name[0]:
-        if wire_kind(r) == KIND_FWD or (is_enum(wire_kind(r)) and wire_vlen(r) == 0):
+        if wire_kind(r) == KIND_FWD or (wire_kind(r) == KIND_ENUM and wire_vlen(r) == 0):
             d.use[id] = 1  # declarations can be repeated
         elif wire_kind(r) == KIND_TYPEDEF:
             d.use[id] = name_used(cython.address(d.identifiers), name)
@@ -169,11 +169,10 @@ def put_enum(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cython.
             if signed:
                 put_signed(t, cython.cast(int64_t, value))
                 put(t, b"LL")
-                small = small and cython.cast(int64_t, value) == cython.cast(int32_t, m[1])
             else:
                 put_unsigned(t, value)
                 put(t, b"ULL")
-                small = small and m[2] == 0
+            small = small and m[2] == 0
         elif signed:
             put_signed(t, cython.cast(int32_t, m[1]))
         else:
@@ -184,7 +183,7 @@ def put_enum(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cython.
     put_char(t, 125)
     if r[2] == 1:
         put(t, b" __attribute__((mode(byte)))")
-    elif r[2] == 8 and small:
+    elif r[2] == 8 and d.v.pointer_size == 8 and small:
         put(t, b" __attribute__((mode(word)))")
 
 
@@ -328,11 +327,11 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def put_modifiers(d: cython.pointer[CDump], start: cython.size_t, write: cython.bint) -> cython.void:
-    """The qualifiers on top of the chain, in front of what they qualify; without `write` they are left out."""
+    """The qualifiers on top of the chain, in front of what they qualify; without `write` they, and tags, are left out."""
     kind: uint32_t
     while d.chain.n > start and d.chain.p[d.chain.n - 1]:
         kind = wire_kind(view_record(d.v, d.chain.p[d.chain.n - 1]))
-        if not is_modifier(kind):
+        if not is_modifier(kind) and (write or kind != KIND_TYPE_TAG):
             return
         d.chain.n -= 1
         if write:

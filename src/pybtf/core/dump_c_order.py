@@ -36,13 +36,18 @@ from cython.cimports.pybtf.core.wire import RefSpan, wire_kind, wire_refs, wire_
 @cython.nogil
 @cython.exceptval(check=False)
 def mark_referenced(d: cython.pointer[CDump]) -> cython.void:
-    """An enum without a name that nothing refers to is written by itself, for its values."""
+    """An enum without a name that nothing refers to is written by itself, for its values.
+
+    That a function returns one does not count for bpftool.
+    """
     id: uint32_t
     i: uint32_t
+    first: uint32_t
     refs: RefSpan
     for id in range(1, d.v.n):
         refs = wire_refs(view_record(d.v, id))
-        for i in range(refs.count):
+        first = 1 if wire_kind(view_record(d.v, id)) == KIND_FUNC_PROTO else 0
+        for i in range(first, refs.count):
             d.state[refs.p[i * refs.stride]] |= REFERENCED
 
 
