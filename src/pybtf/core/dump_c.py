@@ -25,7 +25,7 @@ from cython.cimports.pybtf.core.dump_c import (
     c_step,
 )
 from cython.cimports.pybtf.core.dump_layout import alignment_of, is_packed, size_of
-from cython.cimports.pybtf.core.dump_names import NameUses, name_used
+from cython.cimports.pybtf.core.dump_names import name_used
 from cython.cimports.pybtf.core.memory import u32s_push
 from cython.cimports.pybtf.core.records import (
     KIND_ARRAY,
@@ -56,6 +56,8 @@ from cython.cimports.pybtf.core.typeview import (
     view_record,
 )
 from cython.cimports.pybtf.core.wire import wire_kind, wire_vlen
+
+MAX_INDENT = cython.declare(uint32_t, 13)  # however deep it nests
 
 # Names
 
@@ -125,7 +127,7 @@ def put_tag(d: cython.pointer[CDump], id: uint32_t) -> cython.void:
 @cython.exceptval(check=False)
 def new_line(d: cython.pointer[CDump], level: uint32_t) -> cython.void:
     put_char(cython.address(d.out), 10)
-    put_many(cython.address(d.out), 9, level)
+    put_many(cython.address(d.out), 9, level if level < MAX_INDENT else MAX_INDENT)
 
 
 # Enums

@@ -120,13 +120,13 @@ def emit_types(d: cython.pointer[CDump], ids: cython.pointer[U32s]) -> cython.vo
 @cython.nogil
 @cython.exceptval(check=False)
 def all_types(d: cython.pointer[CDump], ids: cython.pointer[U32s], sorted: cython.bint) -> cython.void:
-    """Fill `ids` with the types there are, without the base's."""
+    """Fill `ids` with the types there are, those of the base, too."""
     id: uint32_t
     if sorted:
         if not sort_types(d, ids):
             c_fail(d, C_MEMORY, 0)
         return
-    for id in range(d.v.first_own, d.v.n):
+    for id in range(1, d.v.n):
         if not u32s_push(ids, id):
             c_fail(d, C_MEMORY, 0)
             return
@@ -166,7 +166,7 @@ REASONS = {
 def dump_header(view: View, chosen: object = (), sorted: cython.bint = True) -> bytes:
     """The header as `bpftool btf dump ... format c` writes it, `unsorted` or not.
 
-    `chosen` are the ids of the types that are wanted, with what they need; without any, all but the base's. Raises
+    `chosen` are the ids of the types that are wanted, with what they need; without any, all, the base's, too. Raises
     `InputError` if a type contains itself, or is not one of C.
     """
     ids = cython.declare(U32s)

@@ -16,8 +16,6 @@ from cython.cimports.pybtf.core.records import (
     KIND_FLOAT,
     KIND_INT,
     KIND_PTR,
-    KIND_STRUCT,
-    KIND_UNION,
 )
 from cython.cimports.pybtf.core.typeview import (
     chain_next,

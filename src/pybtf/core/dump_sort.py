@@ -201,22 +201,17 @@ def sort_types(d: cython.pointer[CDump], ids: cython.pointer[U32s]) -> cython.bi
     id: uint32_t
     kind: uint32_t
     done: cython.bint = True
-    entries = cython.cast(
-        cython.pointer[Entry], malloc((d.v.n - d.v.first_own + 1) * cython.sizeof(Entry))
-    )
+    entries = cython.cast(cython.pointer[Entry], malloc(d.v.n * cython.sizeof(Entry)))
     if entries == cython.NULL:
         return False
-    if d.v.first_own == 1:
-        enter(d, entries, 0)
-        n = 1
-    for id in range(d.v.first_own, d.v.n):
-        kind = wire_kind(view_record(d.v, id))
+    for id in range(d.v.n):
+        kind = wire_kind(view_record(d.v, id)) if id else 0
         if kind == KIND_FUNC or kind == KIND_VAR or kind == KIND_DATASEC:
             continue
         enter(d, entries + n, id)
         n += 1
     qsort(entries, n, cython.sizeof(Entry), compare)
-    for i in range(1 if d.v.first_own == 1 else 0, n):
+    for i in range(1, n):
         done = done and u32s_push(ids, entries[i].id)
     free(entries)
     return done

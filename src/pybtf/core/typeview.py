@@ -11,6 +11,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import strcmp
+from cython.cimports.pybtf.core.records import KIND_INT
 from cython.cimports.pybtf.core.typeview import TypeView, View, chain_next, is_chain, view_name, view_record
 from cython.cimports.pybtf.core.wire import (
     WIRE_OK,
@@ -21,7 +22,6 @@ from cython.cimports.pybtf.core.wire import (
     wire_kind,
     wire_load,
 )
-from cython.cimports.pybtf.core.records import KIND_INT
 
 from pybtf.core.wire import wire_error, wire_header
 from pybtf.errors import InputError, Place
