@@ -101,10 +101,8 @@ def refused(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., str]:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_text_is_bpftools(name: str) -> None:
     expected = EXPECTED[name]
-    if name.startswith("random-"):
-        data = randbtf.RandomBtf(int(name[7:-4])).make()
-    else:
-        data = (GOLDEN / name).read_bytes()
+    generated = name.startswith("random-")
+    data = randbtf.RandomBtf(int(name[7:-4])).make() if generated else (GOLDEN / name).read_bytes()
     assert digest(data) == expected["input"], "another input than bpftool was asked about"
     view = View(data, name)
     found = {format: digest(text(view, format)) for format in FORMATS if expected[format] is not None}
@@ -271,9 +269,9 @@ def test_an_elf_file_of_32_bits_has_pointers_of_4_bytes(dump: Dump, tmp_path: Pa
     integer = builder.add(Int(name="long long int", size=8, bits=64))
     members = (Member(name="a", type=integer, bit_offset=0), Member(name="b", type=integer, bit_offset=96))
     builder.add(Struct(name="s", size=20, members=members))
-    for bits, packed in ((32, False), (64, True)):
+    for bits, machine, packed in ((32, "EM_386", False), (64, "EM_X86_64", True)):
         path = tmp_path / "file.elf"
-        path.write_bytes(elf([Section(".BTF", builder.tobytes())], bits=bits, machine="386" if bits == 32 else "X86_64").data)
+        path.write_bytes(elf([Section(".BTF", builder.tobytes())], bits=bits, machine=machine).data)
         assert (b"__attribute__((packed))" in dump(path)) == packed
 
 
@@ -366,7 +364,7 @@ CYCLES = {
     "qualifiers": [Const(type=2), Volatile(type=1)],
     "array": [Array(type=1, index_type=2, nelems=1), INT],
     "struct": [Struct(name="s", size=4, members=(member(1),))],
-    "nameless": [Struct(size=8, members=(member(2),)), Ptr(type=1)],
+    "nameless": [Struct(name="", size=8, members=(member(2),)), Ptr(type=1)],
     "two": [
         Struct(name="a", size=4, members=(member(2),)),
         UnionType(name="b", size=4, members=(member(3),)),
@@ -380,9 +378,9 @@ CYCLES = {
 
 @pytest.mark.parametrize("name", CYCLES)
 def test_cycles_end(name: str) -> None:
-    view = built(*CYCLES[name])
+    view = built(*CYCLES[name], INT)
     for format in ("c", "unsorted"):
-        with pytest.raises(InputError, match="type [0-9]+ (contains itself|nests too deeply)"):
+        with pytest.raises(InputError, match=r"type [0-9]+ (contains itself|nests too deeply)"):
             text(view, format)
     assert text(view, "raw").startswith(b"[1] ")
 
@@ -391,7 +389,7 @@ def test_long_chains_and_deep_nests_end() -> None:
     chain = built(*[Typedef(name="t", type=id + 2) for id in range(5000)], INT)
     with pytest.raises(InputError, match="nests too deeply"):
         text(chain, "c")
-    nest = [Struct(size=4, members=(member(id + 2),)) for id in range(5000)]
+    nest = [Struct(name="", size=4, members=(member(id + 2),)) for id in range(5000)]
     with pytest.raises(InputError, match="nests too deeply"):
         text(built(*nest, INT), "unsorted")
 
@@ -399,7 +397,7 @@ def test_long_chains_and_deep_nests_end() -> None:
 def test_text_that_doubles_with_each_type_ends() -> None:
     types: list[Type] = [INT]
     for id in range(1, 60):
-        types.append(UnionType(size=4, members=(member(id), member(id))))
+        types.append(UnionType(name="", size=4, members=(member(id), member(id))))
     types.append(Typedef(name="t", type=60))
     with pytest.raises(InputError, match="too many steps, or becomes too long"):
         text(built(*types), "unsorted")
@@ -416,22 +414,23 @@ def test_a_string_that_all_types_share_ends() -> None:
     data += struct.pack("<3I", 1, 0x07000000, 0) * 20_000 + b"\0" + b"x" * 40_000 + b"\0"
     view = View(data, "x")
     for format in FORMATS:
-        with pytest.raises(InputError, match="too long|share"):
+        with pytest.raises(InputError, match=r"too long|share"):
             text(view, format)
 
 
 def test_what_cannot_stand_in_a_declaration() -> None:
     function = [FuncProto(return_type=0), Func(name="f", type=1), Struct(name="s", size=4, members=(member(2),))]
-    with pytest.raises(InputError, match="x: types.*type 2 stands in a declaration"):
-        text(built(*function), "c")
+    with pytest.raises(InputError, match=r"x: types.*type 2 stands in a declaration"):
+        text(built(*function), "unsorted")
 
 
 def test_damage_is_one_message_or_harmless() -> None:
     """Bytes changed at random: an error with a place, or text; never a crash, never without end."""
     chooser = random.Random(15)
     sources = [randbtf.RandomBtf(seed).make() for seed in range(20)]
-    verdicts = {"text": 0, "error": 0}
-    for _ in range(3000):
+    texts = 0
+    messages = []
+    for _ in range(2000):
         data = bytearray(chooser.choice(sources))
         for _ in range(chooser.choice((1, 1, 2, 8))):
             data[chooser.randrange(len(data))] = chooser.choice((0, 1, 0x7F, 0x80, 0xFF, chooser.randrange(256)))
@@ -439,11 +438,11 @@ def test_damage_is_one_message_or_harmless() -> None:
             view = View(bytes(data), "x")
             for format in ("c", "unsorted", "raw", "json"):
                 text(view, format)
-            verdicts["text"] += 1
+            texts += 1
         except InputError as error:
-            assert str(error).startswith("x")
-            verdicts["error"] += 1
-    assert min(verdicts.values()) > 200
+            messages.append(str(error))
+    assert all(message.startswith("x") for message in messages)
+    assert min(texts, len(messages)) > 200
 
 
 def test_every_truncation_is_an_error() -> None:
@@ -460,7 +459,7 @@ def test_places_of_damage(tmp_path: Path) -> None:
     data = bytearray(good.tobytes())
     data[24 + 8 : 24 + 12] = (7).to_bytes(4, "little")
     path.write_bytes(data)
-    with pytest.raises(InputError, match="x.btf: types\\+0x8: type 1 refers to type 7, which does not exist"):
+    with pytest.raises(InputError, match=r"x.btf: types\+0x8: type 1 refers to type 7, which does not exist"):
         opening.open_view(str(path))
 
 
@@ -469,6 +468,6 @@ def test_imports_nothing_dear() -> None:
     code += "; print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
     modules = set(done.stderr.split())
-    dear = {"click", "typing", "enum", "json", "dataclasses", "pathlib", "ctypes", "lzma", "difflib", "elftools", "xxhash"}
+    dear = {"click", "typing", "enum", "json", "dataclasses", "pathlib", "ctypes", "lzma", "difflib", "elftools"}
     assert not dear & {module.split(".")[0] for module in modules}
     assert not {"pybtf.btf.reader", "pybtf.elf.image", "pybtf.pipeline", "pybtf.cli.encode"} & modules

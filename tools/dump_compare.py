@@ -6,8 +6,8 @@
     dump_compare.py --roots 20 FILE                also with some types chosen, 20 times
 
 Compared are the C header (sorted and not), the raw dump and the JSON (plain and pretty); --formats takes some of them.
-What differs first is shown with the lines before it. bpftool is that of Debian sid (tools/reference.py bpftool). It ends
-with status 1 if anything differs.
+What differs first is shown with the lines before it. bpftool is that of Debian sid (tools/reference.py bpftool).
+The exit status is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -45,9 +45,8 @@ def by_bpftool(path: str, base: str | None, format: str, roots: list[int]) -> by
     options, rest = FORMATS[format]
     chosen = [word for root in roots for word in ("root_id", str(root))]
     based = ["--base-btf", base] if base else []
-    done = subprocess.run(
-        [*reference.bpftool(), *options, *based, "btf", "dump", "file", path, *rest, *chosen], capture_output=True, check=False
-    )
+    command = [*reference.bpftool(), *options, *based, "btf", "dump", "file", path, *rest, *chosen]
+    done = subprocess.run(command, capture_output=True, check=False)
     return done.stdout if done.returncode == 0 else None
 
 
@@ -68,7 +67,8 @@ def first_difference(ours: bytes, theirs: bytes) -> str:
     """Some lines that are the same, and what follows them on either side."""
     left, right = ours.splitlines(), theirs.splitlines()
     if len(left) < 3:  # JSON in one line
-        at = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+        pairs = enumerate(zip(ours, theirs, strict=False))
+        at = next((i for i, (a, b) in pairs if a != b), min(len(ours), len(theirs)))
         start = max(0, at - 300)
         return f"  at byte {at}\n  pybtf:   {ours[start : at + 100]!r}\n  bpftool: {theirs[start : at + 100]!r}"
     at = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
@@ -100,8 +100,9 @@ def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> li
     for format in formats:
         choices: list[list[int]] = [[]]
         if n_roots and format != "pretty":
-            count = len(open_view(path, base))
-            choices += [chooser.sample(range(1, count), min(count - 1, chooser.choice((1, 1, 2, 5)))) for _ in range(n_roots)]
+            ids = range(1, len(open_view(path, base)))
+            sizes = [min(len(ids), chooser.choice((1, 1, 2, 5))) for _ in range(n_roots)]
+            choices += [chooser.sample(ids, size) for size in sizes]
         for roots in choices:
             theirs = by_bpftool(path, base, format, roots)
             ours = by_pybtf(path, base, format, roots)
@@ -142,7 +143,8 @@ def main() -> int:
     if options.json:
         print(json.dumps({"files": count, **verdicts}))
     else:
-        print(f"{reference.bpftool_version()}; {count} files: " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items()))
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
+        print(f"{reference.bpftool_version()}; {count} files: {counts}")
     return 0 if count and set(verdicts) <= {"same", "refused by both"} else 1
 
 

@@ -2,8 +2,8 @@
 
     dump_golden.py
 
-For all of fixtures/golden and for random BTF (tools/randbtf.py) the digests of its texts, in expected.json, which also says
-which bpftool it was and what it cannot print (it crashes). For some inputs the texts themselves, to be read.
+For all of fixtures/golden and for random BTF (tools/randbtf.py) the digests of its texts, in expected.json, which
+also says which bpftool it was and what it cannot print (it crashes). For some inputs the texts themselves, to be read.
 """
 
 from __future__ import annotations

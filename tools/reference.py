@@ -11,8 +11,8 @@ machine's own apt configuration names. Packages are checked by apt as always: ag
 keys of this machine; an unsigned or unknown mirror is a failure, not a warning. Packages are unpacked with
 `dpkg-deb -x`, and the reference runs with the C library of its own suite.
 
-`PYBTF_REFERENCE`, `PYBTF_BPFTOOL` (commands) and `PYBTF_KERNELS` (a folder with NAME/vmlinux, NAME/modules) are used instead,
-if set.
+`PYBTF_REFERENCE`, `PYBTF_BPFTOOL` (commands) and `PYBTF_KERNELS` (a folder with NAME/vmlinux, NAME/modules) are used
+instead, if set.
 """
 
 from __future__ import annotations

@@ -237,8 +237,8 @@ def put_padding(
 ) -> cython.void:
     """What has to stand between a member that ends at `offset` and the next, at `next` (both in bits).
 
-    The compiler aligns the next member by itself. Where that is not enough, a bit-field of no width (`long: 0`) closes a
-    unit of its type, and others fill whole units.
+    The compiler aligns the next member by itself. Where that is not enough, a bit-field of no width (`long: 0`) closes
+    a unit of its type, and others fill whole units.
     """
     index: cython.int = 0
     bits: int64_t
@@ -329,7 +329,7 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def put_modifiers(d: cython.pointer[CDump], start: cython.size_t, write: cython.bint) -> cython.void:
-    """The qualifiers on top of the chain, in front of what they qualify; without `write` they, and tags, are left out."""
+    """The qualifiers on top of the chain, in front of what they qualify. Without `write` they, and tags, go."""
     kind: uint32_t
     while d.chain.n > start and d.chain.p[d.chain.n - 1]:
         kind = wire_kind(view_record(d.v, d.chain.p[d.chain.n - 1]))
@@ -502,7 +502,7 @@ def put_rest(
 def c_declaration(
     d: cython.pointer[CDump], id: uint32_t, name: cython.p_const_char, use: uint32_t, level: uint32_t
 ) -> cython.void:
-    """Declare `name`, used for the `use`-th time, to be of a type. What is defined on the way is indented by `level`."""
+    """Declare `name`, in its `use`-th use, to be of a type. What is defined on the way is indented by `level`."""
     start: cython.size_t = d.chain.n
     first: uint32_t = id
     kind: uint32_t
@@ -555,7 +555,6 @@ def emit_typedef(d: cython.pointer[CDump], id: uint32_t) -> cython.void:
     t: cython.pointer[Text] = cython.address(d.out)
     r: cython.pointer[uint32_t] = view_record(d.v, id)
     name: cython.p_const_char = view_name(d.v, r[0])
-    start: cython.size_t
     if strcmp(name, b"__builtin_va_list") == 0:
         return
     if r[2] == 0 and strcmp(name, b"__gnuc_va_list") == 0:

@@ -52,7 +52,9 @@ def compare(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
 def tagged(d: cython.pointer[CDump], id: uint32_t, tag: cython.p_const_char) -> uint32_t:
     """The function, as a whole, that the declaration tag with this id gives this name to; 0 if it is another tag."""
     r: cython.pointer[uint32_t] = view_record(d.v, id)
-    if wire_kind(r) != KIND_DECL_TAG or r[2] == 0 or r[3] != NO_COMPONENT or wire_kind(view_record(d.v, r[2])) != KIND_FUNC:
+    if wire_kind(r) != KIND_DECL_TAG or r[3] != NO_COMPONENT or r[2] == 0:
+        return 0
+    if wire_kind(view_record(d.v, r[2])) != KIND_FUNC:
         return 0
     return r[2] if strcmp(view_name(d.v, r[0]), tag) == 0 else 0
 

@@ -1,5 +1,5 @@
 # cython: annotation_typing=True
-"""All types, or some, type by type, as bpftool's raw and JSON dumps: written in pieces, so that no text is held whole."""
+"""All types, or some, as bpftool's raw and JSON dumps: written in pieces, so that no text is held whole."""
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
@@ -70,10 +70,13 @@ def dump_types(view: View, write: object, chosen: object = (), json: cython.bint
         while at < end and t.status == TEXT_OK:
             with cython.nogil:
                 at = some(cython.address(view.v), cython.address(j), json, cython.address(ids), at, end)
+            if t.done + t.n > t.limit:
+                t.status = TEXT_LIMIT
+                break
             write(t.p[: t.n])
             t.done += t.n
             t.n = 0
-        if json:
+        if json and t.status == TEXT_OK:
             json_end(cython.address(j))
             write(t.p[: t.n])
         if t.status == TEXT_LIMIT:

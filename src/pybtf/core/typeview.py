@@ -12,7 +12,7 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import strcmp
 from cython.cimports.pybtf.core.records import KIND_INT
-from cython.cimports.pybtf.core.typeview import TypeView, View, chain_next, is_chain, view_name, view_record
+from cython.cimports.pybtf.core.typeview import TypeView, chain_next, is_chain, view_name, view_record
 from cython.cimports.pybtf.core.wire import (
     WIRE_OK,
     WireError,
