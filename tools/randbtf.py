@@ -198,9 +198,10 @@ class RandomBtf:
         steps = [
             (2, self.number), (1, self.floating), (8, self.to_pointer), (3, self.array),
             (4, lambda: self.link(TYPEDEF)), (1, lambda: self.link(VOLATILE)), (2, lambda: self.link(CONST)),
-            (1, lambda: self.link(RESTRICT)), (1, lambda: self.link(TYPE_TAG)), (3, lambda: self.enum(ENUM)), (1, lambda: self.enum(ENUM64)),
-            (8, lambda: self.composite(STRUCT)), (3, lambda: self.composite(UNION)), (3, self.prototype),
-            (2, self.function), (1, self.variables),
+            (1, lambda: self.link(RESTRICT)), (1, lambda: self.link(TYPE_TAG)),
+            (3, lambda: self.enum(ENUM)), (1, lambda: self.enum(ENUM64)),
+            (8, lambda: self.composite(STRUCT)), (3, lambda: self.composite(UNION)),
+            (3, self.prototype), (2, self.function), (1, self.variables),
             (2, lambda: self.add(Made(FWD, self.name()), 0, flag=self.random.randrange(2))),
         ]  # fmt: skip
         while len(self.types) < self.total:
