@@ -200,6 +200,8 @@ def test_roots_that_are_not_there(refused: Callable[..., str]) -> None:
     assert "no type is called 'union pair'" in refused("--root", "union pair", SAMPLE)
     assert f"no type has the id {count + 1}; expected 1 to {count}" in refused("--root", count + 1, SAMPLE)
     assert "no type has the id 0" in refused("--root", "0", SAMPLE)
+    assert "no type has the id 9999" in refused("--root", "9" * 9999, SAMPLE)
+    assert "no type is called ''" in refused("--root", "", SAMPLE)
     assert "neither struct nor union nor enum" in refused("--root", "class pair", SAMPLE, status=2)
 
 
@@ -342,6 +344,28 @@ def test_a_full_disk_is_an_error(run_cli: RunCli) -> None:
         done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, check=False, env=environment())
     assert done.returncode == 1
     assert b"No space left" in done.stderr
+
+
+# From Python
+
+
+@pytest.mark.parametrize("name", ["00_kernel_like.gcc-O2-5-exe.usual", "13_bitfields.gcc-s390x-O0-5-exe.usual"])
+def test_api(name: str, dump: Dump) -> None:
+    path = GOLDEN / f"{name}.btf"
+    btf = BTF.from_file(path)
+    assert btf.to_c() == dump(path).decode()
+    assert btf.to_c(sort=False) == dump("--unsorted", path).decode()
+    assert btf.to_json() == dump("--format=json", path).decode()
+    assert btf.to_json([1, 2], pretty=True) == dump("--format=json", "--pretty", "--root=1", "--root=2", path).decode()
+    with pytest.raises(IndexError):
+        btf.to_c([btf.end_id])
+
+
+def test_api_of_split_btf(dump: Dump) -> None:
+    module, base = split()
+    btf = BTF.from_file(module, base=BTF.from_file(base))
+    assert btf.to_c([btf.first_id]) == dump("--root", btf.first_id, "--base", base, module).decode()
+    assert btf.to_json() == dump("--format=json", "--base", base, module).decode()
 
 
 # Damage

@@ -68,7 +68,7 @@ def _chosen(view: View, roots: tuple[str, ...], declare: bool) -> list[int]:
     ids: dict[int, None] = {}
     for root in roots:
         if root.isascii() and root.isdecimal():
-            if not 0 < int(root) < len(view):
+            if len(root) > 10 or not 0 < int(root) < len(view):
                 raise InputError(view.name, f"no type has the id {root}", f"1 to {len(view) - 1}")
             ids[int(root)] = None
         else:
