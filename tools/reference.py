@@ -1,6 +1,7 @@
-"""Finds or fetches the reference (pahole 1.32 of Debian sid) and kernels with DWARF.
+"""Finds or fetches the references (pahole 1.32 and bpftool of Debian sid) and kernels with DWARF.
 
     python tools/reference.py pahole                print the command that runs the reference
+    python tools/reference.py bpftool               print the command that runs bpftool, which judges `pybtf dump`
     python tools/reference.py kernel 6.1-amd64      print the path of that kernel's vmlinux
     python tools/reference.py versions              print what is there, as JSON
 
@@ -10,8 +11,8 @@ machine's own apt configuration names. Packages are checked by apt as always: ag
 keys of this machine; an unsigned or unknown mirror is a failure, not a warning. Packages are unpacked with
 `dpkg-deb -x`, and the reference runs with the C library of its own suite.
 
-`PYBTF_REFERENCE` (a command) and `PYBTF_KERNELS` (a folder with NAME/vmlinux, NAME/modules) are used instead,
-if set.
+`PYBTF_REFERENCE`, `PYBTF_BPFTOOL` (commands) and `PYBTF_KERNELS` (a folder with NAME/vmlinux, NAME/modules) are used
+instead, if set.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ REFERENCE_PACKAGES = (
     "pahole", "libdwarves1", "libelf1t64", "libdw1t64", "libbpf1", "libc6", "zlib1g", "libzstd1",
     "liblzma5", "libbz2-1.0",
 )  # fmt: skip
+BPFTOOL_PACKAGES = ("bpftool", "libelf1t64", "libc6", "zlib1g", "libzstd1", "libcap2", "libssl3t64")
 
 
 @dataclass(frozen=True)
@@ -172,12 +174,12 @@ def _package_version(deb: Path) -> tuple[str, str]:
     return name.partition(": ")[2], version.partition(": ")[2]
 
 
-def _fetch_pahole(target: Path) -> None:
-    """Unpacks the reference into `target`; complete or not at all."""
+def _fetch_packages(packages: Sequence[str], target: Path) -> None:
+    """Unpacks packages of the reference's suite into `target`; complete or not at all."""
     stage = target.with_suffix(".part")
     shutil.rmtree(stage, ignore_errors=True)
     versions = {}
-    for deb in PrivateApt(REFERENCE_SUITE, "amd64").download(REFERENCE_PACKAGES, stage / "debs"):
+    for deb in PrivateApt(REFERENCE_SUITE, "amd64").download(packages, stage / "debs"):
         name, version = _package_version(deb)
         versions[name] = version
         _run(["dpkg-deb", "-x", str(deb), str(stage)])
@@ -193,13 +195,30 @@ def pahole() -> list[str]:
     """
     if named := os.environ.get("PYBTF_REFERENCE"):
         return shlex.split(named)
-    root = cache_root() / "reference"
+    return _program("reference", REFERENCE_PACKAGES, "usr/bin/pahole")
+
+
+def bpftool() -> list[str]:
+    """The start of a command line that runs bpftool. Raises as `pahole`; PYBTF_BPFTOOL names another."""
+    if named := os.environ.get("PYBTF_BPFTOOL"):
+        return shlex.split(named)
+    return _program("bpftool", BPFTOOL_PACKAGES, "usr/sbin/bpftool")
+
+
+def _program(folder: str, packages: Sequence[str], path: str) -> list[str]:
+    """Runs a program of these packages, fetched into a folder of the cache, with the loader of its own suite."""
+    root = cache_root() / folder
     with locked(cache_root()):
         if not root.exists():
-            _fetch_pahole(root)
+            _fetch_packages(packages, root)
     loader = root / "usr/lib64/ld-linux-x86-64.so.2"
     libraries = root / "usr/lib/x86_64-linux-gnu"
-    return [str(loader), "--library-path", str(libraries), str(root / "usr/bin/pahole")]
+    return [str(loader), "--library-path", str(libraries), str(root / path)]
+
+
+def bpftool_version() -> str:
+    """What `bpftool version` says in its first line."""
+    return _run([*bpftool(), "version"]).splitlines()[0]
 
 
 def pahole_versions() -> dict[str, str]:
@@ -295,7 +314,7 @@ def modules(name: str) -> list[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["pahole", "kernel", "versions"])
+    parser.add_argument("what", choices=["pahole", "bpftool", "kernel", "versions"])
     parser.add_argument("name", nargs="?", help="a kernel: " + " ".join(KERNELS))
     options = parser.parse_args()
     if (options.what == "kernel") != bool(options.name):
@@ -303,6 +322,8 @@ def main() -> int:
     try:
         if options.what == "pahole":
             print(shlex.join(pahole()))
+        elif options.what == "bpftool":
+            print(shlex.join(bpftool()))
         elif options.what == "kernel":
             print(kernel(options.name))
         else:

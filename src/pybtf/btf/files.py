@@ -63,7 +63,7 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
                     whole.seek(0)
                     return whole.readall(), Place(file)
             if start[:4] == b"\x7fELF":
-                return _Elf(stream, file, start).contents(section), Place(file, section)
+                return ElfSections(stream, file, start).contents(section), Place(file, section)
     except OSError as error:
         hint = ""
         if isinstance(error, FileNotFoundError):
@@ -93,16 +93,17 @@ def read_release(path: str) -> str | None:
         return None
 
 
-class _Elf:
-    """Just enough of an ELF file to find one section by name."""
+class ElfSections:
+    """Just enough of an ELF file to find one section by name. `pointer` is the size of its addresses."""
 
     def __init__(self, stream: BinaryIO, file: str, start: bytes) -> None:
         self.stream = stream
         self.file = file
-        self.size = os.fstat(stream.fileno()).st_size
+        self.size = stream.seek(0, os.SEEK_END)
         if len(start) < 52 or start[4] not in (1, 2) or start[5] not in (1, 2):
             raise InputError(file, "a damaged ELF header", "class and byte order 1 or 2")
         wide = start[4] == 2
+        self.pointer = 8 if wide else 4
         order = "<" if start[5] == 1 else ">"
         self.record = order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII")
         self.headers, entry_size, count, names = self._header(start, order, wide)
@@ -149,12 +150,17 @@ class _Elf:
 
     def contents(self, name: str) -> bytes:
         """Bytes of the first section of this name."""
+        section = self.find(name)
+        if section is None:
+            raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
+        return self._contents(section, name)
+
+    def find(self, name: str) -> ElfSection | None:
+        """The first section of this name."""
         names = self._names()
         wanted = name.encode() + b"\0"
-        for section in self._sections(self.count):
-            if names.startswith(wanted, section.name):
-                return self._contents(section, name)
-        raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
+        found = (each for each in self._sections(self.count) if names.startswith(wanted, each.name))
+        return next(found, None)
 
     def release(self) -> str | None:
         """What stands behind `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""

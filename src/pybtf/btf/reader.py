@@ -14,7 +14,7 @@ import os
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pybtf.errors import InputError, NoSuchTypeError, Place, WrongBaseError
@@ -26,6 +26,8 @@ from .kinds import Kind, info_kind
 from .strings import BadStringOffset, Strings
 
 if TYPE_CHECKING:
+    from pybtf.core.typeview import View
+
     from .decode import Decoder
     from .types import Type
 
@@ -242,6 +244,33 @@ class BTF:
         from .queries import c_name
 
         return c_name(self, id, declarator)
+
+    def to_c(self, ids: Iterable[int] = (), *, sort: bool = True) -> str:
+        """A C header, with the text of `bpftool btf dump ... format c` (`unsorted` without `sort`).
+
+        Of the types with these ids and what they need; of all, the base's, too, if there are none. Raises InputError
+        if a type contains itself, and IndexError if an id does not exist. Names that are not UTF-8 have surrogates.
+        """
+        from pybtf.core.dump_header import dump_header
+
+        return dump_header(self._view(), ids, sort).decode("utf-8", "surrogateescape")
+
+    def to_json(self, ids: Iterable[int] = (), *, pretty: bool = False) -> str:
+        """The types with these ids, or all of this layer, as JSON: the text of `bpftool --json btf dump`."""
+        from pybtf.core.dump_types import dump_types
+
+        pieces: list[bytes] = []
+        dump_types(self._view(), pieces.append, ids, True, pretty)
+        return b"".join(pieces).decode("utf-8", "surrogateescape")
+
+    def _view(self) -> View:
+        from pybtf.core.typeview import View
+
+        if self.base is None:
+            return View(self.data, str(self.place))
+        if self.base.base is not None:
+            raise InputError(self.base.place, "a base that is split itself", "a base that stands alone")
+        return View(self.data, str(self.place), self.base.data, str(self.base.place))
 
 
 _KIND = {int(kind): kind for kind in Kind}

@@ -20,6 +20,7 @@ from .main import COMPLETE_VARIABLE
 
 COMMANDS = {
     "encode": "encode_command",
+    "dump": "dump_command",
     "reproduce": "reproduce",
     "completion": "completion",
 }

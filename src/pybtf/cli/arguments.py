@@ -60,40 +60,40 @@ OPTIONS = (
 )
 
 _ABSENT = {FLAG: False, SWITCH: None, TEXT: None, TEXTS: (), PATH: None, JOBS: None}
-_BY_SPELLING = {f"--{option.name}": option for option in OPTIONS}
-_BY_SPELLING |= {f"-{option.letter}": option for option in OPTIONS if option.letter}
 
 
 class _Unclear(Exception):
     """Not a plain command line."""
 
 
-def read(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The parameters of `encode.encode`, or None if click has to look at the arguments."""
-    given: dict[str, Any] = {option.parameter: _ABSENT[option.kind] for option in OPTIONS}
+def read(arguments: Sequence[str], options: tuple[Option, ...] = OPTIONS) -> dict[str, Any] | None:
+    """The parameters of a command with these options, or None if click has to look at the arguments."""
+    given: dict[str, Any] = {option.parameter: _ABSENT[option.kind] for option in options}
+    known = {f"--{option.name}": option for option in options}
+    known |= {f"-{option.letter}": option for option in options if option.letter}
     files = []
     rest = iter(arguments)
     try:
         for argument in rest:
             if not argument.startswith("-"):
                 files.append(_path(argument))
-            elif argument == "--no-progress":
+            elif argument == "--no-progress" and "progress" in given:
                 given["progress"] = False
             else:
-                _take(argument, rest, given)
+                _take(argument, rest, known, given)
     except _Unclear:
         return None
     return {"files": tuple(files), **given}
 
 
-def _take(argument: str, rest: Iterator[str], given: dict[str, Any]) -> None:
-    """Put what an option says into `given`."""
+def _take(argument: str, rest: Iterator[str], known: dict[str, Option], given: dict[str, Any]) -> None:
+    """Put what an option says into `given`. `known` has the options by their spelling."""
     name, equals, attached = argument, "", ""
     if argument.startswith("--"):
         name, equals, attached = argument.partition("=")
     elif argument.startswith("-j") and argument != "-j":
         name, equals, attached = "-j", "=", argument[2:]
-    option = _BY_SPELLING.get(name)
+    option = known.get(name)
     if option is None or (equals and option.kind in (FLAG, SWITCH)):
         raise _Unclear
     if option.kind in (FLAG, SWITCH):

@@ -2,7 +2,7 @@
 
 A build starts this program hundreds of times, often just to ask for its version. click takes several times
 as long to import as the bare interpreter to start, so `--version` and `--help` are answered from plain texts
-before anything is imported, and `encode` with plainly spelt options does without it (arguments.py).
+before anything is imported, and `encode` and `dump` with plainly spelt options do without it (arguments.py).
 tests/test_imports.py keeps it so.
 
 Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug of pybtf, 130 interrupted.
@@ -94,6 +94,13 @@ def _run(arguments: list[str]) -> int:
             from .encode import encode
 
             return encode(**given)
+    if arguments[:1] == ["dump"] and COMPLETE_VARIABLE not in os.environ:
+        from .arguments import read
+        from .dump import OPTIONS, dump
+
+        given = read(arguments[1:], OPTIONS)
+        if given is not None:
+            return dump(**given)
     from .app import run
 
     return run(arguments)

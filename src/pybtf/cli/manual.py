@@ -10,10 +10,11 @@ Usage: pybtf COMMAND [ARGUMENTS]
        pybtf --version | --help | help [COMMAND]
 
 Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
-pahole 1.32 makes.
+pahole 1.32 makes. Print BTF: the same text as bpftool's.
 
 Commands:
   encode      Encode the DWARF of an ELF file as BTF
+  dump        Print BTF as a C header, type by type, or as JSON
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
 
@@ -24,6 +25,7 @@ Options:
 Examples:
   pybtf encode vmlinux                         put .BTF into a kernel
   pybtf encode --detached vmlinux.btf vmlinux  write it to a file of its own
+  pybtf dump vmlinux.btf > vmlinux.h           the C header that BPF programs include
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
 Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
@@ -96,6 +98,36 @@ Environment:
   NO_COLOR             If set and not empty, no colours
 """
 
+DUMP = """\
+Usage: pybtf dump [OPTIONS] FILE
+
+Print the BTF in FILE to standard output: as a C header, with the same text as `bpftool btf dump file FILE
+format c`, or type by type, as bpftool's raw and JSON dumps have it. FILE is raw BTF, such as
+/sys/kernel/btf/vmlinux, or an ELF file with .BTF, which may be compressed (x.ko.xz, .zst, .gz); - is
+standard input.
+
+What is printed:
+  --format c|raw|json  A header of C (default), a line or some for each type, or JSON
+  --unsorted           With c: types in the order of the BTF, not by name
+  --pretty             With json: with line ends, indented
+  --root NAME|ID       Only this type; with c, and what it needs. May be repeated. NAME may begin with struct,
+                       union or enum; all types of that name are taken. With c, the NAME of a function or
+                       variable stands for what its declaration needs
+
+What is read:
+  --base FILE          The BTF that the BTF in FILE is split from, a kernel's for a module. Not needed if FILE
+                       has a .BTF.base, or if the base is called vmlinux and beside it, as in /sys/kernel/btf
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf dump /sys/kernel/btf/vmlinux > vmlinux.h
+  pybtf dump --root task_struct --root 'enum pid_type' vmlinux
+  pybtf dump --format raw --base vmlinux module.ko
+  pybtf encode --detached - vmlinux | pybtf dump --format json - | jq '.types[] | select(.name == "page")'
+"""
+
 REPRODUCE = """\
 Usage: pybtf reproduce [OPTIONS] FILE...
        pybtf reproduce --lock LOCK [OPTIONS] [FILE...]
@@ -160,4 +192,4 @@ Options:
   -h, --help  Print this text
 """
 
-COMMANDS = {"encode": ENCODE, "reproduce": REPRODUCE, "completion": COMPLETION}
+COMMANDS = {"encode": ENCODE, "dump": DUMP, "reproduce": REPRODUCE, "completion": COMPLETION}

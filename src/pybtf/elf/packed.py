@@ -71,6 +71,12 @@ def open_module(path: str) -> ElfImage:
     return ElfImage(path, _unpacked(packed, kind, Place(path)), source.status, len(packed))
 
 
+def unpack(packed: bytes, name: str) -> bytearray | None:
+    """What is compressed in `packed`; None if it does not begin like compressed data. Raises `InputError`."""
+    kind = next((kind for magic, kind in _MAGIC.items() if packed.startswith(magic)), None)
+    return _unpacked(packed, kind, Place(name)) if kind is not None else None
+
+
 def _unpacked(packed: bytes, kind: str, place: Place) -> bytearray:
     limit = min(MAX_SIZE, FREE_SIZE + MAX_RATIO * len(packed))
     out = bytearray()

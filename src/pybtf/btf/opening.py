@@ -1,0 +1,115 @@
+"""From what a user names to BTF that can be printed: a file or standard input, raw, in ELF, compressed, with its base.
+
+Split BTF continues the types and strings of a base, and does not say which that is. It is recognized by its strings,
+which do not begin with the empty one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from pybtf.core.typeview import View
+from pybtf.errors import InputError, Place
+
+from .files import MAGIC, ElfSections
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+STANDARD_INPUT = "-"
+_ELF = b"\x7fELF"
+
+
+class _Source:
+    """The BTF of one file: its bytes, where they are, those of its `.BTF.base`, the size of pointers if it is known."""
+
+    def __init__(self, data: bytes, place: Place, base: bytes | None = None, pointer: int = 0) -> None:
+        self.data = data
+        self.place = place
+        self.base = base
+        self.pointer = pointer
+
+
+def open_view(path: str, base: str | None = None) -> View:
+    """The BTF in the file `path`, `-` for standard input, split from that in `base` if it is given.
+
+    Raises `InputError` if one of them cannot be read or is damaged, or if the base is missing.
+    """
+    source = _read(path)
+    name = str(source.place)
+    if base is not None:
+        if source.base is not None:
+            raise InputError(source.place.file, "a base of its own, .BTF.base", "to be read without another base")
+        return _split(source, _read(base))
+    if source.base is not None:
+        return View(source.data, name, source.base, f"{source.place.file}: .BTF.base", source.pointer)
+    if _is_split(source.data):
+        beside = os.path.join(os.path.dirname(path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
+        if path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
+            hint = "--base FILE names it; for a module it is the BTF of its kernel."
+            raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
+        return _split(source, _read(beside))
+    return View(source.data, name, pointer=source.pointer)
+
+
+def _split(source: _Source, base: _Source) -> View:
+    name, base_name = str(source.place), str(base.place)
+    return View(source.data, name, base.data, base_name, base.pointer or source.pointer)
+
+
+def _read(path: str) -> _Source:
+    if path == STANDARD_INPUT:
+        import sys
+
+        return _from_bytes(sys.stdin.buffer.read(), "standard input")
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(64)
+            if start.startswith(_ELF) and stream.seekable():
+                return _from_elf(stream, path, start)
+            if start[:2] in MAGIC and stream.seekable():
+                # Megabytes: they are read to where they stay, without a buffer in between.
+                with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
+                    whole.seek(0)
+                    return _Source(whole.readall(), Place(path))
+            return _from_bytes(start + stream.read(), path)
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "a readable file") from error
+
+
+def _from_bytes(data: bytes, file: str) -> _Source:
+    if data[:2] in MAGIC:
+        return _Source(data, Place(file))
+    if not data.startswith(_ELF) and data:
+        from pybtf.elf.packed import unpack
+
+        data = bytes(unpack(data, file) or data)
+    if data[:2] in MAGIC:
+        return _Source(data, Place(file))
+    if data.startswith(_ELF):
+        from io import BytesIO
+
+        return _from_elf(BytesIO(data), file, data[:64])
+    found = f"a file that begins with {data[:4].hex(' ')}" if data else "an empty file"
+    raise InputError(file, found, "raw BTF, or an ELF file with BTF, or one of them compressed")
+
+
+def _from_elf(stream: BinaryIO, file: str, start: bytes) -> _Source:
+    elf = ElfSections(stream, file, start)
+    if elf.find(".BTF") is None:
+        hint = ""
+        if elf.find(".debug_info") is not None or elf.find(".zdebug_info") is not None:
+            hint = f"It has DWARF: `pybtf encode {file}` makes BTF of that."
+        raise InputError(file, "no .BTF section", "an ELF file with BTF", hint)
+    base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
+    return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)
+
+
+def _is_split(data: bytes) -> bool:
+    """Whether there are types, and strings that are not the first; what is damaged is left to others."""
+    order = "little" if data[:2] == MAGIC[0] else "big"
+    header, _, types, strings, size = (int.from_bytes(data[at : at + 4], order) for at in range(4, 24, 4))  # type: ignore[arg-type]
+    at = header + strings
+    return types > 0 and (size == 0 or (at < len(data) and data[at] != 0))

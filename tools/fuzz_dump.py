@@ -1,0 +1,104 @@
+"""Long runs of random damage to BTF for `pybtf dump`, against a build with sanitizers. See docs/fuzzing.md.
+
+    python tools/fuzz_dump.py [--seconds N] [--seed S] [--workers N]
+
+Builds as tools/fuzz.py does, then damages random BTF (tools/randbtf.py) and prints it in all formats, also as split BTF
+and with types chosen, until the time is up. A crash, a report of a sanitizer, an exception that is no InputError or a
+text that takes longer than 10 s ends the run with status 1; the input is kept in build/fuzz-found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import randbtf
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "build" / "fuzz-found"
+PATIENCE = 10
+BYTES = (0, 1, 0x7F, 0x80, 0xFF)
+WORDS = (0, 1, 2, 3, 0x7F, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+
+
+def damaged(chooser: random.Random, source: bytes) -> bytes:
+    """Some bytes changed, or words: to ids, to kinds with few elements, to what limits are made of."""
+    data = bytearray(source)
+    for _ in range(chooser.choice((1, 1, 2, 4, 16))):
+        if chooser.random() < 0.5:
+            data[chooser.randrange(len(data))] = chooser.choice((*BYTES, chooser.randrange(256)))
+            continue
+        kind = chooser.randrange(1, 20) << 24 | chooser.randrange(8)
+        word = chooser.choice((chooser.randrange(300), chooser.choice(WORDS), chooser.randrange(1 << 32), kind))
+        at = 24 + 4 * chooser.randrange((len(data) - 24) // 4)
+        data[at : at + 4] = word.to_bytes(4, "little")
+    return bytes(data)
+
+
+def work(seed: str, seconds: float) -> int:
+    """One worker, in a process whose core is that with sanitizers. The input of the moment lies in a file."""
+    from pybtf.core.dump_header import dump_header
+    from pybtf.core.dump_types import dump_types
+    from pybtf.core.typeview import View
+    from pybtf.errors import InputError
+
+    chooser = random.Random(seed)
+    sources = [randbtf.RandomBtf(chooser.randrange(1 << 30)).make() for _ in range(100)]
+    case = KEPT / f"dump-{seed}.btf"
+    count = printed = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        data = damaged(chooser, chooser.choice(sources))
+        case.write_bytes(data)
+        start = time.monotonic()
+        try:
+            view = View(data, "x", chooser.choice(sources)) if chooser.random() < 0.2 else View(data, "x")
+            chosen = [chooser.randrange(1, len(view))] if len(view) > 1 and chooser.random() < 0.2 else []
+            for sort in (True, False):
+                dump_header(view, chosen, sort)
+            dump_types(view, len, chosen)
+            dump_types(view, len, chosen, True, chooser.random() < 0.5)
+            printed += 1
+        except InputError:
+            pass
+        if time.monotonic() - start > PATIENCE:
+            print(f"{case}: takes too long")
+            return 1
+        count += 1
+    case.unlink()
+    print(f"{count} cases, {printed} printed", flush=True)
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seed", default=str(int(time.time())), help="default: the time")
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        return work(options.seed, options.seconds)
+    import fuzz
+
+    fuzz.build()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, __file__, "--work", "--seconds", str(options.seconds)]
+    workers = [
+        subprocess.Popen([*command, "--seed", f"{options.seed}-{number}"], env=fuzz.environment())
+        for number in range(options.workers)
+    ]
+    statuses = [worker.wait() for worker in workers]
+    for number, status in enumerate(statuses):
+        if status:
+            print(f"status {status}; kept: {KEPT / f'dump-{options.seed}-{number}.btf'}")
+    return 1 if any(statuses) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
