@@ -3,6 +3,7 @@
     dump_compare.py FILE|FOLDER...                 BTF, raw or in ELF files; of a folder all *.btf, *.ko
     dump_compare.py --base vmlinux.btf FOLDER      split BTF
     dump_compare.py --random 0:300                 random BTF (tools/randbtf.py), by seed
+    dump_compare.py --programs 0:300               the BTF of random programs of C (tools/randprog.py), by seed
     dump_compare.py --roots 20 FILE                also with some types chosen, 20 times
 
 Compared are the C header (sorted and not), the raw dump and the JSON (plain and pretty); --formats takes some of them.
@@ -15,20 +16,25 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import pybtf
 import randbtf
+import randprog
 import reference
+import toolchain
 from pybtf.btf.opening import open_view
 from pybtf.core.dump_header import dump_header
 from pybtf.core.dump_types import dump_types
-from pybtf.errors import InputError
+from pybtf.errors import InputError, PybtfError
 
 FORMATS = {
     "c": ([], ["format", "c"]),
@@ -85,12 +91,34 @@ def inputs(options: argparse.Namespace, folder: Path) -> Iterator[str]:
             yield from map(str, sorted({*path.rglob("*.btf"), *path.rglob("*.ko")}))
         else:
             yield name
-    if options.random:
-        start, _, end = options.random.partition(":")
-        for seed in range(int(start), int(end)):
-            path = folder / f"random-{seed}.btf"
-            path.write_bytes(randbtf.RandomBtf(seed).make())
-            yield str(path)
+    for seed in seeds(options.random):
+        path = folder / f"random-{seed}.btf"
+        path.write_bytes(randbtf.RandomBtf(seed).make())
+        yield str(path)
+    for seed in seeds(options.programs):
+        path = folder / f"program-{seed}.btf"
+        try:
+            path.write_bytes(program(seed))
+        except (toolchain.BuildError, PybtfError) as error:
+            print(f"program {seed}: skipped: {str(error).splitlines()[0]}")
+            continue
+        yield str(path)
+
+
+def seeds(text: str) -> range:
+    start, _, end = text.partition(":")
+    return range(int(start), int(end)) if text else range(0)
+
+
+def program(seed: int) -> bytes:
+    """The BTF of a random program, compiled by whatever its seed says, or by gcc where there is no clang."""
+    made = randprog.generate(seed)
+    if shutil.which("clang") is None:
+        made = replace(made, builds=[replace(build, compiler="gcc") for build in made.builds])
+    with tempfile.TemporaryDirectory() as scratch:
+        elf = Path(scratch) / "program.elf"
+        made.make(Path(scratch), elf)
+        return pybtf.encode(elf, features="all" if seed % 2 else "default", jobs=1).data
 
 
 def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> list[tuple[str, str, str]]:
@@ -122,7 +150,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--base", help="the BTF that the files are split from")
-    parser.add_argument("--random", metavar="FIRST:END", help="seeds of random BTF")
+    parser.add_argument("--random", default="", metavar="FIRST:END", help="seeds of random BTF")
+    parser.add_argument("--programs", default="", metavar="FIRST:END", help="seeds of random programs")
     parser.add_argument("--roots", type=int, default=0, metavar="N", help="how many times with types chosen")
     parser.add_argument("--formats", default=",".join(FORMATS), help="default: all")
     parser.add_argument("-j", "--jobs", type=int, default=2)

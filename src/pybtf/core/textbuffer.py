@@ -20,6 +20,8 @@ def text_grow(t: cython.pointer[Text], more: cython.size_t) -> cython.bint:
         return False
     while cap < t.n + more:
         cap *= 2
+    if cap > t.limit:
+        cap = t.limit
     p = cython.cast(cython.p_char, realloc(t.p, cap))
     if p == cython.NULL:
         t.status = TEXT_MEMORY
