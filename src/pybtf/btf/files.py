@@ -23,7 +23,6 @@ MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
 RUNNING = "/sys/kernel/btf/vmlinux"
 """The BTF of the running kernel."""
-RODATA = b".rodata\0"
 BANNER = b"Linux version "
 PIECE = 1 << 18
 OVERLAP = 512
@@ -88,7 +87,7 @@ def read_release(path: str) -> str | None:
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
-            return _Elf(stream, path, start).release() if start[:4] == b"\x7fELF" else None
+            return ElfSections(stream, path, start).release() if start[:4] == b"\x7fELF" else None
     except (OSError, InputError):
         return None
 
@@ -164,9 +163,7 @@ class ElfSections:
 
     def release(self) -> str | None:
         """What stands behind `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""
-        names = self._names()
-        found = (each for each in self._sections(self.count) if names.startswith(RODATA, each.name))
-        section = next(found, None)
+        section = self.find(".rodata")
         if section is None or section.type == SHT_NOBITS or section.offset + section.size > self.size:
             return None
         for at in range(section.offset, section.offset + min(section.size, MAX_RODATA), PIECE):
