@@ -51,7 +51,8 @@ unpack() {
             "$PWD/apt/lists" "$PWD/apt" "$(id -un)" >apt/conf
         export APT_CONFIG="$PWD/apt/conf"
         APT_CONFIG=/dev/null apt-get download "$@" >/dev/null 2>&1 ||
-            { apt-get -q update >/dev/null 2>&1 && apt-get download "$@" >/dev/null 2>&1; } || exit 1
+            { apt-get -q update && apt-get -q download "$@"; } >apt/said 2>&1 ||
+            { tail -n 5 apt/said | sed 's/^/    /' >&2; exit 1; }
         for deb in ./*.deb; do
             dpkg-deb -x "$deb" . && rm "$deb"
         done
