@@ -10,19 +10,19 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.encoder import (
+    APART,
+    ENCODE_LOST,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
     NO_UNIT,
     Encoder,
     Stream,
     encoder_fail,
-    stands_elsewhere,
 )
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.wirekinds import wire_kind, wire_size, wire_third_is_type, wire_vlen
 
-ELSEWHERE = cython.declare(uint32_t, 0xFFFFFFFF)  # the first type may not be the one
 MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 
@@ -35,15 +35,11 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
     i: uint32_t
     local: uint32_t
     class_: uint32_t
-    known: uint32_t
-    at: cython.size_t
     s: cython.pointer[Stream]
     next_: uint64_t = e.offs.n
     if not u32s_reserve(cython.address(e.representative), e.first_unit.n + 1):
         return encoder_fail(e, ENCODE_MEMORY)
     memset(e.representative.p, 0, (e.first_unit.n + 1) * cython.sizeof(uint32_t))
-    for at in range(e.elsewhere.n):
-        e.representative.p[e.elsewhere.p[at] >> 32] = ELSEWHERE
     for u in range(e.n_streams):
         s = cython.address(e.streams[u])
         if next_ + s.n > MAX_TYPES:
@@ -54,8 +50,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
             if local >= s.n_types:
                 continue
             class_ = e.class_list.p[s.classes + local]
-            known = e.representative.p[class_]
-            if known == 0 or (known == ELSEWHERE and not stands_elsewhere(e, class_, u)):
+            if not class_ & APART and e.representative.p[class_] == 0:
                 e.representative.p[class_] = s.first_id + i
         next_ += s.n
     return 0
@@ -82,7 +77,20 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
             high = middle
     if low < s.n and e.locals.p[s.first + low] == local:
         return s.first_id + low
-    return e.representative.p[e.class_list.p[s.classes + local]]
+    return stands_for(e, s, local)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def stands_for(e: cython.pointer[Encoder], s: cython.pointer[cython.const[Stream]], local: uint32_t) -> uint32_t:
+    """The id of the type that stands for one that was dropped."""
+    class_: uint32_t = e.class_list.p[s.classes + local]
+    id: uint32_t = 0 if class_ & APART else e.representative.p[class_]
+    if id == 0:
+        encoder_fail(e, ENCODE_LOST)
+    return id
 
 
 @cython.cfunc
@@ -96,7 +104,7 @@ def target(
         return 0
     if known[local]:
         return known[local]
-    return e.representative.p[e.class_list.p[s.classes + local]]
+    return stands_for(e, s, local)
 
 
 @cython.cfunc
@@ -178,4 +186,4 @@ def assemble(e: cython.pointer[Encoder]) -> cython.int:
             return 1
     u32s_free(cython.address(e.stream_words))
     u64s_free(cython.address(e.starts))
-    return 0
+    return e.error

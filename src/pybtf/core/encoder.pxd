@@ -16,10 +16,15 @@ cdef enum:                      # Encoder.error
     ENCODE_TOO_MANY = 2         # types, strings or bytes beyond 32 bits
     ENCODE_ARENA = 3            # arena flag on what is no pointer; `error_entry` is the function
     ENCODE_SECTION = 4          # more variables in a section than a DATASEC can count
+    ENCODE_LOST = 6             # a mistake of ours: nothing stands for a type that was dropped
     ENCODE_EFFORT = 5           # comparing the prototypes of function `error_entry` takes too long
 
 cdef enum:
     NO_UNIT = 0xFFFFFFFF
+
+cdef enum:                      # in an entry of the class list
+    APART = 0x80000000          # the type is kept, and stands for no other
+    CLASS_BITS = 0x7FFFFFFF
 
 cdef struct SectionEntry:
     uint32_t section
@@ -44,7 +49,6 @@ cdef struct Encoder:
     const BaseStrings *base     # strings that are there already; NULL without a base
     int options                 # OPT_* of worker.pxd
     bint keep_all               # keep all types of all units, in the list at once (whole.py)
-    uint32_t seclude_from       # classes that must reach a contested name for the search of seclude.py to be worth while
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
     # the records that are made here: index type, tags, variables.
     Stream *streams
@@ -52,15 +56,14 @@ cdef struct Encoder:
     U32s stream_words
     U64s starts                 # by record: its first word in `stream_words`
     U32s locals                 # by record: its small id
-    U32s class_list             # classes of all types of all units
+    U32s class_list             # classes of all types of all units; after `certify` perhaps finer, or with APART
     U32s first_unit             # by class: the first unit that has it, NO_UNIT none
     U32s twice                  # keys that a unit has twice
     bint cycles                 # some unit has a type that reaches itself without passing a name
     uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet
     bint index_made             # it was not found but made
     uint32_t index_type         # its id, with `keep_all`
-    U32s redo                   # units whose types must all be kept
-    U64s elsewhere              # class << 32 | unit, sorted: the type of that unit does not stand for those of others
+    U32s redo                   # units of which more must be kept
     # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids
     U64s offs                   # offs[id]; offs.n is the next id
@@ -83,17 +86,6 @@ cdef struct Encoder:
     Emission emission
     int error
     uint32_t error_entry
-
-cdef inline bint stands_elsewhere(const Encoder *e, uint32_t class_, uint32_t unit) noexcept nogil:
-    cdef uint64_t wanted = <uint64_t> class_ << 32 | unit
-    cdef size_t low = 0, high = e.elsewhere.n, middle
-    while low < high:
-        middle = (low + high) // 2
-        if e.elsewhere.p[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low < e.elsewhere.n and e.elsewhere.p[low] == wanted
 
 cdef int encoder_init(Encoder *e) noexcept nogil
 cdef void encoder_free(Encoder *e) noexcept nogil

@@ -148,7 +148,6 @@ class Run:
         jobs,
         info_mapped=False,
         keep_all=False,
-        seclude_from=256,
         base: Base = None,
         functions: FunctionTable = None,
     ):
@@ -176,7 +175,6 @@ class Run:
         self.e.table = self.x.table
         self.e.known = self.x.known
         self.e.options = options
-        self.e.seclude_from = seclude_from
         self.first = 1
         if base is not None:
             self.base = base

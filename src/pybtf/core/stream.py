@@ -17,6 +17,7 @@ from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.basestrings import base_string
 from cython.cimports.pybtf.core.encoder import (
+    APART,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
     NO_UNIT,
@@ -128,6 +129,18 @@ def keep(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def keep_type(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], local: uint32_t) -> cython.int:
+    """Appends the record of a type, with its names. Nonzero: no memory."""
+    if keep(e, local, v.words.p + v.offs.p[local], v.offs.p[local + 1] - v.offs.p[local]):
+        return 1
+    name_record(e, e.stream_words.p + e.starts.p[e.starts.n - 1], v.classes.p[local])
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
     size: cython.size_t = max(load_acquire(cython.address(e.classes.n)), class_ + 1)
@@ -142,8 +155,8 @@ def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole: cython.bint) -> cython.int:
-    """Keeps the types of a unit: all, or those whose class is new."""
+def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+    """Keeps the types of a unit whose class is new."""
     s: uint32_t
     class_: uint32_t
     for s in range(1, v.n_types):
@@ -152,10 +165,25 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole
             return 1
         if e.first_unit.p[class_] == NO_UNIT:
             e.first_unit.p[class_] = v.number
-        if whole or e.first_unit.p[class_] == v.number:
-            if keep(e, s, v.words.p + v.offs.p[s], v.offs.p[s + 1] - v.offs.p[s]):
+        if e.first_unit.p[class_] == v.number and keep_type(e, v, s):
+            return 1
+    return e.error
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def stream_more_types(
+    e: cython.pointer[Encoder], s: cython.pointer[cython.const[Stream]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """Keeps the types of a unit that certify.py asks for."""
+    i: uint32_t
+    class_: uint32_t
+    for i in range(1, v.n_types):
+        class_ = e.class_list.p[s.classes + i]
+        if s.whole or class_ & APART or e.first_unit.p[class_] == v.number:
+            if keep_type(e, v, i):
                 return 1
-            name_record(e, e.stream_words.p + e.starts.p[e.starts.n - 1], class_)
     return e.error
 
 
@@ -363,7 +391,7 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
     if e.keep_all:
         if whole_begin(e, s, v) or whole_types(e, s, v):
             return 1
-    elif note_classes(e, s, v) or stream_types(e, v, False):
+    elif note_classes(e, s, v) or stream_types(e, v):
         return 1
     if stream_extras(e, v):
         return 1
@@ -377,11 +405,10 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def stream_again(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
-    """Replaces what was kept of a unit by the whole unit. Nonzero: `e.error`."""
+    """Replaces what was kept of a unit by what certify.py asks for. Nonzero: `e.error`."""
     s: cython.pointer[Stream] = cython.address(e.streams[v.number])
     s.first = e.starts.n
-    s.whole = True
-    if stream_types(e, v, True) or stream_extras(e, v) or stream_variables(e, v, False):
+    if stream_more_types(e, s, v) or stream_extras(e, v) or stream_variables(e, v, False):
         return 1
     s.n = cython.cast(uint32_t, e.starts.n - s.first)
     return e.error
