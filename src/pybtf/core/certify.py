@@ -390,6 +390,30 @@ def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def list_conflicts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Tells of which names there are several definitions, or some that can't be compared by class. Nonzero: no memory."""
+    i: cython.size_t
+    k: uint32_t
+    c: uint32_t
+    marks: uint32_t
+    for i in range(e.twice.n):
+        a.tint[e.twice.p[i]] = 1
+    for k in range(1, a.n):
+        marks = 0
+        c = a.first_member[k]
+        while c:
+            marks |= a.marks[c] & WILD
+            c = a.next_member[c]
+        if a.full[k] > 1 or marks or a.tint[k]:
+            if not u32s_push(cython.address(e.conflicts), k):
+                return 1
+        a.tint[k] = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
     u: uint32_t
     e.redo.n = 0
@@ -413,6 +437,8 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
         return 1
     if a.seeds == 0 and not a.tired:
         return 0
+    if list_conflicts(e, a):
+        return 1
     if choose_usual(e, a) or find_odd(e, a) or separate(e, a):
         return 1
     while not a.tired:
