@@ -48,10 +48,14 @@ class Style(NamedTuple):
     twice: float  # ... or has two of
     private: float  # a unit has little but one name, in its own way
     copies: float  # a nameless type is there once more
+    members: int  # at most
     by_value: float  # members are types with names themselves, not pointers to these
     plain: float  # members are nothing but pointers to names
     arrays: float
     anonymous: float
+    enums: float  # ... of which enumerations
+    again: float  # a member is of the type of the one before
+    twists: float  # a part is there again, with other elements of an array
     deep: float
     loops: float
     empty: float  # a nameless enumeration is empty
@@ -62,20 +66,24 @@ class Style(NamedTuple):
 
 def style(rng: random.Random) -> Style:
     tags = rng.choice((("struct",), ("struct", "union"), ("struct", "union", "enum"), ("struct", "enum", "enum64")))
-    return Style(
+    mixed = Style(
         names=rng.randint(2, 8),
         units=rng.randint(2, 9),
         used=rng.choice((0.3, 0.5, 0.8, 1.0)),
         declared=rng.choice((0.0, 0.1, 0.25, 0.5)),
-        both=rng.choice((0.0, 0.0, 0.0, 0.1)),
-        odd=rng.choice((0.0, 0.05, 0.15, 0.3)),
-        twice=rng.choice((0.0, 0.0, 0.03)),
+        both=rng.choice((0.0, 0.0, 0.0, 0.2)),
+        odd=rng.choice((0.0, 0.1, 0.3, 0.5)),
+        twice=rng.choice((0.0, 0.0, 0.03, 0.2)),
         private=rng.choice((0.0, 0.0, 0.2)),
         copies=rng.choice((0.0, 0.1, 0.5)),
+        members=rng.choice((2, 4)),
         by_value=rng.choice((0.0, 0.1, 0.3)),
         plain=rng.choice((0.2, 0.5, 1.0)),
         arrays=rng.choice((0.0, 0.3, 0.6)),
         anonymous=rng.choice((0.0, 0.3, 0.6)),
+        enums=rng.choice((0.0, 0.2, 0.7)),
+        again=rng.choice((0.0, 0.3, 0.6)),
+        twists=rng.choice((0.0, 0.0, 0.5)),
         deep=rng.choice((0.0, 0.0, 0.2)),
         loops=rng.choice((0.0, 0.0, 0.0, 0.1)),
         empty=rng.choice((0.0, 0.0, 0.4)),
@@ -83,6 +91,23 @@ def style(rng: random.Random) -> Style:
         typedefs=rng.choice((0, 1, 3)),
         parts=rng.randint(1, 5),
     )
+    return mixed._replace(**rng.choice(THEMES))
+
+
+#: Programs about one thing: what else is odd about the same types would hide it.
+ALIKE: dict[str, Any] = {"odd": 0.0, "twice": 0.0, "both": 0.0, "private": 0.0, "loops": 0.0}
+SPARSE: dict[str, Any] = {
+    "tags": ("struct",), "names": 3, "units": 9, "used": 0.6, "members": 2, "plain": 1.0, "typedefs": 0, "parts": 1,
+    "deep": 0.0, "anonymous": 0.0, "arrays": 0.0, "by_value": 0.0,
+}  # fmt: skip
+THEMES: tuple[dict[str, Any], ...] = (
+    *({}, {}, {}, {}),
+    {**ALIKE, "tags": ("struct",), "names": 2, "deep": 0.8, "again": 0.8, "copies": 0.3, "plain": 0.0, "typedefs": 0},
+    {**ALIKE, "enums": 0.9, "empty": 0.4, "anonymous": 0.9, "arrays": 0.0, "typedefs": 3, "plain": 0.1},
+    {**ALIKE, "odd": 0.4, "tags": ("enum",), "arrays": 0.7, "again": 0.8, "typedefs": 3, "copies": 0.05, "deep": 0.0},
+    {"tags": ("struct",), "plain": 1.0, "private": 0.15, "odd": 0.1, "declared": 0.3, "loops": 0.0, "units": 9},
+    {**ALIKE, **SPARSE, "private": 0.2, "odd": 0.3, "declared": 0.4},
+)
 
 
 class World:
@@ -94,8 +119,11 @@ class World:
         how = self.how
         self.names = "abcdefgh"[: how.names]
         self.tags = {name: rng.choice(how.tags) for name in self.names}
+        self.odd = {name: rng.choice((0.0, how.odd)) for name in self.names}
+        self.declared = {name: rng.choice((0.0, how.declared, how.declared)) for name in self.names}
         self.typedefs = {f"t{n}": None for n in range(how.typedefs)}
         self.parts = [self.part(3) for _ in range(how.parts)]
+        self.parts += [twisted(part, rng) for part in self.parts if rng.random() < how.twists]
         self.definitions = {name: self.variants(name) for name in self.names}
         self.meanings = {name: self.typedef_variants(name) for name in self.typedefs}
 
@@ -126,19 +154,19 @@ class World:
     def enumeration(self) -> Expr:
         rng = self.rng
         n = 0 if rng.random() < self.how.empty else rng.choice((1, 2, 2))
-        return ("enum", rng.choice((4, 4, 8)), tuple((f"E{i}", i) for i in range(n)))
+        return ("enum", rng.choice((4, 4, 4, 8)), tuple((f"E{i}", i) for i in range(n)))
 
     def part(self, depth: int) -> Expr:
         rng, how = self.rng, self.how
         if rng.random() < how.deep:
-            return self.nested(rng.randint(10, 20))
+            return self.nested(rng.randint(14, 20) if rng.random() < 0.7 else rng.randint(10, 14))
         if rng.random() < how.loops:
             return self.loop()
         if depth and rng.random() < how.arrays:
             return ("array", self.part(depth - 1), rng.choice((2, 2, 3)))
         if depth and rng.random() < how.anonymous:
             draw = rng.random()
-            if draw < 0.25:
+            if draw < how.enums:
                 return self.enumeration()
             return self.record(rng.choice(("struct", "struct", "union")), depth - 1, rng.randint(0, 3))
         if depth and rng.random() < 0.15:
@@ -150,8 +178,14 @@ class World:
         return self.leaf()
 
     def record(self, tag: str, depth: int, n: int) -> Expr:
-        types = [self.part(depth) for _ in range(n)]
+        types = self.repeated([self.part(depth) for _ in range(n)])
         return (tag, 8 * max(n, 1), self.members(tag, types))
+
+    def repeated(self, types: list[Expr]) -> list[Expr]:
+        for n in range(1, len(types)):
+            if self.rng.random() < self.how.again:
+                types[n] = types[n - 1]
+        return types
 
     def members(self, tag: str, types: list[Expr]) -> tuple[Member, ...]:
         rng = self.rng
@@ -166,11 +200,12 @@ class World:
         """A type without names on the way, `depth` structs, unions or prototypes deep."""
         rng = self.rng
         type = self.leaf()
+        arrays = rng.choice((0.0, 0.0, 0.1))  # whose elements no comparison of identical types looks at
         for _ in range(depth):
             draw = rng.random()
-            if draw < 0.7:
+            if draw < 0.85 - arrays:
                 type = (rng.choice(("struct", "struct", "union")), 8, (("n", type, 0, 0),))
-            elif draw < 0.85:
+            elif draw < 1.0 - arrays:
                 type = ("ptr", ("proto", type, ()))
             else:
                 type = ("array", ("struct", 8, (("n", type, 0, 0),)), 2)
@@ -193,14 +228,14 @@ class World:
     def content(self) -> list[Expr]:
         rng, how = self.rng, self.how
         result = []
-        for _ in range(rng.randint(0, 4)):
+        for _ in range(rng.randint(0, how.members)):
             if rng.random() < how.plain:
                 result.append(self.pointer())
             elif rng.random() < 0.7:
                 result.append(rng.choice(self.parts))
             else:
                 result.append(self.leaf())
-        return result
+        return self.repeated(result)
 
     def variants(self, name: str) -> list[Item]:
         rng = self.rng
@@ -245,7 +280,7 @@ class World:
             type = ("struct", 8, self.members("struct", [("ptr", ("typedef", name)), rng.choice(self.parts)]))
         else:
             tag = rng.choice(("struct", "struct", "union"))
-            types = [rng.choice(self.parts) for _ in range(rng.randint(1, 3))]
+            types = self.repeated([rng.choice(self.parts) for _ in range(rng.randint(1, 3))])
             type = (tag, 8 * len(types), self.members(tag, types))
         return [("typedef", name, type), ("typedef", name, twisted(type, rng))]
 
@@ -299,30 +334,31 @@ def program(seed: int) -> list[Unit]:
 def one_unit(world: World) -> Unit:
     rng, how = world.rng, world.how
     names = list(world.names)
-    odd = how.odd
+    odd = world.odd
+    copies = rng.choice((0.0, how.copies))
     if rng.random() < how.private:
         names = [rng.choice(names)]
-        odd = 1.0
+        odd = dict.fromkeys(names, 1.0)
     items: Unit = []
-    used = [name for name in names if rng.random() < how.used or odd == 1.0]
+    used = [name for name in names if rng.random() < how.used or odd[name] == 1.0]
     for name in used:
         definitions = world.definitions[name]
-        declare = rng.random() < how.declared and odd < 1.0
-        item = definitions[0] if rng.random() >= odd else rng.choice(definitions[1:])
+        declare = rng.random() < world.declared[name] and odd[name] < 1.0
+        item = definitions[0] if rng.random() >= odd[name] else rng.choice(definitions[1:])
         tag = item[0]
         if declare or rng.random() < how.both:
             items.append(("declare", tag, name))
         if not declare:
-            items.append(varied(item, rng, how.copies))
+            items.append(varied(item, rng, copies))
             if rng.random() < how.twice:
-                items.append(varied(rng.choice(definitions), rng, how.copies))
+                items.append(varied(rng.choice(definitions), rng, copies))
         if rng.random() < 0.7:
             items.append(("use", ("ptr", world.reference(name, tag))))
     for meanings in world.meanings.values():
         if rng.random() < how.used:
-            items.append(varied(meanings[rng.random() < odd], rng, how.copies))
+            items.append(varied(meanings[rng.random() < how.odd], rng, copies))
     for _ in range(rng.randint(0, 3)):
-        items.append(("use", fresh(rng.choice((rng.choice(world.parts), world.pointer())), rng, how.copies)))
+        items.append(("use", fresh(rng.choice((rng.choice(world.parts), world.pointer())), rng, copies)))
     if rng.random() < 0.5:
         rng.shuffle(items)
     return items

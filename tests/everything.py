@@ -35,8 +35,5 @@ def differences(path: Path | str, jobs: Iterable[int] = (1,)) -> list[str]:
     """In which ways the result is not that of everything kept."""
     wanted = encoded(path, keep_all=True)
     return [
-        f"-j{n} {forced or ''}".strip()
-        for n in jobs
-        for forced in WAYS
-        if encoded(path, jobs=n, **forced) != wanted
+        f"-j{n} {forced or ''}".strip() for n in jobs for forced in WAYS if encoded(path, jobs=n, **forced) != wanted
     ]

@@ -284,7 +284,7 @@ def test_compressed_without_bounds(kind: str, tmp_path: Path, require: Require) 
     """100 MiB of zeros in a few KiB."""
     path = tmp_path / "bomb.ko"
     path.write_bytes(packers(require)[kind](bytes(100 << 20)))
-    with pytest.raises(InputError, match="more than 67108864 bytes after decompression"):
+    with pytest.raises(InputError, match=r"more than [34]\d{7} bytes after decompression"):
         open_module(str(path))
 
 

@@ -144,14 +144,14 @@ def test_manual_fits_a_terminal() -> None:
     ("arguments", "message"),
     [
         ([], "missing command; see pybtf --help"),
-        (["frob"], "no such command 'frob'; see pybtf --help"),
+        (["frob"], "there is no command 'frob'; there are encode, reproduce, completion; see pybtf --help"),
         (["encode"], "missing argument 'FILE...'; see pybtf encode --help"),
-        (["encode", "--bad", "x"], "no such option '?--bad'?.*; see pybtf encode --help"),
+        (["encode", "--bad", "x"], "no such option '?--bad'?.* [Ss]ee pybtf encode --help"),
         (["encode", "--detached", "x", "a", "b"], "--detached OUT is for the BTF of one FILE; --detached-dir"),
         (["encode", "--detached", "x", "--detached-dir", "d", "a"], "--detached and --detached-dir do not go"),
         (["encode", "--combine", "--detached-dir", "d", "a", "b"], "--combine and --detached-dir do not go"),
-        (["encode", "-j", "0", "x"], r"invalid value for '-j' / '--jobs'.*1<=x<=1024"),
-        (["encode", "-j", "many", "x"], "invalid value for '-j' / '--jobs'"),
+        (["encode", "-j", "0", "x"], "-j takes the number of workers, 1 to 1024, and '0' is none; see pybtf encode --help"),
+        (["encode", "-j", "many", "x"], "-j takes the number of workers, 1 to 1024, and 'many' is none"),
         (
             ["encode", "--features", "foo", "x"],
             "unknown feature 'foo'; known are encode_force, var, .* default and all",
@@ -346,7 +346,7 @@ def test_warnings_are_shown_but_not_without_end(run: Run, pipeline: Pipeline, el
 
 
 def test_timings(run: Run, pipeline: Pipeline, elf: str) -> None:
-    err = run("encode", "-q", "--timings", "--detached", os.devnull, elf).err
+    err = run("encode", "--timings", "--detached", os.devnull, elf).err
     assert [line.split()[0] for line in err.splitlines()][:3] == ["pass", "total", "start"]
     assert re.search(r"^peak memory \d+ MB$", err, re.MULTILINE)
 

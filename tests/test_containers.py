@@ -313,7 +313,7 @@ def test_type_units_in_groups_that_overlap(tmp_path: Path) -> None:
         data[first + 64 * i + 24 : first + 64 * i + 40] = data[first + 24 : first + 40]
     path = tmp_path / "file"
     path.write_bytes(data)
-    with pytest.raises(InputError, match="41 sections of type units that overlap"):
+    with pytest.raises(InputError, match="42 sections of units that overlap"):
         encode(path)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
 from tinyelf import Sec, elf
@@ -109,6 +110,73 @@ def test_zstd_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_damage(content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=rf"t\.o: \.debug_str: {message}"):
         unpacked(content)
+
+
+def test_what_may_be_unpacked_for_one_image() -> None:
+    """All sections together, in proportion to the file; a look does not count, nor does the same twice."""
+    stream = zlib.compress(bytes(10 << 20))
+    content = gabi(1, 10 << 20, stream)
+    image = ElfImage("t.o", elf([Sec(f".debug_{i}", 1, content, 0x800) for i in range(5)]))
+    count = (FREE_SIZE + MAX_RATIO * image.size) // (10 << 20)
+    assert 3 <= count < 5
+    for section in image.sections[1:6]:
+        assert image.head(section, 16) == bytes(16)
+    for section in image.sections[1 : 1 + count]:
+        for _ in range(3):
+            assert len(image.data(section)) == 10 << 20
+    message = f"declares 10485760 bytes after decompression of {len(stream)}, behind {count * (10 << 20)} bytes"
+    with pytest.raises(InputError, match=message):
+        image.data(image.sections[1 + count])
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_the_most_that_may_be_unpacked(over: int) -> None:
+    def built(size: int) -> ElfImage:
+        # The padding makes the file, and with it the budget, independent of the stream's length.
+        content = gabi(1, size, zlib.compress(bytes(size)).ljust(100_000, b"x"))
+        return ElfImage("t.o", elf([Sec(".debug_str", 1, content, 0x800)]))
+
+    size = FREE_SIZE + MAX_RATIO * built(1).size + over
+    image = built(size)
+    if over:
+        with pytest.raises(InputError, match=f"declares {size} bytes.*at most {size - 1} bytes in all"):
+            image.data(image.sections[1])
+    else:
+        assert len(image.data(image.sections[1])) == size
+
+
+def test_of_a_module_that_is_compressed_as_a_whole_its_size_on_the_disk_counts() -> None:
+    content = gabi(1, 1 << 20, zlib.compress(bytes(1 << 20)))
+    data = elf([Sec(".debug_str", 1, content, 0x800), Sec(".big", 1, bytes(FREE_SIZE))])
+    small = ElfImage("t.ko", data, stored=1000)
+    with pytest.raises(InputError, match="behind 3"):
+        small.data(small.sections[1])
+    image = ElfImage("t.ko", data, stored=1 << 20)
+    assert len(image.data(image.sections[1])) == 1 << 20
+
+
+@pytest.mark.parametrize("kind", ["zlib", "gnu", "zstd", "plain"])
+def test_how_a_section_begins(kind: str) -> None:
+    text = bytes(range(256)) * 5000
+    content, name, flags = text, ".debug_info", 0x800
+    if kind == "zlib":
+        content = gabi(1, len(text), zlib.compress(text))
+    elif kind == "gnu":
+        content, name, flags = b"ZLIB" + struct.pack(">Q", len(text)) + zlib.compress(text), ".zdebug_info", 0
+    elif kind == "zstd":
+        blocks = [text[i : i + 100_000] for i in range(0, len(text), 100_000)]
+        content = gabi(2, len(text), zstd_frame([(0, len(block), block) for block in blocks], len(text)))
+    else:
+        flags = 0
+    image = ElfImage("t.o", elf([Sec(name, 1, content, flags)]))
+    assert image.head(image.sections[1], 16) == text[:16]
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+def test_how_a_damaged_section_begins(kind: int) -> None:
+    image = ElfImage("t.o", elf([Sec(".debug_info", 1, gabi(kind, 99, b"nothing of the kind"), 0x800)]))
+    with pytest.raises(InputError, match=r"t\.o: \.debug_info: damaged (zlib|zstd) data"):
+        image.head(image.sections[1], 16)
 
 
 def test_a_bomb_stops_at_the_size_that_it_declares() -> None:

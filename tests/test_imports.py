@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT
 
 # Beyond what the interpreter itself has imported before the first line of a program.
-QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "__future__", "gc"}
+QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "pybtf.process", "__future__", "gc"}
 
 
 def imported_by(code: str) -> set[str]:
@@ -79,7 +79,7 @@ def test_a_batch_imports_nothing_dear(tmp_path: Path) -> None:
 
 # pybtf-pahole: a kernel's build starts it for every module.
 
-PAHOLE = {"pybtf", "pybtf._version", "pybtf.pahole", "pybtf.pahole.main", "__future__", "gc"}
+PAHOLE = {"pybtf", "pybtf._version", "pybtf.pahole", "pybtf.pahole.main", "pybtf.process", "__future__", "gc"}
 
 
 @pytest.mark.parametrize("question", ["--version", "--numeric_version", "--supported_btf_features"])

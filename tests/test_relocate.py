@@ -293,6 +293,40 @@ def test_many_symbols_and_types_in_any_order(seed: int, little: bool) -> None:
     assert result(ElfImage("t.o", elf(sections, little=little, machine=62 if little else 22))) == expected
 
 
+@pytest.mark.parametrize(("machine", "wide", "word"), [(243, 2, 1), (21, 38, 1), (258, 2, 1)])
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_no_symbol_behind_a_known_one(machine: int, wide: int, word: int, first: int) -> None:
+    """Symbol 0 and type 1, with 4 bytes, right behind relocations that are known by then: once took 8 bytes."""
+    records = b"".join(struct.pack("<QQq", 0, DEFINED << 32 | wide, 3) for _ in range(first))
+    records += struct.pack("<QQq", 8, word, 0x1234)
+    assert relocated_by(records, FILL * 2, machine)[8:] == struct.pack("<I", 0x1234) + (FILL * 2)[12:]
+
+
+@pytest.mark.parametrize("at", range(9))
+def test_a_known_relocation_at_the_end(at: int) -> None:
+    """The second one is known; a field of 8 bytes may end where the section does, and not a byte later."""
+    records = b"".join(struct.pack("<QQq", offset, DEFINED << 32 | 1, 0) for offset in (0, 8 + at))
+    if at == 0:
+        assert relocated_by(records, FILL, 62) == struct.pack("<Q", ADDRESS) * 2
+    else:
+        with pytest.raises(InputError, match=f"relocation 1: a field at {8 + at:#x}; expected a field within"):
+            relocated_by(records, FILL, 62)
+
+
+def relocated_by(records: bytes, data: bytes, machine: int) -> bytes:
+    """The little-endian 64-bit section `data` with these relocations applied."""
+    symtab, strtab = symbols(HOME)
+    sections = [
+        Sec(".text", 1, bytes(0x35), 6, align=16),
+        Sec(".data", 1, bytes(0x40), 3, align=64),
+        Sec(".debug_info", 1, data),
+        Sec(".rela.debug_info", 4, records, link=5, info=3, entsize=24),
+        Sec(".symtab", 2, symtab, link=6, entsize=24),
+        Sec(".strtab", 3, strtab),
+    ]
+    return result(ElfImage("t.o", elf(sections, machine=machine)))
+
+
 def test_symbol_with_an_extended_section_index() -> None:
     indexes = Sec(".symtab_shndx", 18, struct.pack("<7I", 0, 0, 0, 0, 0, 0, DATA), link=5)
     assert field_of(one(1, symbol=EXTENDED, field=FILL, indexes=[indexes]), 8) == ADDRESS + 3

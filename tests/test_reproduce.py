@@ -276,7 +276,7 @@ def test_damaged_locks(files: list[str], tmp_path: Path, text: str, capfd: pytes
         (["--lock", "btf.lock", "--features", "var"], "--lock goes with no other option"),
         (["--lock", "btf.lock", "c"], "btf.lock has no entry of c"),
         (["--lock", "btf.lock"], "btf.lock has no entries"),
-        (["-j", "0", "a"], "invalid value for '-j'"),
+        (["-j", "0", "a"], "-j takes the number of workers, 1 to 1024, and '0' is none"),
     ],
 )
 def test_usage_errors(files: list[str], arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,17 +1,18 @@
-"""Measures pybtf against the reference on the modules of a kernel: a batch, and one module alone.
+"""Measures pybtf against pahole on the modules of a kernel: a batch, a build's processes, and one module alone.
 
-    python tools/bench_modules.py              300 modules, medians of 7 rounds
+    python tools/bench_modules.py              300 modules, 5 rounds
     python tools/bench_modules.py --quick      100 modules, one round
 
-*The batch.* A kernel build encodes its modules by one process of the reference each, as many at a time as it has jobs:
-so does `--jobs` threads here, which start one process after the other. pybtf gets the same modules as one list. Both
-write detached files into a folder; all files of both are compared. The reference takes a quarter of a minute, in which
-the pace of the machine evens out; pybtf takes half a second, which may be a good or a bad one. So pybtf is run several
-times in each round. Peak memory of the reference is that of its largest
-process times the jobs, since so many run at a time. pybtf's processes share most of theirs. So there is a round that is
-not timed, in which they are looked at every few milliseconds: what they have in memory together is their anonymous
-pages, those they share counted once, and the pages of files that each maps, which are counted for each, as they are for
-the reference's.
+*A build* encodes its modules by one process each, as many at a time as it has jobs: so do `--jobs` threads here, which
+start one process after the other, of pahole and of `pybtf-pahole` with the same options.
+
+*The batch.* `pybtf encode` gets the same modules as one list. All write detached files into a folder; all files are
+compared.
+
+The programs run in turns, as often each, and a ratio is the median of the ratios of the rounds. For peak memory there
+is a round that is not timed, in which all processes are looked at every few milliseconds: what they have in memory
+together is their anonymous pages, those they share counted once, and the pages of files that each maps, which are
+counted for each.
 
 *One module.* The time of a process, of both, with the base, in turns.
 
@@ -27,7 +28,9 @@ import os
 import shlex
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -36,14 +39,11 @@ import bench
 import modules
 import oracle
 import reference
-from bench import Failed, Figures, Run
-
-SHORT = 3
-"""Runs of pybtf in each round of a batch."""
+from bench import Failed, Row, Run
 
 
 class Contest:
-    """Both programs on the modules of one kernel."""
+    """The programs on the modules of one kernel."""
 
     def __init__(self, base: Path, paths: list[Path], pybtf: list[str], folder: Path) -> None:
         self.base, self.paths, self.pybtf, self.folder = base, paths, pybtf, folder
@@ -53,56 +53,59 @@ class Contest:
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if "PYTHONPATH" in os.environ:
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
-        for name in ("reference", "pybtf"):
+        for name in ("pahole", "pybtf"):
             (folder / name).mkdir()
 
-    def one_reference(self, path: Path) -> Run:
-        """One process of the reference, on one module."""
-        out = self.folder / "reference" / f"{path.name}.btf"
+    def one_pahole(self, path: Path) -> Run:
+        """One process of pahole, on one module."""
+        out = self.folder / "pahole" / f"{path.name}.btf"
         options = [f"--btf_base={self.base}"]
         return bench.measure(oracle.command(oracle.USUAL, str(out), str(path), 1, options), out, self.environment)
 
+    def one_hook(self, path: Path) -> Run:
+        """One process of pybtf-pahole, on one module."""
+        out = self.folder / "pybtf" / f"{path.name}.btf"
+        hook = [*self.pybtf[:-1], f"{self.pybtf[-1]}-pahole"]
+        options = [f"--btf_base={self.base}", f"--btf_encode_detached={out}", str(path)]
+        return bench.measure([*hook, "-J", "-j1", f"--btf_features={oracle.USUAL}", *options], out, self.environment)
+
     def one_pybtf(self, path: Path) -> Run:
-        """One process of pybtf, on one module."""
+        """One process of `pybtf encode`, on one module."""
         out = self.folder / "pybtf" / f"{path.name}.btf"
         return bench.measure([*self.command(1), "--detached", str(out), str(path)], out, self.environment)
 
     def command(self, jobs: int) -> list[str]:
         return [*self.pybtf, "encode", "-q", "-j", str(jobs), "--base", str(self.base), "--features", oracle.USUAL]
 
-    def reference(self, jobs: int) -> Run:
-        """All modules by the reference, so many processes at a time."""
+    def build(self, jobs: int, one: Callable[[Path], Run]) -> Run:
+        """All modules by one process each, so many at a time."""
         self.warm()
         start = time.perf_counter()
         with ThreadPoolExecutor(jobs) as pool:
-            runs = list(pool.map(self.one_reference, self.paths))
-        wall = time.perf_counter() - start
-        return Run(wall, sum(run.cpu for run in runs), jobs * max(run.peak for run in runs), "")
+            runs = list(pool.map(one, self.paths))
+        return Run(time.perf_counter() - start, sum(run.cpu for run in runs), 0, "")
 
-    def subject(self, jobs: int) -> Run:
-        """All modules by one run of pybtf. Its peak is that of its largest process."""
-        folder = self.folder / "pybtf"
-        self.warm()
-        return bench.measure(self.batch_command(jobs), folder / f"{self.paths[0].name}.btf", self.environment)
-
-    def batch_command(self, jobs: int) -> list[str]:
+    def batch(self, jobs: int) -> Run:
+        """All modules by one run of pybtf."""
         names, folder = self.folder / "modules.list", self.folder / "pybtf"
         names.write_text("".join(f"{path}\n" for path in self.paths))
-        return [*self.command(jobs), "--detached-dir", str(folder), "--from-list", str(names)]
+        command = [*self.command(jobs), "--detached-dir", str(folder), "--from-list", str(names)]
+        self.warm()
+        return bench.measure(command, folder / f"{self.paths[0].name}.btf", self.environment)
 
     def warm(self) -> None:
         for path in [self.base, *self.paths]:
             bench.warm(path)
 
     def check(self) -> None:
-        """All outputs are there, and those of pybtf are those of the reference. The next of pybtf go to a new folder.
+        """All outputs are there, and those of pybtf are those of pahole. The next of pybtf go to a new folder.
 
         :raises Failed: they are not.
         """
         for path in self.paths:
-            pair = [self.folder / name / f"{path.name}.btf" for name in ("reference", "pybtf")]
+            pair = [self.folder / name / f"{path.name}.btf" for name in ("pahole", "pybtf")]
             if pair[0].read_bytes() != pair[1].read_bytes():
-                raise Failed(f"{path.name}: the output is not the reference's")
+                raise Failed(f"{path.name}: the output is not pahole's")
         self.put_away("pybtf")
 
     def put_away(self, name: str) -> None:
@@ -115,36 +118,49 @@ class Contest:
         folder.mkdir()
 
 
-def batch(contest: Contest, jobs: int, rounds: int) -> tuple[Figures, Figures]:
-    """Medians of both, in turns."""
-    theirs, ours = [], []
+def many(contest: Contest, jobs: int, rounds: int) -> dict[str, Row]:
+    """pahole's build beside pybtf's batch, and beside a build with pybtf-pahole."""
+    theirs, batches, builds = [], [], []
     for _ in range(rounds):
-        theirs.append(contest.reference(jobs))
-        for _ in range(SHORT):
-            ours.append(contest.subject(jobs))
-            contest.check()
-        contest.put_away("reference")
-    peak = peak_of_all(contest.batch_command(jobs), contest.environment)
-    return Figures.of(theirs), replace(Figures.of(ours), peak=peak)
+        theirs.append(contest.build(jobs, contest.one_pahole))
+        batches.append(contest.batch(jobs))
+        contest.check()
+        builds.append(contest.build(jobs, contest.one_hook))
+        contest.check()
+        contest.put_away("pahole")
+    peaks = [
+        peak_of(lambda: contest.build(jobs, contest.one_pahole)),
+        peak_of(lambda: contest.batch(jobs)),
+        peak_of(lambda: contest.build(jobs, contest.one_hook)),
+    ]
+    runs = [
+        [replace(run, peak=peak) for run in each] for each, peak in zip((theirs, batches, builds), peaks, strict=True)
+    ]
+    return {"batch": Row.of(runs[0], runs[1]), "build": Row.of(runs[0], runs[2])}
 
 
-def peak_of_all(argv: list[str], environment: dict[str, str]) -> float:
-    """Peak in MiB of what a command and the processes it starts have in memory together, see the head of this file.
-
-    :raises Failed: it ends with another status than 0.
-    """
-    child = os.posix_spawnp(argv[0], argv, environment)
+def peak_of(work: Callable[[], object]) -> float:
+    """Peak in MiB of what all processes that `work` starts have in memory together, see the head of this file."""
+    thread = threading.Thread(target=work)
+    thread.start()
     peak = 0
-    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-        peak = max(peak, sum(map(in_memory, [child, *children(child)])))
+    while thread.is_alive():
+        peak = max(peak, sum(map(in_memory, descendants(os.getpid()))))
         time.sleep(0.002)
-    if ended[1]:
-        raise Failed(f"{shlex.join(argv)}: status {os.waitstatus_to_exitcode(ended[1])}")
+    thread.join()
     return peak / 1024
 
 
-def children(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def descendants(pid: int) -> list[int]:
+    """All processes below a process."""
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            below = [int(word) for word in task.read_text().split()]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        found += below + [deeper for child in below for deeper in descendants(child)]
+    return found
 
 
 def in_memory(pid: int) -> int:
@@ -157,30 +173,29 @@ def in_memory(pid: int) -> int:
     return sum(int(line.split()[1]) for name, key in wanted for line in texts[name] if line.startswith(key))
 
 
-def alone(contest: Contest, path: Path, rounds: int) -> tuple[Figures, Figures]:
-    """Medians of both on one module, in turns."""
+def alone(contest: Contest, path: Path, rounds: int, one: Callable[[Path], Run]) -> Row:
+    """pahole and a program of ours on one module, in turns."""
     theirs, ours = [], []
     for _ in range(rounds):
         bench.warm(path)
-        theirs.append(contest.one_reference(path))
-        ours.append(contest.one_pybtf(path))
+        theirs.append(contest.one_pahole(path))
+        ours.append(one(path))
         if theirs[-1].digest != ours[-1].digest:
-            raise Failed(f"{path.name}: the output is not the reference's")
-    return Figures.of(theirs), Figures.of(ours)
+            raise Failed(f"{path.name}: the output is not pahole's")
+    return Row.of(theirs, ours)
 
 
-HEAD = f"{'':<22} {'program':<8} {'wall s':>7} {'(spread)':>13} {'CPU s':>7} {'peak MiB':>9}   to pahole"
+HEAD = f"{'':<28} {'wall s':>7} {'(spread)':>13} {'CPU s':>7} {'peak MiB':>9}   to pahole"
 
 
-def show(label: str, theirs: Figures, ours: Figures) -> str:
+def show(label: str, row: Row) -> str:
     """Two lines of the table. Ratios: how many times faster, and which part of the memory."""
     lines = []
-    for name, figures in (("pahole", theirs), ("pybtf", ours)):
+    for name, figures in (("pahole", row.pahole), (label, row.pybtf)):
         spread = f"{figures.fastest:.2f}-{figures.slowest:.2f}"
-        lines.append(
-            f"{label:<22} {name:<8} {figures.wall:7.2f} {spread:>13} {figures.cpu:7.2f} {figures.peak:9.0f}"
-        )
-    lines[1] += f"   {theirs.wall / ours.wall:.1f} x as fast, {ours.peak / theirs.peak:.2f} x the memory"
+        lines.append(f"{name:<28} {figures.wall:7.2f} {spread:>13} {figures.cpu:7.2f} {figures.peak:9.0f}")
+    lines[1] += f"   {row.wall:.1f} x as fast ({row.least:.1f}-{row.most:.1f}), CPU {row.cpu:.1f} x, "
+    lines[1] += f"{row.memory:.2f} x the memory"
     return "\n".join(lines)
 
 
@@ -189,21 +204,26 @@ def run(options: argparse.Namespace) -> int:
     base = modules.base_file(options.kernel)
     paths = modules.spread(reference.modules(options.kernel), options.modules or (100 if options.quick else 300))
     pybtf = shlex.split(options.pybtf) if options.pybtf else bench.pybtf_command()
-    rounds = options.rounds or (1 if options.quick else 7)
+    rounds = options.rounds or (1 if options.quick else 5)
     middle = sorted(paths, key=lambda path: path.stat().st_size)[len(paths) // 2]
     total = sum(path.stat().st_size for path in paths)
     print(f"{options.kernel}: {len(paths)} modules ({total >> 20} MiB), {len(os.sched_getaffinity(0))} CPUs")
-    print(f"reference {reference.pahole_versions()['version']}, one process per module, {options.jobs} at a time")
+    print(f"pahole {reference.pahole_versions()['version']}, one process per module, {options.jobs} at a time")
     print(HEAD, flush=True)
     record: dict[str, object] = {"kernel": options.kernel, "modules": len(paths), "jobs": options.jobs}
     with tempfile.TemporaryDirectory(prefix="pybtf-bench-", dir=options.scratch) as folder:
         contest = Contest(base, paths, pybtf, Path(folder))
-        for label, figures in (
-            (f"{len(paths)} modules", batch(contest, options.jobs, rounds)),
-            (f"one, {middle.name}"[:22], alone(contest, middle, max(7, 2 * rounds))),
-        ):
-            print(show(label, *figures), flush=True)
-            record[label] = {"pahole": asdict(figures[0]), "pybtf": asdict(figures[1])}
+        rows = many(contest, options.jobs, rounds)
+        singles = max(7, 2 * rounds)
+        table = {
+            f"{len(paths)}: pybtf encode, batch": rows["batch"],
+            f"{len(paths)}: pybtf-pahole, each": rows["build"],
+            f"{middle.name}: pybtf encode": alone(contest, middle, singles, contest.one_pybtf),
+            f"{middle.name}: pybtf-pahole": alone(contest, middle, singles, contest.one_hook),
+        }
+        for label, row in table.items():
+            print(show(label, row), flush=True)
+            record[label] = asdict(row)
     if options.json:
         options.json.write_text(json.dumps(record, indent=2) + "\n")
     return 0

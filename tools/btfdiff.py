@@ -61,9 +61,7 @@ def _first(label: str, base: int, ours: list[str], golden: list[str]) -> str:
             same = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), 0)
             cut = max(0, same - 60)
             head = mine[:40] + " ... " if cut > 40 else mine[:cut]
-            return (
-                f"{label} {index + base}: {head}{mine[cut : same + 60]} | golden: {theirs[cut : same + 60]}"
-            )
+            return f"{label} {index + base}: {head}{mine[cut : same + 60]} | golden: {theirs[cut : same + 60]}"
     return ""
 
 

@@ -48,9 +48,7 @@ class Outcome(NamedTuple):
 def dump_c(path: str, base: str | None = None) -> str:
     """The BTF of a file as C. Raises CalledProcessError, with bpftool's reason in `stderr`."""
     command = ["bpftool", *(["-B", base] if base else []), "btf", "dump", "file", path, "format", "c"]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True, errors="surrogateescape"
-    ).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, errors="surrogateescape").stdout
 
 
 def compile_c(source: str, compiler: str) -> Outcome:

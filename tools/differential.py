@@ -165,9 +165,7 @@ def shrink(seed: int, make_case: MakeCase) -> str:
     return f"{len(program.units)} units, {lines} lines: {cause}"
 
 
-def reduce_program(
-    program: randprog.Program, differs: Callable[[randprog.Program], bool]
-) -> randprog.Program:
+def reduce_program(program: randprog.Program, differs: Callable[[randprog.Program], bool]) -> randprog.Program:
     """Removes units, then ever smaller runs of lines, as long as `differs` stays true."""
     number = 0
     while number < len(program.units) and len(program.units) > 1:

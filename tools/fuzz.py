@@ -99,9 +99,7 @@ def summary(problem: corruption.Problem) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", default=str(int(time.time())), help="default: the time")

@@ -21,11 +21,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-import oracle  # noqa: E402
-
-from conflicts import Unit, program  # noqa: E402
-from conflictswriter import image  # noqa: E402
-from everything import differences, encoded  # noqa: E402
+import oracle
+from conflicts import Unit, program
+from conflictswriter import image
+from everything import differences, encoded
 
 CHUNK = 250
 SHARED = Path("/dev/shm")

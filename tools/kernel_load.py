@@ -85,9 +85,7 @@ def _load(data: bytes, log: ctypes.Array[ctypes.c_char] | None) -> int:
         attr.btf_log_size = len(log)
         attr.btf_log_level = 1
     number = ctypes.c_long(SYSCALL[platform.machine()])
-    fd = libc.syscall(
-        number, ctypes.c_int(BPF_BTF_LOAD), ctypes.byref(attr), ctypes.c_uint(ctypes.sizeof(attr))
-    )
+    fd = libc.syscall(number, ctypes.c_int(BPF_BTF_LOAD), ctypes.byref(attr), ctypes.c_uint(ctypes.sizeof(attr)))
     if fd < 0:
         return ctypes.get_errno()
     os.close(fd)

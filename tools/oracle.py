@@ -22,8 +22,7 @@ from pathlib import Path
 import reference
 
 USUAL = (
-    "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs,"
-    "reproducible_build"
+    "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs,reproducible_build"
 )
 
 
@@ -97,9 +96,7 @@ def digest(path: Path) -> str:
     return _digest(path, seen.st_size, seen.st_mtime_ns)
 
 
-def ask(
-    path: Path, features: str, options: Mapping[str, str] | None = None, base: Path | None = None
-) -> Answer:
+def ask(path: Path, features: str, options: Mapping[str, str] | None = None, base: Path | None = None) -> Answer:
     """The reference's answer, from the cache if it was asked before. `base`: with --btf_base."""
     question: list[object] = [digest(path), features, sorted((options or {}).items()), version_key()]
     if base is not None:

@@ -40,8 +40,7 @@ def build(number: int) -> tuple[bytes, dict[str, Any]]:
         answers = {features: oracle.run(elf, features).data for features in chosen.features}
         data = elf.read_bytes()
     digests = {
-        features: None if answer is None else hashlib.sha256(answer).hexdigest()
-        for features, answer in answers.items()
+        features: None if answer is None else hashlib.sha256(answer).hexdigest() for features, answer in answers.items()
     }
     return data, {"build": chosen.label, "jobs": chosen.jobs, "golden": digests}
 

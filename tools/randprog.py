@@ -308,9 +308,7 @@ class Plan:
             members[-1] = (_unsigned(members[-1][0]), "twin_b", 0)
         elif members[at][2] == 0:
             # The same name and often the same size: only the graph below differs.
-            type_ = (
-                self.pointer(2) if members[at][0][0] == "ptr" else self.member_type(number, f"V{number}_{at}")
-            )
+            type_ = self.pointer(2) if members[at][0][0] == "ptr" else self.member_type(number, f"V{number}_{at}")
             if members[at][0][0] == "array":
                 type_ = ("array", self.scalar(1), members[at][0][2])
             members[at] = (type_, members[at][1], 0)
@@ -430,9 +428,7 @@ class Unit:
         body = [*self.functions(), *self.variables()]
         self.rng.shuffle(body)
         declarations = [f"{kind} {tag_name(tag)};" for tag, kind in self.kinds.items()]
-        typedefs = [
-            f"typedef {self.text(type_, typedef_name(k))};" for k, type_ in enumerate(self.typedef_pick)
-        ]
+        typedefs = [f"typedef {self.text(type_, typedef_name(k))};" for k, type_ in enumerate(self.typedef_pick)]
         return [*self.filler(), *declarations, *typedefs, *self.definitions(), *body]
 
     def filler(self) -> Iterator[str]:
@@ -488,10 +484,7 @@ class Unit:
             )
             if variadic and "always_inline" in how:
                 continue
-            names = [
-                f"p{i}" if rng.random() < 0.85 else f"q{self.number}" + f"_{i}"
-                for i in range(len(parameters))
-            ]
+            names = [f"p{i}" if rng.random() < 0.85 else f"q{self.number}" + f"_{i}" for i in range(len(parameters))]
             shown = [self.text(type_, name) for type_, name in zip(parameters, names, strict=True)]
             head = f"f{number}({', '.join([*shown, '...'] if variadic else shown) or 'void'})"
             uses = [f'__asm__ volatile("" : : "m"({name}));' for name in names if rng.random() < 0.7]

@@ -256,9 +256,7 @@ def _fetch_modules(kernel: Kernel, target: Path) -> None:
     apt = PrivateApt(kernel.suite, kernel.arch)
     (deb,) = apt.download([apt.resolve(kernel.package)], stage / "debs")
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE) as source:
-        taken = subprocess.run(
-            ["tar", "-x", "-C", str(stage), "--wildcards", "*.ko"], stdin=source.stdout, check=False
-        )
+        taken = subprocess.run(["tar", "-x", "-C", str(stage), "--wildcards", "*.ko"], stdin=source.stdout, check=False)
     if taken.returncode or source.returncode:
         raise Unavailable(f"{deb.name}: no modules could be taken out of it")
     shutil.rmtree(stage / "debs")

@@ -78,9 +78,7 @@ def forms() -> tuple[dict[str, Any], dict[str, bytes]]:
         for (name, flavour, variant), answer in zip(rows, answers, strict=True):
             order = "le" if flavour.little else "be"
             if answer.data is None or answer.data != goldens.setdefault(order, answer.data):
-                sys.exit(
-                    f"{name}: the reference does not write what it writes for the others: {answer.stderr}"
-                )
+                sys.exit(f"{name}: the reference does not write what it writes for the others: {answer.stderr}")
             total += 1
             if variant.compress is None:  # what zlib makes of it may change with its version
                 digest = digests.setdefault(flavour.machine, hashlib.sha256())
@@ -93,9 +91,7 @@ def forms() -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write-inputs", type=Path, metavar="FOLDER")
     options = parser.parse_args()
@@ -112,11 +108,7 @@ def main() -> int:
             files[f"{case.name}.btf"] = golden
     files["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
     HOME.mkdir(parents=True, exist_ok=True)
-    changed = [
-        name
-        for name, data in files.items()
-        if not (HOME / name).exists() or (HOME / name).read_bytes() != data
-    ]
+    changed = [name for name, data in files.items() if not (HOME / name).exists() or (HOME / name).read_bytes() != data]
     stale = [path for path in HOME.iterdir() if path.name not in files]
     for name in changed:
         print(("would change: " if options.check else "wrote: ") + name)
@@ -129,9 +121,7 @@ def main() -> int:
     for name in changed:
         (HOME / name).write_bytes(files[name])
     errors = sum(entry["outcome"] == "error" for entry in manifest["cases"].values())
-    print(
-        f"{len(manifest['cases'])} cases ({errors} errors), {manifest['forms']['variants']} variants of forms"
-    )
+    print(f"{len(manifest['cases'])} cases ({errors} errors), {manifest['forms']['variants']} variants of forms")
     return 0
 
 

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from .errors import EncodeError as EncodeError
     from .errors import InputError as InputError
     from .errors import InternalError as InternalError
+    from .errors import ModuleWithoutBaseError as ModuleWithoutBaseError
     from .errors import OutputError as OutputError
     from .errors import Place as Place
     from .errors import PybtfError as PybtfError
     from .errors import UsageError as UsageError
+    from .errors import WrongBaseError as WrongBaseError
     from .features import Features as Features
     from .report import Report as Report
 
@@ -39,10 +41,12 @@ _HOMES = {
     "EncodeError": "errors",
     "InputError": "errors",
     "InternalError": "errors",
+    "ModuleWithoutBaseError": "errors",
     "OutputError": "errors",
     "Place": "errors",
     "PybtfError": "errors",
     "UsageError": "errors",
+    "WrongBaseError": "errors",
     "Features": "features",
     "Outcome": "batch",
     "Report": "report",

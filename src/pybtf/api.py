@@ -23,6 +23,8 @@ def encode(
     lang: str = "",
     lang_exclude: str = "",
     base: str | os.PathLike[str] | Base | None = None,
+    standalone: bool = False,
+    force_base: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Encoded:
     """Encode BTF from the DWARF of the ELF file `path`, which is only read.
@@ -31,13 +33,15 @@ def encode(
     commas (several feature lists may be given as a sequence). The environment is not looked at. `jobs` is the
     number of workers, None for one on each CPU this process may use; the result does not depend on it.
     With `base` the result is split BTF, which holds what that BTF does not have: a file with the BTF of a kernel, or,
-    if there are several modules, a `Base`, which is read only once. `progress` is called in this thread with the number
-    of units done and of all units. See `encode_many` for many files.
+    if there are several modules, a `Base`, which is read only once. `standalone` encodes a kernel module without a
+    base, `force_base` with one of another kernel. `progress` is called in this thread with the number of units done and
+    of all units. See `encode_many` for many files.
 
-    Raises `UsageError` for an unknown feature or language, and `InputError` for a file that cannot be read or
-    encoded, with the place where it is at fault.
+    Raises `UsageError` for an unknown feature or language, and `ModuleWithoutBaseError`, which is one, for a kernel
+    module without a base; `InputError` for a file that cannot be read or encoded, with the place where it is at fault,
+    and `WrongBaseError`, which is one.
     """
     from .pipeline import encode_file
 
-    options = make_options(features, jobs, lang, lang_exclude, base)
+    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base)
     return encode_file(os.fspath(path), options, progress)

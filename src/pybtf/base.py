@@ -25,9 +25,11 @@ class Base:
     order; `len()` counts its types.
     """
 
-    def __init__(self, index: Index, path: str) -> None:
+    def __init__(self, index: Index, path: str, file: str | None = None) -> None:
+        """`file`: the file that all of it is from, if there is one."""
         self.index = index
         self.path = path
+        self._file = file
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Base:
@@ -36,7 +38,8 @@ class Base:
         Raises `InputError` if the file cannot be read or its BTF is damaged.
         """
         data, place = read_btf(path)
-        return cls(Index(data, str(place)), os.fspath(path))
+        file = os.fspath(path)
+        return cls(Index(data, str(place)), file, file)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "base BTF") -> Base:
@@ -46,6 +49,15 @@ class Base:
     @property
     def little(self) -> bool:
         return self.index.little
+
+    @cached_property
+    def release(self) -> str | None:
+        """The release of the kernel, `6.1.0-50-amd64`, if the file it is from says it: an ELF file, or the BTF of the
+        running kernel.
+        """
+        from .btf.files import read_release
+
+        return read_release(self._file) if self._file is not None else None
 
     @cached_property
     def btf(self) -> BTF:

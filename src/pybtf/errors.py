@@ -64,6 +64,24 @@ class InputError(PybtfError):
         super().__init__(text.replace("\n", "\\n"))
 
 
+class ModuleWithoutBaseError(UsageError):
+    """A kernel module is to be encoded, and nobody said on which kernel's BTF. `path` is the module."""
+
+    def __init__(self, path: str, others: str = "") -> None:
+        """`others`: what else there is to say of the run, in words."""
+        self.path = path
+        name = path.replace("\n", "\\n")
+        super().__init__(
+            f"{name}: a kernel module, and no base is given: no kernel loads BTF of a module that is not built on "
+            f"that kernel's own{others}. Name the kernel: --base vmlinux, or --base /sys/kernel/btf/vmlinux for the "
+            "one that runs here. --standalone encodes a module on its own (Python: base=..., standalone=True)"
+        )
+
+
+class WrongBaseError(InputError):
+    """The base is not that of the kernel the input belongs to. `force_base` goes on."""
+
+
 class EncodeError(InputError):
     """The DWARF is well formed, but holds something BTF cannot express (an `_Atomic` type, for instance)."""
 

@@ -62,8 +62,10 @@ class Features:
         on = [name for text in lists or ("default",) for name in names_in(text)]
         for name in on:
             if name not in NAMES:
-                known = ", ".join(NAMES)
-                raise UsageError(f"unknown feature {name!r}; known are {known}, and the sets default and all")
+                from .suggest import did_you_mean
+
+                known = f"{', '.join(NAMES)}, and the sets default and all"
+                raise UsageError(f"unknown feature {name!r}{did_you_mean(name, (*NAMES, *_SETS))}; known are {known}")
         return cls(**dict.fromkeys(on, True))
 
     def names(self) -> list[str]:
@@ -89,6 +91,16 @@ ALL = (*DEFAULT, "reproducible_build", "global_var", "attributes", "true_signatu
 """What `all` switches on: as in the reference, it leaves out `distilled_base` and `force_cu_merging`."""
 
 _SETS = {"default": DEFAULT, "all": ALL}
+
+
+def notes(*lists: str) -> list[str]:
+    """What to tell people about lists that may not mean what they look like: at most one sentence."""
+    on = {name for text in lists for name in names_in(text)}
+    if not on or not on.isdisjoint(DEFAULT):
+        return []
+    names = ",".join(sorted(on, key=NAMES.index))
+    what = f"the list of features names none of the {len(DEFAULT)} default ones, which are therefore off"
+    return [f"{what}; +{names} adds to them"]
 
 
 def names_in(text: str) -> Iterable[str]:

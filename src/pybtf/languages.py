@@ -62,6 +62,9 @@ def parse_languages(text: str) -> frozenset[int]:
     for name in text.split(","):
         code = LANGUAGES.get(name.lower())
         if code is None:
-            raise UsageError(f"unknown language {name!r}; known are {', '.join(LANGUAGES)}")
+            from .suggest import did_you_mean
+
+            hint = did_you_mean(name.lower(), LANGUAGES)
+            raise UsageError(f"unknown language {name!r}{hint}; known are {', '.join(LANGUAGES)}")
         codes.add(code)
     return frozenset(codes)

@@ -66,9 +66,11 @@ def read_lock(path: str) -> dict[str, Locked]:
 
 def _entry(path: str, name: str, facts: Any) -> Locked:
     try:
+        # What was recorded was meant: a module without a base, and one with the base of another kernel.
         question = Question(
             name, tuple(map(_text, facts["features"])), _text(facts["lang"]), _text(facts["lang_exclude"]),
             None if facts["base"] is None else _text(facts["base"]),
+            standalone=facts["base"] is None, force_base=facts["base"] is not None,
         )  # fmt: skip
         base = facts.get("base_sha256")
         return Locked(

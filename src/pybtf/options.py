@@ -36,6 +36,10 @@ class EncodeOptions:
     """Leave out units whose name starts with this."""
     base: str | Base | None = None
     """Build on this BTF, or that of this file: types and strings that it has are not repeated."""
+    standalone: bool = False
+    """Encode kernel modules without a base, too: what comes out no kernel loads."""
+    force_base: bool = False
+    """Go on with a base that is not that of a module's kernel."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.jobs <= MAX_JOBS:
@@ -43,7 +47,11 @@ class EncodeOptions:
         if self.lang is not None and self.lang_exclude is not None:
             raise UsageError("a list of languages to encode and one to leave out do not go together")
         if self.features.distilled_base and self.base is None:
-            raise UsageError("the feature distilled_base needs a base BTF")
+            raise UsageError("the feature distilled_base needs a base BTF: --base FILE (Python: base=...)")
+        if self.standalone and self.base is not None:
+            raise UsageError("--base and --standalone do not go together (Python: base=..., standalone=True)")
+        if self.force_base and self.base is None:
+            raise UsageError("--force-base is about a --base, and none is given (Python: force_base=True, base=...)")
 
 
 def make_options(
@@ -52,6 +60,8 @@ def make_options(
     lang: str = "",
     lang_exclude: str = "",
     base: str | os.PathLike[str] | Base | None = None,
+    standalone: bool = False,
+    force_base: bool = False,
 ) -> EncodeOptions:
     """Options from the texts that the command line and the Python API take.
 
@@ -68,6 +78,8 @@ def make_options(
         lang=parse_languages(lang) if lang else None,
         lang_exclude=parse_languages(lang_exclude) if lang_exclude else None,
         base=os.fspath(base) if isinstance(base, (str, os.PathLike)) else base,
+        standalone=standalone,
+        force_base=force_base,
     )
 
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from functools import cache
 
 from pybtf.base import Base, open_base
+from pybtf.belonging import check_base_of, check_sizes
 from pybtf.core.functable import ALL_SECTIONS, FunctionTable
 from pybtf.core.jointable import join_tables
 from pybtf.core.run import Run
@@ -95,6 +96,7 @@ def encode_images(
     features = options.features
     image = images[0]
     _check_order(images, base)
+    compare_sizes = [each for each in images if check_base_of(each, options, base)]
     report.byte_order = _order(image.little)
     report.input_size = image.size
 
@@ -130,6 +132,8 @@ def encode_images(
 
     try:
         data, base_data = _encode(run, files, options, base, timings, progress)
+        if base is not None and compare_sizes:
+            check_sizes(compare_sizes[0], run, base)
     finally:
         run.close()
     _fill(report, run, data)
@@ -205,6 +209,8 @@ def _encode(
             data = run.data()
         except OverflowError as error:
             raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
+        except InternalError as error:
+            raise InternalError(f"{image.path}: {error}") from None
         base_data = None
         if features.distilled_base:
             data, base_data = _distill(image, run, data)
@@ -348,6 +354,8 @@ def _check(image: ElfImage, run: Run) -> None:
         raise EncodeError(
             image.place(), f"comparing the prototypes of the function {name} takes too long", "types made by a compiler"
         )
+    if code == 6:
+        raise InternalError(f"{image.path}: no type stands for class {name}")
     raise EncodeError(
         image.place(image.sections[int(name)]),
         "more variables than a DATASEC can count",

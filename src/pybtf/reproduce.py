@@ -53,6 +53,8 @@ class Question:
     lang: str = ""
     lang_exclude: str = ""
     base: str | None = None
+    standalone: bool = False
+    force_base: bool = False
 
     @property
     def distilled(self) -> bool:
@@ -215,9 +217,10 @@ def reproduce(
         first, facts = _run(question, Circumstance("first", "one worker"), scratch, 0)
         data = _data(scratch)
         if first.sha256 is None or data is None:
-            raise (NothingToEncode if facts.get("nothing") else InputError)(
-                Place(question.path), first.problem.removeprefix(f"{question.path}: ")
-            )
+            problem = first.problem
+            for name_of_input in (question.path, os.path.abspath(question.path)):  # noqa: PTH100
+                problem = problem.removeprefix(f"{name_of_input}: ")
+            raise (NothingToEncode if facts.get("nothing") else InputError)(Place(question.path), problem)
         result = Result(
             question,
             first.sha256,
@@ -336,6 +339,8 @@ def _run(question: Question, how: Circumstance, scratch: Path, needed: int) -> t
             **question.to_dict(),
             "path": os.path.relpath(path, folder) if how.folder else path,
             "base": question.base and os.path.abspath(question.base),  # noqa: PTH100
+            "standalone": question.standalone,
+            "force_base": question.force_base,
             "out": str(out),
             "jobs": how.jobs,
             "umask": how.umask,

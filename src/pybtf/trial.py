@@ -50,6 +50,8 @@ def _encode(task: dict[str, Any]) -> bytes:
         lang=task["lang"],
         lang_exclude=task["lang_exclude"],
         base=task["base"],
+        standalone=task["standalone"],
+        force_base=task["force_base"],
         progress=progress,
     )
     return bytes(encoded.data) + (encoded.base_data or b"")

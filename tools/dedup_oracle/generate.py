@@ -149,9 +149,7 @@ class Unit:
         r = self.rng
         which = r.randrange(5)
         if which == 0:
-            return self.shared(
-                ("float",), lambda: self.make(FLOAT, r.choice(["float", "double"]), r.choice([4, 8]))
-            )
+            return self.shared(("float",), lambda: self.make(FLOAT, r.choice(["float", "double"]), r.choice([4, 8])))
         if which == 1:
             return self.shared(("char",), lambda: self.make(INT, "char", 1, extra=1 << 24 | 8))
         if which == 2:
@@ -214,9 +212,7 @@ class Unit:
             return self.typedef(dice.choice(world.typedefs), depth)
         if which == 9:
             target, count = self.member(dice, depth - 1), dice.choice([0, 2, 3])
-            index = (
-                self.member(dice, depth - 1) if dice.random() < 0.2 else self.index
-            )  # nonsense, but ordered
+            index = self.member(dice, depth - 1) if dice.random() < 0.2 else self.index  # nonsense, but ordered
             key = (ARRAY, id(target), id(index), count)
             return self.shared(key, lambda: self.make(ARRAY, refs=[target, index], extra=count))
         if which == 10:
@@ -261,9 +257,7 @@ class Unit:
         start = len(self.nodes)
 
         def leaf(other: bool) -> Node:
-            element = (
-                self.make(INT, "char", 1, extra=1 << 24 | 8) if other else self.make(INT, "int", 4, extra=32)
-            )
+            element = self.make(INT, "char", 1, extra=1 << 24 | 8) if other else self.make(INT, "int", 4, extra=32)
             return self.make(ARRAY, refs=[element, self.index], extra=2) if array else element
 
         first = self.tower(height, leaf(r.random() < 0.2), tag)
@@ -319,9 +313,7 @@ def functions(world: World, nodes: list[Node]) -> Iterator[Node]:
                 yield Node(DECL_TAG, "tag", refs=[func], extra=r.choice([-1, 0]))
     for _ in range(r.randint(0, 2)):
         yield Node(DECL_TAG, "tag", refs=[r.choice(data)], extra=r.choice([-1, 0, 1]))
-    variables = [
-        Node(VAR, r.choice(["v", "w"]), refs=[r.choice(data)], extra=1) for _ in range(r.randint(0, 3))
-    ]
+    variables = [Node(VAR, r.choice(["v", "w"]), refs=[r.choice(data)], extra=1) for _ in range(r.randint(0, 3))]
     yield from variables
     if variables:
         items = [("", 8 * i) for i in range(len(variables))]
@@ -375,9 +367,7 @@ def mutate(world: World, nodes: list[Node]) -> None:
     elif roll == 4 and node.kind in (STRUCT, UNION) and node.items:
         node.items[-1] = ("other", node.items[-1][1])
     elif roll == 5:  # a copy, and somebody who refers to it
-        twin = Node(
-            node.kind, node.name, node.third, node.flag, list(node.refs), list(node.items), node.extra
-        )
+        twin = Node(node.kind, node.name, node.third, node.flag, list(node.refs), list(node.items), node.extra)
         nodes.insert(r.randrange(len(nodes) + 1), twin)
         users = [(n, i) for n in nodes for i, t in enumerate(n.refs) if t is node]
         for user, i in users:

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
+RUNNING = "/sys/kernel/btf/vmlinux"
+"""The BTF of the running kernel."""
+RODATA = b".rodata\0"
+BANNER = b"Linux version "
+PIECE = 1 << 18
+OVERLAP = 512
+"""A banner that begins in one piece and ends in the next is in both."""
+MAX_RODATA = 64 << 20
 SHT_NOBITS = 8
 SHF_COMPRESSED = 0x800
 SHN_XINDEX = 0xFFFF
@@ -46,7 +54,7 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
     file = os.fspath(path)
     try:
         with open(file, "rb") as stream:
-            start = stream.read(64)
+            start = stream.read(1024)
             if start[:2] in MAGIC:
                 if not stream.seekable():
                     return start + stream.read(), Place(file)
@@ -57,9 +65,32 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
             if start[:4] == b"\x7fELF":
                 return _Elf(stream, file, start).contents(section), Place(file, section)
     except OSError as error:
-        raise InputError(file, error.strerror or str(error), "a readable file") from error
-    found = f"a file that begins with {start[:4].hex(' ')}" if start else "an empty file"
-    raise InputError(file, found, "raw BTF or an ELF file")
+        hint = ""
+        if isinstance(error, FileNotFoundError):
+            from pybtf.suggest import file_like
+
+            hint = file_like(file)
+        raise InputError(file, error.strerror or str(error), "a readable file", hint) from error
+    if not start:
+        raise InputError(file, "an empty file", "raw BTF or an ELF file")
+    from pybtf.elf.unlike import what_it_is
+
+    raise InputError(file, f"a file that begins with {what_it_is(start)[0]}", "raw BTF or an ELF file")
+
+
+def read_release(path: str) -> str | None:
+    """The release of the kernel that a file is from, None if it does not say, or is none that can be read.
+
+    vmlinux has it in its banner, which is in `.rodata`; of /sys/kernel/btf/vmlinux it is that of the running kernel.
+    """
+    if os.path.realpath(path) == RUNNING:
+        return os.uname().release
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(64)
+            return _Elf(stream, path, start).release() if start[:4] == b"\x7fELF" else None
+    except (OSError, InputError):
+        return None
 
 
 class _Elf:
@@ -124,6 +155,22 @@ class _Elf:
             if names.startswith(wanted, section.name):
                 return self._contents(section, name)
         raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
+
+    def release(self) -> str | None:
+        """What stands behind `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""
+        names = self._names()
+        found = (each for each in self._sections(self.count) if names.startswith(RODATA, each.name))
+        section = next(found, None)
+        if section is None or section.type == SHT_NOBITS or section.offset + section.size > self.size:
+            return None
+        for at in range(section.offset, section.offset + min(section.size, MAX_RODATA), PIECE):
+            self.stream.seek(at)
+            piece = self.stream.read(min(PIECE + OVERLAP, section.offset + section.size - at))
+            _, banner, rest = piece.partition(BANNER)
+            release, space, _ = rest.partition(b" (")
+            if banner and space and release.isascii() and len(release) < OVERLAP:
+                return release.decode("ascii")
+        return None
 
     def _contents(self, section: ElfSection, name: str) -> bytes:
         place = Place(self.file, name)

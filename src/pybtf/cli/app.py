@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from typing import Any
 
 import click
 
 from .. import __version__
 from ..errors import UsageError
+from ..options import MAX_JOBS
 from . import manual
 from .main import COMPLETE_VARIABLE
 
@@ -43,8 +45,37 @@ class Group(click.Group):
         command: click.Command = import_module(f".{COMMANDS[cmd_name]}", __package__).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from ..suggest import did_you_mean
+
+            hint = did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            if not hint.startswith(" (") and os.path.exists(name):  # noqa: PTH110
+                hint = f" (did you mean 'pybtf encode {name}'?)"
+            ctx.fail(f"There is no command {name!r}{hint}")
+        return super().resolve_command(ctx, args)
+
     def get_help(self, ctx: click.Context) -> str:
         return manual.PYBTF.rstrip("\n")
+
+
+class Jobs(click.IntRange):
+    """A number of workers."""
+
+    def __init__(self) -> None:
+        super().__init__(1, MAX_JOBS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number: int = super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise click.UsageError(
+                f"-j takes the number of workers, 1 to {MAX_JOBS}, and {value!r} is none", ctx
+            ) from None
+        return number
 
 
 def group() -> Group:
@@ -80,9 +111,9 @@ def run(arguments: list[str]) -> int:
 
 
 def _with_hint(error: click.UsageError) -> str:
-    text = error.format_message().rstrip(".")
+    text = " ".join(error.format_message().split()).rstrip(".")
     where = error.ctx.command_path if error.ctx is not None else "pybtf"
-    return f"{text[:1].lower()}{text[1:]}; see {where} --help"
+    return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {where} --help"
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -47,6 +47,8 @@ OPTIONS = (
     Option("detached-dir", PATH, "DIR"),
     Option("report", PATH, "JSON"),
     Option("base", PATH, "FILE"),
+    Option("standalone", FLAG),
+    Option("force-base", FLAG),
     Option("features", TEXTS, "LIST"),
     Option("lang", TEXT, "LIST"),
     Option("lang-exclude", TEXT, "LIST"),

@@ -13,6 +13,7 @@ from functools import partial
 from .. import __version__
 from ..base import Base, Opening
 from ..batch import encode_one, share
+from ..belonging import refuse_modules
 from ..elf.packed import require_plain
 from ..errors import OutputError, UsageError
 from ..inputs import RealPaths, find_inputs, plain_name
@@ -94,6 +95,9 @@ def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
     timings.include_start(since_process_start())
     with timings.pass_("find"):
         tasks = plan(find_inputs(request.files), request.detached_dir)
+        if options.base is None and not options.standalone:
+            others = f"; none of the {len(tasks):,} files is encoded" if len(tasks) > 1 else ""
+            refuse_modules((task.path for task in tasks), others)
         _check_targets(tasks, request, options)
     with timings.pass_("import"):
         from .. import pipeline  # noqa: F401 - once, not by each worker

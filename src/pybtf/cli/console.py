@@ -58,5 +58,10 @@ def error(text: str, program: str = "pybtf") -> None:
     say(f"{program}: {styled('error:', RED)} {line}")
 
 
+def note(text: str) -> None:
+    """Nothing is wrong, but it may not be what was meant."""
+    say(f"pybtf: note: {printable(text)}")
+
+
 def warning(text: str, program: str = "pybtf") -> None:
     say(f"{program}: {styled('warning:', YELLOW)} {printable(text)}")

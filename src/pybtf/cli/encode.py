@@ -27,6 +27,8 @@ def encode(
     detached_dir: str | None,
     report: str | None,
     base: str | None,
+    standalone: bool,
+    force_base: bool,
     features: tuple[str, ...],
     lang: str | None,
     lang_exclude: str | None,
@@ -37,8 +39,11 @@ def encode(
     timings: bool,
 ) -> int:
     """The command, after its options have been read; what they are is in arguments.py. The exit status."""
-    if quiet and verbose:
-        raise UsageError("--quiet and --verbose do not go together")
+    if quiet and (verbose or timings):
+        raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
+    for option, path in (("detached", detached), ("detached-dir", detached_dir), ("report", report), ("base", base)):
+        if path == "":
+            raise UsageError(f"--{option}: the name is empty")
     if progress is None:
         progress = console.is_terminal() and not quiet
     if not files and from_list is None:
@@ -52,9 +57,14 @@ def encode(
         if value == "":
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
-    if detached is not None or detached_dir is not None:
-        wanted = replace(wanted, distilled_base=False)  # a matter of BTF in ELF files, as in the reference
-    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base)
+    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base)
+    notes = feature_names.notes(*features)
+    if wanted.distilled_base and (detached is not None or detached_dir is not None):
+        # A matter of BTF in ELF files, as in the reference.
+        options = replace(options, features=replace(wanted, distilled_base=False))
+        notes.append("the feature distilled_base is left out: a detached file cannot hold a base beside the BTF")
+    if "" in files:
+        raise UsageError("the name of a FILE is empty")
     if from_list is not None:
         from ..inputs import read_list
 
@@ -64,6 +74,9 @@ def encode(
     if detached is not None and not single:
         hint = "--detached-dir DIR takes the BTF of several, --combine makes one of all"
         raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
+    for text in notes:
+        if not quiet:
+            console.note(text)
     given = (files, detached, detached_dir, report, quiet, verbose, progress, timings)
     return _single(options, given) if single else _batch(options, given)
 

@@ -9,8 +9,7 @@ from click.shell_completion import CompletionItem
 
 from .. import features as feature_names
 from ..languages import LANGUAGES
-from ..options import MAX_JOBS
-from .app import Command
+from .app import Command, Jobs
 from .arguments import FLAG, JOBS, OPTIONS, PATH, SWITCH, TEXTS, Option
 from .completion import complete_list
 from .encode import encode
@@ -34,7 +33,7 @@ def _click(option: Option) -> click.Option:
         SWITCH: {"default": None},
         TEXTS: {"multiple": True},
         PATH: {"type": click.Path()},
-        JOBS: {"type": click.IntRange(1, MAX_JOBS)},
+        JOBS: {"type": Jobs()},
     }
     if option.kind == SWITCH:
         names = [f"--{option.name}/--no-{option.name}"]

@@ -6,6 +6,7 @@ import os
 import sys
 
 from ..errors import InternalError, PybtfError
+from ..process import STDOUT
 from . import console
 
 FAILED = 1
@@ -22,11 +23,16 @@ def report_fault(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else FAILED
     if found := trace(error):
         console.say(found)
-    if isinstance(error, BrokenPipeError):
+    if is_of_stdout(error):
         forget_stdout()
     text, status = explain(error)
     console.error(text)
     return status
+
+
+def is_of_stdout(error: BaseException) -> bool:
+    """Whether standard output may be what failed."""
+    return isinstance(error, OSError) and error.filename in (None, STDOUT)
 
 
 def trace(error: BaseException) -> str:

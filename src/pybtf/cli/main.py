@@ -39,16 +39,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
-    status = main()
-    from ..leaving import leave
+    from .. import process
 
-    leave(status)
+    process.open_closed_streams()
+    process.leave(main())
 
 
 def quick_answer(arguments: Sequence[str]) -> str | None:
     """The text to print for `--version` and `--help`, or None if there is more to do."""
     if list(arguments) == ["--version"]:
         return f"pybtf {__version__}\n"
+    if arguments and arguments[0] == "help" and len(arguments) <= 2:
+        arguments = [*arguments[1:], "--help"]
     if arguments and arguments[-1] in ("--help", "-h") and len(arguments) <= 2:
         from . import manual
 
@@ -61,10 +63,11 @@ def quick_answer(arguments: Sequence[str]) -> str | None:
 def guarded(work: Callable[[], int]) -> int:
     """Run `work`; whatever goes wrong becomes one message on standard error and a status. Never raises."""
     try:
-        try:
-            return work()
-        finally:
-            sys.stdout.flush()
+        status = work()
+        from ..process import write_stdout
+
+        write_stdout("")
+        return status
     except BaseException as error:
         from .faults import report_fault
 
@@ -72,7 +75,9 @@ def guarded(work: Callable[[], int]) -> int:
 
 
 def _print(text: str) -> int:
-    sys.stdout.write(text)
+    from ..process import write_stdout
+
+    write_stdout(text)
     return 0
 
 

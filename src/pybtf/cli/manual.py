@@ -7,7 +7,7 @@ from __future__ import annotations
 
 PYBTF = """\
 Usage: pybtf COMMAND [ARGUMENTS]
-       pybtf --version | --help
+       pybtf --version | --help | help [COMMAND]
 
 Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
 pahole 1.32 makes.
@@ -59,9 +59,13 @@ What is encoded:
                          reproducible_build, distilled_base, global_var, attributes, true_signature,
                          layout, force_cu_merging
                        and `default` for the first nine, which is what is encoded without this option;
-                       `all`; `+NAME,...` for the default and NAME
+                       `all`. Lists switch off all that they do not name: NAME is NAME alone, `+NAME`
+                       is the default and NAME
   --base FILE          Encode split BTF: only what the BTF in FILE, a kernel's, does not have. FILE is an ELF
-                       file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux
+                       file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux. Kernel modules need
+                       it: without, they are refused
+  --standalone         Encode kernel modules without a base, for other uses than loading them
+  --force-base         Go on although the base is not that of the module's kernel
   --lang LIST          Encode only units written in these languages (c11, rust, asm...)
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
                        $PAHOLE_LANG_EXCLUDE is used, if set
@@ -111,6 +115,8 @@ What is expected:
 
 What is encoded:
   --base FILE          As for pybtf encode: modules, on this BTF
+  --standalone         As for pybtf encode
+  --force-base         As for pybtf encode
   --features LIST      As for pybtf encode
   --lang LIST          As for pybtf encode
   --lang-exclude LIST  As for pybtf encode

@@ -13,11 +13,11 @@ from .. import __version__
 from ..errors import UsageError
 from ..languages import EXCLUDE_VARIABLE
 from ..lockfile import Locked, is_digest, lock_text, read_lock
-from ..options import MAX_JOBS, make_options
+from ..options import make_options
 from ..records import replace
 from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
 from . import console
-from .app import Command
+from .app import Command, Jobs
 from .completion import complete_list
 from .encode_command import complete_features, complete_languages
 from .summary import count, size
@@ -39,10 +39,12 @@ def _complete_skipped(ctx: click.Context, param: click.Parameter, incomplete: st
 @click.option("--lock", metavar="LOCK", type=click.Path())
 @click.option("--write-lock", metavar="LOCK", type=click.Path())
 @click.option("--base", metavar="FILE", type=click.Path())
+@click.option("--standalone", is_flag=True)
+@click.option("--force-base", is_flag=True)
 @click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
 @click.option("--lang", metavar="LIST", shell_complete=complete_languages)
 @click.option("--lang-exclude", metavar="LIST", shell_complete=complete_languages)
-@click.option("-j", "--jobs", metavar="N", type=click.IntRange(1, MAX_JOBS))
+@click.option("-j", "--jobs", metavar="N", type=Jobs())
 @click.option("--rounds", metavar="N", type=click.IntRange(0, 1000), default=2)
 @click.option("--skip", metavar="NAMES", default="", shell_complete=_complete_skipped)
 @click.option("--json", "as_json", is_flag=True)
@@ -55,6 +57,8 @@ def command(
     lock: str | None,
     write_lock: str | None,
     base: str | None,
+    standalone: bool,
+    force_base: bool,
     features: tuple[str, ...],
     lang: str | None,
     lang_exclude: str | None,
@@ -67,8 +71,11 @@ def command(
 ) -> int:
     if quiet and verbose:
         raise UsageError("--quiet and --verbose do not go together")
-    locked = _locked(lock, files, write_lock or expect or against or base or features or lang or lang_exclude)
-    questions = [each.question for each in locked.values()] or _questions(files, base, features, lang, lang_exclude)
+    others = (write_lock, expect, against, base, standalone, force_base, features, lang, lang_exclude)
+    locked = _locked(lock, files, any(others))
+    questions = [each.question for each in locked.values()]
+    if not questions:
+        questions = _questions(files, features, lang, lang_exclude, base, standalone, force_base)
     plan = _plan(circumstances(jobs, rounds), skip)
     expectation = _expectation(questions, expect, against)
 
@@ -92,10 +99,18 @@ def command(
 
 
 def _questions(
-    files: tuple[str, ...], base: str | None, features: tuple[str, ...], lang: str | None, lang_exclude: str | None
+    files: tuple[str, ...],
+    features: tuple[str, ...],
+    lang: str | None,
+    lang_exclude: str | None,
+    base: str | None,
+    standalone: bool,
+    force_base: bool,
 ) -> list[Question]:
     if not files:
         raise UsageError("missing argument 'FILE...'; see pybtf reproduce --help")
+    if "" in files:
+        raise UsageError("the name of a FILE is empty")
     if len(set(files)) < len(files):
         raise UsageError("a file is named twice")
     if lang is None and lang_exclude is None:
@@ -103,12 +118,17 @@ def _questions(
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")
-    first = Question(files[0], features or ("default",), lang or "", lang_exclude or "", base)
-    make_options(first.features, 1, first.lang, first.lang_exclude, base)  # finds misspelt names before any work
+    first = Question(files[0], features or ("default",), lang or "", lang_exclude or "", base, standalone, force_base)
+    # Finds misspelt names before any work.
+    make_options(first.features, 1, first.lang, first.lang_exclude, base, standalone, force_base)
+    if base is None and not standalone:
+        from ..belonging import refuse_modules
+
+        refuse_modules(files)
     return [replace(first, path=path) for path in files]
 
 
-def _locked(lock: str | None, files: tuple[str, ...], others: object) -> dict[str, Locked]:
+def _locked(lock: str | None, files: tuple[str, ...], others: bool) -> dict[str, Locked]:
     """The entries of the lock file that are to be checked: those of `files`, or all."""
     if lock is None:
         return {}

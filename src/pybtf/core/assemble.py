@@ -11,7 +11,8 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.encoder import (
     APART,
-    ENCODE_LOST,
+    CLASS_BITS,
+    ENCODE_BUG,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
     NO_UNIT,
@@ -58,6 +59,21 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def representative(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
+    """The id of the type that stands for one that was dropped. 0 and an error: there is none, a mistake of ours."""
+    class_: uint32_t = e.class_list.p[s.classes + local]
+    id: uint32_t = 0 if class_ & APART else e.representative.p[class_]
+    if id == 0:
+        e.error_entry = class_ & CLASS_BITS
+        encoder_fail(e, ENCODE_BUG)
+        return 0
+    return id
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) -> uint32_t:
     """The id of a small id of a unit, or that of the type that stands for it."""
@@ -77,20 +93,7 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
             high = middle
     if low < s.n and e.locals.p[s.first + low] == local:
         return s.first_id + low
-    return stands_for(e, s, local)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def stands_for(e: cython.pointer[Encoder], s: cython.pointer[cython.const[Stream]], local: uint32_t) -> uint32_t:
-    """The id of the type that stands for one that was dropped."""
-    class_: uint32_t = e.class_list.p[s.classes + local]
-    id: uint32_t = 0 if class_ & APART else e.representative.p[class_]
-    if id == 0:
-        encoder_fail(e, ENCODE_LOST)
-    return id
+    return representative(e, s, local)
 
 
 @cython.cfunc
@@ -104,7 +107,7 @@ def target(
         return 0
     if known[local]:
         return known[local]
-    return stands_for(e, s, local)
+    return representative(e, s, local)
 
 
 @cython.cfunc
@@ -162,7 +165,7 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
         e.offs.p[e.offs.n] = e.words.n
         e.offs.n += 1
         e.words.n += size
-    return 0
+    return e.error
 
 
 @cython.cfunc

@@ -11,7 +11,7 @@ from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import malloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.cursor import bswap16, bswap32
-from cython.cimports.pybtf.core.emit import Layout
+from cython.cimports.pybtf.core.emit import NO_NUMBER, Layout
 from cython.cimports.pybtf.core.encoder import Encoder
 from cython.cimports.pybtf.core.memory import U8s, U32s
 from cython.cimports.pybtf.core.records import *
@@ -53,6 +53,8 @@ def emit_layout(
             out.types += 1
             out.type_size += 4 * wire_size(r)
             out.kinds[wire_kind(r)] += 1
+        else:
+            out.number[id] = NO_NUMBER
     out.string_size = e.string_size
     return out.type_size + out.string_size > LIMIT
 
@@ -87,13 +89,21 @@ def emit_header(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put(p: cython.pointer[uint8_t], v: uint32_t) -> cython.pointer[uint8_t]:
+    memcpy(p, cython.address(v), 4)
+    return p + 4
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def record(
     e: cython.pointer[cython.const[Encoder]],
     number: cython.pointer[uint32_t],
     r: cython.pointer[uint32_t],
     p: cython.pointer[uint8_t],
-    swap: cython.bint,
 ) -> cython.pointer[uint8_t]:
     """Writes one record; references in `r` are ids of survivors."""
     kind: uint32_t = wire_kind(r)
@@ -102,25 +112,25 @@ def record(
     k: uint32_t
     j: uint32_t
     each: uint32_t = wire_each(kind)
-    p = store(p, at[r[0]] if r[0] else 0, swap)
-    p = store(p, r[1], swap)
-    p = store(p, number[r[2]] if wire_third_is_type(kind) else r[2], swap)
+    p = put(p, at[r[0]] if r[0] else 0)
+    p = put(p, r[1])
+    p = put(p, number[r[2]] if wire_third_is_type(kind) else r[2])
     r += 3
     if kind == KIND_ARRAY:
-        p = store(p, number[r[0]], swap)
-        p = store(p, number[r[1]], swap)
-        return store(p, r[2], swap)
+        p = put(p, number[r[0]])
+        p = put(p, number[r[1]])
+        return put(p, r[2])
     if wire_fixed(kind):
-        return store(p, r[0], swap)
+        return put(p, r[0])
     for k in range(vlen if each else 0):
         if kind == KIND_DATASEC:
-            p = store(p, number[r[0]], swap)
-            p = store(p, r[1], swap)
+            p = put(p, number[r[0]])
+            p = put(p, r[1])
         else:
-            p = store(p, at[r[0]] if r[0] else 0, swap)
-            p = store(p, r[1] if kind == KIND_ENUM or kind == KIND_ENUM64 else number[r[1]], swap)
+            p = put(p, at[r[0]] if r[0] else 0)
+            p = put(p, r[1] if kind == KIND_ENUM or kind == KIND_ENUM64 else number[r[1]])
         for j in range(2, each):
-            p = store(p, r[j], swap)
+            p = put(p, r[j])
         r += each
     return p
 
@@ -128,28 +138,34 @@ def record(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def emit_bytes(
+def emit_types(
     e: cython.pointer[cython.const[Encoder]],
     map: cython.pointer[cython.const[uint32_t]],
     layout: cython.pointer[cython.const[Layout]],
     out: cython.pointer[uint8_t],
-    swap: cython.bint,
 ) -> cython.void:
-    """Writes header, types and strings to `out`, which has room for 24 + type_size + string_size bytes."""
+    """Writes the types to `out`, which has room for `type_size` bytes, in host byte order."""
     id: uint32_t
-    i: cython.size_t
-    x: cython.pointer[StringEntry]
-    p: cython.pointer[uint8_t] = emit_header(layout, out, swap)
     for id in range(1, cython.cast(uint32_t, e.offs.n)):
         if map[id] == id:
-            p = record(e, layout.number, e.words.p + e.offs.p[id], p, swap)
-    p[0] = 0
-    p += 1
+            out = record(e, layout.number, e.words.p + e.offs.p[id], out)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def emit_strings(e: cython.pointer[cython.const[Encoder]], out: cython.p_char) -> cython.void:
+    """Writes the strings in their order, behind the empty one unless there is a base."""
+    i: cython.size_t
+    x: cython.pointer[StringEntry]
+    if e.base == cython.NULL:
+        out[0] = 0
+        out += 1
     for i in range(e.string_order.n):
         x = string_entry(e.strings, e.string_order.p[i])
-        memcpy(p, x.text, x.size)
-        p[x.size] = 0
-        p += x.size + 1
+        memcpy(out, x.text, x.size)
+        out[x.size] = 0
+        out += x.size + 1
 
 
 @cython.cfunc

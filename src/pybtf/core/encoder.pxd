@@ -16,8 +16,8 @@ cdef enum:                      # Encoder.error
     ENCODE_TOO_MANY = 2         # types, strings or bytes beyond 32 bits
     ENCODE_ARENA = 3            # arena flag on what is no pointer; `error_entry` is the function
     ENCODE_SECTION = 4          # more variables in a section than a DATASEC can count
-    ENCODE_LOST = 6             # a mistake of ours: nothing stands for a type that was dropped
     ENCODE_EFFORT = 5           # comparing the prototypes of function `error_entry` takes too long
+    ENCODE_BUG = 6              # no type stands for those of a class: class `error_entry`
 
 cdef enum:
     NO_UNIT = 0xFFFFFFFF

@@ -207,7 +207,7 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
             k.info = (cython.cast(uint64_t, e.symbol) << 32) | e.type
             k.value = value
             k.width = cell >> 4
-            i = apply_known(job, i, known)
+            i = apply_known(job, i, known, k)
     return OK
 
 
@@ -223,9 +223,11 @@ def place_of(info: uint64_t) -> cython.size_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def apply_known(job: cython.pointer[Job], i: uint64_t, known: cython.pointer[Known]) -> uint64_t:
+def apply_known(
+    job: cython.pointer[Job], i: uint64_t, known: cython.pointer[Known], k: cython.pointer[Known]
+) -> uint64_t:
     """Applies relocations from number `i` on whose symbol and type are known, and that lie within the section; the
-    number of the first that is not such. Only where the job is plain, and its size is at least 8.
+    number of the first that is not such. `k`: the one that became known last. Only where the job is plain.
     """
     offset: uint64_t = 0
     info: uint64_t = 0
@@ -235,7 +237,6 @@ def apply_known(job: cython.pointer[Job], i: uint64_t, known: cython.pointer[Kno
     p: cython.pointer[cython.const[uint8_t]] = job.relocs + i * 24
     end: cython.pointer[cython.const[uint8_t]] = job.relocs + job.n * 24
     word: uint32_t
-    k: cython.pointer[Known] = known
     if job.size < 8:
         return i
     while p < end:

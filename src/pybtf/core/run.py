@@ -24,7 +24,15 @@ from cython.cimports.pybtf.core.certify import certify
 from cython.cimports.pybtf.core.context import context_free, context_is_one, context_seen, context_tables
 from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
-from cython.cimports.pybtf.core.emit import Layout, emit_bytes, emit_count, emit_layout, raw_btf
+from cython.cimports.pybtf.core.emit import (
+    Layout,
+    emit_count,
+    emit_header,
+    emit_layout,
+    emit_strings,
+    emit_types,
+    raw_btf,
+)
 from cython.cimports.pybtf.core.encoder import (
     ENCODE_ARENA,
     ENCODE_EFFORT,
@@ -43,11 +51,12 @@ from cython.cimports.pybtf.core.faults import (
 )
 from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
 from cython.cimports.pybtf.core.memory import U32s, u32s_free, u64s_free
+from cython.cimports.pybtf.core.namesakes import other_sizes
 from cython.cimports.pybtf.core.records import REC_NAME, class_record
 from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete
 from cython.cimports.pybtf.core.signature import machine_init
-from cython.cimports.pybtf.core.split import split_bytes, split_layout, split_names
+from cython.cimports.pybtf.core.split import split_layout, split_names
 from cython.cimports.pybtf.core.stream import stream_again, stream_unit
 from cython.cimports.pybtf.core.strings import (
     IN_BASE,
@@ -61,6 +70,8 @@ from cython.cimports.pybtf.core.strings import (
 from cython.cimports.pybtf.core.sync import *
 from cython.cimports.pybtf.core.value import *
 from cython.cimports.pybtf.core.variables import SectionRange
+from cython.cimports.pybtf.core.verify import Written, verify, verify_error
+from cython.cimports.pybtf.core.wire import WireError, wire_store, wire_swap
 from cython.cimports.pybtf.core.worker import *
 
 SECTION_NAMES = (
@@ -554,7 +565,10 @@ class Run:
     def data(self):
         """The finished BTF. Raises `OverflowError` if types and strings are not below 4 GiB together."""
         out: cython.pointer[uint8_t]
+        types: cython.pointer[uint8_t]
+        written: Written
         failed: cython.int
+        swap: cython.bint = self.x.sections.swap
         split: cython.bint = self.base is not None
         with cython.nogil:
             if not split:
@@ -575,12 +589,76 @@ class Run:
             cython.NULL, cython.cast(cython.Py_ssize_t, 24 + self.layout.type_size + self.layout.string_size)
         )
         out = cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data))
+        memset(cython.address(written), 0, cython.sizeof(Written))
+        written.n_words = self.layout.type_size // 4
+        written.first = self.first
+        written.n = self.first + self.layout.types - 1
+        written.size = self.layout.string_size
         with cython.nogil:
-            if not split:
-                emit_bytes(cython.address(self.e), self.map, cython.address(self.layout), out, self.x.sections.swap)
+            types = emit_header(cython.address(self.layout), out, swap)
+            written.text = cython.cast(cython.p_char, types) + self.layout.type_size
+            emit_strings(cython.address(self.e), cython.cast(cython.p_char, types) + self.layout.type_size)
+            if split:
+                written.base = self.e.base.text
+                written.base_size = self.e.base.size
+                if written.n_words:
+                    written.words = self.e.words.p + self.e.offs.p[self.first]
             else:
-                split_bytes(cython.address(self.e), self.first, cython.address(self.layout), out, self.x.sections.swap)
+                emit_types(cython.address(self.e), self.map, cython.address(self.layout), types)
+                written.words = cython.cast(cython.pointer[uint32_t], types)
+        self.check(cython.address(written))
+        with cython.nogil:
+            if split:
+                wire_store(types, written.words, written.n_words, swap)
+            elif swap:
+                wire_swap(types, written.n_words)
         return data
+
+    @cython.cfunc
+    def check(self, written: cython.pointer[cython.const[Written]]):
+        """Raises `InternalError` if what is about to be written is no BTF."""
+        error: WireError
+        code: cython.int
+        with cython.nogil:
+            code = verify(written, cython.address(error))
+        if code:
+            raise verify_error(cython.address(error))
+
+    def other_sizes(self):
+        """(name, size, size in the base) of each own struct or union whose only namesake in the base has another size.
+
+        After `data`, of a run on a base.
+        """
+        found = cython.declare(U32s)
+        done: cython.bint
+        i: cython.size_t
+        own: cython.pointer[uint32_t]
+        there: cython.pointer[uint32_t]
+        if self.layout.type_size == 0:
+            return []
+        memset(cython.address(found), 0, cython.sizeof(U32s))
+        own = self.e.words.p + self.e.offs.p[self.first]
+        try:
+            with cython.nogil:
+                done = other_sizes(
+                    cython.address(self.base.types),
+                    self.e.words.p,
+                    self.e.offs.p,
+                    self.base.strings.size,
+                    own,
+                    self.layout.type_size // 4,
+                    cython.address(found),
+                )
+            if not done:
+                raise MemoryError
+            result = []
+            for i in range(0, found.n, 2):
+                there = self.e.words.p + self.e.offs.p[found.p[i + 1]]
+                name = cython.cast(bytes, self.base.strings.text + there[0])
+                result.append((name.decode("utf-8", "backslashreplace"), own[found.p[i] + 2], there[2]))
+            return result
+        finally:
+            u32s_free(cython.address(found))
 
     def distill(self, data: bytes):
         """Of `data`, what the function of that name returned: split BTF with a minimal base of its own, and that base.
@@ -588,6 +666,7 @@ class Run:
         Returns the id of a type instead, if the BTF refers to one that cannot be in such a base.
         """
         d: Distilled
+        written: Written
         layout: Layout
         raw: cython.p_const_char = data
         status: cython.int
@@ -609,6 +688,23 @@ class Run:
             if status == DISTILL_KIND:
                 return d.bad
             emit_count(cython.address(self.layout), cython.address(d.split_words), d.split_text.n)
+            memset(cython.address(written), 0, cython.sizeof(Written))
+            written.words = d.base_words.p
+            written.n_words = d.base_words.n
+            written.first = 1
+            written.n = d.n_base
+            written.text = cython.cast(cython.p_char, d.base_text.p)
+            written.size = d.base_text.n
+            self.check(cython.address(written))
+            written.base = written.text
+            written.base_size = cython.cast(uint32_t, d.base_text.n)
+            written.words = d.split_words.p
+            written.n_words = d.split_words.n
+            written.first = d.n_base
+            written.n = d.n_base + self.layout.types - 1
+            written.text = cython.cast(cython.p_char, d.split_text.p)
+            written.size = d.split_text.n
+            self.check(cython.address(written))
             return (
                 raw_btf(cython.address(d.split_words), cython.address(d.split_text), self.x.sections.swap),
                 raw_btf(cython.address(d.base_words), cython.address(d.base_text), self.x.sections.swap),

@@ -6,4 +6,3 @@ from pybtf.core.encoder cimport Encoder
 
 cdef void split_names(Encoder *e) noexcept nogil
 cdef int split_layout(Encoder *e, uint32_t first, uint32_t strings, const uint32_t *map, Layout *out) noexcept nogil
-cdef void split_bytes(const Encoder *e, uint32_t first, const Layout *l, uint8_t *out, bint swap) noexcept nogil

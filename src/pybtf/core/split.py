@@ -8,13 +8,13 @@ final ids or ids of survivors, whose numbers go on where those of the base end.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import malloc
-from cython.cimports.libc.string import memcpy, memmove, memset
-from cython.cimports.pybtf.core.emit import Layout, emit_header
+from cython.cimports.libc.string import memmove, memset
+from cython.cimports.pybtf.core.emit import NO_NUMBER, Layout
 from cython.cimports.pybtf.core.encoder import Encoder
-from cython.cimports.pybtf.core.strings import IN_BASE, StringEntry, string_entry, string_in_base
-from cython.cimports.pybtf.core.wire import RefSpan, wire_refs, wire_store
+from cython.cimports.pybtf.core.strings import IN_BASE, string_in_base
+from cython.cimports.pybtf.core.wire import RefSpan, wire_refs
 from cython.cimports.pybtf.core.wirekinds import wire_kind, wire_named_each, wire_size, wire_vlen
 
 LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
@@ -84,6 +84,8 @@ def split_layout(
         if map[id] == id:
             out.number[id - first] = first + out.types - 1
             out.types += 1
+        else:
+            out.number[id - first] = NO_NUMBER
     to = e.words.p + e.offs.p[first]
     for id in range(first, n):
         if map[id] != id:
@@ -101,27 +103,3 @@ def split_layout(
         memmove(to, r, 4 * size)
         to += size
     return out.type_size + out.string_size > LIMIT
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def split_bytes(
-    e: cython.pointer[cython.const[Encoder]],
-    first: uint32_t,
-    layout: cython.pointer[cython.const[Layout]],
-    out: cython.pointer[uint8_t],
-    swap: cython.bint,
-) -> cython.void:
-    """Writes header, types and own strings; an empty string only a base begins with."""
-    i: cython.size_t
-    x: cython.pointer[StringEntry]
-    p: cython.pointer[uint8_t] = emit_header(layout, out, swap)
-    if layout.type_size:
-        wire_store(p, e.words.p + e.offs.p[first], layout.type_size // 4, swap)
-        p += layout.type_size
-    for i in range(e.string_order.n):
-        x = string_entry(e.strings, e.string_order.p[i])
-        memcpy(p, x.text, x.size)
-        p[x.size] = 0
-        p += x.size + 1

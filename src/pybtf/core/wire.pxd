@@ -99,5 +99,6 @@ cdef int wire_check_refs(uint32_t *words, const size_t *offs, uint32_t start, ui
                          WireError *error) noexcept nogil
 cdef void wire_load(uint32_t *out, const uint8_t *src, size_t n_words, bint swap) noexcept nogil
 cdef void wire_store(uint8_t *out, const uint32_t *src, size_t n_words, bint swap) noexcept nogil
+cdef void wire_swap(uint8_t *words, size_t n_words) noexcept nogil
 cdef size_t wire_compact(uint32_t *words, const size_t *offs, uint32_t start, uint32_t n, const uint32_t *map,
                          uint32_t *number) noexcept nogil

@@ -221,6 +221,19 @@ def wire_store(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def wire_swap(words: cython.pointer[uint8_t], n_words: cython.size_t) -> cython.void:
+    """Brings words into the other byte order, where they are."""
+    i: cython.size_t
+    word: uint32_t
+    for i in range(n_words):
+        memcpy(cython.address(word), words + 4 * i, 4)
+        word = bswap32(word)
+        memcpy(words + 4 * i, cython.address(word), 4)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def wire_compact(
     words: cython.pointer[uint32_t],
     offs: cython.pointer[cython.const[cython.size_t]],
@@ -337,7 +350,12 @@ def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, in
         )
     start = length + str_off
     if not split and (str_len == 0 or data[start]):
-        raise InputError(Place(name, "strings", 0), "no empty string", "the string section to begin with one")
+        raise InputError(
+            Place(name, "strings", 0),
+            "no empty string",
+            "the string section to begin with one",
+            "This may be split BTF, of a module: name the BTF of its kernel.",
+        )
     if str_len and data[start + str_len - 1]:
         raise InputError(Place(name, "strings", str_len - 1), "the last string has no end", "a NUL byte")
     return order != byteorder, length + type_off, type_len, start, str_len

@@ -15,7 +15,7 @@ from struct import unpack_from
 from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
 from pybtf.dwarf.alternate import Alternate, find_alternate_file
 from pybtf.dwarf.separate import find_debug_file
-from pybtf.elf.constants import ET_REL, SHF_GROUP
+from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_NOBITS
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
@@ -114,9 +114,11 @@ def _type_units(image: ElfImage) -> list[Section]:
     """The sections of type units beside .debug_info, those of DWARF 5 first."""
     found: list[Section] = []
     types: list[Section] = []
-    for section in image.table.of_units():
-        if not section.size:
-            continue
+    there = [section for section in image.table.of_units() if section.size]
+    # Asked before anything of them is unpacked. In a linked file only one of each name is read.
+    if image.etype == ET_REL and sum(s.size for s in there if s.type != SHT_NOBITS) > image.size:
+        raise InputError(image.place(there[0]), f"{len(there)} sections of units that overlap", "one for each type")
+    for section in there:
         if section.name.endswith("types"):
             types.append(section)
         elif section.flags & SHF_GROUP and _starts_with_type_unit(image, section):
@@ -129,18 +131,16 @@ def _type_units(image: ElfImage) -> list[Section]:
 
 
 def _starts_with_type_unit(image: ElfImage, section: Section) -> bool:
-    data = image.data(section)[:16]
+    data = image.head(section, 16)
     if len(data) < 16:
         return False
-    long = bytes(data[:4]) == b"\xff\xff\xff\xff"
+    long = data[:4] == b"\xff\xff\xff\xff"
     _, version, kind = unpack_from(f"{image.order}IHB", data, 8 if long else 0)
     return bool(version >= 5 and kind == DW_UT_TYPE)
 
 
 def _append(image: ElfImage, found: DebugSections, more: list[Section], addresses: array[int]) -> None:
     """Put these sections of type units behind .debug_info."""
-    if sum(section.size for section in more) > image.size:
-        raise InputError(image.place(more[0]), f"{len(more)} sections of type units that overlap", "one for each type")
     info = bytearray(found["info"])
     found.parts.append((0, ".debug_info", image.path))
     for section in more:

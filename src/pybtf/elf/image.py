@@ -28,7 +28,7 @@ from types import TracebackType
 from pybtf.core.sectiontable import Section as Section
 from pybtf.core.sectiontable import SectionNameError, SectionTable, read_section, read_sections
 from pybtf.core.symbols import SymbolSource
-from pybtf.elf.compressed import decompress_gabi, decompress_gnu
+from pybtf.elf.compressed import Budget, beginning, chdr_layout, decompress
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
 
@@ -48,6 +48,7 @@ class ElfImage:
     """An open ELF file. Usable as a context manager; views handed out stay valid after `close`."""
 
     __slots__ = (
+        "_budget",
         "_cache",
         "_view",
         "dwarf",
@@ -80,14 +81,25 @@ class ElfImage:
     """Of the file that was opened; None if only its contents were given."""
 
     def __init__(
-        self, path: str, content: bytes | bytearray | mmap.mmap, status: os.stat_result | None = None
+        self,
+        path: str,
+        content: bytes | bytearray | mmap.mmap,
+        status: os.stat_result | None = None,
+        stored: int | None = None,
     ) -> None:
-        """Read header and section table of `content`; `path` serves messages only. Raises `InputError`."""
+        """Read header and section table of `content`; `path` serves messages only. Raises `InputError`.
+
+        `stored`: the size on the disk, of a file that is compressed as a whole.
+        """
         self.path = path
         self.status = status
         self.mapping = content if isinstance(content, mmap.mmap) else None
         self._view = memoryview(content)
         self._cache: dict[int, memoryview] = {}
+        self._budget = Budget(len(content))
+        if stored is not None:
+            self._budget = Budget(stored)
+            self._budget.left -= len(content)
         self.symbol_sources = {}
         shoff, shnum, shstrndx = self._read_header()
         self._read_sections(shoff, shnum, shstrndx)
@@ -204,12 +216,18 @@ class ElfImage:
         found = self._cache.get(section.index)
         if found is None:
             raw, place = self.raw(section), self.place(section)
-            if section.flags & SHF_COMPRESSED:
-                found = decompress_gabi(raw, place, is64=self.is64, little=self.little)
-            else:
-                found = decompress_gnu(raw, place)
-            self._cache[section.index] = found
+            found = self._cache[section.index] = decompress(raw, place, self._budget, self._layout(section))
         return found
+
+    def head(self, section: Section, size: int) -> bytes:
+        """How the section's contents begin: `size` bytes or fewer. Of a compressed one no more is unpacked."""
+        if section.plain or section.index in self._cache or section.type in (SHT_NOBITS, SHT_NULL):
+            return bytes(self.data(section)[:size])
+        return beginning(self.raw(section), self.place(section), size, self._layout(section))
+
+    def _layout(self, section: Section) -> str | None:
+        """That of the header of a compressed section; None for `.zdebug_*`."""
+        return chdr_layout(is64=self.is64, little=self.little) if section.flags & SHF_COMPRESSED else None
 
     def _read_header(self) -> tuple[int, int, int]:
         """Check the file header; give offset, count and string section of the section table, as stored."""
@@ -218,9 +236,10 @@ class ElfImage:
         if magic != b"\x7fELF":
             if len(view) < 4 and b"\x7fELF".startswith(magic):
                 raise InputError(self.place(), f"only {len(view)} bytes", "an ELF file")
-            raise InputError(
-                self.place(offset=0), f"starts with {magic.hex(' ')}", "an ELF file (7f 45 4c 46)"
-            )
+            from .unlike import what_it_is
+
+            found, hint = what_it_is(bytes(view[:1024]))
+            raise InputError(self.place(offset=0), f"starts with {found}", "an ELF file (7f 45 4c 46)", hint)
         if len(view) < _IDENT_SIZE:
             raise InputError(self.place(), f"only {len(view)} bytes", "the ELF identification, 16 bytes")
         eclass, order, version = view[4], view[5], view[6]
@@ -337,7 +356,7 @@ def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
         # O_NONBLOCK: opening a FIFO must not wait for a writer.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
-        raise InputError(path, *_open_failure(path, error)) from None
+        raise InputError(path, *_open_failure(path, error), _like(path, error)) from None
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
@@ -348,7 +367,14 @@ def _map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
         try:
             return mmap.mmap(fd, status.st_size, access=mmap.ACCESS_READ), status
         except (OSError, ValueError, OverflowError) as error:
-            raise InputError(path, f"cannot be mapped: {error}", "a file that can be mapped") from None
+            from .unlike import what_it_is
+
+            try:
+                found, hint = what_it_is(os.pread(fd, 1024, 0))
+                found = f"starts with {found}"
+            except OSError:
+                found, hint = f"cannot be mapped: {error}", ""
+            raise InputError(path, found, "an ELF file (7f 45 4c 46)", hint) from None
     finally:
         os.close(fd)
 
@@ -364,6 +390,15 @@ def _open_failure(path: str, error: OSError | ValueError) -> tuple[str, str]:
     if error.errno in (errno.EACCES, errno.EPERM):
         return "no permission to read it", "a readable file"
     return f"cannot be opened: {os.strerror(error.errno or 0)}", ""
+
+
+def _like(path: str, error: OSError | ValueError) -> str:
+    """What may have been meant, if there is no such file."""
+    if isinstance(error, FileNotFoundError):
+        from pybtf.suggest import file_like
+
+        return file_like(path)
+    return ""
 
 
 def _close_map(mapping: mmap.mmap) -> None:

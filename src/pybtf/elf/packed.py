@@ -1,8 +1,9 @@
 """Modules as distributions install them: compressed as a whole (`.ko.xz`, `.ko.zst`, `.ko.gz`).
 
 What a file is, its first bytes say, not its name. None of the formats has to promise a size in front, and a few KiB can
-honestly unpack to many GiB of zeros. So the output is taken in pieces, and its length bounded as that of a compressed
-section is (see compressed.py, whose limits hold here, too).
+honestly unpack to many GiB of zeros. So the output is taken in pieces, and its length bounded as that of compressed
+sections is (see compressed.py, whose limits hold here, too). If the image has compressed sections itself, these get
+what is left.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
-from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE, load_zstd
+from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, Place
 
@@ -68,11 +69,11 @@ def open_module(path: str) -> ElfImage:
             packed = stream.read()
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}", "a readable file") from None
-    return ElfImage(path, _unpacked(packed, kind, Place(path)), status)
+    return ElfImage(path, _unpacked(packed, kind, Place(path)), status, len(packed))
 
 
 def _unpacked(packed: bytes, kind: str, place: Place) -> bytearray:
-    limit = min(MAX_SIZE, max(FREE_SIZE, MAX_RATIO * len(packed)))
+    limit = min(MAX_SIZE, FREE_SIZE + MAX_RATIO * len(packed))
     out = bytearray()
     try:
         for piece in _READERS[kind](packed, place):
@@ -80,7 +81,7 @@ def _unpacked(packed: bytes, kind: str, place: Place) -> bytearray:
                 raise InputError(
                     place,
                     f"more than {limit} bytes after decompression of {len(packed)}",
-                    f"at most {MAX_RATIO} times the compressed size, and at most {MAX_SIZE} bytes",
+                    f"at most {limit} bytes",
                     f"If the file can be trusted, decompress it with {kind} first.",
                 )
             out += piece
@@ -125,34 +126,12 @@ def _from_gzip(packed: bytes, place: Place) -> Iterator[bytes]:
 
 
 def _from_zstd(packed: bytes, place: Place) -> Iterator[bytes]:
-    import ctypes
+    from pybtf.elf import zstd
 
-    class Buffer(ctypes.Structure):
-        _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("at", ctypes.c_size_t))
-
-    library = load_zstd(place, "zstd -d")
-    library.ZSTD_createDStream.restype = ctypes.c_void_p
-    library.ZSTD_freeDStream.argtypes = [ctypes.c_void_p]
-    library.ZSTD_decompressStream.restype = ctypes.c_size_t
-    library.ZSTD_decompressStream.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    memory = ctypes.create_string_buffer(_PIECE)
-    source = Buffer(ctypes.cast(ctypes.c_char_p(packed), ctypes.c_void_p), len(packed), 0)
-    target = Buffer(ctypes.addressof(memory), _PIECE, 0)
-    stream = library.ZSTD_createDStream()
-    if not stream:
-        raise MemoryError(f"{place}: not enough memory")
     try:
-        left = 1
-        while left or source.at < source.size:
-            if source.at == source.size and target.at < _PIECE:
-                raise _Damaged(_TRUNCATED)
-            target.at = 0
-            left = library.ZSTD_decompressStream(stream, ctypes.byref(target), ctypes.byref(source))
-            if library.ZSTD_isError(left):
-                raise _Damaged(library.ZSTD_getErrorName(left).decode("ascii", "replace"))
-            yield memory.raw[: target.at]
-    finally:
-        library.ZSTD_freeDStream(stream)
+        yield from zstd.pieces(zstd.load(place, "zstd -d"), packed)
+    except zstd.DamagedError as error:
+        raise _Damaged(str(error)) from None
 
 
 def _check_end(rest: bytes) -> None:

@@ -7,7 +7,7 @@ import signal
 import sys
 
 from ..cli import console
-from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, forget_stdout
+from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, forget_stdout, is_of_stdout
 
 USAGE = 64
 """What pahole ends with if it does not understand its command line."""
@@ -37,7 +37,7 @@ def report_fault(error: BaseException) -> int:
         import traceback
 
         traceback.print_exception(error)
-    if isinstance(error, BrokenPipeError):
+    if is_of_stdout(error):
         forget_stdout()
     if isinstance(error, UsageError):
         console.error(f"{error}; see {PROGRAM} --help", PROGRAM)

@@ -40,10 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def program() -> None:
     """The installed command: `main`, and the end of the process."""
-    status = main()
-    from ..leaving import leave
+    from .. import process
 
-    leave(status)
+    process.open_closed_streams()
+    process.leave(main())
 
 
 def quick_answer(arguments: list[str]) -> str | None:
@@ -77,10 +77,11 @@ def numeric(version: str) -> str:
 def guarded(work: Callable[[], int]) -> int:
     """Run `work`; whatever goes wrong becomes one message on standard error and a status."""
     try:
-        try:
-            return work()
-        finally:
-            sys.stdout.flush()
+        status = work()
+        from ..process import write_stdout
+
+        write_stdout("")
+        return status
     except BaseException as error:
         from .faults import report_fault
 
@@ -88,7 +89,9 @@ def guarded(work: Callable[[], int]) -> int:
 
 
 def _print(text: str) -> int:
-    sys.stdout.write(text)
+    from ..process import write_stdout
+
+    write_stdout(text)
     return 0
 
 

@@ -58,7 +58,10 @@ def _encode(request: Request) -> Encoded:
     if features.distilled_base and request.base is None:
         raise InputError(request.file, "the feature distilled_base needs --btf_base")
     try:
-        options = make_options(features, 1, request.lang, request.lang_exclude, request.base)
+        alone = request.base is None  # a build names the right base, or has none: it is not for this program to ask
+        options = make_options(
+            features, 1, request.lang, request.lang_exclude, request.base, standalone=alone, force_base=not alone
+        )
     except UsageError as error:  # as in pahole: not a matter of the command line's form
         raise InputError("options", str(error)) from error
     with workers(_jobs(request), os.environ.get("MAKEFLAGS", "")) as jobs:
