@@ -27,7 +27,7 @@ cdef struct Mask:               # how types of a class meet the first 64 of its 
     bint odd
     uint64_t first              # usual types: defined; odd types: surely another definition than the usual one
     uint64_t second             # odd types: a definition of the usual class, but odd
-    uint64_t third              # odd types: one that is wild
+    uint32_t third              # odd types: 1 if something wild is met at once
 
 cdef enum:                      # marks of a class or a key
     OCCURS = 1                  # some unit has a type of this class
@@ -43,6 +43,7 @@ cdef enum:                      # marks of a class or a key
     DEPENDENT = 1024            # ... and their units are kept whole
     NEAR = 2048                 # it has slots
     UNCLEAR = 4096              # of a key: the usual definition is still to be chosen
+    EVENT = 4096                # of a class: some type of it resolves a declaration, and is kept for that
     ENUM_KEY = 8192
     ARRAYS = 32768              # it leads to an array before a name
     QUIET = 16384               # odd and usual types can be taken for each other, which so far does not matter

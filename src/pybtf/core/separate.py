@@ -23,7 +23,7 @@ the first odd type on, the class is *quiet*, else it is uncertain.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.certify import *
 from cython.cimports.pybtf.core.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.memory import room, u32s_push
@@ -32,6 +32,8 @@ from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.wirekinds import wire_kind, wire_third_is_type
 
 MASKED = cython.declare(uint32_t, 64)  # slots that masks have room for
+IS_OPEN = cython.declare(uint8_t, 1)
+IS_CLOSED = cython.declare(uint8_t, 2)
 
 
 # ---- slots ------------------------------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ def add_mask(
     odd: cython.bint,
     first: uint64_t,
     second: uint64_t,
-    third: uint64_t,
+    third: uint32_t,
 ) -> cython.int:
     """Adds a mask to those of class `c`, unless it is there. Nonzero: no memory."""
     m: cython.pointer[Mask]
@@ -214,27 +216,27 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
     """Notes in the slots of `c` that unit `u` has an odd type of it. Nonzero: no memory."""
     first: uint64_t = 0
     second: uint64_t = 0
-    third: uint64_t = 0
+    third: uint32_t = 0
     bit: uint64_t = 1
     i: uint32_t
     k: uint32_t
     m: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
     if a.marks[c] & WILD or (a.key[c] and a.meaning[a.key[c]] == MANY):
-        third = ~third
+        third = 1
     for i in range(a.n_slots[c]):
         k = x.to
         if not is_key(class_record(e.classes, k)):
             if a.tint[k]:
                 second |= bit
             if a.marks[k] & WILD:
-                third |= bit
+                third |= 1
         elif a.meaning[k] == 0:
             earliest(cython.address(x.odd_declared), u)
         elif a.meaning[k] == MANY:
             earliest(cython.address(x.odd_declared), u)
             earliest(cython.address(x.odd_defined), u)
-            third |= bit
+            third |= 1
         elif a.meaning[k] & APART:
             m = a.meaning[k] & CLASS_BITS
             earliest(cython.address(x.odd_defined), u)
@@ -243,7 +245,7 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
             elif a.usual[k] and a.blind[m] != a.blind[a.usual[k]]:
                 first |= bit
             if a.marks[m] & WILD:
-                third |= bit
+                third |= 1
         bit <<= 1
         x += 1
     return add_mask(a, c, True, first, second, third) if a.marks[c] & COMMON else 0
@@ -400,13 +402,16 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
             k = x.to
             if not a.marks[c] & UNCERTAIN and x.declared != NO_UNIT and x.defined != NO_UNIT:
                 at = max(x.declared, x.defined)
-                if at < a.event[k]:
+                if at < a.event[k] and (not is_mixed(a, c) or at < a.first_odd[c]):
                     a.event[k] = at
                     a.event_class[k] = c
             if x.odd_defined != NO_UNIT and (
                 x.odd_declared != NO_UNIT or (is_mixed(a, c) and x.declared != NO_UNIT)
             ):
                 earliest(cython.address(a.contact[k]), x.odd_defined)
+    for k in range(a.n):
+        if a.event[k] != NO_UNIT:
+            a.marks[a.event_class[k]] |= EVENT
 
 
 @cython.cfunc
@@ -436,27 +441,47 @@ def meets_wild(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint3
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def doubt_slot(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, x: cython.pointer[Slot]
+) -> cython.void:
+    """What becomes uncertain because of one slot of a compared class."""
+    to: uint32_t = x.to
+    both: cython.bint = x.declared != NO_UNIT and x.defined != NO_UNIT
+    if a.contact[to] != NO_UNIT and a.event[to] >= a.contact[to] and (is_mixed(a, c) or both):
+        doubt(a, c, UNCERTAIN)
+    if not is_mixed(a, c):
+        return
+    if both and a.event[to] >= a.first_odd[c]:
+        # What the declaration is resolved to depends on which candidate such a type meets.
+        doubt(a, c, UNCERTAIN)
+    if is_key(class_record(e.classes, to)):
+        to = a.usual[to]
+    if is_mixed(a, to):
+        doubt(a, c, UNCERTAIN)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def contacts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Marks what becomes uncertain where odd types come too near, and counts it in `seeds`. Nonzero: no memory."""
     c: uint32_t
     i: uint32_t
-    k: uint32_t
-    x: cython.pointer[Slot]
     quiet: cython.bint = False
     note_events(e, a)
     for c in range(1, a.n):
         if not is_compared(class_record(e.classes, c)):
             continue
         a.marks[c] &= ~cython.cast(uint32_t, QUIET)
-        if is_mixed(a, c) and meets_wild(e, a, c):
-            doubt(a, c, UNCERTAIN | DEPENDENT)
         for i in range(a.n_slots[c]):
-            x = a.slots + a.slots_at[c] + i
-            k = x.to
-            if a.contact[k] != NO_UNIT and a.event[k] >= a.contact[k]:
-                if is_mixed(a, c) or (x.declared != NO_UNIT and x.defined != NO_UNIT):
-                    doubt(a, c, UNCERTAIN)
-        if is_mixed(a, c) and not a.marks[c] & UNCERTAIN:
+            doubt_slot(e, a, c, a.slots + a.slots_at[c] + i)
+        if not is_mixed(a, c):
+            continue
+        if meets_wild(e, a, c):
+            doubt(a, c, UNCERTAIN | DEPENDENT)
+        elif e.first_unit.p[c] >= a.first_odd[c]:
+            doubt(a, c, UNCERTAIN)
+        elif not a.marks[c] & UNCERTAIN:
             a.marks[c] |= QUIET
             quiet = True
     if quiet:
@@ -471,7 +496,9 @@ def contacts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def note_open(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives the quiet classes a tint of which unit `u` has usual types that odd ones may stand for. Whether it has."""
+    """Gives the quiet classes a tint of which unit `u` has usual types: IS_OPEN, if odd ones may stand for them, or
+    IS_CLOSED. Whether it has some.
+    """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
@@ -484,8 +511,7 @@ def note_open(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         if not found:
             found = True
             enter(e, a, u, 0)
-        if not told_apart(a, c, note_usual(e, a, c, u), separate_slots(e, a, c)):
-            a.tint[c] = 1
+        a.tint[c] = IS_CLOSED if told_apart(a, c, note_usual(e, a, c, u), separate_slots(e, a, c)) else IS_OPEN
     return found
 
 
@@ -493,12 +519,26 @@ def note_open(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def hear(a: cython.pointer[Analysis], to: uint32_t) -> cython.void:
-    """A reference, in the unit at hand, that remains: its target is not to be left open."""
+def hear(a: cython.pointer[Analysis], to: uint32_t, tint: uint8_t) -> cython.void:
+    """A reference, in the unit at hand, that remains: its target is not to have one of these tints."""
     if to and a.here[to] == a.round:
         to = a.meaning[to] & CLASS_BITS if a.meaning[to] != MANY else 0
-    if a.tint[to]:
+    if a.tint[to] & tint:
         doubt(a, to, UNCERTAIN)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_event(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
+    """Whether the type of class `c` in unit `u` resolves a declaration."""
+    i: uint32_t
+    k: uint32_t
+    for i in range(a.n_slots[c]):
+        k = a.slots[a.slots_at[c] + i].to
+        if a.event[k] == u and a.event_class[k] == c:
+            return True
+    return False
 
 
 @cython.cfunc
@@ -512,14 +552,20 @@ def listen_types(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uin
     k: uint32_t
     c: uint32_t
     f: Refs
+    tint: uint8_t
     for i in range(1, t.n_types):
         c = p[i] & CLASS_BITS
-        if is_compared(class_record(e.classes, c)) and not a.marks[c] & ODD and e.first_unit.p[c] != u:
-            continue
+        tint = IS_OPEN
+        if is_compared(class_record(e.classes, c)):
+            if p[i] & APART or a.marks[c] & UNCERTAIN or (a.marks[c] & EVENT and is_event(a, c, u)):
+                # Kept, and compared from here on with what stands for the targets in this unit.
+                tint = IS_OPEN | IS_CLOSED
+            elif e.first_unit.p[c] != u and not a.marks[c] & ODD:
+                continue
         refs_of(class_record(e.classes, c), cython.address(f))
-        hear(a, f.third)
+        hear(a, f.third, tint)
         for k in range(f.n):
-            hear(a, f.first[k * f.step + 1])
+            hear(a, f.first[k * f.step + 1], tint)
 
 
 @cython.cfunc
@@ -535,7 +581,7 @@ def listen_records(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
             continue
         r = e.stream_words.p + e.starts.p[t.first + i]
         if wire_third_is_type(wire_kind(r)) and r[2] < t.n_types:
-            hear(a, e.class_list.p[t.classes + r[2]] & CLASS_BITS)
+            hear(a, e.class_list.p[t.classes + r[2]] & CLASS_BITS, IS_OPEN)
 
 
 @cython.cfunc
@@ -564,6 +610,6 @@ def listen(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.vo
             for k in range(class_record(e.classes, s.proto)[REC_COUNT] + 1):
                 i = e.state_locals.p[s.locals + k]
                 if i < t.n_types:
-                    hear(a, e.class_list.p[t.classes + i] & CLASS_BITS)
+                    hear(a, e.class_list.p[t.classes + i] & CLASS_BITS, IS_OPEN)
             at += 1
         tint_unit(e, a, u, 0)
