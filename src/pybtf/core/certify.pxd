@@ -43,7 +43,6 @@ cdef enum:                      # marks of a class or a key
     DEPENDENT = 1024            # ... and their units are kept whole
     NEAR = 2048                 # it has slots
     UNCLEAR = 4096              # of a key: the usual definition is still to be chosen
-    EVENT = 4096                # of a class: some type of it resolves a declaration, and is kept for that
     ENUM_KEY = 8192
     ARRAYS = 32768              # it leads to an array before a name
     QUIET = 16384               # odd and usual types can be taken for each other, which so far does not matter

@@ -409,10 +409,6 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
                 x.odd_declared != NO_UNIT or (is_mixed(a, c) and x.declared != NO_UNIT)
             ):
                 earliest(cython.address(a.contact[k]), x.odd_defined)
-    for k in range(a.n):
-        if a.event[k] != NO_UNIT:
-            a.marks[a.event_class[k]] |= EVENT
-
 
 @cython.cfunc
 @cython.nogil
@@ -530,20 +526,6 @@ def hear(a: cython.pointer[Analysis], to: uint32_t, tint: uint8_t) -> cython.voi
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_event(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether the type of class `c` in unit `u` resolves a declaration."""
-    i: uint32_t
-    k: uint32_t
-    for i in range(a.n_slots[c]):
-        k = a.slots[a.slots_at[c] + i].to
-        if a.event[k] == u and a.event_class[k] == c:
-            return True
-    return False
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def listen_types(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
     """The references of types that are not compared, or are kept."""
     t: cython.pointer[Stream] = cython.address(e.streams[u])
@@ -557,10 +539,10 @@ def listen_types(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uin
         c = p[i] & CLASS_BITS
         tint = IS_OPEN
         if is_compared(class_record(e.classes, c)):
-            if p[i] & APART or a.marks[c] & UNCERTAIN or (a.marks[c] & EVENT and is_event(a, c, u)):
-                # Kept, and compared from here on with what stands for the targets in this unit.
+            if p[i] & APART or (a.marks[c] & UNCERTAIN and a.marks[c] & ODD):
+                # Kept, and compared with odd types, from here on with what stands for the targets in this unit.
                 tint = IS_OPEN | IS_CLOSED
-            elif e.first_unit.p[c] != u and not a.marks[c] & ODD:
+            elif e.first_unit.p[c] != u and not a.marks[c] & (ODD | UNCERTAIN):
                 continue
         refs_of(class_record(e.classes, c), cython.address(f))
         hear(a, f.third, tint)
