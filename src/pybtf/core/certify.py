@@ -50,6 +50,7 @@ DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
 EFFORT_BASE = cython.declare(uint64_t, 1 << 27)
 EFFORT_PER_CLASS = cython.declare(uint64_t, 256)
 
+
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -391,7 +392,7 @@ def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, 
 @cython.nogil
 @cython.exceptval(check=False)
 def list_conflicts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Tells of which names there are several definitions, or some that can't be compared by class. Nonzero: no memory."""
+    """Lists the names with several definitions, or with some that can't be compared by class. Nonzero: no memory."""
     i: cython.size_t
     k: uint32_t
     c: uint32_t

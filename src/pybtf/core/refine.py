@@ -6,8 +6,8 @@ defines (`spread`). A comparison goes no further on the side of the new type.
 
 Then the class list is rewritten (`refine`). All types of uncertain classes stand apart, as odd types do. Besides,
 
-- types that are not compared, such as pointers, are told apart by which of the names with several definitions that they
-  mention are declared, and which defined: they become types of a variant of their class;
+- types that are not compared, such as pointers, are told apart by which names they mention are declared and which
+  defined, of those with several definitions: they become types of a variant of their class;
 - where a declaration is resolved to its usual definition (separate.py), the second of the two types that are compared is
   kept.
 

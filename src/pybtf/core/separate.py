@@ -405,10 +405,9 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
                 if at < a.event[k] and (not is_mixed(a, c) or at < a.first_odd[c]):
                     a.event[k] = at
                     a.event_class[k] = c
-            if x.odd_defined != NO_UNIT and (
-                x.odd_declared != NO_UNIT or (is_mixed(a, c) and x.declared != NO_UNIT)
-            ):
+            if x.odd_defined != NO_UNIT and (x.odd_declared != NO_UNIT or (is_mixed(a, c) and x.declared != NO_UNIT)):
                 earliest(cython.address(a.contact[k]), x.odd_defined)
+
 
 @cython.cfunc
 @cython.nogil

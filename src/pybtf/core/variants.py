@@ -8,7 +8,7 @@ entries of the class list are marked by APART: such types are kept, and stand fo
 
 Any choice of usual definitions is right. A good one leaves few odd types: names with a clear majority of units decide
 first. Of the others that definition is the usual one which would make most other types odd. (The bindings of a kernel's
-Rust code define, as empty structures, hundreds of names that one other unit defines, and is made to be odd by many more.)
+Rust code define, as empty structures, hundreds of names that one other unit defines; their unit is odd anyhow.)
 """
 
 import cython
@@ -117,7 +117,7 @@ def add_user(a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.i
 @cython.nogil
 @cython.exceptval(check=False)
 def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Who refers to what in unit `u`, to which `leave` is due. Gives a tint for names it has twice. Nonzero: no memory."""
+    """Who refers to what in unit `u`; `leave` is due. Gives a tint for names it has twice. Nonzero: no memory."""
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
@@ -159,7 +159,7 @@ def leave(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
 @cython.nogil
 @cython.exceptval(check=False)
 def pass_on(a: cython.pointer[Analysis], first: cython.size_t) -> cython.int:
-    """Gives the tint of what is in `todo`, from `first` on, to all that reach it; they are added. Nonzero: no memory."""
+    """Gives the tint of what is in `todo`, from `first` on, to all that reach it. Nonzero: no memory."""
     c: uint32_t
     x: uint32_t
     while first < a.todo.n:
@@ -201,8 +201,8 @@ def tint_minor(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
 @cython.nogil
 @cython.exceptval(check=False)
 def weigh(e: cython.pointer[Encoder], a: cython.pointer[Analysis], sites: cython.pointer[U64s]) -> cython.int:
-    """Multiplies the counts of definitions with the number of types that would be odd because of them, in the first of
-    their units. `sites`: unit and class, in order. Nonzero: no memory.
+    """Multiplies the counts of definitions with the number of types that would be odd by them, in the first of their
+    units. `sites`: unit and class, in order. Nonzero: no memory.
     """
     at: cython.size_t
     i: cython.size_t
@@ -310,7 +310,7 @@ def find_odd_in(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
 @cython.nogil
 @cython.exceptval(check=False)
 def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Marks the entries of odd types, and their classes; units with wild ones are to be kept whole. Nonzero: no memory."""
+    """Marks the entries of odd types, and their classes; units with wild ones are kept whole. Nonzero: no memory."""
     u: uint32_t
     i: uint32_t
     c: uint32_t
