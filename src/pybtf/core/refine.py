@@ -8,8 +8,8 @@ Then the class list is rewritten (`refine`). All types of uncertain classes stan
 
 - types that are not compared, such as pointers, are told apart by which names they mention are declared and which
   defined, of those with several definitions: they become types of a variant of their class;
-- where a declaration is resolved to its usual definition (separate.py), the second of the two types that are compared is
-  kept.
+- where a declaration is resolved to its usual definition (separate.py), the second of the two types that are compared
+  is kept.
 
 From now on the first type of each number in the list is to be kept, and stands for the others; and those that stand
 apart. Units of which that is more than stream.py has kept are decoded again.
@@ -188,14 +188,9 @@ def refine_unit(
     enter(e, a, u, CONFLICT)
     for i in range(1, t.n_types):
         c = p[i]
-        if c & APART:
-            continue
-        if a.marks[c] & UNCERTAIN:
+        if c & APART or a.marks[c] & UNCERTAIN or a.tint[c]:
             p[i] |= APART
-            if a.marks[c] & DEPENDENT:
-                t.whole = True
-        elif a.tint[c]:
-            p[i] |= APART
+            t.whole = True
         elif a.n_slots[c] and not is_compared(class_record(e.classes, c)):
             c = variant(e, a, scratch, c)
             if c == NO_CLASS:
