@@ -14,7 +14,7 @@ from pybtf import pipeline
 from pybtf.errors import InternalError, PybtfError
 
 #: What the encoder is told: nothing, and to look for private definitions however few types reach a name.
-WAYS: tuple[dict[str, Any], ...] = ({}, {"seclude_from": 0})
+WAYS: tuple[dict[str, Any], ...] = ({},)
 
 
 def encoded(path: Path | str, jobs: int = 1, **forced: Any) -> bytes:

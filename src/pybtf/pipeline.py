@@ -32,7 +32,7 @@ from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
 from pybtf.records import record
-from pybtf.report import Report
+from pybtf.report import Repeats, Report
 from pybtf.timings import Timings
 
 Progress = Callable[[int, int], None]
@@ -216,7 +216,7 @@ def _encode(
             _work(run, options.jobs, progress)
             _check(file.image, run)
 
-    # The last unit is in. Where dropping repeats might change the result, keep the whole unit.
+    # The last unit is in. Where dropping repeats might change the result, decode again and keep more.
     with timings.pass_("certify"):
         if run.certify():
             _work(run, options.jobs, None)
@@ -489,6 +489,14 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
             "and pahole encodes nothing of a unit behind such a tag"
         )
     report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
+    report.repeats = Repeats(
+        types_before=facts["types_before"],
+        types_compared=facts["types_kept"],
+        units_again=facts["units_again"],
+        units_whole=facts["units_whole"],
+        conflicts=facts["n_conflicts"],
+        names=sorted(set(facts["conflicts"])),
+    )
     report.functions.kept = facts["functions"]
     report.variables.kept = facts["variables"]
     for name, n in (*fates.items(), *counts.items()):

@@ -111,6 +111,24 @@ class Digests:
 
 
 @record()
+class Repeats:
+    """How much was dropped before the de-duplication, and what stood against it."""
+
+    types_before: int = 0
+    """Types that the units describe."""
+    types_compared: int = 0
+    """Types that the de-duplication was given."""
+    units_again: int = 0
+    """Units that were decoded a second time, because more of their types had to be kept."""
+    units_whole: int = 0
+    """Units of which all types had to be kept."""
+    conflicts: int = 0
+    """Names that have several definitions, or more than one in a unit."""
+    names: list[str] = field(default_factory=list)
+    """These names, sorted; some of them, if they are very many."""
+
+
+@record()
 class Report:
     """The facts of one encoding. Counts are of the output, after de-duplication, unless said otherwise."""
 
@@ -124,6 +142,7 @@ class Report:
     units: Tally = field(default_factory=lambda: Tally(UNIT_REASONS))
     types: dict[str, int] = field(default_factory=dict)
     """Number of types by kind (`INT`, `PTR`...), in order of kind."""
+    repeats: Repeats = field(default_factory=Repeats)
     functions: Tally = field(default_factory=lambda: Tally(FUNCTION_REASONS))
     variables: Tally = field(default_factory=lambda: Tally(VARIABLE_REASONS))
     types_size: int = 0
@@ -189,6 +208,14 @@ class Report:
                 "left_out": self.units._counts(),
             },
             "types": {"total": self.total_types, "by_kind": self.types},
+            "repeats": {
+                "types_before": self.repeats.types_before,
+                "types_compared": self.repeats.types_compared,
+                "units_again": self.repeats.units_again,
+                "units_whole": self.repeats.units_whole,
+                "conflicts": self.repeats.conflicts,
+                "names": self.repeats.names,
+            },
             "functions": {
                 "kept": self.functions.kept,
                 "left_out": self.functions._counts(),

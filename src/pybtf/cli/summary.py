@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from ..report import Report, Tally
 
 
+MOST_NAMES = 12  # with several definitions, told with `-v`
+
+
 def closing_line(report: Report, target: str, seconds: float, peak: int | None) -> str:
     """`vmlinux.btf: 94,548 types, 52,111 functions, 312 variables, 5.63 MB from 2,172 units; ...`
 
@@ -52,6 +55,15 @@ def left_out(report: Report) -> list[str]:
         if tally.descriptions:
             what = count(tally.descriptions, "description")
             lines.append(f"  besides, {what} of functions without a function symbol")
+    repeats = report.repeats
+    lines.append(
+        f"types: {repeats.types_before:,} in all units, {repeats.types_compared:,} compared; "
+        f"{count(repeats.units_again, 'unit')} decoded again, {repeats.units_whole:,} kept whole"
+    )
+    if repeats.names:
+        some = ", ".join(printable(name) for name in repeats.names[:MOST_NAMES])
+        more = "" if repeats.conflicts <= MOST_NAMES else ", ..."
+        lines.append(f"  {count(repeats.conflicts, 'name')} with several definitions: {some}{more}")
     return lines
 
 

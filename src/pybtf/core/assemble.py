@@ -11,6 +11,8 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.check import CHECK
 from cython.cimports.pybtf.core.encoder import (
+    APART,
+    CLASS_BITS,
     ENCODE_BUG,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
@@ -18,13 +20,11 @@ from cython.cimports.pybtf.core.encoder import (
     Encoder,
     Stream,
     encoder_fail,
-    stands_elsewhere,
 )
 from cython.cimports.pybtf.core.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
 from cython.cimports.pybtf.core.records import *
 from cython.cimports.pybtf.core.wirekinds import wire_kind, wire_size, wire_third_is_type, wire_vlen
 
-ELSEWHERE = cython.declare(uint32_t, 0xFFFFFFFF)  # the first type may not be the one
 MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 
@@ -37,15 +37,11 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
     i: uint32_t
     local: uint32_t
     class_: uint32_t
-    known: uint32_t
-    at: cython.size_t
     s: cython.pointer[Stream]
     next_: uint64_t = e.offs.n
     if not u32s_reserve(cython.address(e.representative), e.first_unit.n + 1):
         return encoder_fail(e, ENCODE_MEMORY)
     memset(e.representative.p, 0, (e.first_unit.n + 1) * cython.sizeof(uint32_t))
-    for at in range(e.elsewhere.n):
-        e.representative.p[e.elsewhere.p[at] >> 32] = ELSEWHERE
     for u in range(e.n_streams):
         s = cython.address(e.streams[u])
         if next_ + s.n > MAX_TYPES:
@@ -56,8 +52,7 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
             if local >= s.n_types:
                 continue
             class_ = e.class_list.p[s.classes + local]
-            known = e.representative.p[class_]
-            if known == 0 or (known == ELSEWHERE and not stands_elsewhere(e, class_, u)):
+            if not class_ & APART and e.representative.p[class_] == 0:
                 e.representative.p[class_] = s.first_id + i
         next_ += s.n
     return 0
@@ -70,9 +65,9 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
 def representative(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
     """The id of the type that stands for one that was dropped. 0 and an error: there is none, a mistake of ours."""
     class_: uint32_t = e.class_list.p[s.classes + local]
-    id: uint32_t = e.representative.p[class_]
-    if id == 0 or id == ELSEWHERE:
-        e.error_entry = class_
+    id: uint32_t = 0 if class_ & APART else e.representative.p[class_]
+    if id == 0:
+        e.error_entry = class_ & CLASS_BITS
         encoder_fail(e, ENCODE_BUG)
         return 0
     return id
@@ -197,4 +192,4 @@ def assemble(e: cython.pointer[Encoder]) -> cython.int:
             return 1
     u32s_free(cython.address(e.stream_words))
     u64s_free(cython.address(e.starts))
-    return 0
+    return e.error

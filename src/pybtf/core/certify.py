@@ -1,50 +1,55 @@
 # cython: annotation_typing=True
-"""Which units must be kept whole for the result to be the reference's.
+"""Which types must be kept besides the first of each class, for the result to be the reference's.
 
-stream.py drops a type if an earlier unit had one of the same class. That changes nothing if every type of the
-class is bound to end up as one and the same type whatever the order of events in the de-duplication. This file
-finds the classes for which that is *not* certain; the units that contain them are decoded again and kept whole, so
-the de-duplication sees everything that could make it decide one way or another. Certainty is lost where
+stream.py drops a type if an earlier unit had one of the same class. That changes nothing if the reference's comparison
+takes all types of the class for one, whatever the order of events. A class says what a type is down to the names it
+mentions; what these mean is up to the unit. So this file, and those it calls, look for names that don't mean the same
+everywhere, and for what could be compared with what because of it:
 
-- a name has several definitions (struct, union, enumeration), or is a struct here and a union there, or an
-  enumeration of 32 bits here and of 64 there: what a reference to the name means then depends on the unit. Unless
-  all definitions but one keep to themselves (seclude.py);
-- an anonymous enumeration is empty: it is compatible with every other one;
-- a unit has a named struct or union twice, or a type that reaches itself without passing a name, or nests deeper
-  than the reference's comparison of "identical" types goes: two equal types of one unit may then be taken for
-  different;
-- two different types may be taken for equal, because that comparison does not look at the elements of arrays: it
-  matters only for types that differ in nothing but array elements, and only if such an array can have been
-  compared with something else before (masking.py).
+- Of the definitions of a name one is the *usual* one. A type is *odd* if it reaches, by what its own unit defines,
+  another one; all others are usual types (variants.py). Odd types are all kept: there are some hundreds in a kernel.
+- Usual types of a class are taken for one, and no odd type is taken for a usual one, unless a declaration stands where
+  they would differ. That is looked for (separate.py), and the classes concerned are *uncertain*.
+- What reaches an uncertain class in some unit is uncertain, and all types of uncertain classes are kept. The rest keeps
+  the first usual type of each class, finer where pointers to a declaration and to a definition are two (refine.py).
 
-Uncertainty is contagious: a type that reaches an uncertain one is uncertain. In a kernel a dozen private structs
-of drivers are uncertain, and nothing reaches them. In the last two cases the comparison may also depend on types
-that are certain themselves, in units that are reached through declarations; so those units are kept whole as well.
+Some types are *wild*: what comes of their comparison depends on more than their class, so that their units are kept
+whole. They are those that reach
 
-Why the rest is certain: two types of one class agree in everything down to the names they mention, and every name
-in reach has one meaning. So they are equivalent, whatever was decided before; the first of them becomes the
-canonical one, as only types that come first can be matched by later ones; and repeats never enter the table of
-candidates, so they do not move its growth either. The proof in full is in docs/design.md.
+- a name that their unit has twice;
+- an anonymous enumeration, if one of those is empty: it is compatible with every other one; and enumerations of one
+  name that is defined in two ways, with or without 64 bits, if it is declared as well;
+- a type that reaches itself without passing a name, or nests deeper than the reference's comparison of "identical"
+  types goes: two equal types of one unit may then be taken for different;
+- one of two types that may be taken for equal although they differ, because that comparison does not look at the
+  elements of arrays (masking.py).
+
+The proof is in docs/design.md. The units in which something is kept that was dropped are decoded again.
 
 Class ids of a record's references are always smaller than its own, so one pass upwards sees targets before users.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.certify import *
 from cython.cimports.pybtf.core.classes import class_find
-from cython.cimports.pybtf.core.encoder import ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
+from cython.cimports.pybtf.core.encoder import CLASS_BITS, ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
 from cython.cimports.pybtf.core.hashing import SALT2, fold
 from cython.cimports.pybtf.core.masking import doubt_arrays
-from cython.cimports.pybtf.core.memory import u32s_free, u32s_push, u64s_free
+from cython.cimports.pybtf.core.memory import u32s_free, u32s_push
 from cython.cimports.pybtf.core.records import *
-from cython.cimports.pybtf.core.seclude import confirm, seclude, settle_elsewhere
+from cython.cimports.pybtf.core.refine import refine, spread
+from cython.cimports.pybtf.core.separate import contacts, separate
+from cython.cimports.pybtf.core.variants import choose_usual, find_odd
 
 DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
 # file. When they are used up, nothing is certain, and all units are kept whole, which is always right.
 EFFORT_BASE = cython.declare(uint64_t, 1 << 27)
 EFFORT_PER_CLASS = cython.declare(uint64_t, 256)
+
 
 @cython.cfunc
 @cython.nogil
@@ -115,6 +120,15 @@ def is_full(r: cython.pointer[cython.const[uint32_t]]) -> cython.bint:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def note_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.void:
+    if to and (a.marks[to] & ARRAYS or record_kind(class_record(e.classes, to)) == KIND_ARRAY):
+        a.marks[c] |= ARRAYS
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
     """Depth, hash without array elements, hash of the chain, and the key of every class."""
@@ -131,6 +145,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
         kind = record_kind(r)
         refs_of(r, cython.address(f))
         d = a.depth[f.third]
+        note_arrays(e, a, c, f.third)
         h = fold(r[REC_KIND] * SALT2 + r[REC_NAME], SALT2)
         shape = fold(h + r[REC_COUNT], SALT2)
         if kind == KIND_ARRAY:
@@ -142,6 +157,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
         if kind != KIND_TYPEDEF:
             shape = fold(shape + (0 if f.third else r[REC_THIRD]), SALT2)
         for k in range(f.n):
+            note_arrays(e, a, c, f.first[k * f.step + 1])
             if a.depth[f.first[k * f.step + 1]] > d:
                 d = a.depth[f.first[k * f.step + 1]]
             h = fold(h + f.first[k * f.step] + a.blind[f.first[k * f.step + 1]], SALT2)
@@ -161,19 +177,21 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
         a.shape[c] = shape
         if c < e.first_unit.n and e.first_unit.p[c] != NO_UNIT:
             a.marks[c] |= OCCURS
+            if is_full(r):
+                a.marks[c] |= FULL
             k = key_for(r)
             if k:
                 a.key[c] = find_key(e, k, r[REC_NAME])
 
 
-# ---- where certainty is lost -------------------------------------------------------------------------------
+# ---- what is doubtful about classes and names -------------------------------------------------------------
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def doubt(a: cython.pointer[Analysis], c: uint32_t, mark: uint8_t) -> cython.void:
-    if c:
+def doubt(a: cython.pointer[Analysis], c: uint32_t, mark: uint16_t) -> cython.void:
+    if c and mark & ~a.marks[c]:
         a.marks[c] |= mark
         a.seeds += 1
 
@@ -181,21 +199,38 @@ def doubt(a: cython.pointer[Analysis], c: uint32_t, mark: uint8_t) -> cython.voi
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def contest(a: cython.pointer[Analysis], key: uint32_t) -> cython.int:
-    """Puts the key of a struct or union on the list, once. Nonzero: no memory."""
-    if a.marks[key] & CONTESTED:
-        return 0
-    a.marks[key] |= CONTESTED
-    return not u32s_push(cython.address(a.contested), key)
+def doubt_members(a: cython.pointer[Analysis], key: uint32_t) -> cython.void:
+    c: uint32_t = a.first_member[key]
+    while c:
+        doubt(a, c, WILD)
+        c = a.next_member[c]
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Names with several meanings; `full` and `declared` count by key. Nonzero: no memory."""
+def doubt_enums(e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: uint32_t) -> cython.void:
+    """A name of enumerations with several meanings: a declaration goes with each of them, before and after."""
+    r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, key)
+    other: uint32_t = 0
+    if record_kind(r) == KIND_KEY_ENUM:
+        other = find_key(e, KIND_KEY_ENUM64, r[REC_NAME])
+    if other and a.full[other] + a.declared[other] and a.declared[key] + a.declared[other]:
+        doubt_members(a, key)
+        doubt_members(a, other)
+    elif a.full[key] > 1:
+        if a.declared[key]:
+            doubt_members(a, key)
+        else:
+            doubt(a, key, CONFLICT)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """Names with several meanings; `full` and `declared` count by key."""
     c: uint32_t
-    key: uint32_t
     other: uint32_t
     kind: uint32_t
     r: cython.pointer[cython.const[uint32_t]]
@@ -203,42 +238,35 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
     for c in range(1, a.n):
         if not a.marks[c] & OCCURS:
             continue
-        r = class_record(e.classes, c)
-        kind = record_kind(r)
+        kind = record_kind(class_record(e.classes, c))
         if a.key[c]:
-            if is_full(r):
+            a.next_member[c] = a.first_member[a.key[c]]
+            a.first_member[a.key[c]] = c
+            if a.marks[c] & FULL:
                 a.full[a.key[c]] += 1
             else:
                 a.declared[a.key[c]] += 1
-        elif (kind == KIND_ENUM or kind == KIND_ENUM64) and r[REC_COUNT] == 0:
+        elif (kind == KIND_ENUM or kind == KIND_ENUM64) and not a.marks[c] & FULL:
             anonymous_empty = True
     for c in range(1, a.n):
         r = class_record(e.classes, c)
         kind = record_kind(r)
         if anonymous_empty and (kind == KIND_ENUM or kind == KIND_ENUM64) and r[REC_NAME] == 0:
-            doubt(a, c, UNCERTAIN)
+            doubt(a, c, WILD)
         if a.full[c] + a.declared[c] == 0:
             continue
-        key = c
-        if a.full[key] > 1:
-            if kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION:
-                if contest(a, key):
-                    return 1
-            else:
-                doubt(a, key, UNCERTAIN)
+        if kind == KIND_KEY_ENUM or kind == KIND_KEY_ENUM64:
+            a.marks[c] |= ENUM_KEY
+            doubt_enums(e, a, c)
+            continue
+        if a.full[c] > 1:
+            doubt(a, c, CONFLICT)
         if kind == KIND_KEY_STRUCT:
             other = find_key(e, KIND_KEY_UNION, r[REC_NAME])
-        elif kind == KIND_KEY_ENUM:
-            other = find_key(e, KIND_KEY_ENUM64, r[REC_NAME])
-        else:
-            continue
-        if other == 0 or a.full[other] + a.declared[other] == 0:
-            continue
-        if kind == KIND_KEY_STRUCT and (a.full[key] == 0 or a.full[other] == 0):
-            continue  # a name that is declared as the one and defined as the other: nothing is ambiguous
-        doubt(a, key, UNCERTAIN)
-        doubt(a, other, UNCERTAIN)
-    return 0
+            if other and a.full[c] and a.full[other]:
+                # A declaration of either goes by no name in the last phase.
+                doubt(a, c, CONFLICT)
+                doubt(a, other, CONFLICT)
 
 
 @cython.cfunc
@@ -291,130 +319,70 @@ def push_targets(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def doubt_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """What single units made doubtful: names they have twice, cycles, depth. Nonzero: no memory."""
+def doubt_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """What single units made doubtful: names they have twice, cycles, depth."""
     c: uint32_t
     i: cython.size_t
     for i in range(e.twice.n):
-        if contest(a, e.twice.p[i]):
-            return 1
-        a.marks[e.twice.p[i]] |= TWICE
+        doubt(a, e.twice.p[i], CONFLICT)
     for c in range(1, a.n):
-        if a.depth[c] >= DEEP or (e.cycles and record_kind(class_record(e.classes, c)) == KIND_CYCLE):
-            doubt(a, c, UNCERTAIN | DEPENDENT)
-    return 0
+        if a.depth[c] >= DEEP or (e.cycles and comes_back(e, c)):
+            doubt(a, c, WILD)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def doubt_contested(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Contested names, unless what is odd about them stays among a few units (seclude.py). Nonzero: no memory."""
-    i: cython.size_t
-    key: uint32_t
-    c: uint32_t
-    marks: uint8_t
-    found: cython.int
-    twice: cython.bint
-    for i in range(a.contested.n):
-        key = a.contested.p[i]
-        marks = a.marks[key]
-        c = a.first_member[key]
-        while c:
-            marks |= a.marks[c]
-            c = a.next_member[c]
-        twice = (marks & TWICE) != 0
-        found = 0
-        if not marks & (UNCERTAIN | DEPENDENT) and not e.cycles and not a.tired:
-            found = seclude(e, a, key, twice)
-        if found < 0:
-            return 1
-        if found == 0:
-            doubt(a, key, UNCERTAIN | DEPENDENT if twice else UNCERTAIN)
-        else:
-            a.seeds += 1
-    return settle_elsewhere(e, a)
-
-
-# ---- how far doubt spreads -----------------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Marks everything that reaches a marked class.
-
-    References point downwards, so one pass upwards settles all but what passes a key; hence until nothing changes.
-    """
-    c: uint32_t
+def comes_back(e: cython.pointer[Encoder], c: uint32_t) -> cython.bint:
+    """Whether a class refers to one of the units' own, which stand for types that reach themselves."""
     k: uint32_t
-    marks: uint8_t
-    changed: cython.bint = True
     f: Refs
-    while changed and not a.tired:
-        changed = False
-        for c in range(1, a.n):
-            refs_of(class_record(e.classes, c), cython.address(f))
-            if not spend(a, 1 + f.n):
-                return
-            marks = a.marks[f.third]
-            for k in range(f.n):
-                marks |= a.marks[f.first[k * f.step + 1]]
-            if a.key[c]:
-                marks |= a.marks[a.key[c]]
-            marks = (marks | a.marks[c]) & (UNCERTAIN | DEPENDENT)
-            if marks & ~a.marks[c]:
-                a.marks[c] |= marks
-                changed = True
-            if a.key[c] and marks & ~a.marks[a.key[c]]:
-                a.marks[a.key[c]] |= marks
-                changed = True
+    refs_of(class_record(e.classes, c), cython.address(f))
+    if f.third and record_kind(class_record(e.classes, f.third)) == KIND_CYCLE:
+        return True
+    for k in range(f.n):
+        if f.first[k * f.step + 1] and record_kind(class_record(e.classes, f.first[k * f.step + 1])) == KIND_CYCLE:
+            return True
+    return False
+
+
+# ---- one unit ----------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def meet(a: cython.pointer[Analysis], k: uint32_t, entry: uint32_t) -> cython.bint:
+    """Notes what the unit at hand says of the name with key `k`. Whether it has it twice, in a way that matters."""
+    full: cython.bint = (a.marks[entry & CLASS_BITS] & FULL) != 0
+    known: uint32_t = a.meaning[k]
+    if a.here[k] != a.round:
+        a.here[k] = a.round
+        a.meaning[k] = entry if full else 0
+        return False
+    if a.marks[k] & ENUM_KEY:
+        if full:
+            a.meaning[k] = entry if known == 0 or known == entry else MANY
+    elif full or known:
+        a.meaning[k] = MANY
+    return a.meaning[k] == MANY
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def reach(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Marks everything in reach of a dependent class. Nonzero: no memory."""
-    c: uint32_t
-    a.stamp += 1
-    a.todo.n = 0
-    for c in range(1, a.n):
-        if a.marks[c] & DEPENDENT and visit(a, c) < 0:
-            return 1
-    while a.todo.n:
-        a.todo.n -= 1
-        c = a.todo.p[a.todo.n]
-        a.marks[c] |= REACHED
-        if push_targets(e, a, c):
-            return 1
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def choose_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Fills `e.redo`. Nonzero: no memory."""
-    u: uint32_t
+def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, wanted: uint16_t) -> cython.void:
+    """Notes what unit `u` says of names; `wanted`: a mark that they have, 0 of all."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
-    c: uint32_t
-    s: cython.pointer[Stream]
-    for c in range(1, a.n):
-        # From here on UNCERTAIN means: a unit with a type of this class is kept whole.
-        if a.marks[c] & REACHED and a.key[c] and is_full(class_record(e.classes, c)):
-            a.marks[c] |= UNCERTAIN
-    for u in range(e.n_streams):
-        s = cython.address(e.streams[u])
-        if s.whole:
-            continue
-        for i in range(1, s.n_types):
-            if a.tired or a.kept[u] or a.marks[e.class_list.p[s.classes + i]] & UNCERTAIN:
-                if not u32s_push(cython.address(e.redo), u):
-                    return 1
-                break
-    return 0
+    k: uint32_t
+    a.round += 1
+    for i in range(1, t.n_types):
+        k = a.key[p[i] & CLASS_BITS]
+        if k and (wanted == 0 or a.marks[k] & wanted):
+            meet(a, k, p[i])
 
 
 # ---- all of it --------------------------------------------------------------------------------------------
@@ -423,66 +391,130 @@ def choose_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+def list_conflicts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Lists the names with several definitions, or with some that can't be compared by class. Nonzero: no memory."""
+    i: cython.size_t
+    k: uint32_t
     c: uint32_t
+    marks: uint32_t
+    for i in range(e.twice.n):
+        a.tint[e.twice.p[i]] = 1
+    for k in range(1, a.n):
+        marks = 0
+        c = a.first_member[k]
+        while c:
+            marks |= a.marks[c] & WILD
+            c = a.next_member[c]
+        if a.full[k] > 1 or marks or a.tint[k]:
+            if not u32s_push(cython.address(e.conflicts), k):
+                return 1
+        a.tint[k] = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
+    u: uint32_t
+    e.redo.n = 0
+    for u in range(e.n_streams):
+        if e.streams[u].n_types > 1:
+            e.streams[u].whole = True
+            if not u32s_push(cython.address(e.redo), u):
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Nonzero: no memory."""
     measure(e, a)
-    for c in range(1, a.n):
-        if a.key[c]:
-            a.next_member[c] = a.first_member[a.key[c]]
-            a.first_member[a.key[c]] = c
-    if doubt_names(e, a):
-        return 1
-    if doubt_units(e, a) or doubt_arrays(e, a) or doubt_contested(e, a):
+    doubt_names(e, a)
+    doubt_units(e, a)
+    if doubt_arrays(e, a):
         return 1
     if a.seeds == 0 and not a.tired:
         return 0
-    spread(e, a)
-    while confirm(a):
+    if list_conflicts(e, a):
+        return 1
+    if choose_usual(e, a) or find_odd(e, a) or separate(e, a):
+        return 1
+    while not a.tired:
+        a.seeds = 0
+        if contacts(e, a):
+            return 1
+        if a.seeds == 0:
+            break
         spread(e, a)
-    return reach(e, a) or choose_units(e, a)
+    if not a.tired and refine(e, a):
+        return 1
+    return keep_everything(e) if a.tired else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_one_unit(e: cython.pointer[Encoder]) -> cython.bint:
+    """Whether no more than one unit has types: then nothing was dropped."""
+    u: uint32_t
+    n: uint32_t = 0
+    for u in range(e.n_streams):
+        n += e.streams[u].n_types > 1
+    return n < 2
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def certify(e: cython.pointer[Encoder]) -> cython.int:
-    """Fills `e.redo` with the units that must be kept whole, in order. Nonzero: `e.error`."""
+    """Fills `e.redo` with the units of which more must be kept, in order. Nonzero: `e.error`."""
     a: Analysis
-    n: uint32_t = e.classes.n
+    n: cython.size_t = e.classes.n
     status: cython.int = 1
-    size: cython.size_t = cython.cast(cython.size_t, n) * (2 * 8 + 7 * 4 + 1) + e.n_streams
-    room: cython.pointer[uint64_t] = cython.cast(cython.pointer[uint64_t], calloc(1, size))
+    at: cython.pointer[uint32_t]
+    room: cython.pointer[uint64_t]
     e.redo.n = 0
-    if e.keep_all:
-        free(room)
+    if e.keep_all or is_one_unit(e):
         return 0
+    memset(cython.address(a), 0, cython.sizeof(Analysis))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 19 * 4 + 2 + 1) + e.n_streams))
     if room != cython.NULL:
-        a.n = n
+        a.n = cython.cast(uint32_t, n)
         a.blind = room
         a.shape = a.blind + n
-        a.key = cython.cast(cython.pointer[uint32_t], a.shape + n)
-        a.full = a.key + n
-        a.declared = a.full + n
-        a.first_member = a.declared + n
-        a.next_member = a.first_member + n
-        a.visited = a.next_member + n
-        a.depth = a.visited + n
-        a.marks = cython.cast(cython.pointer[uint8_t], a.depth + n)
-        a.kept = a.marks + n
-        a.stamp = 0
-        a.seeds = 0
-        a.contested.p = cython.NULL
-        a.contested.n = a.contested.cap = 0
-        a.witnesses.p = cython.NULL
-        a.witnesses.n = a.witnesses.cap = 0
+        at = cython.cast(cython.pointer[uint32_t], a.shape + n)
+        a.key = at
+        a.full = at + n
+        a.declared = at + 2 * n
+        a.first_member = at + 3 * n
+        a.next_member = at + 4 * n
+        a.visited = at + 5 * n
+        a.depth = at + 6 * n
+        a.usual = at + 7 * n
+        a.count = at + 8 * n
+        a.here = at + 9 * n
+        a.meaning = at + 10 * n
+        a.first_odd = at + 11 * n
+        a.slots_at = at + 12 * n
+        a.n_slots = at + 13 * n
+        a.masks_at = at + 14 * n
+        a.event = at + 15 * n
+        a.event_class = at + 16 * n
+        a.contact = at + 17 * n
+        a.users = at + 18 * n
+        a.marks = cython.cast(cython.pointer[uint16_t], at + 19 * n)
+        a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
+        a.odd = a.tint + n
+        memset(a.first_odd, 0xFF, n * 4)
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
-        a.tired = False
-        a.before.p = a.todo.p = cython.NULL
-        a.before.n = a.before.cap = a.todo.n = a.todo.cap = 0
         status = analyse(e, cython.address(a))
+        free(a.slots)
+        free(a.masks)
+        u32s_free(cython.address(a.common))
         u32s_free(cython.address(a.before))
         u32s_free(cython.address(a.todo))
-        u32s_free(cython.address(a.contested))
-        u64s_free(cython.address(a.witnesses))
     free(room)
     return encoder_fail(e, ENCODE_MEMORY) if status else 0

@@ -23,6 +23,10 @@ cdef enum:                      # Encoder.error
 cdef enum:
     NO_UNIT = 0xFFFFFFFF
 
+cdef enum:                      # in an entry of the class list
+    APART = 0x80000000          # the type is kept, and stands for no other
+    CLASS_BITS = 0x7FFFFFFF
+
 cdef struct SectionEntry:
     uint32_t section
     uint32_t unit
@@ -36,6 +40,7 @@ cdef struct Stream:             # the records of one unit that are kept
     uint64_t classes            # in `class_list`: class of small id 0
     uint32_t n_types            # small ids of the unit, 0 included
     uint32_t n_extras           # and those behind them
+    uint64_t digest             # of the classes of its types
     uint32_t first_id           # id of the first record, once the list is assembled; with `keep_all` at once
     bint whole                  # all types are kept, not only those that bring a new class
 
@@ -47,7 +52,6 @@ cdef struct Encoder:
     const BaseStrings *base     # strings that are there already; NULL without a base
     int options                 # OPT_* of worker.pxd
     bint keep_all               # keep all types of all units, in the list at once (whole.py)
-    uint32_t seclude_from       # classes that must reach a contested name for the search of seclude.py to be worth while
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
     # the records that are made here: index type, tags, variables.
     Stream *streams
@@ -55,15 +59,15 @@ cdef struct Encoder:
     U32s stream_words
     U64s starts                 # by record: its first word in `stream_words`
     U32s locals                 # by record: its small id
-    U32s class_list             # classes of all types of all units
+    U32s class_list             # classes of all types of all units; after `certify` perhaps finer, or with APART
     U32s first_unit             # by class: the first unit that has it, NO_UNIT none
     U32s twice                  # keys that a unit has twice
     bint cycles                 # some unit has a type that reaches itself without passing a name
     uint32_t index_unit, index_local    # the index type of arrays, NO_UNIT: not fixed yet
     bint index_made             # it was not found but made
     uint32_t index_type         # its id, with `keep_all`
-    U32s redo                   # units whose types must all be kept
-    U64s elsewhere              # class << 32 | unit, sorted: the type of that unit does not stand for those of others
+    U32s redo                   # units of which more must be kept
+    U32s conflicts              # names because of which that may be, by class of their key
     # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids
     U64s offs                   # offs[id]; offs.n is the next id
@@ -86,17 +90,6 @@ cdef struct Encoder:
     Emission emission
     int error
     uint32_t error_entry
-
-cdef inline bint stands_elsewhere(const Encoder *e, uint32_t class_, uint32_t unit) noexcept nogil:
-    cdef uint64_t wanted = <uint64_t> class_ << 32 | unit
-    cdef size_t low = 0, high = e.elsewhere.n, middle
-    while low < high:
-        middle = (low + high) // 2
-        if e.elsewhere.p[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low < e.elsewhere.n and e.elsewhere.p[low] == wanted
 
 cdef int encoder_init(Encoder *e) noexcept nogil
 cdef void encoder_free(Encoder *e) noexcept nogil

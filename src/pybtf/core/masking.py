@@ -3,8 +3,9 @@
 
 Of two arrays that it compares, it looks at the numbers of elements; at the elements only when nothing was assumed of
 the two before. So types that differ in nothing but the elements of arrays can be taken for one another, if such an
-array may have been met on the way. The search for such pairs goes by two hashes: `shape`, of what chooses the chain of
-candidates, and `blind`, of the whole content but for elements of arrays.
+array may have been met on the way: one of the same class, in the unit that has the other. The search for such pairs
+goes by two hashes: `shape`, of what chooses the chain of candidates, and `blind`, of the whole content but for elements
+of arrays.
 """
 
 import cython
@@ -55,8 +56,38 @@ def reaches(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def masked(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t, y: uint32_t) -> cython.int:
+def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t, y: uint32_t) -> cython.bint:
+    """Whether some unit has types of both array classes, or perhaps of others that may be taken for one of them.
+
+    An array that was met before was then taken for one of its own class, of the unit that has the other one.
+    """
+    u: uint32_t
+    i: uint32_t
+    p: cython.pointer[uint32_t]
+    has_x: cython.bint
+    has_y: cython.bint
+    if (a.marks[x] | a.marks[y]) & ARRAYS or not spend(a, e.class_list.n):
+        return True
+    for u in range(e.n_streams):
+        p = e.class_list.p + e.streams[u].classes
+        has_x = has_y = False
+        for i in range(1, e.streams[u].n_types):
+            has_x = has_x or p[i] == x
+            has_y = has_y or p[i] == y
+        if has_x and has_y:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def masked(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t, y: uint32_t, anywhere: cython.bint
+) -> cython.int:
     """Whether classes `x` and `y`, equal but for elements of arrays, may be taken for equal. -1: no memory.
+
+    `anywhere`: also where a comparison begins elsewhere, so that anything may have been met before.
 
     Walks to the first place where they differ, which is an array; it can hide the difference only if it was met before.
     That they are equal but for that is known from hashes only; the walk sees to it that it stays within both.
@@ -76,8 +107,8 @@ def masked(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_t,
         if record_kind(rx) != record_kind(ry) or fx.n != fy.n:
             return 0  # the hashes collided
         if record_kind(rx) == KIND_ARRAY:
-            found = reaches(e, a, x, y)
-            if found:
+            found = 1 if anywhere else reaches(e, a, x, y)
+            if found < 0 or (found and together(e, a, x, y)):
                 return found
             if a.blind[fx.third] != a.blind[fy.third]:
                 return 0
@@ -112,7 +143,7 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     i: uint32_t
     j: uint32_t
     kind: uint32_t
-    found: cython.int
+    found: cython.int = 0
     shapes: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], calloc(a.n, cython.sizeof(Shape)))
     if shapes == cython.NULL:
         return 1
@@ -126,15 +157,22 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     qsort(shapes, n, cython.sizeof(Shape), compare_shapes)
     for i in range(n):
         j = i + 1
+        found = 0
         while j < n and shapes[j].shape == shapes[i].shape and shapes[j].blind == shapes[i].blind and spend(a, 1):
-            # A name with two definitions may be compared anywhere; an anonymous struct or a typedef only as itself.
-            found = 1 if a.key[shapes[i].id] else masked(e, a, shapes[i].id, shapes[j].id)
+            # A name with two definitions may also be compared on the way from something else.
+            if a.key[shapes[i].id]:
+                found = masked(e, a, shapes[i].id, shapes[j].id, True)
+                if found > 0:
+                    doubt(a, shapes[i].id, SOFT)
+                    doubt(a, shapes[j].id, SOFT)
+            if found >= 0:
+                found = masked(e, a, shapes[i].id, shapes[j].id, False)
             if found < 0:
                 free(shapes)
                 return 1
             if found:
-                doubt(a, shapes[i].id, UNCERTAIN | DEPENDENT)
-                doubt(a, shapes[j].id, UNCERTAIN | DEPENDENT)
+                doubt(a, shapes[i].id, WILD)
+                doubt(a, shapes[j].id, WILD)
             j += 1
     free(shapes)
     return 0

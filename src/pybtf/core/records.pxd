@@ -42,6 +42,7 @@ cdef enum:                      # words of a record
 
     KIND_KEY_ENUM = 35          # "enum NAME", with or without enumerators
     KIND_KEY_ENUM64 = 36
+    KIND_VARIANT = 37           # types of class REC_NAME that reach the same (refine.py): words, a bit for each name
     KIND_CYCLE = 34             # a type that reaches itself without passing a named struct: REC_NAME unit, REC_THIRD id
 
 cdef enum:

@@ -53,6 +53,7 @@ from cython.cimports.pybtf.core.faults import (
 from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
 from cython.cimports.pybtf.core.memory import U32s, u32s_free, u64s_free
 from cython.cimports.pybtf.core.namesakes import other_sizes
+from cython.cimports.pybtf.core.records import REC_NAME, class_record
 from cython.cimports.pybtf.core.sections import DebugSections, Span
 from cython.cimports.pybtf.core.seen import seen_delete
 from cython.cimports.pybtf.core.signature import machine_init
@@ -82,6 +83,7 @@ COUNT_NAMES = (
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
     "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut", "alternate_lost",
 )  # fmt: skip
+MOST_CONFLICTS = cython.declare(cython.size_t, 1000)  # told by name
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
 if len(COUNT_NAMES) != N_COUNTS:
@@ -106,7 +108,7 @@ class Run:
     units: uint32_t
     draining: cython.bint
     stopped: cython.bint
-    again: cython.bint  # the second round: units that must be kept whole
+    again: cython.bint  # the second round: units of which more must be kept
     encode_ns: int64_t
     bad: Fault
     bad_unit: uint32_t
@@ -162,7 +164,6 @@ class Run:
         jobs,
         info_mapped=False,
         keep_all=False,
-        seclude_from=256,
         base: Base = None,
         functions: FunctionTable = None,
     ):
@@ -190,7 +191,6 @@ class Run:
         self.e.table = self.x.table
         self.e.known = self.x.known
         self.e.options = options
-        self.e.seclude_from = seclude_from
         self.first = 1
         if base is not None:
             self.base = base
@@ -524,7 +524,7 @@ class Run:
     # ---- after the last unit ----------------------------------------------------------------------------------------
 
     def certify(self):
-        """Finds the units that must be kept whole, and prepares `work` for them; returns how many."""
+        """Finds the units of which more must be kept, and prepares `work` for them; returns how many."""
         with cython.nogil:
             certify(cython.address(self.e))
         self.again = True
@@ -734,12 +734,19 @@ class Run:
         """Counts for the report; of `counts` and `fates` those that are not 0."""
         kinds = {i: self.layout.kinds[i] for i in range(32) if self.layout.kinds[i]}
         fates: cython.pointer[uint64_t] = self.e.emission.counts
+        whole = sum([1 for i in range(self.e.redo.n) if self.e.streams[self.e.redo.p[i]].whole])
         return {
             "units": self.e.units,
             "filtered": self.e.filtered,
             "types_before": self.e.types_seen,
             "types_kept": self.e.offs.n - 1,
-            "units_whole": self.e.redo.n,
+            "units_again": self.e.redo.n,
+            "units_whole": whole,
+            "conflicts": [
+                self.text(class_record(self.e.classes, self.e.conflicts.p[i])[REC_NAME])
+                for i in range(min(self.e.conflicts.n, MOST_CONFLICTS))
+            ],
+            "n_conflicts": self.e.conflicts.n,
             "types": self.layout.types - 1,
             "kinds": kinds,
             "type_size": self.layout.type_size,

@@ -35,7 +35,6 @@ class Run:
         jobs: int,
         info_mapped: bool = False,
         keep_all: bool = False,
-        seclude_from: int = 256,
         base: Base | None = None,
         functions: FunctionTable | None = None,
     ) -> None: ...

@@ -14,9 +14,10 @@ variables. All strings of a type that is dropped are there already.
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import realloc
-from cython.cimports.libc.string import memcmp, memcpy, memset
+from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.basestrings import base_string
 from cython.cimports.pybtf.core.encoder import (
+    APART,
     ENCODE_CHANGED,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
@@ -26,7 +27,7 @@ from cython.cimports.pybtf.core.encoder import (
     Stream,
     encoder_fail,
 )
-from cython.cimports.pybtf.core.hashing import load_acquire
+from cython.cimports.pybtf.core.hashing import SALT2, fold, load_acquire
 from cython.cimports.pybtf.core.memory import room, u32s_push, u32s_reserve, u64s_push
 from cython.cimports.pybtf.core.observations import State
 from cython.cimports.pybtf.core.records import *
@@ -129,6 +130,18 @@ def keep(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def keep_type(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], local: uint32_t) -> cython.int:
+    """Appends the record of a type, with its names. Nonzero: no memory."""
+    if keep(e, local, v.words.p + v.offs.p[local], v.offs.p[local + 1] - v.offs.p[local]):
+        return 1
+    name_record(e, e.stream_words.p + e.starts.p[e.starts.n - 1], v.classes.p[local])
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
     size: cython.size_t = max(load_acquire(cython.address(e.classes.n)), class_ + 1)
@@ -143,8 +156,8 @@ def grow_first_unit(e: cython.pointer[Encoder], class_: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole: cython.bint) -> cython.int:
-    """Keeps the types of a unit: all, or those whose class is new."""
+def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+    """Keeps the types of a unit whose class is new."""
     s: uint32_t
     class_: uint32_t
     for s in range(1, v.n_types):
@@ -153,10 +166,25 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], whole
             return 1
         if e.first_unit.p[class_] == NO_UNIT:
             e.first_unit.p[class_] = v.number
-        if whole or e.first_unit.p[class_] == v.number:
-            if keep(e, s, v.words.p + v.offs.p[s], v.offs.p[s + 1] - v.offs.p[s]):
+        if e.first_unit.p[class_] == v.number and keep_type(e, v, s):
+            return 1
+    return e.error
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def stream_more_types(
+    e: cython.pointer[Encoder], s: cython.pointer[cython.const[Stream]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """Keeps the types of a unit that certify.py asks for."""
+    i: uint32_t
+    class_: uint32_t
+    for i in range(1, v.n_types):
+        class_ = e.class_list.p[s.classes + i]
+        if s.whole or class_ & APART or e.first_unit.p[class_] == v.number:
+            if keep_type(e, v, i):
                 return 1
-            name_record(e, e.stream_words.p + e.starts.p[e.starts.n - 1], class_)
     return e.error
 
 
@@ -361,11 +389,12 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
         e.index_made = v.int_id == 0
     s.n_types = v.n_types
     s.n_extras = count_extras(v)
+    s.digest = classes_digest(v)
     e.types_seen += v.n_types - 1
     if e.keep_all:
         if whole_begin(e, s, v) or whole_types(e, s, v):
             return 1
-    elif note_classes(e, s, v) or stream_types(e, v, False):
+    elif note_classes(e, s, v) or stream_types(e, v):
         return 1
     if stream_extras(e, v):
         return 1
@@ -390,8 +419,20 @@ def count_extras(v: cython.pointer[cython.const[UnitValue]]) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def classes_digest(v: cython.pointer[cython.const[UnitValue]]) -> uint64_t:
+    """A hash of the classes of a unit's types, in order: what is noted of them in `class_list` may become finer."""
+    h: uint64_t = v.n_types
+    i: uint32_t
+    for i in range(1, v.n_types):
+        h = fold(h + v.classes.p[i], SALT2)
+    return h
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def stream_again(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
-    """Replaces what was kept of a unit by the whole unit. Nonzero: `e.error`.
+    """Replaces what was kept of a unit by what certify.py asks for. Nonzero: `e.error`.
 
     The small ids that were noted of the unit must still mean the same: the file may have changed meanwhile.
     """
@@ -400,12 +441,11 @@ def stream_again(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cy
         v.filtered
         or v.n_types != s.n_types
         or count_extras(v) != s.n_extras
-        or memcmp(v.classes.p + 1, e.class_list.p + s.classes + 1, (s.n_types - 1) * cython.sizeof(uint32_t))
+        or classes_digest(v) != s.digest
     ):
         return encoder_fail(e, ENCODE_CHANGED)
     s.first = e.starts.n
-    s.whole = True
-    if stream_types(e, v, True) or stream_extras(e, v) or stream_variables(e, v, False):
+    if stream_more_types(e, s, v) or stream_extras(e, v) or stream_variables(e, v, False):
         return 1
     s.n = cython.cast(uint32_t, e.starts.n - s.first)
     return e.error

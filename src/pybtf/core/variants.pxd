@@ -1,0 +1,7 @@
+# Which definition of a name is the usual one, and which types reach another (see variants.py).
+
+from pybtf.core.certify cimport Analysis
+from pybtf.core.encoder cimport Encoder
+
+cdef int choose_usual(Encoder *e, Analysis *a) noexcept nogil
+cdef int find_odd(Encoder *e, Analysis *a) noexcept nogil
