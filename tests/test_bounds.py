@@ -179,8 +179,8 @@ def test_the_offset_of_a_type_unit(offset: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [65533, 65534, 65535, 65536])
 def test_skipped_bytes_of_a_die(size: int, tmp_path: Path) -> None:
     """So many bytes of unwanted attributes: the DIE behind them is found, however they are passed over."""
-    skipped: tuple[Any, ...] = tuple((0x2100 + n, "data16", bytes(16)) for n in range(size // 16))
-    skipped += tuple((0x3900 + n, "data1", 0) for n in range(size % 16))
+    skipped: tuple[Any, ...] = tuple((0x2100 + n, "data8", 0) for n in range(size // 8))
+    skipped += tuple((0x5000 + n, "data1", 0) for n in range(size % 8))
     many = [die("label", *skipped), die("base_type", ("name", "string", "x"), ("byte_size", "data1", 2), *skipped)]
     own = unit([INT, *many, named("typedef", "t", ("type", "ref4", "int"))], version=5)
     path = write(tmp_path / "file", kernel([own]).data)
