@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import threading
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import pybtf
+from dwarfwriter import die, dwarf
 from elfwriter import Section, Symbol
 from kernelish import FLAVOURS, INT, kernel, unit
 from meaning import meanings
@@ -150,3 +152,82 @@ def test_no_functions_without_symbols(tmp_path: Path) -> None:
     )
     for features in ("default", "default,global_var"):
         assert bytes(pybtf.encode(write(tmp_path / "file", bytes(data)), features=features).data).hex() == expected
+
+
+@pytest.mark.parametrize("offset", [-1, 0])
+def test_the_offset_of_a_type_unit(offset: int, tmp_path: Path) -> None:
+    """The type must be inside its unit: the last byte of it is, the end is not."""
+    own = unit([INT, named("typedef", "t", ("type", "ref4", "int"))], version=5)
+    one = type_unit("s", 7, section=".debug_info", version=5)
+    whole = bytearray(kernel([one, own]).data)
+    path = write(tmp_path / "file", whole)
+    with ElfImage.open(path) as image:
+        section = image.section(".debug_info")
+        assert section is not None
+        start = section.offset
+    (length,) = struct.unpack_from("<I", whole, start)
+    assert struct.unpack_from("<HBB", whole, start + 4) == (5, 2, 8)
+    struct.pack_into("<I", whole, start + 20, 4 + length + offset)
+    path.write_bytes(whole)
+    if offset:
+        assert ("Typedef", "t", False) in [key[:3] for key in meanings(bytes(pybtf.encode(path).data))]
+    else:
+        with pytest.raises(InputError, match=rf"a reference to {4 + length:#x}, which is outside"):
+            pybtf.encode(path)
+
+
+@pytest.mark.parametrize("size", [65533, 65534, 65535, 65536])
+def test_skipped_bytes_of_a_die(size: int, tmp_path: Path) -> None:
+    """So many bytes of unwanted attributes: the DIE behind them is found, however they are passed over."""
+    skipped: tuple[Any, ...] = tuple((0x2100 + n, "data8", 0) for n in range(size // 8))
+    skipped += tuple((0x5000 + n, "data1", 0) for n in range(size % 8))
+    many = [die("label", *skipped), die("base_type", ("name", "string", "x"), ("byte_size", "data1", 2), *skipped)]
+    own = unit([INT, *many, named("typedef", "t", ("type", "ref4", "int"))], version=5)
+    path = write(tmp_path / "file", kernel([own]).data)
+    data = bytes(pybtf.encode(path).data)
+    assert {key[:2] for key in meanings(data)} >= {("Int", "x"), ("Typedef", "t")}
+
+
+def repeated(kind: str, count: int, folder: Path) -> Path:
+    """A file with something of so many parts: the second and all further are copies of its bytes."""
+    size = ("byte_size", "data4", 4)
+    part, head = {
+        "enumerators": (named("enumerator", "E", ("const_value", "data1", 1)), named("enumeration_type", "x", size)),
+        "members": (
+            named("member", "m", ("type", "ref_addr", "int"), ("data_member_location", "data1", 0)),
+            named("structure_type", "x", size),
+        ),
+        "types of parameters": (die("formal_parameter", ("type", "ref_addr", "int")), die("subroutine_type")),
+    }[kind]
+    two = kernel_info([part, part], head)
+    one = kernel_info([part], head)
+    # What is behind the last part is the end of the children, twice.
+    copy = two[len(one) - 2 : -2]
+    extra = [Symbol("f", X86.text, 16, "FUNC", ".text")]
+    own = unit([INT, head._replace(children=[part, copy * (count - 1)])])
+    return write(folder / "file", kernel([own], symbols=extra).data)
+
+
+def kernel_info(parts: list[Any], head: Any) -> bytes:
+    return dwarf([unit([INT, head._replace(children=parts)])]).sections[".debug_info"]
+
+
+#: The reference's BTF for 65,535 of each: the start of its SHA-256.
+REFERENCE = {
+    "enumerators": "929da102d59a83cd",
+    "members": "11c19755e13ef658",
+    "types of parameters": "99d2a22a05ccdd49",
+}
+
+
+@pytest.mark.parametrize("kind", REFERENCE)
+@pytest.mark.parametrize("over", [0, 1])
+def test_more_than_a_record_can_count(kind: str, over: int, tmp_path: Path) -> None:
+    """65,535 are written, as by the reference, which takes one more for none; here that is an error."""
+    path = repeated(kind, 65535 + over, tmp_path)
+    if over:
+        with pytest.raises(InputError, match=r"DIE 0x\w+: 65536 members, .*; expected at most 65535"):
+            pybtf.encode(path)
+    else:
+        data = bytes(pybtf.encode(path).data)
+        assert hashlib.sha256(data).hexdigest()[:16] == REFERENCE[kind]
