@@ -18,10 +18,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-import pybtf  # noqa: E402
-from dwarfwriter import Die, die  # noqa: E402
-from kernelish import INT, kernel, unit  # noqa: E402
-from synthetic import named  # noqa: E402
+import pybtf
+from dwarfwriter import Die, die
+from kernelish import INT, kernel, unit
+from synthetic import named
 
 
 def one_unit(at: str, rng: random.Random, links: dict[str, list[str]], odd: set[str], chance: float) -> Any:
