@@ -13,7 +13,7 @@ import pybtf
 from pybtf import pipeline
 from pybtf.errors import InternalError, PybtfError
 
-#: What the encoder is told: nothing, and to look for private definitions however few types reach a name.
+#: What the encoder is told.
 WAYS: tuple[dict[str, Any], ...] = ({},)
 
 

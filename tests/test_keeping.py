@@ -77,7 +77,7 @@ def structs(at: str, **contents: str | None) -> Any:
 
 
 def test_a_declaration_is_resolved_by_what_is_certain(tmp_path: Path) -> None:
-    """`x` is secluded in the last unit, `y` is not; `c` mentions both: only `e` can resolve the declaration of `x`."""
+    """`x` is private in the last unit, `y` is not; `c` mentions both: only `e` can resolve the declaration of `x`."""
     path = tmp_path / "program"
     units = [
         structs("0 ", x=None, y="", c="*x *y", e="*x"),
