@@ -35,7 +35,7 @@ BATCH = 200
 def build() -> None:
     """A copy of the sources, compiled with sanitizers: the usual build stays as it is. Only what changed."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    for name in ("setup.py", "setup.cfg", "pyproject.toml"):
+    for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md"):
         shutil.copy2(ROOT / name, BUILD / name)
     ignored = shutil.ignore_patterns("*.so", "*.c", "__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", BUILD / "src", dirs_exist_ok=True, ignore=ignored)
