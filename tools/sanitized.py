@@ -17,7 +17,7 @@ import fuzz
 TESTS = (
     "alternate", "bad_input", "bounds", "btf_reader", "changing", "containers", "corruption", "dedup", "dwarf_forms",
     "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance", "kfuncs", "long_chains", "models",
-    "offsets", "relocate", "rules_locations", "rules_packed", "rules_signature", "split", "workers",
+    "offsets", "relocate", "rules_locations", "rules_packed", "rules_signature", "split",
 )  # fmt: skip
 
 
