@@ -19,10 +19,13 @@ whole. They are those that reach
 - a name that their unit has twice;
 - an anonymous enumeration, if one of those is empty: it is compatible with every other one; and enumerations of one
   name that is defined in two ways, with or without 64 bits, if it is declared as well;
-- a type that reaches itself without passing a name, or nests deeper than the reference's comparison of "identical"
-  types goes: two equal types of one unit may then be taken for different;
+- a type that nests deeper than the reference's comparison of "identical" types goes: two equal types of one unit may
+  then be taken for different;
 - one of two types that may be taken for equal although they differ, because that comparison does not look at the
   elements of arrays (masking.py).
+
+Where a type reaches itself without passing a name, classes say too little: each such type has one of its own, whatever
+it is equal to. No C compiler makes them, and everything is kept then.
 
 The proof is in docs/design.md. The units in which something is kept that was dropped are decoded again.
 
@@ -320,30 +323,14 @@ def push_targets(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uin
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """What single units made doubtful: names they have twice, cycles, depth."""
+    """What single units made doubtful: names they have twice, and depth."""
     c: uint32_t
     i: cython.size_t
     for i in range(e.twice.n):
         doubt(a, e.twice.p[i], CONFLICT)
     for c in range(1, a.n):
-        if a.depth[c] >= DEEP or (e.cycles and comes_back(e, c)):
+        if a.depth[c] >= DEEP:
             doubt(a, c, WILD)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def comes_back(e: cython.pointer[Encoder], c: uint32_t) -> cython.bint:
-    """Whether a class refers to one of the units' own, which stand for types that reach themselves."""
-    k: uint32_t
-    f: Refs
-    refs_of(class_record(e.classes, c), cython.address(f))
-    if f.third and record_kind(class_record(e.classes, f.third)) == KIND_CYCLE:
-        return True
-    for k in range(f.n):
-        if f.first[k * f.step + 1] and record_kind(class_record(e.classes, f.first[k * f.step + 1])) == KIND_CYCLE:
-            return True
-    return False
 
 
 # ---- one unit ----------------------------------------------------------------------------------------------
@@ -431,6 +418,8 @@ def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
 @cython.exceptval(check=False)
 def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Nonzero: no memory."""
+    if e.cycles:
+        return keep_everything(e)
     measure(e, a)
     doubt_names(e, a)
     doubt_units(e, a)
