@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 
 PAHOLE, PYBTF, TEXT = "#9a6b3c", "#2f7fc1", "#808080"
 SHARES = ("#2f7fc1", "#5aa6d6", "#8fc7a6", "#c9b458", "#d98c4a", "#b5648f", "#7c7fb8", "#6fa8a0", "#a0a0a0")
-BAR, GAP, TOP, LEFT = 11, 9, 48, 118
+BAR, GAP, TOP, LEFT = 11, 9, 48, 140
 WIDTH = 190
 SMALL = 0.02  # passes below this share are drawn as one
 
