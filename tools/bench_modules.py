@@ -152,14 +152,14 @@ def peak_of(work: Callable[[], object]) -> float:
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below a process."""
+    """All processes below a process that are still there."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
+    try:
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
             below = [int(word) for word in task.read_text().split()]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        found += below + [deeper for child in below for deeper in descendants(child)]
+            found += below + [deeper for child in below for deeper in descendants(child)]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        pass
     return found
 
 
