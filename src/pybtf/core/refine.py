@@ -24,6 +24,7 @@ from cython.cimports.pybtf.core.classes import class_intern
 from cython.cimports.pybtf.core.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.memory import U32s, U64s, u32s_free, u32s_push, u32s_reserve, u64s_free, u64s_push
 from cython.cimports.pybtf.core.records import *
+from cython.cimports.pybtf.core.variants import compare_numbers
 
 BOTH = cython.declare(uint32_t, 1536)  # UNCERTAIN | DEPENDENT
 
@@ -148,15 +149,6 @@ def variant(
     r[REC_NAME] = c
     r[REC_COUNT] = words
     return class_intern(e.classes, r, REC_HEAD + words)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def compare_numbers(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
-    p: uint64_t = cython.cast(cython.pointer[uint64_t], x)[0]
-    q: uint64_t = cython.cast(cython.pointer[uint64_t], y)[0]
-    return (p > q) - (p < q)
 
 
 @cython.cfunc

@@ -5,3 +5,4 @@ from pybtf.core.encoder cimport Encoder
 
 cdef int choose_usual(Encoder *e, Analysis *a) noexcept nogil
 cdef int find_odd(Encoder *e, Analysis *a) noexcept nogil
+cdef int compare_numbers(const void *x, const void *y) noexcept nogil      # for qsort, of uint64_t
