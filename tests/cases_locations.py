@@ -163,6 +163,20 @@ def parameter_lists_dwarf2() -> bytes:
 
 
 @case
+def parameter_lists_dwarf3() -> bytes:
+    """Offsets of lists are plain numbers, of 32 or 64 bits ..."""
+    forms = ("data4", "data8")
+    return located([(kind, form, LocList(place)) for kind, place in LISTS for form in forms], version=3)
+
+
+@case
+def parameter_lists_dwarf4_by_number() -> bytes:
+    """... which are numbers only in DWARF 4."""
+    forms = ("data4", "data8")
+    return located([(kind, form, LocList(place)) for kind, place in LISTS for form in forms])
+
+
+@case
 def parameter_lists_dwarf5() -> bytes:
     return located([(kind, "loclistx", LocList(place)) for kind, place in LISTS], version=5)
 

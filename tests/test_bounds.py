@@ -80,7 +80,7 @@ def test_a_kfunc_at_the_end_of_btf_ids(over: int, tmp_path: Path) -> None:
         assert b"bpf_kfunc\0" in bytes(pybtf.encode(path).data)
 
 
-@pytest.mark.parametrize("size", [1, 127, 128])
+@pytest.mark.parametrize("size", [1, 127, 128, 129, 130, 255])
 def test_the_identity_of_a_supplementary_file(size: int) -> None:
     content = struct.pack("<HB", 5, 0) + b"name\0" + bytes([size & 0x7F | (size & 0x80)])
     content += b"\1" * (size & 0x80) + b"i" * size
@@ -176,11 +176,15 @@ def test_the_offset_of_a_type_unit(offset: int, tmp_path: Path) -> None:
             pybtf.encode(path)
 
 
-@pytest.mark.parametrize("size", [65533, 65534, 65535, 65536])
-def test_skipped_bytes_of_a_die(size: int, tmp_path: Path) -> None:
-    """So many bytes of unwanted attributes: the DIE behind them is found, however they are passed over."""
-    skipped: tuple[Any, ...] = tuple((0x2100 + n, "data8", 0) for n in range(size // 8))
-    skipped += tuple((0x5000 + n, "data1", 0) for n in range(size % 8))
+@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize("size", [65527, 65533, 65534, 65535, 65536, 65537, 131072])
+def test_skipped_bytes_of_a_die(size: int, value: int, tmp_path: Path) -> None:
+    """So many bytes of unwanted attributes: the DIE behind them is found, however they are passed over.
+
+    All bytes of them are zero, the end of children if read as a DIE, or 0xFF.
+    """
+    skipped: tuple[Any, ...] = tuple((0x3000 + n, "data8", value % (1 << 64)) for n in range(size // 8))
+    skipped += tuple((0x2800 + n, "data1", value % 256) for n in range(size % 8))
     many = [die("label", *skipped), die("base_type", ("name", "string", "x"), ("byte_size", "data1", 2), *skipped)]
     own = unit([INT, *many, named("typedef", "t", ("type", "ref4", "int"))], version=5)
     path = write(tmp_path / "file", kernel([own]).data)
@@ -198,6 +202,10 @@ def repeated(kind: str, count: int, folder: Path) -> Path:
             named("structure_type", "x", size),
         ),
         "types of parameters": (die("formal_parameter", ("type", "ref_addr", "int")), die("subroutine_type")),
+        "parameters": (
+            named("formal_parameter", "p", ("type", "ref_addr", "int")),
+            named("subprogram", "f", ("low_pc", "addr", X86.text)),
+        ),
     }[kind]
     two = kernel_info([part, part], head)
     one = kernel_info([part], head)
@@ -217,13 +225,14 @@ REFERENCE = {
     "enumerators": "929da102d59a83cd",
     "members": "11c19755e13ef658",
     "types of parameters": "99d2a22a05ccdd49",
+    "parameters": "04dbc1ae40287d50",
 }
 
 
 @pytest.mark.parametrize("kind", REFERENCE)
 @pytest.mark.parametrize("over", [0, 1])
 def test_more_than_a_record_can_count(kind: str, over: int, tmp_path: Path) -> None:
-    """65,535 are written, as by the reference, which takes one more for none; here that is an error."""
+    """65,535 are written, as by the reference, which takes one more for none, or crashes; here that is an error."""
     path = repeated(kind, 65535 + over, tmp_path)
     if over:
         with pytest.raises(InputError, match=r"DIE 0x\w+: 65536 members, .*; expected at most 65535"):
