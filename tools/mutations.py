@@ -127,6 +127,7 @@ def main() -> int:
         trial.reach()
         for name in trial.broken:
             print(f"left out, since it fails without a mistake: {name}")
+        numbers.sort(key=trial.cost)
         with ThreadPoolExecutor(options.processes) as pool:
             for number, found in zip(numbers, pool.map(trial.try_out, numbers), strict=True):
                 results.add(mutations[number - 1], found)

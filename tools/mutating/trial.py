@@ -22,6 +22,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,8 @@ from mutating.switch import PAGE, VARIABLE, Mutation
 from mutating.tree import ROOT
 
 LISTS = ROOT / "tools" / "mutating"
+#: Seconds of tests for a mistake that is marked harmless: enough to see that it is not, as a rule.
+HARMLESS = 30
 #: A mistake that asks for all memory ends the tests, not the machine.
 MEMORY = 8 << 30
 
@@ -106,7 +109,7 @@ class Server:
 
 
 def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
 class Trial:
@@ -158,6 +161,11 @@ class Trial:
             elif "outcome" not in row:
                 self.tests.append(Test(name, row["seconds"], frozenset(row["reached"])))
 
+    def cost(self, number: int) -> float:
+        """The seconds it takes to find that a mutation survives."""
+        key = self.keys[number]
+        return sum(test.seconds for test in self.tests if key in self.early or key in test.reached)
+
     def try_out(self, number: int) -> dict[str, Any]:
         """Runs what can notice a mutation, up to the first test that does."""
         one, key = self.mutations[number], self.keys[number]
@@ -170,7 +178,7 @@ class Trial:
         else:
             first = {test.file for test in tests} | set(tests_for(one.file))
             found = self._run_early(number, first)
-            if not found.get("noticed"):
+            if not found.get("noticed") and not one.harmless:
                 others = {test.file for test in self.tests} - first
                 found = self._run_early(number, others) if others else found
         noticed = str(found.get("noticed", ""))
@@ -183,6 +191,9 @@ class Trial:
             server.close()
 
     def _run(self, server: Server, number: int, tests: Sequence[Test]) -> dict[str, Any]:
+        if self.mutations[number].harmless:
+            total = accumulate(test.seconds for test in tests)
+            tests = [test for test, seconds in zip(tests, total, strict=True) if seconds < HARMLESS]
         if not tests:
             return {"noticed": ""}
         limits = {test.name: 10 * test.seconds + 20 for test in tests}
