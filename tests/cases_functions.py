@@ -340,6 +340,19 @@ def variable_oddities() -> bytes:
 
 
 @case
+def variable_names() -> bytes:
+    """The letters, digits and signs that are allowed, and those that stand next to them in ASCII."""
+
+    def named_so(name: str, offset: int) -> Die:
+        place = ("location", "exprloc", [("addr", X86.percpu + offset)])
+        return named("variable", name, ("type", "ref4", "int"), place)
+
+    signs = "./0159:;?@AMZ[^_`amz{|~\x7f \t$%-"
+    names = [f"{sign}n" for sign in signs] + [f"n{sign}" for sign in signs] + [f"n{sign}n" for sign in signs]
+    return of(INT, *(named_so(name, 4 + n % 14 * 4) for n, name in enumerate(names)))
+
+
+@case
 def variables_of_four_gigabytes() -> bytes:
     """Sizes are counted in 32 bits: one of 4 GiB is a variable of size 0, and is left out."""
 
