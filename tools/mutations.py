@@ -21,11 +21,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import sys
 import tomllib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,8 @@ from mutating.tree import ROOT, edits_of, prepare
 from mutating.trial import LISTS, Trial, key_of
 
 TREES = ROOT / "build" / "mutants"
+#: Seconds of tests in the first round, which is enough for most; what is left is tried against all of them.
+QUICK = 10
 
 
 def listed() -> list[Mutation]:
@@ -129,8 +133,14 @@ def main() -> int:
             print(f"left out, since it fails without a mistake: {name}")
         numbers.sort(key=trial.cost)
         with ThreadPoolExecutor(options.processes) as pool:
-            for number, found in zip(numbers, pool.map(trial.try_out, numbers), strict=True):
-                results.add(mutations[number - 1], found)
+            for limit in (QUICK, math.inf):
+                tried = pool.map(partial(trial.try_out, limit=limit), numbers)
+                for number, found in zip(tuple(numbers), tried, strict=True):
+                    if found is None:
+                        print(f"{mutations[number - 1].id:32} later", flush=True)
+                    else:
+                        numbers.remove(number)
+                        results.add(mutations[number - 1], found)
         trial.close()
     return report(chosen, results)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
+import math
 import os
 import random
 import resource
@@ -136,7 +137,8 @@ class Trial:
             known = {"keys": sorted(self.keys.values()), "files": {}, "tests": {}}
         files = sorted({name.partition("::")[0] for name in self.server.ready["tests"]})
         digests = {name: hashlib.sha256((self.tree / name).read_bytes()).hexdigest() for name in files}
-        changed = [name for name in files if known["files"].get(name) != digests[name]]
+        new = {name.partition("::")[0] for name in self.server.ready["tests"] if name not in known["tests"]}
+        changed = [name for name in files if name in new or known["files"].get(name) != digests[name]]
         if changed:
             print(f"running tests of {len(changed)} files without a mistake", flush=True)
         known["tests"] = {
@@ -166,11 +168,17 @@ class Trial:
         key = self.keys[number]
         return sum(test.seconds for test in self.tests if key in self.early or key in test.reached)
 
-    def try_out(self, number: int) -> dict[str, Any]:
-        """Runs what can notice a mutation, up to the first test that does."""
+    def try_out(self, number: int, limit: float = math.inf) -> dict[str, Any] | None:
+        """Runs what can notice a mutation, up to the first test that does. None: `limit` seconds are not enough."""
         one, key = self.mutations[number], self.keys[number]
         start = time.monotonic()
         tests = ordered(self.tests, one, key, self.kills)
+        if one.harmless:
+            tests = within(tests, HARMLESS)
+        elif key in self.early and limit < math.inf:
+            return None
+        enough = len(tests)
+        tests = within(tests, limit)
         if key not in self.early:
             server = self._free.pop() if self._free else Server(self.tree, f"all.{number}")
             found = self._run(server, number, tests)
@@ -182,6 +190,8 @@ class Trial:
                 others = {test.file for test in self.tests} - first
                 found = self._run_early(number, others) if others else found
         noticed = str(found.get("noticed", ""))
+        if not noticed and len(tests) < enough:
+            return None
         if noticed and not noticed.startswith(("time is up", "the tests")):
             self.kills[one.file, noticed] += 1
         return {"noticed": noticed, "seconds": round(time.monotonic() - start, 1), "tests": len(tests)}
@@ -191,9 +201,6 @@ class Trial:
             server.close()
 
     def _run(self, server: Server, number: int, tests: Sequence[Test]) -> dict[str, Any]:
-        if self.mutations[number].harmless:
-            total = accumulate(test.seconds for test in tests)
-            tests = [test for test, seconds in zip(tests, total, strict=True) if seconds < HARMLESS]
         if not tests:
             return {"noticed": ""}
         limits = {test.name: 10 * test.seconds + 20 for test in tests}
@@ -207,9 +214,17 @@ class Trial:
             if server.ready["errors"]:
                 return {"noticed": "the tests cannot be collected"}
             tests = [test for test in self.tests if test.file in files]
-            return self._run(server, number, ordered(tests, self.mutations[number], "", self.kills))
+            one = self.mutations[number]
+            tests = within(ordered(tests, one, "", self.kills), HARMLESS if one.harmless else math.inf)
+            return self._run(server, number, tests)
         finally:
             server.close()
+
+
+def within(tests: Sequence[Test], limit: float) -> list[Test]:
+    """The first of the tests, of so many seconds together."""
+    total = accumulate(test.seconds for test in tests)
+    return [test for test, seconds in zip(tests, total, strict=True) if seconds < limit]
 
 
 def tests_for(file: str) -> list[str]:
