@@ -180,6 +180,33 @@ def packed_structs_with_bitfields() -> bytes:
 
 
 @case
+def packed_structs_with_odd_base_types() -> bytes:
+    """Sizes of base types are kept in 13 bits here: one of 8192 bytes counts as empty, and is aligned to 1."""
+
+    def at(name: str, type: str, offset: int) -> Die:
+        return named("member", name, ("type", "ref4", type), ("data_member_location", "data2", offset))
+
+    registers = [parameter(f"r{n}", "int") for n in range(6)]
+    types: list[Die] = [base("long", 8, label="long"), base("char", 1, 6, label="char")]
+    found: list[Die] = []
+    for size in (0, 8192, 8191, 8196):
+        odd = f"t{size}"
+        types.append(named("base_type", odd, ("byte_size", "data2", size), ("encoding", "data1", 5), label=odd))
+        for whole, members in (
+            (size, [at("a", odd, 0)]),
+            (size + 4, [at("a", odd, 0), at("b", "int", size)]),
+            (17, [at("a", "char", 0), at("b", odd, 1), at("c", "long", 9)]),
+            (size + 1, [at("a", "char", 0), at("b", odd, 1)]),
+        ):
+            n = len(found) + 1
+            types.append(
+                named("structure_type", f"s{n}", ("byte_size", "data2", whole), label=f"s{n}", children=members)
+            )
+            found.append(subprogram(f"f{n}", 16 * n, children=[*registers, parameter("p", f"s{n}")]))
+    return of(INT, *types, *found, extra_symbols=functions(*(f"f{n}" for n in range(1, len(found) + 1))))
+
+
+@case
 def bitfields_without_a_place() -> bytes:
     """No DW_AT_data_member_location: the bitfield is at 0, whatever DW_AT_bit_offset says."""
     return of(
