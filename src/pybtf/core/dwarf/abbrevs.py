@@ -332,6 +332,9 @@ def add_attribute(
             return 0
         if flush(t, pending):
             return 1
+        if size >= 0:
+            pending[0] = cython.cast(uint32_t, size)
+            return 0
         return not u32s_push(cython.address(t.ops), skipping(word))
     if flush(t, pending):
         return 1

@@ -183,8 +183,9 @@ def remember(
     i: uint32_t
     uncertain: cython.int
     changed: cython.bint = true_signature and f.flags & F_SIGNATURE_CHANGED
-    if f.count >= MAX_PARAMS:
-        return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, f.count)
+    total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
+    if total > MAX_PARAMS:
+        return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
     if not room(
         cython.cast(cython.pp_void, cython.address(v.states)),
         cython.address(v.cap_states),
