@@ -433,8 +433,7 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
         return 1
     while not a.tired:
         a.seeds = 0
-        if contacts(e, a):
-            return 1
+        contacts(e, a)
         if a.seeds == 0:
             break
         spread(e, a)
@@ -469,7 +468,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 19 * 4 + 2 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -494,9 +493,11 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.event_class = at + 16 * n
         a.contact = at + 17 * n
         a.users = at + 18 * n
-        a.marks = cython.cast(cython.pointer[uint16_t], at + 19 * n)
+        a.settled = at + 19 * n
+        a.marks = cython.cast(cython.pointer[uint16_t], at + 20 * n)
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
-        a.odd = a.tint + n
+        a.watch = a.tint + n
+        a.odd = a.watch + n
         memset(a.first_odd, 0xFF, n * 4)
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
         status = analyse(e, cython.address(a))

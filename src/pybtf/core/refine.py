@@ -16,7 +16,7 @@ apart. Units of which that is more than stream.py has kept are decoded again.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.certify import *
@@ -24,9 +24,9 @@ from cython.cimports.pybtf.core.classes import class_intern
 from cython.cimports.pybtf.core.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.memory import U32s, U64s, u32s_free, u32s_push, u32s_reserve, u64s_free, u64s_push
 from cython.cimports.pybtf.core.records import *
+from cython.cimports.pybtf.core.undecided import decide, prepare
 from cython.cimports.pybtf.core.variants import compare_numbers
 
-BOTH = cython.declare(uint32_t, 1536)  # UNCERTAIN | DEPENDENT
 
 
 # ---- uncertain classes --------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
     changed: cython.bint = False
     for c in range(1, a.n):
         if a.marks[c] & UNCERTAIN and a.marks[c] & FULL and a.key[c]:
-            a.marks[a.key[c]] |= a.marks[c] & BOTH
+            a.marks[a.key[c]] |= a.marks[c] & UNCERTAIN
     for c in range(1, a.n):
         if is_key(class_record(e.classes, c)):
             continue
@@ -61,7 +61,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
                 if is_key(class_record(e.classes, to)):
                     found = True
                 else:
-                    marks |= a.marks[to] & BOTH
+                    marks |= a.marks[to] & UNCERTAIN
         a.tint[c] = found
         if marks & ~a.marks[c]:
             a.marks[c] |= marks
@@ -95,7 +95,7 @@ def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
         for k in range(f.n + 1):
             to = f.third if k == f.n else f.first[k * f.step + 1]
             if to and a.here[to] == a.round and a.meaning[to] and a.meaning[to] != MANY:
-                marks |= a.marks[a.meaning[to] & CLASS_BITS] & BOTH
+                marks |= a.marks[a.meaning[to] & CLASS_BITS] & UNCERTAIN
         if marks & ~a.marks[c]:
             a.marks[c] |= marks
             changed = True
@@ -169,25 +169,69 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def refine_unit(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
-) -> cython.int:
-    """Rewrites the entries of a unit; classes with a tint have a type there that resolves a declaration."""
+def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Lists the types of a unit whose entry may change, or decides something, and notes what it says of names. Nonzero: no
+    memory.
+    """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     c: uint32_t
-    enter(e, a, u, CONFLICT)
+    known: uint8_t
+    a.before.n = 0
+    a.round += 1
+    a.disturbed = False
+    if not u32s_reserve(cython.address(a.before), t.n_types):
+        return 1
     for i in range(1, t.n_types):
-        c = p[i]
-        if c & APART or a.marks[c] & UNCERTAIN or a.tint[c]:
+        c = p[i] & CLASS_BITS
+        known = a.watch[c]
+        if known & CONTESTED:
+            meet(a, a.key[c], p[i])
+        if known & TAINTED or (known & TAINTED_ODD and (p[i] & APART or a.marks[c] & UNCERTAIN)):
+            a.disturbed = True
+        if known & WATCHED or a.tint[c]:
+            a.before.p[a.before.n] = i
+            a.before.n += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refine_unit(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
+) -> cython.int:
+    """Rewrites the entries of a unit; classes with RESOLVES have a type there that resolves a declaration."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    at: cython.size_t
+    i: uint32_t
+    c: uint32_t
+    if watch(e, a, u):
+        return 1
+    if decide(e, a, u):
+        t.whole = True
+    for at in range(a.before.n):
+        i = a.before.p[at]
+        c = p[i] & CLASS_BITS
+        if p[i] & APART or a.marks[c] & UNCERTAIN or a.tint[c] & RESOLVES:
             p[i] |= APART
             t.whole = True
-        elif a.n_slots[c] and not is_compared(class_record(e.classes, c)):
-            c = variant(e, a, scratch, c)
-            if c == NO_CLASS:
+    for at in range(a.before.n):
+        i = a.before.p[at]
+        c = p[i] & CLASS_BITS
+        if t.whole and a.tint[c] & UNDECIDED:
+            p[i] |= APART
+    for at in range(a.before.n):
+        a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
+    for at in range(a.before.n):
+        i = a.before.p[at]
+        c = p[i]
+        if not c & APART and a.n_slots[c] and not is_compared(class_record(e.classes, c)):
+            p[i] = variant(e, a, scratch, c)
+            if p[i] == NO_CLASS:
                 return 1
-            p[i] = c
     return 0
 
 
@@ -244,10 +288,11 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     memset(cython.address(events), 0, cython.sizeof(U64s))
     memset(cython.address(scratch), 0, cython.sizeof(U32s))
     failed = list_events(a, cython.address(events))
+    prepare(e, a)
     for u in range(e.n_streams):
         first = at
         while at < events.n and events.p[at] >> 32 == u:
-            a.tint[cython.cast(uint32_t, events.p[at])] = 1
+            a.tint[cython.cast(uint32_t, events.p[at])] = RESOLVES
             at += 1
         failed = failed or refine_unit(e, a, cython.address(scratch), u)
         while first < at:
