@@ -1,8 +1,0 @@
-# Usual types that may be taken for odd ones, and the units that are kept whole for them (see undecided.py).
-
-from libc.stdint cimport uint32_t
-from pybtf.core.certify cimport Analysis
-from pybtf.core.encoder cimport Encoder
-
-cdef void prepare(Encoder *e, Analysis *a) noexcept nogil
-cdef bint decide(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
