@@ -10,6 +10,8 @@ remains in the result, so a unit is kept whole in which
 - an undecided type comes before its class is settled;
 - a type of a class that is not separate may resolve a declaration, or not, before something else is sure to;
 - a type that is kept, a variable, a tag or a function refers to an undecided one;
+- a type that is kept has odd ones of its class before, and refers to a type of a class that is not separate: what stands
+  for that may not tell them apart;
 - a type that is not compared, a pointer for instance, refers to an undecided one, unless the same pointer is there already
   for either outcome: one to the settled type, and one in each unit that has the odd type.
 
@@ -247,14 +249,34 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def changes(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
+    """Whether a type of class `c`, the first, can be told from odd types that are there by what it refers to in its unit
+    only, and not by what stands for that: there a name may be declared.
+    """
+    i: uint32_t
+    to: uint32_t
+    if not may_be_undecided(e, a, c, u):
+        return False
+    for i in range(a.n_slots[c]):
+        to = meant(a, a.slots[a.slots_at[c] + i].to)
+        if to and is_compared(class_record(e.classes, to)) and is_mixed(a, to):
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def types_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a compared type that is the first of its class refers to what is undecided."""
+    """Whether a compared type that is the first of its class needs what it refers to."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     for at in range(a.before.n):
         c = p[a.before.p[at]] & CLASS_BITS
-        if is_compared(class_record(e.classes, c)) and a.settled[c] >= u and refers(e, a, c):
+        if a.settled[c] < u or not is_compared(class_record(e.classes, c)):
+            continue
+        if refers(e, a, c) or (not p[a.before.p[at]] & APART and changes(e, a, c, u)):
             return True
     return False
 
@@ -394,4 +416,4 @@ def decide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t)
     note_unit(e, a, u)
     if found:
         taint(e, a, u)
-    return new or resolves(e, a, u) or (found and (types_remain(e, a, u) or records_remain(e, a, u)))
+    return new or resolves(e, a, u) or types_remain(e, a, u) or (found and records_remain(e, a, u))
