@@ -52,7 +52,7 @@ cdef enum:                      # tints of a class in the unit at hand, while th
 
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
-    CONTESTED = 2               # it gives a name with CONFLICT a meaning
+    CONTESTED = 2               # it gives a name a meaning that may have others
     REACHING = 4                # it may reach a class that is not separate
     TAINTED = 8                 # its first usual type may reach an undecided type
     TAINTED_ODD = 16            # one of the others that are kept may
@@ -109,7 +109,9 @@ cdef bint spend(Analysis *a, uint64_t steps) noexcept nogil
 cdef void doubt(Analysis *a, uint32_t c, uint16_t mark) noexcept nogil
 cdef int visit(Analysis *a, uint32_t c) noexcept nogil
 cdef int push_targets(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
-cdef void enter(Encoder *e, Analysis *a, uint32_t u, uint16_t wanted) noexcept nogil
+cdef void enter(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
+cdef void contest(Analysis *a, uint16_t mark) noexcept nogil
+cdef int watch(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
 cdef bint meet(Analysis *a, uint32_t k, uint32_t entry) noexcept nogil
 
 cdef inline bint is_compared(const uint32_t *r) noexcept nogil:

@@ -16,7 +16,7 @@ apart. Units of which that is more than append_unit.py has kept are decoded agai
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
@@ -70,7 +70,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
                     found = True
                 else:
                     marks |= a.marks[to] & UNCERTAIN
-        a.tint[c] = found
+        a.tint[c] = found and not (a.marks[c] | marks) & UNCERTAIN
         if marks & ~a.marks[c]:
             a.marks[c] |= marks
             changed = True
@@ -81,48 +81,51 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """By names that the unit defines. Whether anything has changed."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
-    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t
+    """By names that the unit defines, to classes of `a.before`. Whether anything has changed."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    at: cython.size_t
     k: uint32_t
     c: uint32_t
     to: uint32_t
-    marks: uint32_t
     f: Refs
     changed: cython.bint = False
-    enter(e, a, u, UNCERTAIN)
-    for i in range(1, t.n_types):
-        c = p[i]
-        if c & APART or not a.tint[c]:
+    for at in range(a.before.n):
+        c = p[a.before.p[at]]
+        if c & APART or a.marks[c] & UNCERTAIN:
             continue
         refs_of(class_record(e.classes, c), cython.address(f))
         if not spend(a, 1 + f.n):
             return False
-        marks = 0
         for k in range(f.n + 1):
             to = f.third if k == f.n else f.first[k * f.step + 1]
             if to and a.here[to] == a.round and a.meaning[to] and a.meaning[to] != MANY:
-                marks |= a.marks[a.meaning[to] & CLASS_BITS] & UNCERTAIN
-        if marks & ~a.marks[c]:
-            a.marks[c] |= marks
-            changed = True
+                if a.marks[a.meaning[to] & CLASS_BITS] & UNCERTAIN:
+                    a.marks[c] |= UNCERTAIN
+                    changed = True
     return changed
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Marks what reaches something uncertain."""
+def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Marks what reaches something uncertain. Nonzero: no memory."""
     u: uint32_t
+    c: uint32_t
     changed: cython.bint = True
     while changed and not a.tired:
         changed = spread_classes(e, a)
+        contest(a, UNCERTAIN)
+        for c in range(1, a.n):
+            if a.tint[c]:
+                a.watch[c] |= WATCHED
         for u in range(e.n_streams):
-            if spread_in_unit(e, a, u):
+            if watch(e, a, u):
+                return 1
+            if a.before.n and spread_in_unit(e, a, u):
                 changed = True
     memset(a.tint, 0, a.n)
+    return 0
 
 
 # ---- the class list ---------------------------------------------------------------------------------------------
@@ -171,36 +174,6 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
                 return 1
     if events.n:
         qsort(events.p, events.n, cython.sizeof(uint64_t), compare_numbers)
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Lists the types of a unit whose entry may change, or decides something, and notes what it says of names. Nonzero: no
-    memory.
-    """
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
-    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t
-    c: uint32_t
-    known: uint8_t
-    a.before.n = 0
-    a.round += 1
-    a.disturbed = False
-    if not u32s_reserve(cython.address(a.before), t.n_types):
-        return 1
-    for i in range(1, t.n_types):
-        c = p[i] & CLASS_BITS
-        known = a.watch[c]
-        if known & CONTESTED:
-            meet(a, a.key[c], p[i])
-        if known & TAINTED or (known & TAINTED_ODD and (p[i] & APART or a.marks[c] & UNCERTAIN)):
-            a.disturbed = True
-        if known & WATCHED or a.tint[c]:
-            a.before.p[a.before.n] = i
-            a.before.n += 1
     return 0
 
 
@@ -297,6 +270,9 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     memset(cython.address(scratch), 0, cython.sizeof(U32s))
     failed = list_events(a, cython.address(events))
     prepare(e, a)
+    for at in range(events.n):
+        a.watch[cython.cast(uint32_t, events.p[at])] |= WATCHED
+    at = 0
     for u in range(e.n_streams):
         first = at
         while at < events.n and events.p[at] >> 32 == u:

@@ -281,19 +281,22 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     u: uint32_t
     i: uint32_t
     c: uint32_t
+    at: cython.size_t
     mask: uint64_t
     p: cython.pointer[uint32_t]
-    t: cython.pointer[Stream]
+    contest(a, CONFLICT)
+    for c in range(1, a.n):
+        if a.n_slots[c] and is_compared(class_record(e.classes, c)):
+            a.watch[c] |= WATCHED
     for u in range(e.n_streams):
-        t = cython.address(e.streams[u])
-        p = e.class_list.p + t.classes
-        enter(e, a, u, CONFLICT)
+        p = e.class_list.p + e.streams[u].classes
+        if watch(e, a, u):
+            return 1
         if a.odd[u]:
             tint_unit(e, a, u, 1)
-        for i in range(1, t.n_types):
+        for at in range(a.before.n):
+            i = a.before.p[at]
             c = p[i] & CLASS_BITS
-            if a.n_slots[c] == 0 or not is_compared(class_record(e.classes, c)):
-                continue
             if not spend(a, a.n_slots[c]):
                 return 0
             if p[i] & APART:

@@ -92,12 +92,10 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
     mixed: cython.bint = False
     memset(a.count, 0, a.n * cython.sizeof(uint32_t))
     memset(a.settled, 0xFF, a.n * cython.sizeof(uint32_t))
-    memset(a.watch, 0, a.n)
+    contest(a, CONFLICT)
     for c in range(1, a.n):
         if a.marks[c] & (NEAR | ODD | UNCERTAIN):
             a.watch[c] |= WATCHED
-        if a.key[c] and a.marks[a.key[c]] & CONFLICT:
-            a.watch[c] |= CONTESTED
         if is_mixed(a, c) and is_compared(class_record(e.classes, c)):
             a.watch[c] |= REACHING
             mixed = True
