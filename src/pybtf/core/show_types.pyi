@@ -1,0 +1,3 @@
+from pybtf.core.typeview import View
+
+def show_types(view: View, ids: list[int]) -> list[bytes]: ...
