@@ -171,7 +171,7 @@ def power_above(value: uint32_t) -> uint32_t:
 def forced_alignment(gap: uint32_t, offset: uint32_t, natural: uint32_t) -> uint32_t:
     """The attribute that explains a gap in front of an offset; 0 if the type does."""
     align: uint32_t
-    if natural == 0 or gap < natural or gap == 0:
+    if natural == 0 or gap < natural or gap == 0 or offset % 2:
         return 0
     align = power_above(gap)
     if offset % CACHELINE == 0 and align < CACHELINE:
@@ -193,7 +193,7 @@ def member_facts(s: cython.pointer[Show], f: cython.pointer[Facts], type: uint32
         return
     if inner.ends_flexible:
         f.flexible_end += 1
-    elif inner.flexible_end or inner.flexible_middle:
+    if inner.flexible_end or inner.flexible_middle:
         f.flexible_middle += 1
     if inner.holes:
         f.with_holes += 1
@@ -225,11 +225,14 @@ def study(
     i: uint32_t
     start: int64_t
     end: int64_t = 0
-    unit_end: int64_t = 0
+    unit_end: int64_t = 0  # of the unit that bit-fields share
+    first_end: int64_t = 0  # the same, as the first bit-field there has it
     solid: int64_t = 0  # where members that have a size end, in bits
     whole: int64_t
     until: int64_t
+    limit: int64_t
     memset(f, 0, cython.sizeof(Facts))
+    memset(cython.address(last), 0, cython.sizeof(Place))
     f.state = FACTS_BUSY
     f.natural = 1
     for i in range(wire_vlen(r)):
@@ -263,11 +266,13 @@ def study(
             else:
                 p.hole = (start - end) // 8
         if i and is_struct:
-            if p.bits and p.offset < last.offset + (0 if last.bits else last.size):
+            if p.bit_hole or not last.bits:
+                limit = 8 * (cython.cast(int64_t, last.offset) + last.size)
+            else:
+                limit = first_end
+            if p.bits and p.offset <= last.offset and (p.offset < last.offset or (not last.bits and last.size)):
                 p.meets = MEETS_PREVIOUS
-            elif last.bits and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < (
-                unit_end if p.bits else 8 * (cython.cast(int64_t, last.offset) + last.size)
-            ):
+            elif (p.bits or last.bits) and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < limit:
                 p.meets = MEETS_NEXT
             elif p.bit_hole and p.bits:
                 p.meets = MEETS_UNIT if p.offset == last.offset else MEETS_BOUNDARY
@@ -277,31 +282,32 @@ def study(
         if p.hole:
             f.holes += 1
             f.hole_bytes += p.hole
-        if is_struct and not p.bits and start > solid:
+        if is_struct and p.bit == 0 and start > solid:
             p.align = forced_alignment(cython.cast(uint32_t, (start - solid) // 8), p.offset, natural)
-            if p.align and p.offset % p.align:
-                p.align = 0
         if p.align:
             f.forced += 1
             if p.hole:
                 f.forced_holes += 1
                 f.forced_bytes += p.hole
-        last = p
         if places != cython.NULL:
             places[i] = p
         whole = start + (p.bits if p.bits else 8 * cython.cast(int64_t, p.size))
         if p.bits:
             f.sum_bits += p.bits
-            if 8 * (cython.cast(int64_t, p.offset) + p.size) > unit_end:
-                unit_end = 8 * (cython.cast(int64_t, p.offset) + p.size)
+            limit = 8 * (cython.cast(int64_t, p.offset) + p.size)
+            if limit > unit_end:
+                unit_end = limit
+            if (p.offset != last.offset or not last.bits) and limit > first_end:
+                first_end = limit
         else:
             f.sum_members += p.size
-            unit_end = 0
+            unit_end = first_end = 0
         if whole > end:
             end = whole
         if p.size and whole > solid:
             solid = whole
         member_facts(s, f, m[1])
+        last = p
         m += 3
     if f.natural and r[2] % f.natural:
         f.packed = True

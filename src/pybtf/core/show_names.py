@@ -51,10 +51,12 @@ def put_modified(s: cython.pointer[Show], id: uint32_t, pointed_to: cython.bint)
     t: cython.pointer[Text] = cython.address(s.out)
     kind: uint32_t = wire_kind(view_record(s.v, id))
     of: uint32_t = view_record(s.v, id)[2]
-    if pointed_to and is_pointer(s, of):
+    if (pointed_to or kind == KIND_RESTRICT) and is_pointer(s, of):
         put_type(s, of)
         put_char(t, 32)
         put_qualifier(t, kind)
+        if kind == KIND_RESTRICT:
+            put_char(t, 32)
         return
     put_qualifier(t, kind)
     put_char(t, 32)
@@ -95,7 +97,7 @@ def put_pointer(s: cython.pointer[Show], to: uint32_t) -> cython.void:
 def put_outermost(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     """The type of a member. In front of its name there is one space, whatever it is."""
     put_type(s, id)
-    if id and is_modifier(wire_kind(view_record(s.v, id))) and s.out.n:
+    if id and wire_kind(view_record(s.v, id)) == KIND_CONST and s.out.n:
         s.out.n -= 1
 
 

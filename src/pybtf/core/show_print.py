@@ -186,7 +186,7 @@ def put_member(
     qualifiers: uint32_t = 0
     end: uint32_t
     inner = cython.declare(Frame)
-    f: cython.pointer[Facts]
+    f: cython.pointer[Facts] = cython.NULL
     r: cython.pointer[uint32_t] = cython.NULL
     if array == 0 or wire_kind(view_record(s.v, array)) != KIND_ARRAY:
         array = m[1]
@@ -203,6 +203,7 @@ def put_member(
     put_many(t, 9, frame.level)
     start = t.n
     by_pointer: cython.bint = False
+    closing: cython.bint = False  # a brace
     narrower: cython.int
     if end:
         r = view_record(s.v, end)
@@ -239,14 +240,17 @@ def put_member(
                 frame.cacheline = inner.cacheline
             start = t.n - 1
             f = facts_of(s, end)
-            if f != cython.NULL:
-                uncounted = put_tail(s, f)
-        if name[0] or stars:
+            uncounted = put_tail(s, f, element == m[1])
+        closing = True
+        if (name[0] and not qualifiers) or stars:
             put_char(t, 32)
         while stars:
             put(t, b"* ")
             stars -= 1
-        put(t, name)
+        if not qualifiers:
+            put(t, name)
+        if element != m[1] and f != cython.NULL and f.align:
+            put_align(t, f.align)
         put_dimensions(s, array, frame.flexible)
     else:
         put_qualifiers(s, m[1], outer)
@@ -264,21 +268,25 @@ def put_member(
     if p.align:
         put_align(t, p.align)
     put_char(t, 59)
-    if not by_pointer:
-        pad_line(t, start + uncounted, frame.comment_column)
+    if closing and not by_pointer:
+        put_many(t, 32, abs(frame.comment_column + 1 - cython.cast(cython.int, t.n - start - uncounted)) - 1)
+    elif not by_pointer:
+        pad_line(t, start, frame.comment_column)
     put_place(s, frame, p)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_tail(s: cython.pointer[Show], f: cython.pointer[Facts]) -> cython.size_t:
+def put_tail(s: cython.pointer[Show], f: cython.pointer[Facts], aligned: cython.bint) -> cython.size_t:
     """The attributes behind the closing brace. Returns how many characters have no place in the column."""
     before: cython.size_t
+    if f == cython.NULL:
+        return 0
     if f.packed:
         put(cython.address(s.out), b" __attribute__((__packed__))")
     before = s.out.n
-    if f.align:
+    if f.align and aligned:
         put_align(cython.address(s.out), f.align)
     return s.out.n - before
 
@@ -378,7 +386,7 @@ def put_composite(
             blank = put_after(s, m[1], frame.level)
         m += 3
     if outermost and is_struct:
-        put_summary(s, r, cython.address(f), frame.level)
+        put_summary(s, r, cython.address(f), frame.level, frame.base)
     free(places)
     put_many(t, 9, frame.level - 1)
     put_char(t, 125)
@@ -402,9 +410,7 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     if is_composite(wire_kind(r)):
         frame.comment_column = TYPE_COLUMN + 1 + (UNION_NAME_COLUMN if wire_kind(r) == KIND_UNION else NAME_COLUMN)
         put_composite(s, id, cython.address(frame), True)
-        f = facts_of(s, id)
-        if f != cython.NULL and wire_kind(r) == KIND_STRUCT:
-            put_tail(s, f)
+        put_tail(s, facts_of(s, id), True)
         put(t, b";\n")
     elif is_enum(wire_kind(r)):
         put_enum(s, id, 0)

@@ -63,7 +63,7 @@ def put_after(s: cython.pointer[Show], type: uint32_t, level: uint32_t) -> cytho
         begin(t, said, level)
         put(t, b"a flexible array")
         said = True
-    elif f.flexible_end or f.flexible_middle:
+    if f.flexible_end or f.flexible_middle:
         begin(t, said, level)
         put(t, b"embedded flexible array(s)")
         said = True
@@ -138,7 +138,8 @@ def put_inside(t: cython.pointer[Text], level: uint32_t, f: cython.pointer[Facts
 @cython.nogil
 @cython.exceptval(check=False)
 def put_summary(
-    s: cython.pointer[Show], r: cython.pointer[cython.const[uint32_t]], f: cython.pointer[Facts], level: uint32_t
+    s: cython.pointer[Show], r: cython.pointer[cython.const[uint32_t]], f: cython.pointer[Facts], level: uint32_t,
+    base: uint32_t
 ) -> cython.void:
     """The lines at the end of a struct."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -187,6 +188,6 @@ def put_summary(
         if f.flexible_middle:
             more(t, b", middle: " if f.flexible_end else b"middle: ", f.flexible_middle)
         put(t, b" */\n")
-    if size % CACHELINE:
-        line(t, level, b"last cacheline: ", size % CACHELINE)
+    if (base + size) % CACHELINE:
+        line(t, level, b"last cacheline: ", (base + size) % CACHELINE)
         put(t, b" bytes */\n")
