@@ -6,11 +6,14 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.records import (
     KIND_ARRAY,
+    KIND_FUNC,
     KIND_FUNC_PROTO,
+    KIND_FWD,
     KIND_PTR,
     KIND_STRUCT,
     KIND_TYPEDEF,
     KIND_UNION,
+    KIND_VAR,
 )
 from cython.cimports.pybtf.core.show_layout import behind, facts_of, size_of, study
 from cython.cimports.pybtf.core.show_names import put_enum, put_outermost, put_parameters, put_qualifier, put_type
@@ -60,19 +63,50 @@ def put_padded(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def put_hex(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> cython.void:
+    """As `put_padded`, with `0x` in front of what is not zero."""
+    digits: cython.int = 0
+    rest: uint32_t = value
+    while rest:
+        digits += 1
+        rest >>= 4
+    put_many(t, 32, max(0, width - (digits + 2 if digits else 1)))
+    if digits == 0:
+        put_char(t, 48)
+        return
+    put(t, b"0x")
+    while digits:
+        digits -= 1
+        rest = (value >> (4 * digits)) & 15
+        put_char(t, rest + (48 if rest < 10 else 87))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_number(s: cython.pointer[Show], value: uint32_t, width: cython.int) -> cython.void:
+    if s.format.hex:
+        put_hex(cython.address(s.out), value, width)
+    else:
+        put_padded(cython.address(s.out), value, width)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_place(s: cython.pointer[Show], frame: cython.pointer[Frame], p: cython.pointer[Place]) -> cython.void:
     """The comment with offset and size, and the end of the line."""
     t: cython.pointer[Text] = cython.address(s.out)
     put(t, b" /* ")
-    put_padded(t, frame.base + p.offset, 5)
+    put_number(s, frame.base + p.offset, 5)
     if p.bits:
         put_char(t, 58)
-        put_padded(t, p.bit, 2)
+        put_number(s, p.bit, 2)
         put_char(t, 32)
-        put_padded(t, p.size, 2)
+        put_number(s, p.size, 2)
     else:
         put_char(t, 32)
-        put_padded(t, p.size, 5)
+        put_number(s, p.size, 5)
     put(t, b" */\n")
 
 
@@ -417,7 +451,77 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
         put(t, b";\n")
     elif wire_kind(r) == KIND_TYPEDEF:
         put(t, b"typedef ")
-        put_type(s, r[2])
+        put_typedef(s, r, cython.address(frame))
+    elif wire_kind(r) == KIND_FUNC:
+        put_type(s, view_record(s.v, r[2])[2])
         put_char(t, 32)
         put(t, view_name(s.v, r[0]))
+        if wire_kind(view_record(s.v, r[2])) == KIND_FUNC_PROTO:
+            put_parameters(s, r[2])
         put(t, b";\n")
+    elif wire_kind(r) == KIND_VAR:
+        put_declaration(s, r[2], view_name(s.v, r[0]))
+        put(t, b";\n")
+    elif wire_kind(r) == KIND_FWD:
+        put_type(s, id)
+        put(t, b";\n")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_declaration(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_char) -> cython.void:
+    """A name with its type: a pointer to a function, an array, or anything else."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    steps: uint32_t = 0
+    element: uint32_t = element_of(s, id)
+    end: uint32_t = element
+    while end and wire_kind(view_record(s.v, end)) == KIND_PTR and steps < 16:
+        end = view_record(s.v, end)[2]
+        steps += 1
+    if end and wire_kind(view_record(s.v, end)) == KIND_FUNC_PROTO:
+        put_type(s, view_record(s.v, end)[2])
+        put(t, b" (")
+        put_many(t, 42, steps)
+        put(t, name)
+        put_dimensions(s, id, False)
+        put_char(t, 41)
+        put_parameters(s, end)
+        return
+    put_type(s, element)
+    put_char(t, 32)
+    put(t, name)
+    put_dimensions(s, id, False)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cython.pointer[Frame]) -> cython.void:
+    """What follows the keyword. What a typedef names is printed with it, if it has no name of its own."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    name: cython.p_const_char = view_name(s.v, r[0])
+    of: cython.pointer[uint32_t] = view_record(s.v, r[2])
+    start: cython.size_t = t.n
+    if r[2] == 0:
+        put(t, b"void ")
+        put(t, name)
+    elif is_composite(wire_kind(of)) and of[0] == 0:
+        frame.type_column -= 8
+        frame.comment_column = frame.type_column + 1 + NAME_COLUMN
+        put_composite(s, r[2], frame, True)
+        put_tail(s, facts_of(s, r[2]), True)
+        put_char(t, 32)
+        put(t, name)
+    elif is_enum(wire_kind(of)) and of[0] == 0:
+        put_enum(s, r[2], 0)
+        put_char(t, 32)
+        put(t, name)
+    elif wire_kind(of) == KIND_UNION:
+        put_type(s, r[2])
+        pad_line(t, start, TYPE_COLUMN)
+        put_char(t, 32)
+        put(t, name)
+    else:
+        put_declaration(s, r[2], name)
+    put(t, b";\n")

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from pybtf.core.textbuffer cimport Text
-from pybtf.core.typeview cimport TypeView
+from pybtf.core.typeview cimport TypeView, View
 
 cdef enum:                      # Show.status
     SHOW_OK = 0
@@ -105,3 +105,9 @@ cdef inline bint show_enter(Show *s, uint32_t id) noexcept nogil:
         return 0
     s.depth += 1
     return 1
+
+cdef class Shower:
+    cdef View view
+    cdef Show s
+    cdef check(self)
+    cdef learn(self, uint32_t id)
