@@ -144,7 +144,11 @@ def test_manual_fits_a_terminal() -> None:
     ("arguments", "message"),
     [
         ([], "missing command; see pybtf --help"),
-        (["frob"], "there is no command 'frob'; there are encode, dump, reproduce, completion; see pybtf --help$"),
+        (
+            ["frob"],
+            "there is no command 'frob'; there are encode, dump, show, size, duplicates, reproduce, completion; "
+            "see pybtf --help$",
+        ),
         (["encod", "x"], r"there is no command 'encod' \(did you mean 'encode'\?\); see"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
         (["encode", "-j", "k.elf"], "-j takes the number of workers, 1 to 1024, and 'k.elf' is none; see pybtf encode"),
@@ -272,7 +276,7 @@ def test_in_place(
 
     def embed(self: Encoded, path: str) -> Written:
         embedded.append((self.data, path))
-        return Written(path, {".BTF": "added"}, True, 9, 54, links)
+        return Written(path, {".BTF": "added"}, True, 54, links)
 
     monkeypatch.setattr(Encoded, "embed", embed)
     outcome = run("encode", elf)
@@ -303,7 +307,7 @@ def test_report_of_an_in_place_run_has_the_digest_of_the_input_before(
 ) -> None:
     def embed(self: Encoded, path: str) -> Written:
         Path(path).write_bytes(b"changed")
-        return Written(path, {".BTF": "added"}, True, 9, 7, 0)
+        return Written(path, {".BTF": "added"}, True, 7, 0)
 
     monkeypatch.setattr(Encoded, "embed", embed)
     digests = []
@@ -486,7 +490,7 @@ def completions(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("pybtf ", ["encode", "dump", "reproduce", "completion"]),
+        ("pybtf ", ["encode", "dump", "show", "size", "duplicates", "reproduce", "completion"]),
         ("pybtf encode --det", ["--detached", "--detached-dir"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
         ("pybtf encode --features +gl", ["+global_var"]),

@@ -93,9 +93,14 @@ def sizeof(btf: BTF, which: Type | int | str) -> int:
     return size
 
 
-def alignof(btf: BTF, which: Type | int | str, depth: int = 0) -> int:
+def alignof(btf: BTF, which: Type | int | str) -> int:
     """See `BTF.alignof`."""
-    type = resolve(btf, which)
+    return _alignment(btf, named(btf, which), {}, 0)
+
+
+def _alignment(btf: BTF, type: Type, known: dict[int, int], depth: int) -> int:
+    """The alignment; `known` has those of structs and unions that have been looked at."""
+    type = resolve(btf, type)
     while isinstance(type, Array | Symbol) and depth < MAX_DEPTH:
         type = resolve(btf, type.type)
         depth += 1
@@ -107,15 +112,21 @@ def alignof(btf: BTF, which: Type | int | str, depth: int = 0) -> int:
         case Int() | Float() | Enumeration():
             return max(1, min(type.size, btf.pointer_size))
         case Composite():
-            most = 1
-            for member in type.members:
-                one = alignof(btf, member.type, depth + 1)
-                if not member.bitfield_size and member.bit_offset % (8 * one):
-                    return 1
-                most = max(most, one)
-            return 1 if type.size % most else most
+            if type.id not in known:
+                known[type.id] = _of_members(btf, type, known, depth)
+            return known[type.id]
         case _:
             raise UsageError(f"{type} has no alignment")
+
+
+def _of_members(btf: BTF, type: Composite, known: dict[int, int], depth: int) -> int:
+    most = 1
+    for member in type.members:
+        one = _alignment(btf, btf.type(member.type), known, depth + 1)
+        if not member.bitfield_size and member.bit_offset % (8 * one):
+            return 1
+        most = max(most, one)
+    return 1 if type.size % most else most
 
 
 def field(btf: BTF, which: Type | int | str, path: str) -> Field:
@@ -175,22 +186,24 @@ def _step(btf: BTF, at: Field, index: int) -> Field:
 
 def _member(btf: BTF, at: Field, name: str) -> Field:
     """The member of this name, also of a struct or union without a name inside."""
-    found = _search(btf, at, name, 0)
+    found = _search(btf, at, name, set())
     if found is None:
         raise NoSuchTypeError(f"{resolve(btf, at.type)} has no member {name!r}")
     return found
 
 
-def _search(btf: BTF, at: Field, name: str, depth: int) -> Field | None:
+def _search(btf: BTF, at: Field, name: str, without: set[int]) -> Field | None:
+    """`without`: types that do not have the member."""
     type = resolve(btf, at.type)
-    if not isinstance(type, Composite) or depth > MAX_DEPTH:
+    if not isinstance(type, Composite) or type.id in without or len(at.access) > MAX_DEPTH:
         return None
+    without.add(type.id)
     for index, member in enumerate(type.members):
         if member.name == name:
             return _step(btf, at, index)
     for index, member in enumerate(type.members):
         if not member.name:
-            found = _search(btf, _step(btf, at, index), name, depth + 1)
+            found = _search(btf, _step(btf, at, index), name, without)
             if found is not None:
                 return found
     return None

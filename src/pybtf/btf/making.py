@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pybtf.core.read_types import teach
+from pybtf.core.btf.read_types import teach
 
 from . import types
 from .kinds import IntEncoding, Kind, Linkage

@@ -2,7 +2,7 @@
 
 An ELF file comes in two classes (32 and 64 bits) and two byte orders. The records of both classes hold the
 same fields, so callers see one set of named tuples; `Wire` is the pair of choices that turns bytes into them
-and back. Only `Phdr` and `Sym` change their field order with the class; `Wire` hides that as well.
+and back. Only `Phdr` changes its field order with the class; `Wire` hides that as well.
 
 Source: the System V gABI, chapters 4 and 5 ("Object Files", "Program Loading").
 """
@@ -26,11 +26,7 @@ ELFDATA2MSB = 2
 EV_CURRENT = 1
 
 ET_REL = 1
-ET_EXEC = 2
-ET_DYN = 3
-ET_CORE = 4
 
-PT_LOAD = 1
 PN_XNUM = 0xFFFF
 """`e_phnum` when the true count is in `sh_info` of section 0."""
 
@@ -48,12 +44,9 @@ SHT_RELA = 4
 SHT_NOTE = 7
 SHT_NOBITS = 8
 SHT_REL = 9
-SHT_GROUP = 17
 SHT_SYMTAB_SHNDX = 18
 
-SHF_WRITE = 0x1
 SHF_ALLOC = 0x2
-SHF_EXECINSTR = 0x4
 SHF_COMPRESSED = 0x800
 
 
@@ -103,17 +96,6 @@ class Phdr(NamedTuple):
     align: int
 
 
-class Sym(NamedTuple):
-    """Symbol, fields in the order of the 64-bit class."""
-
-    name: int
-    info: int
-    other: int
-    shndx: int
-    value: int
-    size: int
-
-
 class Wire:
     """The records of one class and byte order. The four instances are made by `wire_of`.
 
@@ -128,7 +110,6 @@ class Wire:
         self.ehdr = Struct(order + ("16xHHIQQQIHHHHHH" if is64 else "16xHHIIIIIHHHHHH"))
         self.shdr = Struct(order + ("IIQQQQIIQQ" if is64 else "IIIIIIIIII"))
         self.phdr = Struct(order + ("IIQQQQQQ" if is64 else "IIIIIIII"))
-        self.sym = Struct(order + ("IBBHQQ" if is64 else "IIIBBH"))
         self.u32 = Struct(order + "I")
 
     @property
@@ -160,14 +141,6 @@ class Wire:
             return
         for kind, offset, vaddr, paddr, filesz, memsz, flags, align in self.phdr.iter_unpack(table):
             yield Phdr(kind, flags, offset, vaddr, paddr, filesz, memsz, align)
-
-    def iter_syms(self, table: bytes | bytearray | memoryview) -> Iterator[Sym]:
-        """All records of `table`, whose length is a multiple of `sym.size`. One object each: small tables."""
-        if self.is64:
-            yield from map(Sym._make, self.sym.iter_unpack(table))
-            return
-        for name, value, size, info, other, shndx in self.sym.iter_unpack(table):
-            yield Sym(name, info, other, shndx, value, size)
 
 
 _WIRES = {
