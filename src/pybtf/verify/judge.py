@@ -1,0 +1,115 @@
+"""One BTF before one loader of one kernel: all that is wrong, what the kernel meets first, and what it answers."""
+
+from __future__ import annotations
+
+from ..core.accept_layer import Layer
+from ..records import record
+from .header import check_header
+from .rules import CHAIN, FIT, GRAPH, HEADER, ORDER, RECORD, RULES, SPECIAL, Rule
+
+USER, VMLINUX, MODULE = LOADERS = ("user", "vmlinux", "module")
+
+VERSIONS = (418, 500, 501, 502, 504, 506, 511, 512, 513, 516, 517, 519, 600, 601, 602, 603, 604, 609, 611, 615, 700,
+            701, 702)  # fmt: skip
+"""Versions that changed a rule. Between two of them a kernel answers as the first."""
+NEWEST = VERSIONS[-1]
+
+REJECTED, LOST, UNNOTICED, ODD = "rejected", "loaded, with losses", "not noticed", "odd"
+"""How bad a finding is. Not noticed: a rule that this loader does not apply, so it loads, and is wrong."""
+
+
+@record()
+class Judgement:
+    """`found` are findings as the core has them, in the order in which a kernel would meet them.
+
+    `counts`: how often each rule was broken. `layer`: the types, if there were any to look at.
+    """
+
+    loader: str
+    version: int
+    found: list[tuple[int, int, int, int]]
+    counts: dict[int, int]
+    layer: Layer | None = None
+
+    @property
+    def first(self) -> tuple[int, int, int, int] | None:
+        """What the kernel names, and stops at; None if it accepts."""
+        return next((each for each in self.found if severity(RULES[each[0]], self.loader) == REJECTED), None)
+
+    @property
+    def errno(self) -> int:
+        """What the kernel answers; 0 if it accepts."""
+        first = self.first
+        return RULES[first[0]].errno if first is not None else 0
+
+
+def severity(rule: Rule, loader: str) -> str:
+    """How bad it is that a rule is broken, before this loader."""
+    if rule.about == FIT:
+        return UNNOTICED
+    if rule.about == ORDER or not (rule.errno):
+        return LOST
+    if rule.about in (GRAPH, SPECIAL) and loader != USER:
+        return UNNOTICED
+    return REJECTED
+
+
+def judge(
+    data: bytes,
+    loader: str = USER,
+    version: int = NEWEST,
+    *,
+    base: Layer | None = None,
+    little: bool = True,
+    pointer: int = 8,
+) -> Judgement:
+    """What a kernel of this version, byte order and pointer size says of raw BTF. `base`: what it is split from."""
+    header = check_header(data, little, version, loader == USER, base is not None)
+    found = header.found
+    counts: dict[int, int] = {}
+    for code, *_ in found:
+        counts[code] = counts.get(code, 0) + 1
+    result = Judgement(loader, version, found, counts)
+    if header.types is None or header.strings is None:
+        return result
+    layer = Layer(data, header.types, header.strings, little, version, pointer, base)
+    result.layer = layer
+    layer.resolve()
+    layer.chains()
+    if base is not None:
+        layer.fit()
+    elif loader == VMLINUX and version >= 700:
+        layer.order()
+    found += layer.findings()
+    counts |= layer.counts()
+    if loader == USER and version >= 602 and result.first is None:
+        from .special import check_special
+
+        code = check_special(layer)
+        if code is not None:
+            found.append(code)
+    return result
+
+
+__all__ = [
+    "CHAIN",
+    "FIT",
+    "GRAPH",
+    "HEADER",
+    "LOADERS",
+    "LOST",
+    "MODULE",
+    "NEWEST",
+    "ODD",
+    "ORDER",
+    "RECORD",
+    "REJECTED",
+    "SPECIAL",
+    "UNNOTICED",
+    "USER",
+    "VERSIONS",
+    "VMLINUX",
+    "Judgement",
+    "judge",
+    "severity",
+]
