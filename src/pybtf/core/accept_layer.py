@@ -162,6 +162,12 @@ class Layer:
             return b""
         return text_of(cython.address(self.y), offset)
 
+    def mentions(self, words: tuple) -> bool:
+        """Whether one of these is among the strings of this layer."""
+        start: cython.Py_ssize_t = self.text_at
+        end: cython.Py_ssize_t = start + self.y.text_end - self.y.text_first
+        return any(self.data.find(word, start, end) >= 0 for word in words)
+
     def name(self, id: int) -> bytes:
         """The name of a type; nothing if it has none, or does not exist."""
         if not 0 < id < self.y.end:

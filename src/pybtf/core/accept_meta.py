@@ -247,11 +247,13 @@ def check_record(
     """What is about one kind. `named`: the offset of the name is within the strings."""
     vlen: uint32_t = vlen_of(y, r)
     each: uint32_t = wire_each(kind)
+    early: cython.bint  # whether the name comes before the rest
     if kind == KIND_DATASEC and vlen == 0 and y.version < 512:
         add(y, R_SEC_EMPTY, id, 0, 0)
     if kind == KIND_DATASEC and r[2] == 0:
         add(y, R_SEC_SIZE, id, 0, 0)
-    if named and (kind == KIND_DECL_TAG or kind == KIND_FUNC):
+    early = kind == KIND_DECL_TAG or kind == KIND_FUNC or kind == KIND_FUNC_PROTO or kind == KIND_ARRAY
+    if named and early:
         check_name(y, id, kind, r[0])
     if kind == KIND_FUNC and y.version >= 506:
         if vlen > 1:
@@ -263,7 +265,9 @@ def check_record(
     if kind == KIND_PTR or (kind >= KIND_TYPEDEF and kind <= KIND_RESTRICT) or kind == KIND_TYPE_TAG:
         if r[2] > y.max_id:
             add(y, R_TYPE_ID, id, 0, r[2])
-    if named and kind != KIND_DECL_TAG and kind != KIND_FUNC:
+    if kind == KIND_FWD and r[2]:
+        add(y, R_FWD_TYPE, id, 0, r[2])
+    if named and not early:
         check_name(y, id, kind, r[0])
     if kind == KIND_INT:
         check_int(y, id, r)
@@ -280,9 +284,6 @@ def check_record(
             add(y, R_ARRAY_ELEM, id, 0, r[3])
         if r[4] == 0 or r[4] > y.max_id:
             add(y, R_ARRAY_INDEX, id, 0, r[4])
-    elif kind == KIND_FWD:
-        if r[2]:
-            add(y, R_FWD_TYPE, id, 0, r[2])
     elif kind == KIND_VAR:
         if r[2] == 0 or r[2] > y.max_id:
             add(y, R_TYPE_ID, id, 0, r[2])

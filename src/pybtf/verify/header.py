@@ -56,7 +56,7 @@ def check_header(data: bytes, little: bool, version: int, user: bool, split: boo
     if has_layout:
         sections.append((layout_off, layout_len))
     _check_tiling(header, sections, len(data) - length)
-    if length < LONG and length + str_off + str_len != len(data):
+    if (version < 701 or length < LONG) and length + str_off + str_len != len(data):
         header.add("STRINGS_NOT_LAST")
     if length + type_off + type_len <= len(data):
         header.types = length + type_off, type_len
@@ -88,9 +88,9 @@ def _check_start(header: Header, fields: bytes, order: Literal["little", "big"])
 
 
 def _check_tiling(header: Header, sections: list[tuple[int, int]], size: int) -> None:
-    """Sections, in the order of their offsets, cover `size` bytes without a gap."""
+    """Sections, in the order of their offsets, which count as signed, cover `size` bytes without a gap."""
     at = 0
-    for offset, length in sorted(sections):
+    for offset, length in sorted(sections, key=lambda section: (section[0] ^ 1 << 31, section[1])):
         if offset > size:
             header.add("SECTION_OFFSET", offset)
             return

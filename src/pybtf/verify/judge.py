@@ -40,7 +40,12 @@ class Judgement:
     def errno(self) -> int:
         """What the kernel answers; 0 if it accepts."""
         first = self.first
-        return RULES[first[0]].errno if first is not None else 0
+        return errno_of(first) if first is not None else 0
+
+
+def errno_of(finding: tuple[int, int, int, int]) -> int:
+    rule = RULES[finding[0]]
+    return finding[3] if rule.about == SPECIAL else rule.errno
 
 
 def severity(rule: Rule, loader: str) -> str:
@@ -85,7 +90,7 @@ def judge(
     if loader == USER and version >= 602 and result.first is None:
         from .special import check_special
 
-        code = check_special(layer)
+        code = check_special(layer, version)
         if code is not None:
             found.append(code)
     return result
