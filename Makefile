@@ -108,11 +108,12 @@ bench-quick: build
 
 annotate: $(VENV)/ready
 	PYBTF_ANNOTATE=1 $(BIN)/python setup.py -q build_ext --inplace --force
-	@ls src/pybtf/core/*.html
+	@find src/pybtf/core -name "*.html"
 
 clean:
 	rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f src/pybtf/core/*.so src/pybtf/core/*.c src/pybtf/core/*.html $(VENV)/installed
+	rm -f src/pybtf/core/*.so $(VENV)/installed
+	find src/pybtf/core -name "*.c" -o -name "*.html" | xargs rm -f
 	find src tests tools -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean

@@ -1,8 +1,8 @@
-"""Build of the compiled core: every `.py` in `pybtf/core` goes through Cython, and all into one shared library.
+"""Build of the compiled core: every `.py` below `pybtf/core` goes through Cython, and all into one shared library.
 
 `pybtf/core/__init__.py` says why, and finds the modules in it.
 
-Environment: `PYBTF_DEBUG=1` keeps `-g`; `PYBTF_CHECK=1` asserts what the code relies on (core/check.pxd);
+Environment: `PYBTF_DEBUG=1` keeps `-g`; `PYBTF_CHECK=1` asserts what the code relies on (core/support/check.pxd);
 `PYBTF_SANITIZE=1` builds with ASan and UBSan, and asserts that too; `PYBTF_ANNOTATE=1` writes Cython's annotated HTML
 beside the sources.
 """
@@ -64,12 +64,12 @@ def translate(sources):
     from Cython.Build import cythonize
 
     def run(some):
-        modules = [Extension(f"pybtf.core.{Path(source).stem}", [source]) for source in some]
+        modules = [Extension(".".join(Path(source).with_suffix("").parts[1:]), [source]) for source in some]
         annotate = bool(os.environ.get("PYBTF_ANNOTATE"))
         made = cythonize(modules, include_path=["src"], annotate=annotate, compiler_directives=DIRECTIVES)
         return [source for module in made for source in module.sources]
 
-    newest = max(path.stat().st_mtime for path in CORE.glob("*.p*"))
+    newest = max(path.stat().st_mtime for path in CORE.rglob("*.p*"))
     made = [Path(source).with_suffix(".c") for source in sources]
     stale = sum(not path.exists() or path.stat().st_mtime < newest for path in made)
     workers = min(len(os.sched_getaffinity(0)), stale)
@@ -167,7 +167,7 @@ setup(
     ext_modules=[
         Extension(
             "pybtf.core._compiled",
-            [str(path) for path in sorted(CORE.glob("*.py")) if path.name != "__init__.py"],
+            [str(path) for path in sorted(CORE.rglob("*.py")) if path.name != "__init__.py"],
             include_dirs=headers(),
             extra_compile_args=flags,
             extra_link_args=link,

@@ -26,7 +26,7 @@ from conftest import ROOT, environment
 from elfwriter import Symbol
 from kernelish import FLAVOURS, kernel
 from pybtf import pipeline
-from pybtf.core.functable import FunctionTable
+from pybtf.core.elf.function_table import FunctionTable
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source

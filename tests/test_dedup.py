@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pybtf.core.dedup import dedup_btf
+from pybtf.core.dedup.dedup import dedup_btf
 from pybtf.errors import InputError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "dedup"

@@ -42,9 +42,9 @@ from pybtf.btf.writer import BtfBuilder
 from pybtf.cli import dump as dump_module
 from pybtf.cli.arguments import read
 from pybtf.cli.main import main
-from pybtf.core.dump_header import dump_header
-from pybtf.core.dump_types import dump_types
-from pybtf.core.typeview import View
+from pybtf.core.btf.type_view import View
+from pybtf.core.dump.dump_header import dump_header
+from pybtf.core.dump.dump_types import dump_types
 from pybtf.errors import InputError
 
 GOLDEN = ROOT / "fixtures" / "golden"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from pybtf.core.functable import ALL_SECTIONS, FunctionTable
-from pybtf.core.symbols import SymbolError, SymbolSource
+from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
+from pybtf.core.elf.symbols import SymbolError, SymbolSource
 from pybtf.elf.image import ElfImage
 from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.errors import InputError

@@ -1,7 +1,7 @@
-"""DIEs that are read at a glance (core/glance.py) must come to what they come to when they are read one by one.
+"""DIEs that are read at a glance (core/dwarf/die_fast_path.py) come to what they come to when read one by one.
 
 Each tree is written twice. In the second, every DIE has one more attribute that nobody wants, in a form without a fixed
-size, so that it has no shape (core/shapes.py). Both files must give the same bytes, or the same complaint.
+size, so that it has no shape (core/dwarf/abbrev_layout.py). Both files must give the same bytes, or the same complaint.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the base suggests about the names of members (core/models.py) must not decide what they are.
+"""What the base suggests about the names of members (core/strings/name_prediction.py) must not decide what they are.
 
 Each module is encoded on a base, and on the same base with a string behind it that is there already. That makes no
 difference to any type, but without distinct strings nothing is suggested. The types must be the same, by name and id.

@@ -1,4 +1,4 @@
-"""References of a unit lead to the types they name (core/offsets.py), wherever the DIEs of these lie.
+"""References of a unit lead to the types they name (core/dwarf/die_index.py), wherever the DIEs of these lie.
 
 The table has a place for every four bytes, which says how far the index of a type is from that of the first one around.
 So what is tried here is what has no place: types that begin within four bytes, and types far from the order of their

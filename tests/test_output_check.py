@@ -11,7 +11,7 @@ import pytest
 from kernelish import kernel
 from pybtf import pipeline
 from pybtf.cli.main import main
-from pybtf.core.verify import check_output
+from pybtf.core.btf.verify import check_output
 from pybtf.errors import InternalError
 
 STRINGS = b"\0int\0point\0x\0"

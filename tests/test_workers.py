@@ -22,7 +22,7 @@ import pytest
 from conftest import RunCli, environment
 from pybtf.cli import workers
 from pybtf.cli.workers import BROKEN, Ended, Workers
-from pybtf.core.tickets import Tickets
+from pybtf.core.support.shared_counter import Tickets
 from pybtf.threads import Check
 from test_batch import BASE, FEATURES, TARGET
 from test_split import check, module

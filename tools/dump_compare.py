@@ -32,8 +32,8 @@ import randprog
 import reference
 import toolchain
 from pybtf.btf.opening import open_view
-from pybtf.core.dump_header import dump_header
-from pybtf.core.dump_types import dump_types
+from pybtf.core.dump.dump_header import dump_header
+from pybtf.core.dump.dump_types import dump_types
 from pybtf.errors import InputError, PybtfError
 
 FORMATS = {

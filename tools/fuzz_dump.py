@@ -42,9 +42,9 @@ def damaged(chooser: random.Random, source: bytes) -> bytes:
 
 def work(seed: str, seconds: float) -> int:
     """One worker, in a process whose core is that with sanitizers. The input of the moment lies in a file."""
-    from pybtf.core.dump_header import dump_header
-    from pybtf.core.dump_types import dump_types
-    from pybtf.core.typeview import View
+    from pybtf.core.btf.type_view import View
+    from pybtf.core.dump.dump_header import dump_header
+    from pybtf.core.dump.dump_types import dump_types
     from pybtf.errors import InputError
 
     chooser = random.Random(seed)

@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 
 from .btf.files import read_btf
-from .core.base import Base as Index
+from .core.dedup.base import Base as Index
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -15,8 +15,8 @@ from functools import cache
 
 from pybtf.base import Base, open_base
 from pybtf.belonging import check_base_of, check_sizes
-from pybtf.core.functable import ALL_SECTIONS, FunctionTable
-from pybtf.core.jointable import join_tables
+from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
+from pybtf.core.elf.function_table_join import join_tables
 from pybtf.core.run import Run
 from pybtf.dwarf.faults import fault_error
 from pybtf.dwarf.merging import built_with_lto

@@ -16,7 +16,7 @@ from pathlib import Path
 from generate import generate
 
 import reference
-from pybtf.core.dedup import dedup_btf
+from pybtf.core.dedup.dedup import dedup_btf
 from pybtf.errors import InputError
 
 BATCH = 200

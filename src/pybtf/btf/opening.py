@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from pybtf.core.typeview import View
+from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, Place
 
 from .files import MAGIC, ElfSections

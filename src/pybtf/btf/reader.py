@@ -26,7 +26,7 @@ from .kinds import Kind, info_kind
 from .strings import BadStringOffset, Strings
 
 if TYPE_CHECKING:
-    from pybtf.core.typeview import View
+    from pybtf.core.btf.type_view import View
 
     from .decode import Decoder
     from .types import Type
@@ -251,20 +251,20 @@ class BTF:
         Of the types with these ids and what they need; of all, the base's, too, if there are none. Raises InputError
         if a type contains itself, and IndexError if an id does not exist. Names that are not UTF-8 have surrogates.
         """
-        from pybtf.core.dump_header import dump_header
+        from pybtf.core.dump.dump_header import dump_header
 
         return dump_header(self._view(), ids, sort).decode("utf-8", "surrogateescape")
 
     def to_json(self, ids: Iterable[int] = (), *, pretty: bool = False) -> str:
         """The types with these ids, or all of this layer, as JSON: the text of `bpftool --json btf dump`."""
-        from pybtf.core.dump_types import dump_types
+        from pybtf.core.dump.dump_types import dump_types
 
         pieces: list[bytes] = []
         dump_types(self._view(), pieces.append, ids, True, pretty)
         return b"".join(pieces).decode("utf-8", "surrogateescape")
 
     def _view(self) -> View:
-        from pybtf.core.typeview import View
+        from pybtf.core.btf.type_view import View
 
         if self.base is None:
             return View(self.data, str(self.place))

@@ -84,7 +84,7 @@ class Failure:
 
 def run(request: Request, options: EncodeOptions, base: Opening) -> int:
     """Encode all files and say what was done. `base`: that of the options. The exit status."""
-    from ..core.guard import BusErrorMessage
+    from ..core.support.sigbus import BusErrorMessage
 
     with BusErrorMessage(f"pybtf: error: a file cannot be read any more: {TRUNCATED}\n".encode()):
         return _run(request, options, base)
@@ -150,7 +150,7 @@ def _encode_all(
     request: Request, options: EncodeOptions, tasks: list[Task], timings: Timings
 ) -> list[Success | Failure]:
     """What became of each task, in their order."""
-    from ..core.heap import keep_memory
+    from ..core.support.malloc_tuning import keep_memory
 
     order = sorted(range(len(tasks)), key=lambda number: -tasks[number].size)
     timed = request.timings or request.report is not None

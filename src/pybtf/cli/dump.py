@@ -10,7 +10,7 @@ from .arguments import FLAG, PATH, TEXT, TEXTS, Option
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..core.typeview import View
+    from ..core.btf.type_view import View
 
 FORMATS = ("c", "raw", "json")
 OPTIONS = (
@@ -48,11 +48,11 @@ def dump(
     chosen = _chosen(view, root, format == "c")
     try:
         if format == "c":
-            from ..core.dump_header import dump_header
+            from ..core.dump.dump_header import dump_header
 
             sys.stdout.buffer.write(dump_header(view, chosen, not unsorted))
         else:
-            from ..core.dump_types import dump_types
+            from ..core.dump.dump_types import dump_types
 
             dump_types(view, sys.stdout.buffer.write, chosen, format == "json", pretty)
         sys.stdout.buffer.flush()

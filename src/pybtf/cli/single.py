@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def run(request: Request, options: EncodeOptions) -> int:
     """The exit status, which is 0: what goes wrong is raised."""
     _check_targets(request, options)
-    from ..core.guard import BusErrorMessage
+    from ..core.support.sigbus import BusErrorMessage
 
     name = request.files[0].replace("\n", "\\n")
     gone = f"{name}: cannot be read any more: it was truncated meanwhile, or its disk fails"

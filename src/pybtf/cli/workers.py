@@ -7,13 +7,13 @@ What they must not do is start anew: the interpreter, the compiled core, and abo
 has all that at once, and the pages stay common until somebody writes to them.
 
 *Who does what.* Tasks are ordered, the dearest first. They have numbers in a word of memory that all processes share
-(core/tickets.py): whoever is free takes the next. So no worker waits for this process. Half of the workers take the
-dearest that is left, so that nobody meets one at the end, when the others have nothing to do any more; the other half
-take the cheapest, and never need the memory that the dearest ask for. With each result, a worker says through a pipe of
-its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only what that knows,
-numbers, texts, tuples, lists, dicts. This process takes them now and then, many at a time: each time it is woken, a
-worker loses its CPU, and what is in its caches. What wakes it before is the end of a worker, which is also how it
-learns that all is done, and a result that does not fit into the pipe.
+(core/support/shared_counter.py): whoever is free takes the next. So no worker waits for this process. Half of the
+workers take the dearest that is left, so that nobody meets one at the end, when the others have nothing to do any more;
+the other half take the cheapest, and never need the memory that the dearest ask for. With each result, a worker says
+through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only
+what that knows, numbers, texts, tuples, lists, dicts. This process takes them now and then, many at a time: each time
+it is woken, a worker loses its CPU, and what is in its caches. What wakes it before is the end of a worker, which is
+also how it learns that all is done, and a result that does not fit into the pipe.
 
 *What is done together.* A task has two steps, `work` and `finish`, and a worker may take the second for several tasks
 in a row. When a file has been encoded, nothing else is left in the caches of a processor, and what runs once a file
@@ -43,7 +43,7 @@ import signal
 import sys
 import threading
 
-from ..core.tickets import Tickets
+from ..core.support.shared_counter import Tickets
 from ..elf.atomic import EndSignals, write_all
 from ..records import record
 

@@ -2,9 +2,9 @@
 
 These modules exist only compiled. An import that fails here means that the package was not built.
 
-All of them are in one shared library, `_compiled` (setup.py). Python looks for each module in a file of its own, and
-to map sixty libraries takes as long as to encode two kernel modules, and again at each fork. So it is told here where
-they are.
+All of them are in one shared library, `_compiled` (setup.py), so that their base names must differ: C has one function
+for each, `PyInit_NAME`. Python looks for each module in a file of its own, and to map sixty libraries takes as long as
+to encode two kernel modules, and again at each fork. So it is told here where they are.
 """
 
 import sys
@@ -23,9 +23,28 @@ class _InLibrary:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if not name.startswith(f"{__name__}."):
             return None
+        if name in _PACKAGES:
+            return ModuleSpec(name, _Folder(), is_package=True)  # type: ignore[arg-type]
         spec = ModuleSpec(name, ExtensionFileLoader(name, self._library), origin=self._library)
         spec.has_location = True
         return spec
+
+
+FOLDERS = (
+    "support", "btf", "model", "elf", "strings", "dwarf", "classes", "functions", "dedup", "encode", "reduction",
+    "dump",
+)  # fmt: skip
+_PACKAGES = {f"{__name__}.{folder}" for folder in FOLDERS}
+
+
+class _Folder:
+    """Makes a package that is nothing but a name. A file `__init__.py` for each would be opened at each start."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: object) -> None:
+        pass
 
 
 _found = PathFinder.find_spec(f"{__name__}._compiled", __path__)

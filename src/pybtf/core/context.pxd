@@ -1,7 +1,7 @@
 # What all workers read (see context.py).
 
 from libc.stdint cimport uint32_t
-from pybtf.core.faults cimport Fault
+from pybtf.core.model.faults cimport Fault
 from pybtf.core.worker cimport Context
 
 # Makes the tables of strings, classes and records, with the names of functions and those the program knows; needs

@@ -4,20 +4,20 @@
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
-from cython.cimports.pybtf.core.abbrevs import abbrevs_enough, abbrevs_have_form
-from cython.cimports.pybtf.core.classes import classes_delete, classes_new
-from cython.cimports.pybtf.core.faults import FAULT_SHARED, IN_ABBREV, Fault, fault_set
-from cython.cimports.pybtf.core.functable import functable_head
-from cython.cimports.pybtf.core.seen import seen_delete, seen_new
-from cython.cimports.pybtf.core.strings import (
+from cython.cimports.pybtf.core.classes.class_table import classes_delete, classes_new
+from cython.cimports.pybtf.core.classes.record_cache import seen_delete, seen_new
+from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_enough, abbrevs_have_form
+from cython.cimports.pybtf.core.dwarf.type_units import type_units_free
+from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader
+from cython.cimports.pybtf.core.elf.function_table import functable_head
+from cython.cimports.pybtf.core.model.faults import FAULT_SHARED, IN_ABBREV, Fault, fault_set
+from cython.cimports.pybtf.core.strings.string_table import (
     NO_STRING,
     string_intern,
     string_reserve,
     strings_delete,
     strings_new,
 )
-from cython.cimports.pybtf.core.typeunits import type_units_free
-from cython.cimports.pybtf.core.walker import UnitHeader
 from cython.cimports.pybtf.core.worker import Context
 
 REF_ADDR = cython.declare(uint64_t, 0x10)

@@ -9,35 +9,33 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.functable import SYM_CLONE, SYM_SUFFIXED, FuncTable
-from cython.cimports.pybtf.core.functions import (
-    FN_CONSISTENT,
-    FN_TRUE_SIGNATURE,
-    Emission,
-    combine_functions,
-    emission_free,
-)
-from cython.cimports.pybtf.core.locations import (
+from cython.cimports.pybtf.core.classes.class_record import CLASS_CHUNK, ClassTable
+from cython.cimports.pybtf.core.dwarf.locations import (
     LOC_BLOCK,
     LOC_LIST,
     LOC_LISTX,
     first_operation_address,
     location_read,
 )
-from cython.cimports.pybtf.core.matching import types_match
-from cython.cimports.pybtf.core.memory import U32s, u32s_free
-from cython.cimports.pybtf.core.observations import State
-from cython.cimports.pybtf.core.packed import infer_packed, type_size
-from cython.cimports.pybtf.core.records import CLASS_CHUNK, ClassTable
-from cython.cimports.pybtf.core.sections import DebugSections, Span
-from cython.cimports.pybtf.core.signature import (
+from cython.cimports.pybtf.core.elf.function_table import SYM_CLONE, SYM_SUFFIXED, FuncTable
+from cython.cimports.pybtf.core.functions.calling_convention import (
     Machine,
     analyse_function,
     find_candidate,
     machine_init,
     uncertain_location,
 )
-from cython.cimports.pybtf.core.unit import (
+from cython.cimports.pybtf.core.functions.function_merge import (
+    FN_CONSISTENT,
+    FN_TRUE_SIGNATURE,
+    Emission,
+    combine_functions,
+    emission_free,
+)
+from cython.cimports.pybtf.core.functions.packed_structs import infer_packed, type_size
+from cython.cimports.pybtf.core.functions.prototype_match import types_match
+from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
+from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_OPTIMIZED,
     F_SIGNATURE_CHANGED,
     F_UNEXPECTED,
@@ -47,6 +45,8 @@ from cython.cimports.pybtf.core.unit import (
     Type,
     Unit,
 )
+from cython.cimports.pybtf.core.model.function_state import State
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 
 # ---------------------------------------------------------------- locations
 

@@ -18,14 +18,19 @@ from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.assemble import assemble
-from cython.cimports.pybtf.core.base import Base, Space, room_reserve
-from cython.cimports.pybtf.core.certify import certify
-from cython.cimports.pybtf.core.check import CHECK
+from cython.cimports.pybtf.core.btf.type_section import WireError, wire_store, wire_swap
+from cython.cimports.pybtf.core.btf.verify import Written, verify, verify_error
+from cython.cimports.pybtf.core.classes.class_record import REC_NAME, class_record
+from cython.cimports.pybtf.core.classes.record_cache import seen_delete
 from cython.cimports.pybtf.core.context import context_free, context_is_one, context_seen, context_tables
-from cython.cimports.pybtf.core.dedup import DedupError, DedupInput, dedup_run
-from cython.cimports.pybtf.core.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
-from cython.cimports.pybtf.core.emit import (
+from cython.cimports.pybtf.core.dedup.base import Base, Space, room_reserve
+from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput, dedup_run
+from cython.cimports.pybtf.core.dedup.namesakes import other_sizes
+from cython.cimports.pybtf.core.elf.function_table import FunctionTable, functable_head
+from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
+from cython.cimports.pybtf.core.encode.assemble import assemble
+from cython.cimports.pybtf.core.encode.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
+from cython.cimports.pybtf.core.encode.emit import (
     Layout,
     emit_count,
     emit_header,
@@ -34,7 +39,8 @@ from cython.cimports.pybtf.core.emit import (
     emit_types,
     raw_btf,
 )
-from cython.cimports.pybtf.core.encoder import (
+from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_names
+from cython.cimports.pybtf.core.encode.encoder import (
     ENCODE_ARENA,
     ENCODE_EFFORT,
     Encoder,
@@ -43,23 +49,19 @@ from cython.cimports.pybtf.core.encoder import (
     encoder_free,
     encoder_init,
 )
-from cython.cimports.pybtf.core.faults import (
+from cython.cimports.pybtf.core.functions.calling_convention import machine_init
+from cython.cimports.pybtf.core.functions.variables import SectionRange
+from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import (
     FAULT_SPLIT,
     FAULT_VARIABLE_NAME,
     FAULT_VARIABLE_TYPE,
     IN_INFO,
     Fault,
 )
-from cython.cimports.pybtf.core.functable import FunctionTable, functable_head
-from cython.cimports.pybtf.core.memory import U32s, u32s_free, u64s_free
-from cython.cimports.pybtf.core.namesakes import other_sizes
-from cython.cimports.pybtf.core.records import REC_NAME, class_record
-from cython.cimports.pybtf.core.sections import DebugSections, Span
-from cython.cimports.pybtf.core.seen import seen_delete
-from cython.cimports.pybtf.core.signature import machine_init
-from cython.cimports.pybtf.core.split import split_layout, split_names
-from cython.cimports.pybtf.core.stream import stream_again, stream_unit
-from cython.cimports.pybtf.core.strings import (
+from cython.cimports.pybtf.core.reduction.certify import certify
+from cython.cimports.pybtf.core.strings.string_table import (
     IN_BASE,
     NO_STRING,
     Text,
@@ -68,11 +70,9 @@ from cython.cimports.pybtf.core.strings import (
     string_text,
     strings_build_on,
 )
-from cython.cimports.pybtf.core.sync import *
-from cython.cimports.pybtf.core.value import *
-from cython.cimports.pybtf.core.variables import SectionRange
-from cython.cimports.pybtf.core.verify import Written, verify, verify_error
-from cython.cimports.pybtf.core.wire import WireError, wire_store, wire_swap
+from cython.cimports.pybtf.core.support.check import CHECK
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u64s_free
+from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.worker import *
 
 SECTION_NAMES = (

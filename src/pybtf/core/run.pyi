@@ -1,8 +1,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
-from pybtf.core.base import Base
-from pybtf.core.functable import FunctionTable
+from pybtf.core.dedup.base import Base
+from pybtf.core.elf.function_table import FunctionTable
 
 class FaultInfo(TypedDict):
     code: int

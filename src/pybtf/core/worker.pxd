@@ -1,31 +1,20 @@
 # From a unit header to a unit value (see worker.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.classify cimport Classifier
-from pybtf.core.faults cimport Fault
-from pybtf.core.functable cimport FuncTable, FunctionTable
-from pybtf.core.observe cimport Observer
-from pybtf.core.records cimport ClassTable
-from pybtf.core.sections cimport DebugSections
-from pybtf.core.seen cimport SeenTable
-from pybtf.core.signature cimport Machine
-from pybtf.core.strings cimport Strings
-from pybtf.core.translate cimport KnownStrings
-from pybtf.core.typeunits cimport TypeUnits
-from pybtf.core.value cimport UnitValue
-from pybtf.core.variables cimport VariableRules
-from pybtf.core.walker cimport UnitHeader, Walker
-
-cdef enum:                      # Context.options
-    OPT_FLOAT = 1               # as T_FLOAT
-    OPT_ENUM64 = 2              # as T_ENUM64
-    OPT_DECL_TAG = 4
-    OPT_TYPE_TAG = 8
-    OPT_VARIABLES = 16
-    OPT_TRUE_SIGNATURE = 32
-    OPT_CONSISTENT = 64
-    OPT_KFUNC_TAGS = 128
-    OPT_ATTRIBUTES = 256
+from pybtf.core.classes.class_record cimport ClassTable
+from pybtf.core.classes.classify cimport Classifier
+from pybtf.core.classes.record_cache cimport SeenTable
+from pybtf.core.dwarf.type_units cimport TypeUnits
+from pybtf.core.dwarf.walk_state cimport UnitHeader, Walker
+from pybtf.core.elf.function_table cimport FuncTable, FunctionTable
+from pybtf.core.encode.translate cimport KnownStrings
+from pybtf.core.functions.calling_convention cimport Machine
+from pybtf.core.functions.function_instances cimport Observer
+from pybtf.core.functions.variables cimport VariableRules
+from pybtf.core.model.debug_sections cimport DebugSections
+from pybtf.core.model.encoded_unit cimport UnitValue
+from pybtf.core.model.faults cimport Fault
+from pybtf.core.strings.string_table cimport Strings
 
 cdef enum:
     MAX_LANGUAGES = 64

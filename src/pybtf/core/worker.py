@@ -10,23 +10,14 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.abbrevs import D_DWO_NAME, D_LANGUAGE, D_NAME
-from cython.cimports.pybtf.core.alternate import is_needed, lost_references, survey_alternates
-from cython.cimports.pybtf.core.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
-from cython.cimports.pybtf.core.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
-from cython.cimports.pybtf.core.dies import die_has, die_number
-from cython.cimports.pybtf.core.faults import *
-from cython.cimports.pybtf.core.functable import FunctionTable
-from cython.cimports.pybtf.core.memory import room, u8s_free, u32s_free
-from cython.cimports.pybtf.core.observe import observe_functions
-from cython.cimports.pybtf.core.opening import unit_open
-from cython.cimports.pybtf.core.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
-from cython.cimports.pybtf.core.translate import translate_types
-from cython.cimports.pybtf.core.typeunits import type_unit_add, type_units_free
-from cython.cimports.pybtf.core.value import *
-from cython.cimports.pybtf.core.variables import collect_variables
-from cython.cimports.pybtf.core.walk import walk_children
-from cython.cimports.pybtf.core.walker import (
+from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
+from cython.cimports.pybtf.core.dwarf.abbrevs import D_DWO_NAME, D_LANGUAGE, D_NAME
+from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, lost_references, survey_alternates
+from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
+from cython.cimports.pybtf.core.dwarf.type_units import type_unit_add, type_units_free
+from cython.cimports.pybtf.core.dwarf.unit_open import unit_open
+from cython.cimports.pybtf.core.dwarf.walk import walk_children
+from cython.cimports.pybtf.core.dwarf.walk_state import (
     UnitHeader,
     walk_name,
     walker_expect,
@@ -34,6 +25,16 @@ from cython.cimports.pybtf.core.walker import (
     walker_init,
     walker_reset,
 )
+from cython.cimports.pybtf.core.elf.function_table import FunctionTable
+from cython.cimports.pybtf.core.encode.translate import translate_types
+from cython.cimports.pybtf.core.functions.function_instances import observe_functions
+from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
+from cython.cimports.pybtf.core.functions.variables import collect_variables
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import *
+from cython.cimports.pybtf.core.model.options import *
+from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
+from cython.cimports.pybtf.core.support.memory import room, u8s_free, u32s_free
 from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)

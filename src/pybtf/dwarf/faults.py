@@ -1,4 +1,4 @@
-"""Faults of the compiled core as exceptions: one sentence for each of the codes in core/faults.pxd."""
+"""Faults of the compiled core as exceptions: one sentence for each of the codes in core/model/faults.pxd."""
 
 from __future__ import annotations
 

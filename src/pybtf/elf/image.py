@@ -25,9 +25,9 @@ from collections.abc import Mapping, Sequence
 from struct import unpack_from
 from types import TracebackType
 
-from pybtf.core.sectiontable import Section as Section
-from pybtf.core.sectiontable import SectionNameError, SectionTable, read_section, read_sections
-from pybtf.core.symbols import SymbolSource
+from pybtf.core.elf.section_table import Section as Section
+from pybtf.core.elf.section_table import SectionNameError, SectionTable, read_section, read_sections
+from pybtf.core.elf.symbols import SymbolSource
 from pybtf.elf.compressed import Budget, beginning, chdr_layout, declared_size, decompress
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place

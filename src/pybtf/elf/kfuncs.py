@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from struct import Struct
 
-from pybtf.core.functable import FunctionTable
-from pybtf.core.symbols import SymbolError
+from pybtf.core.elf.function_table import FunctionTable
+from pybtf.core.elf.symbols import SymbolError
 from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.symbols import symbol_error, symbol_source

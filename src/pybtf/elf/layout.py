@@ -19,7 +19,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pybtf.core.sectiontable import place_sections
+from pybtf.core.elf.section_table import place_sections
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from array import array
 from functools import cached_property
 
-from pybtf.core.relocate import OPERATIONS, RelocationError, apply_relocations
-from pybtf.core.symbols import SymbolSource
+from pybtf.core.elf.relocate import OPERATIONS, RelocationError, apply_relocations
+from pybtf.core.elf.symbols import SymbolSource
 from pybtf.elf.constants import SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section, machine_name
 from pybtf.elf.symbols import symbol_source

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pybtf.core.functable import FunctionTable
-from pybtf.core.symbols import SymbolError, SymbolSource
+from pybtf.core.elf.function_table import FunctionTable
+from pybtf.core.elf.symbols import SymbolError, SymbolSource
 from pybtf.elf.constants import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX
 from pybtf.elf.image import ElfImage, Section, section_type_name
 from pybtf.errors import InputError

@@ -1,0 +1,101 @@
+# The BTF type record: 32-bit words in host byte order, `name`, `info`, `third`, then what its kind adds (rules, 1.3).
+#
+# Only this file knows how long a record is and where its references and names are.
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.btf.kinds cimport *
+
+cdef enum:                      # words of a record
+    W_NAME = 0
+    W_INFO = 1
+    W_THIRD = 2                 # size, or the type referred to
+    W_EXTRA = 3                 # INT, VAR, DECL_TAG: one word; ARRAY: element, index, nelems; or the elements
+    WIRE_KINDS = 20             # kinds of the format, the 0 of void included
+
+cdef struct RefSpan:            # references of a record: p[0], p[stride], ... `count` of them
+    uint32_t *p
+    uint32_t count
+    uint32_t stride
+
+cdef extern from *:
+    """
+    #define PYBTF_KIND(kind, words) ((uint64_t)(words) << 2 * (kind))
+    #define PYBTF_FIXED (PYBTF_KIND(1, 1) | PYBTF_KIND(3, 3) | PYBTF_KIND(14, 1) | PYBTF_KIND(17, 1))
+    #define PYBTF_EACH (PYBTF_KIND(4, 3) | PYBTF_KIND(5, 3) | PYBTF_KIND(6, 2) | PYBTF_KIND(13, 2) | \\
+                        PYBTF_KIND(15, 3) | PYBTF_KIND(19, 3))
+    """
+    uint64_t FIXED "PYBTF_FIXED"        # two bits for each kind: INT, VAR and DECL_TAG one word, ARRAY three
+    uint64_t EACH "PYBTF_EACH"          # ENUM and FUNC_PROTO two, STRUCT, UNION, DATASEC and ENUM64 three
+
+cdef inline uint32_t wire_kind(const uint32_t *r) noexcept nogil:
+    return (r[1] >> 24) & 0x1F
+
+cdef inline uint32_t wire_vlen(const uint32_t *r) noexcept nogil:
+    return r[1] & 0xFFFF
+
+cdef inline bint wire_third_is_type(uint32_t kind) noexcept nogil:
+    # PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, VAR, DECL_TAG, TYPE_TAG
+    return (0x67F04 >> kind) & 1
+
+cdef inline uint32_t wire_fixed(uint32_t kind) noexcept nogil:
+    # words after the first three, whatever vlen says
+    return (FIXED >> 2 * kind) & 3 if kind < 32 else 0
+
+cdef inline uint32_t wire_each(uint32_t kind) noexcept nogil:
+    # words per element
+    return (EACH >> 2 * kind) & 3 if kind < 32 else 0
+
+cdef inline uint32_t wire_named_each(uint32_t kind) noexcept nogil:
+    # words per element, if elements begin with a name
+    return 0 if kind == KIND_DATASEC else wire_each(kind)
+
+cdef inline uint32_t wire_size(const uint32_t *r) noexcept nogil:
+    cdef uint32_t kind = wire_kind(r)
+    return 3 + wire_fixed(kind) + wire_each(kind) * wire_vlen(r)
+
+cdef inline uint32_t wire_forward_kind(const uint32_t *r) noexcept nogil:
+    # The kind a FWD declares.
+    if r[1] >> 31:
+        return KIND_UNION
+    return KIND_STRUCT
+
+cdef inline bint wire_is_link(uint32_t kind) noexcept nogil:
+    # PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, TYPE_TAG: three words, of which the third is the only reference.
+    return (0x41F04 >> kind) & 1
+
+cdef inline size_t wire_words(uint32_t info) noexcept nogil:
+    # Length of a record in words, 0 if its kind does not exist.
+    cdef uint32_t kind = (info >> 24) & 31
+    cdef size_t vlen = info & 0xFFFF
+    if kind == 0 or kind >= WIRE_KINDS:
+        return 0
+    return 3 + wire_fixed(kind) + wire_each(kind) * vlen
+
+cdef inline bint wire_is_primitive(uint32_t kind) noexcept nogil:
+    # INT, ENUM, FWD, FLOAT, ENUM64: kinds without references.
+    return (0x900C2 >> kind) & 1
+
+cdef inline RefSpan wire_refs(uint32_t *r) noexcept nogil:
+    # ARRAY: element, then index; FUNC_PROTO: return type, then parameters.
+    cdef RefSpan s
+    cdef uint32_t kind = wire_kind(r)
+    s.count = 0
+    s.stride = 1
+    s.p = r + W_THIRD
+    if kind == KIND_STRUCT or kind == KIND_UNION:
+        s.p = r + 4
+        s.count = wire_vlen(r)
+        s.stride = 3
+    elif kind == KIND_FUNC_PROTO:
+        s.count = 1 + wire_vlen(r)
+        s.stride = 2
+    elif kind == KIND_ARRAY:
+        s.p = r + W_EXTRA
+        s.count = 2
+    elif kind == KIND_DATASEC:
+        s.p = r + W_EXTRA
+        s.count = wire_vlen(r)
+        s.stride = 3
+    elif not (kind == KIND_INT or kind == KIND_ENUM or kind == KIND_ENUM64 or kind == KIND_FLOAT or kind == KIND_FWD):
+        s.count = 1
+    return s

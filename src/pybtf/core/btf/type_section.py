@@ -1,0 +1,351 @@
+# cython: annotation_typing=True
+"""Walking, checking, loading and compacting BTF type sections.
+
+A type section is a sequence of records without an index: where record n begins is known only after walking
+the n - 1 before it, and each length depends on words of the record. So everything starts with `wire_index`,
+which makes the index and rejects what cannot be walked; names and references are checked afterwards, when the
+number of types is known. All functions work on 32-bit words in host order; `wire_load` and `wire_store` are
+the only ones that know about byte order (every field of a type record is a 32-bit word).
+"""
+
+from sys import byteorder
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdlib import realloc
+from cython.cimports.libc.string import memcpy, memmove
+from cython.cimports.pybtf.core.btf.kinds import KIND_ENUM, KIND_ENUM64, KIND_FUNC_PROTO, KIND_STRUCT, KIND_UNION
+from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_kind, wire_refs, wire_vlen, wire_words
+from cython.cimports.pybtf.core.btf.type_section import (
+    WIRE_INFO_RESERVED,
+    WIRE_KIND,
+    WIRE_MEMORY,
+    WIRE_NAME,
+    WIRE_OK,
+    WIRE_REFERENCE,
+    WIRE_RESERVED,
+    WIRE_TOO_MANY,
+    WIRE_TRUNCATED,
+    WireError,
+)
+from cython.cimports.pybtf.core.support.cursor import bswap32
+
+from pybtf.errors import InputError, Place
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def reject(
+    error: cython.pointer[WireError], code: cython.int, id: uint32_t, word: cython.size_t, value: uint32_t
+) -> cython.int:
+    error.code = code
+    error.id = id
+    error.word = word
+    error.value = value
+    return code
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_index(
+    words: cython.pointer[cython.const[uint32_t]],
+    n_words: cython.size_t,
+    first_id: uint32_t,
+    base: cython.size_t,
+    offs: cython.pointer[cython.pointer[cython.size_t]],
+    n: cython.pointer[uint32_t],
+    cap: cython.pointer[cython.size_t],
+    error: cython.pointer[WireError],
+) -> cython.int:
+    """Append the offsets of all records of a section, which get the ids `first_id`, `first_id` + 1, ...
+
+    `words[base : base + n_words]` is the section; offsets count from `words`. `*offs` (which may be NULL) is
+    a malloc'ed array of `*cap` elements that grows as needed and stays the caller's on failure. `*n` becomes
+    the number of ids including void.
+    """
+    at: cython.size_t = base
+    end: cython.size_t = base + n_words
+    id: uint32_t = first_id
+    info: uint32_t
+    size: cython.size_t
+    grown: cython.pointer[cython.size_t]
+    wanted: cython.size_t
+    n[0] = id
+    while True:
+        if id >= cap[0]:
+            wanted = 2 * cap[0] if cap[0] else 1024
+            while wanted <= id:
+                wanted *= 2
+            grown = cython.cast(cython.pointer[cython.size_t], realloc(offs[0], wanted * cython.sizeof(cython.size_t)))
+            if grown == cython.NULL:
+                return reject(error, WIRE_MEMORY, id, at, 0)
+            offs[0] = grown
+            cap[0] = wanted
+        if at == end:
+            break
+        if end - at < 3:
+            return reject(error, WIRE_TRUNCATED, id, at, 0)
+        info = words[at + 1]
+        size = wire_words(info)
+        if size == 0:
+            return reject(error, WIRE_KIND, id, at + 1, info)
+        if info & WIRE_INFO_RESERVED:
+            return reject(error, WIRE_RESERVED, id, at + 1, info)
+        if end - at < size:
+            return reject(error, WIRE_TRUNCATED, id, at, info)
+        if id == 0x7FFFFFFE:
+            return reject(error, WIRE_TOO_MANY, id, at, 0)
+        offs[0][id] = at
+        at += size
+        id += 1
+    n[0] = id
+    return WIRE_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_check_names(
+    words: cython.pointer[uint32_t],
+    offs: cython.pointer[cython.const[cython.size_t]],
+    start: uint32_t,
+    n: uint32_t,
+    strings: uint32_t,
+    error: cython.pointer[WireError],
+) -> cython.int:
+    """Check that every name of the records `start` .. `n` - 1 is below `strings`, their length."""
+    id: uint32_t
+    at: cython.size_t
+    end: cython.size_t
+    stride: cython.size_t
+    kind: uint32_t
+    for id in range(start, n):
+        at = offs[id]
+        if words[at] >= strings:
+            return reject(error, WIRE_NAME, id, at, words[at])
+        kind = wire_kind(words + at)
+        if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_ENUM64:
+            stride = 3
+        elif kind == KIND_ENUM or kind == KIND_FUNC_PROTO:
+            stride = 2
+        else:
+            continue
+        at += 3
+        end = at + stride * wire_vlen(words + offs[id])
+        while at < end:
+            if words[at] >= strings:
+                return reject(error, WIRE_NAME, id, at, words[at])
+            at += stride
+    return WIRE_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_check_refs(
+    words: cython.pointer[uint32_t],
+    offs: cython.pointer[cython.const[cython.size_t]],
+    start: uint32_t,
+    n: uint32_t,
+    error: cython.pointer[WireError],
+) -> cython.int:
+    """Check that every reference of the records `start` .. `n` - 1 is below `n`."""
+    id: uint32_t
+    i: uint32_t
+    p: cython.pointer[uint32_t]
+    refs: RefSpan
+    for id in range(start, n):
+        refs = wire_refs(words + offs[id])
+        p = refs.p
+        for i in range(refs.count):
+            if p[0] >= n:
+                return reject(error, WIRE_REFERENCE, id, p - words, p[0])
+            p += refs.stride
+    return WIRE_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_load(
+    out: cython.pointer[uint32_t],
+    src: cython.pointer[cython.const[uint8_t]],
+    n_words: cython.size_t,
+    swap: cython.bint,
+) -> cython.void:
+    """Copy `n_words` words of a file, of any alignment, into memory."""
+    i: cython.size_t
+    if n_words == 0:
+        return
+    memcpy(out, src, 4 * n_words)
+    if swap:
+        for i in range(n_words):
+            out[i] = bswap32(out[i])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_store(
+    out: cython.pointer[uint8_t],
+    src: cython.pointer[cython.const[uint32_t]],
+    n_words: cython.size_t,
+    swap: cython.bint,
+) -> cython.void:
+    """The reverse of `wire_load`."""
+    i: cython.size_t
+    word: uint32_t
+    if n_words == 0:
+        return
+    if not swap:
+        memcpy(out, src, 4 * n_words)
+        return
+    for i in range(n_words):
+        word = bswap32(src[i])
+        memcpy(out + 4 * i, cython.address(word), 4)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_swap(words: cython.pointer[uint8_t], n_words: cython.size_t) -> cython.void:
+    """Brings words into the other byte order, where they are."""
+    i: cython.size_t
+    word: uint32_t
+    for i in range(n_words):
+        memcpy(cython.address(word), words + 4 * i, 4)
+        word = bswap32(word)
+        memcpy(words + 4 * i, cython.address(word), 4)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_compact(
+    words: cython.pointer[uint32_t],
+    offs: cython.pointer[cython.const[cython.size_t]],
+    start: uint32_t,
+    n: uint32_t,
+    map: cython.pointer[cython.const[uint32_t]],
+    number: cython.pointer[uint32_t],
+) -> cython.size_t:
+    """Move the surviving records (map[id] == id) of `start` .. `n` - 1 together, and renumber their
+    references.
+
+    Records must lie one after the other from `offs[start]`; the result begins there too. Returns its length
+    in words. `number` (`n` elements, the caller's) receives the final id of every type, surviving or not.
+    """
+    id: uint32_t
+    next: uint32_t = start
+    i: uint32_t
+    size: cython.size_t
+    to: cython.size_t
+    first: cython.size_t
+    p: cython.pointer[uint32_t]
+    refs: RefSpan
+    if start >= n:
+        for id in range(n):
+            number[id] = map[id]
+        return 0
+    for id in range(start):  # a base declaration may be replaced by an own type: see below
+        number[id] = id
+    for id in range(start, n):
+        if map[id] == id:
+            number[id] = next
+            next += 1
+    for id in range(n):
+        if map[id] != id:
+            number[id] = number[map[id]]
+    first = to = offs[start]
+    for id in range(start, n):
+        if map[id] != id:
+            continue
+        refs = wire_refs(words + offs[id])
+        p = refs.p
+        for i in range(refs.count):
+            p[0] = number[p[0]]
+            p += refs.stride
+        size = wire_words(words[offs[id] + 1])
+        memmove(words + to, words + offs[id], 4 * size)
+        to += size
+    return to - first
+
+
+REASONS = {
+    WIRE_KIND: ("info word {value:#010x} of type {id} has an unknown kind", "a kind from 1 to 19"),
+    WIRE_RESERVED: (
+        "info word {value:#010x} of type {id} has reserved bits set",
+        "bits 16-23, 29 and 30 zero",
+    ),
+    WIRE_TRUNCATED: ("the type section ends inside type {id}", "a whole record"),
+    WIRE_NAME: (
+        "name offset {value:#x} in type {id} lies beyond the strings",
+        "an offset into the string section",
+    ),
+    WIRE_REFERENCE: ("type {id} refers to type {value}, which does not exist", "the id of a type"),
+    WIRE_TOO_MANY: ("more than 2147483645 types", "fewer types"),
+}
+
+
+def wire_error(place: object, code: int, id: int, value: int) -> Exception:
+    """The exception for a `WireError`. `place` says where the offending word is."""
+    if code == WIRE_MEMORY:
+        return MemoryError()
+    found, expected = REASONS[code]
+    return InputError(place, found.format(id=id, value=value), expected)
+
+
+def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, int, int]:
+    """Check the header and the string section of raw BTF.
+
+    Returns whether the byte order is not the host's, then offset and length in bytes of the type section and
+    of the string section, offsets counted from the start of `data`. With `split` the strings continue those
+    of a base and need not begin with the empty string. Longer headers than ours are accepted, what they add
+    is ignored. Raises `InputError`.
+    """
+    order: str
+    if len(data) < 4:
+        raise InputError(Place(name), f"{len(data)} bytes", "at least a BTF header of 24 bytes")
+    magic = data[:2]
+    if magic == b"\x9f\xeb":
+        order = "little"
+    elif magic == b"\xeb\x9f":
+        order = "big"
+    else:
+        raise InputError(Place(name, None, 0), f"magic bytes {magic.hex()}", "9feb or eb9f: raw BTF")
+    if data[2] != 1:
+        raise InputError(Place(name, None, 2), f"version {data[2]}", "version 1")
+    if data[3]:
+        raise InputError(Place(name, None, 3), f"flags {data[3]:#x}", "none")
+    if len(data) < 24:
+        raise InputError(Place(name), f"{len(data)} bytes", "at least a BTF header of 24 bytes")
+    length, type_off, type_len, str_off, str_len = (int.from_bytes(data[at : at + 4], order) for at in range(4, 24, 4))
+    if length < 24 or length > len(data):
+        raise InputError(Place(name, None, 4), f"header length {length}", f"24 to {len(data)}")
+    left = len(data) - length
+    if type_off + type_len > left or type_off % 4 or type_len % 4:
+        raise InputError(
+            Place(name, None, 8),
+            f"type section of {type_len} bytes at offset {type_off}",
+            f"multiples of 4 within the {left} bytes after the header",
+        )
+    if str_off + str_len > left or str_off < type_off + type_len:
+        raise InputError(
+            Place(name, None, 16),
+            f"string section of {str_len} bytes at offset {str_off}",
+            f"it to follow the types, within the {left} bytes after the header",
+        )
+    start = length + str_off
+    if not split and (str_len == 0 or data[start]):
+        raise InputError(
+            Place(name, "strings", 0),
+            "no empty string",
+            "the string section to begin with one",
+            "This may be split BTF, of a module: name the BTF of its kernel.",
+        )
+    if str_len and data[start + str_len - 1]:
+        raise InputError(Place(name, "strings", str_len - 1), "the last string has no end", "a NUL byte")
+    return order != byteorder, length + type_off, type_len, start, str_len

@@ -1,0 +1,196 @@
+# cython: annotation_typing=True
+"""BTF that is open for reading by what prints it: one array of records, found by id, checked as a whole.
+
+After `View` has been made every record is whole, and every name and reference in it lies within its table. What is
+left to those who follow references is that these may go in circles.
+"""
+
+from sys import byteorder
+
+import cython
+from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdlib import free, realloc
+from cython.cimports.libc.string import strcmp
+from cython.cimports.pybtf.core.btf.kinds import KIND_INT
+from cython.cimports.pybtf.core.btf.record_layout import wire_kind
+from cython.cimports.pybtf.core.btf.type_section import (
+    WIRE_OK,
+    WireError,
+    wire_check_names,
+    wire_check_refs,
+    wire_index,
+    wire_load,
+)
+from cython.cimports.pybtf.core.btf.type_view import TypeView, chain_next, is_chain, view_name, view_record
+
+from pybtf.core.btf.type_section import wire_error, wire_header
+from pybtf.errors import InputError, Place
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_long(name: cython.p_const_char) -> cython.bint:
+    """Whether C calls a type of this name `long` or `unsigned long`; the words may come in any order."""
+    i: cython.int
+    spellings: cython.p_const_char[11]
+    spellings[0] = b"long unsigned int"
+    spellings[1] = b"long int"
+    spellings[2] = b"unsigned long"
+    spellings[3] = b"long"
+    spellings[4] = b"long unsigned"
+    spellings[5] = b"unsigned long int"
+    spellings[6] = b"int long"
+    spellings[7] = b"unsigned int long"
+    spellings[8] = b"long int unsigned"
+    spellings[9] = b"int unsigned long"
+    spellings[10] = b"int long unsigned"
+    for i in range(11):
+        if strcmp(name, spellings[i]) == 0:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pointer_size(v: cython.pointer[cython.const[TypeView]]) -> uint32_t:
+    """BTF does not tell. On Linux it is the size of `long`, and 8 if there is no `long`."""
+    id: uint32_t
+    r: cython.pointer[uint32_t]
+    for id in range(1, v.n):
+        r = view_record(v, id)
+        if wire_kind(r) == KIND_INT and (r[2] == 4 or r[2] == 8) and is_long(view_name(v, r[0])):
+            return r[2]
+    return 8
+
+
+@cython.cclass
+class View:
+    """Raw BTF, with `base` what it is split from. Raises `InputError`, if either is damaged.
+
+    The names are what messages call the two. `pointer` is the size of a pointer if that is known.
+    """
+
+    def __cinit__(self):
+        self.v.words = cython.NULL
+        self.v.offs = cython.NULL
+
+    def __dealloc__(self):
+        free(self.v.words)
+        free(cython.cast(cython.p_void, self.v.offs))
+
+    def __init__(self, data: bytes, name: str, base: bytes = None, base_name: str = "base BTF", pointer: int = 0):
+        words: cython.size_t
+        base_words: cython.size_t = 0
+        text: cython.p_const_char = data
+        base_text: cython.p_const_char
+        grown: cython.p_void
+        header = wire_header(data, name, base is not None)
+        base_header = (False, 0, 0, 0, 0)
+        strings = header[4]
+        self.data, self.base_data = data, base
+        self.name, self.base_name = name, base_name
+        self.little = (byteorder == "little") != header[0]
+        if base is not None:
+            base_header = wire_header(base, base_name, False)
+            strings += base_header[4]
+            base_text = base
+            self.v.base_text = base_text + cython.cast(cython.size_t, base_header[3])
+            self.v.base_size = base_header[4]
+        if strings > 0xFFFFFFFF:
+            raise InputError(Place(name, "strings"), f"{strings} bytes of strings", "less than 4 GiB")
+        self.v.own_text = text + cython.cast(cython.size_t, header[3])
+        self.own_at, self.base_at = header[1], base_header[1]
+        words = header[2] // 4
+        base_words = base_header[2] // 4
+        grown = realloc(cython.NULL, (words + base_words + 1) * cython.sizeof(uint32_t))
+        if grown == cython.NULL:
+            raise MemoryError
+        self.v.words = cython.cast(cython.pointer[uint32_t], grown)
+        self.v.n = 1
+        if base is not None:
+            self.load(base, base_name, base_header, 1, 0, 0)
+        self.v.first_own = self.v.n
+        self.own_words = base_words
+        self.n_words = base_words + words
+        self.load(data, name, header, self.v.n, base_words, self.v.base_size)
+        self.v.pointer_size = pointer or pointer_size(cython.address(self.v))
+
+    @cython.cfunc
+    def load(self, data: bytes, name: str, header: tuple, first_id: uint32_t, at: cython.size_t, below: uint32_t):
+        """Append the records of one file, checked. `below`: bytes of strings in front of its own."""
+        swap: cython.bint
+        start: cython.size_t
+        size: cython.size_t
+        error = cython.declare(WireError)
+        status: cython.int
+        src: cython.pointer[cython.const[cython.uchar]] = data
+        offs: cython.pointer[cython.size_t] = cython.cast(cython.pointer[cython.size_t], self.v.offs)
+        n: uint32_t = first_id
+        strings: uint32_t = header[4] + below
+        swap, start, size = header[:3]
+        with cython.nogil:
+            wire_load(self.v.words + at, src + start, size // 4, swap)
+            status = wire_index(
+                self.v.words, size // 4, first_id, at, cython.address(offs), cython.address(n),
+                cython.address(self.cap), cython.address(error),
+            )  # fmt: skip
+            self.v.offs = offs
+            if status == WIRE_OK:
+                status = wire_check_names(self.v.words, offs, first_id, n, strings, cython.address(error))
+            if status == WIRE_OK:
+                status = wire_check_refs(self.v.words, offs, first_id, n, cython.address(error))
+        if status != WIRE_OK:
+            raise wire_error(Place(name, "types", 4 * (error.word - at)), status, error.id, error.value)
+        self.v.n = n
+
+    @cython.cfunc
+    def fail(self, id: uint32_t, word: cython.size_t, found: str, expected: str):
+        """Raise the error that is about one word of a record."""
+        at: cython.size_t = self.v.offs[id] + word if id else 0
+        own: cython.bint = id >= self.v.first_own
+        place = Place(self.name if own else self.base_name, "types", 4 * (at - (self.own_words if own else 0)))
+        raise InputError(place, found, expected)
+
+    def __len__(self) -> int:
+        """The number of ids, void and those of the base included."""
+        return self.v.n
+
+    @property
+    def first_own(self) -> int:
+        return self.v.first_own
+
+    def find(self, name: bytes) -> list:
+        """The ids of all types of this name, the base's included."""
+        id: uint32_t
+        text: cython.p_const_char = name
+        found: list = []
+        if not name:
+            return found
+        for id in range(1, self.v.n):
+            if strcmp(view_name(cython.address(self.v), view_record(cython.address(self.v), id)[0]), text) == 0:
+                found.append(id)
+        return found
+
+    def kind(self, id: int) -> int:
+        if not 0 < id < self.v.n:
+            raise IndexError(id)
+        return wire_kind(view_record(cython.address(self.v), id))
+
+    def target(self, id: int) -> int:
+        """What a type with one reference is about: of a function its prototype, of a variable its type."""
+        if not 0 < id < self.v.n:
+            raise IndexError(id)
+        r: cython.pointer[uint32_t] = view_record(cython.address(self.v), id)
+        return chain_next(r) if is_chain(wire_kind(r)) else 0
+
+    def names(self) -> set:
+        """The names of all types, the base's included."""
+        id: uint32_t
+        found: set = set()
+        for id in range(1, self.v.n):
+            name: bytes = view_name(cython.address(self.v), view_record(cython.address(self.v), id)[0])
+            found.add(name)
+        found.discard(b"")
+        return found

@@ -1,9 +1,0 @@
-# Interning of class records (see classes.py).
-
-from libc.stdint cimport uint32_t
-from pybtf.core.records cimport ClassTable
-
-cdef ClassTable *classes_new(size_t expected) noexcept nogil
-cdef void classes_delete(ClassTable *t) noexcept nogil
-cdef uint32_t class_intern(ClassTable *t, const uint32_t *record, uint32_t n) noexcept nogil
-cdef uint32_t class_find(ClassTable *t, const uint32_t *record, uint32_t n) noexcept nogil

@@ -1,0 +1,1 @@
+# The class of each type: types of equal content get one number.

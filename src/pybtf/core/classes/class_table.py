@@ -1,0 +1,146 @@
+# cython: annotation_typing=True
+"""Classes: the same type met in two units gets the same number, without asking which other types it reaches.
+
+The units of a kernel describe the same few ten thousand types thousands of times. A *class record* (class_record.pxd)
+is the content of a type in which every reference is replaced by the class of its target, and a reference to a named
+struct or union by a key of its kind and name, so that the description of a type ends at the names it mentions and there
+are no cycles. Equal records get one id, in a table that all workers share: this is hash-consing, exact by comparison.
+
+What classes decide: whether prototypes of two units match (function_merge.py compares nothing below a struct's name),
+and which types of a unit bring nothing new (encoder.py).
+
+Look-ups take no lock, as in string_table.py: a record is complete before its id is published.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdlib import calloc, free, malloc
+from cython.cimports.libc.string import memcmp, memcpy
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count
+from cython.cimports.pybtf.core.support.hashing import hash_words, load_acquire, lock, store_release, unlock
+
+PREFIX = cython.declare(cython.int, 2)  # words in front of a record: next id of the bucket, hash
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def classes_new(expected: cython.size_t) -> cython.pointer[ClassTable]:
+    """An empty table with buckets for about `expected` classes, or NULL."""
+    t: cython.pointer[ClassTable] = cython.cast(cython.pointer[ClassTable], calloc(1, cython.sizeof(ClassTable)))
+    buckets: uint32_t = bucket_count(expected)
+    if t == cython.NULL:
+        return cython.NULL
+    t.mask = buckets - 1
+    t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
+    t.records = cython.cast(
+        cython.pointer[cython.pointer[cython.pointer[uint32_t]]], malloc(CLASS_CHUNKS * cython.sizeof(cython.p_void))
+    )
+    if t.heads == cython.NULL or t.records == cython.NULL:
+        classes_delete(t)
+        return cython.NULL
+    t.n = 1
+    return t
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def classes_delete(t: cython.pointer[ClassTable]) -> cython.void:
+    i: uint32_t
+    if t == cython.NULL:
+        return
+    if t.records != cython.NULL:
+        for i in range(t.n_chunks):
+            free(t.records[i])
+    arena_free(cython.address(t.room))
+    free(t.records)
+    free(t.heads)
+    free(t)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def find(
+    t: cython.pointer[ClassTable],
+    id: uint32_t,
+    h: uint32_t,
+    record: cython.pointer[cython.const[uint32_t]],
+    n: uint32_t,
+) -> uint32_t:
+    r: cython.pointer[cython.const[uint32_t]]
+    while id:
+        r = class_record(t, id)
+        # Equal heads have the same kind and count, hence the same length.
+        if (
+            (r - 1)[0] == h
+            and memcmp(r, record, REC_HEAD * cython.sizeof(uint32_t)) == 0
+            and memcmp(r + REC_HEAD, record + REC_HEAD, (n - REC_HEAD) * cython.sizeof(uint32_t)) == 0
+        ):
+            return id
+        id = (r - 2)[0]
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def insert(
+    t: cython.pointer[ClassTable], h: uint32_t, record: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> uint32_t:
+    """Adds a record that is not there. Called with the lock held."""
+    id: uint32_t = t.n
+    chunk: uint32_t = id >> CLASS_CHUNK_BITS
+    bucket: uint32_t = h & t.mask
+    words: cython.size_t = cython.cast(cython.size_t, n) + PREFIX
+    p: cython.pointer[uint32_t]
+    if chunk >= CLASS_CHUNKS:
+        return NO_CLASS
+    if chunk == t.n_chunks:
+        t.records[chunk] = cython.cast(
+            cython.pointer[cython.pointer[uint32_t]], malloc(CLASS_CHUNK * cython.sizeof(cython.p_void))
+        )
+        if t.records[chunk] == cython.NULL:
+            return NO_CLASS
+        t.n_chunks += 1
+    p = cython.cast(cython.pointer[uint32_t], arena_take(cython.address(t.room), words * cython.sizeof(uint32_t)))
+    if p == cython.NULL:
+        return NO_CLASS
+    p[0] = t.heads[bucket]
+    p[1] = h
+    memcpy(p + PREFIX, record, n * cython.sizeof(uint32_t))
+    t.records[chunk][id & (CLASS_CHUNK - 1)] = p + PREFIX
+    store_release(cython.address(t.n), id + 1)
+    store_release(cython.address(t.heads[bucket]), id)
+    return id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def class_intern(
+    t: cython.pointer[ClassTable], record: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> uint32_t:
+    """The id of a record of `n` words, at least REC_HEAD; NO_CLASS if there is no memory."""
+    h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
+    head: cython.pointer[uint32_t] = cython.address(t.heads[h & t.mask])
+    id: uint32_t = find(t, load_acquire(head), h, record, n)
+    if id:
+        return id
+    lock(cython.address(t.busy))
+    id = find(t, head[0], h, record, n)
+    if id == 0:
+        id = insert(t, h, record, n)
+    unlock(cython.address(t.busy))
+    return id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def class_find(t: cython.pointer[ClassTable], record: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> uint32_t:
+    """The id of a record, 0 if there is none."""
+    h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
+    return find(t, load_acquire(cython.address(t.heads[h & t.mask])), h, record, n)

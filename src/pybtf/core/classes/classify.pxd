@@ -1,0 +1,37 @@
+# The classes of the types of a unit (see classify.py).
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.classes.class_record cimport ClassTable
+from pybtf.core.classes.record_cache cimport Seen, SeenTable
+from pybtf.core.model.encoded_unit cimport UnitValue
+from pybtf.core.strings.lazy_names cimport Names
+from pybtf.core.support.memory cimport U32s
+
+cdef enum:                      # Classifier.failed
+    CLASSIFY_MEMORY = 1
+    CLASSIFY_NAMES = 2          # more bytes of names than the unit may read
+    CLASSIFY_EMPTY = 3          # a name that was deferred is empty: to be decoded again
+
+cdef struct Classifier:         # of one worker
+    ClassTable *classes
+    SeenTable *known
+    Seen *last                  # the record looked up last
+    Names *names
+    U32s records                # of the types being described, one behind the other
+    U32s stack                  # triples (small id, next reference, first word of its record)
+    U32s settled                # a record with settled names
+    U32s twice                  # by key: number of the last unit that has it, plus 1
+    U32s stands                 # by small id: what references to it stand for, a key or a class; 0 not known yet
+    bint sparse                 # no type is dropped for its class: only what prototypes refer to needs one
+    int failed
+
+cdef int classify_unit(Classifier *c, UnitValue *v) noexcept nogil
+cdef uint32_t class_of(Classifier *c, const uint32_t *record, uint32_t n) noexcept nogil
+cdef int classify_fault(const Classifier *c, UnitValue *v) noexcept nogil
+cdef void classifier_free(Classifier *c) noexcept nogil
+
+cdef uint32_t class_of_new_ref(Classifier *c, UnitValue *v, uint32_t id) noexcept nogil
+
+cdef inline uint32_t class_of_ref(Classifier *c, UnitValue *v, uint32_t id) noexcept nogil:
+    # After `classify_unit`: the class or key of a reference to `id`; NO_CLASS: `c.failed`.
+    return c.stands.p[id] if id == 0 or c.stands.p[id] else class_of_new_ref(c, v, id)

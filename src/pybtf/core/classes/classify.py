@@ -1,0 +1,467 @@
+# cython: annotation_typing=True
+"""From the types of a unit to their classes (class_table.py says what a class is).
+
+A type is described when everything it refers to has a class, or is named and so has a key. The order is depth first
+along references without names; a struct may come back to itself only by a name, so there are no cycles except in
+broken or very odd input, which gets classes of its own.
+
+Where everything is kept (modules on a base), classes decide nothing but whether prototypes match. Then only the names
+of types are settled here, and a type is described when a prototype refers to it (`sparse`).
+
+Three million types pass through here in a kernel, and nearly all are repeats. So records are looked up with names not
+settled, and in the order in which they came before (lazy_names.py, record_cache.py).
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint32_t
+from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.classes.class_table import class_intern
+from cython.cimports.pybtf.core.classes.classify import *
+from cython.cimports.pybtf.core.classes.record_cache import Seen, seen_add, seen_find, seen_follow, seen_follower
+from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
+from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
+from cython.cimports.pybtf.core.strings.lazy_names import (
+    NAMES_EMPTY,
+    NAMES_LONG,
+    NAMES_OK,
+    name_expect,
+    name_settle_first,
+    names_expect_like,
+    names_settle,
+    names_settle_like,
+)
+from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
+from cython.cimports.pybtf.core.support.hashing import hash_words
+from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s_reserve
+
+PENDING = cython.declare(uint32_t, 0xFFFFFFFE)  # class of a type whose record is being made
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def classifier_free(c: cython.pointer[Classifier]) -> cython.void:
+    u32s_free(cython.address(c.records))
+    u32s_free(cython.address(c.stack))
+    u32s_free(cython.address(c.settled))
+    u32s_free(cython.address(c.twice))
+    u32s_free(cython.address(c.stands))
+
+
+# ---- one record ---------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fail(c: cython.pointer[Classifier], why: cython.int) -> uint32_t:
+    if not c.failed:
+        c.failed = why
+    return NO_CLASS
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def done(c: cython.pointer[Classifier], status: cython.int) -> cython.bint:
+    """What the settling of names came to. False: `c.failed`."""
+    if status == NAMES_OK:
+        return True
+    if status == NAMES_EMPTY:
+        fail(c, CLASSIFY_EMPTY)
+    else:
+        fail(c, CLASSIFY_NAMES if status == NAMES_LONG else CLASSIFY_MEMORY)
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def class_of_new(
+    c: cython.pointer[Classifier], record: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> uint32_t:
+    """The class of a record that has not been met in these words; NO_CLASS: `c.failed`."""
+    made: uint32_t
+    r: cython.pointer[uint32_t]
+    step: uint32_t = wire_each(record_kind(record))
+    c.settled.n = 0
+    if not u32s_reserve(cython.address(c.settled), n):
+        return fail(c, CLASSIFY_MEMORY)
+    r = c.settled.p
+    memcpy(r, record, n * cython.sizeof(uint32_t))
+    if not done(c, names_settle(c.names, r + REC_NAME, 1, 1)):
+        return NO_CLASS
+    if step and not done(c, names_settle(c.names, r + REC_HEAD, r[REC_COUNT], step)):
+        return NO_CLASS
+    made = class_intern(c.classes, r, n)
+    return fail(c, CLASSIFY_MEMORY) if made == NO_CLASS else made
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def class_of(c: cython.pointer[Classifier], record: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> uint32_t:
+    """The class of a record with name words; NO_CLASS: `c.failed`."""
+    h: uint32_t
+    made: uint32_t
+    s: cython.pointer[Seen] = seen_follower(c.last, record, n)
+    if s == cython.NULL:
+        h = cython.cast(uint32_t, hash_words(record, n) >> 16)
+        s = seen_find(c.known, h, record, n)
+        if s == cython.NULL:
+            made = class_of_new(c, record, n)
+            if made == NO_CLASS:
+                return NO_CLASS
+            s = seen_add(c.known, h, record, n, made)
+            if s == cython.NULL:
+                return fail(c, CLASSIFY_MEMORY)
+        seen_follow(c.last, s)
+    c.last = s
+    return s.class_
+
+
+# ---- references ---------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def key_kind(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
+    """The kind of key that stands for references to a type, 0 if its class does."""
+    kind: uint32_t = wire_kind(r)
+    if kind == KIND_FWD:
+        return KIND_KEY_UNION if r[1] >> 31 else KIND_KEY_STRUCT
+    return key_of_kind(kind) if r[0] else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_twice(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], key: uint32_t) -> cython.bint:
+    """Notes whether the unit has a struct or union of this key already. False: no memory."""
+    size: cython.size_t
+    if key >= c.twice.n:
+        size = cython.cast(cython.size_t, key) + 4096
+        if not u32s_reserve(cython.address(c.twice), size - c.twice.n):
+            return False
+        memset(c.twice.p + c.twice.n, 0, (size - c.twice.n) * cython.sizeof(uint32_t))
+        c.twice.n = size
+    if c.twice.p[key] == v.number + 1 and not u32s_push(cython.address(v.twice), key):
+        return False
+    c.twice.p[key] = v.number + 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def key(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t, kind: uint32_t) -> uint32_t:
+    """The key of a named type, from now on what references to it stand for; NO_CLASS: `c.failed`."""
+    record: uint32_t[4]
+    made: uint32_t
+    record[REC_KIND] = kind
+    record[REC_NAME] = v.words.p[v.offs.p[id]]
+    record[REC_THIRD] = 0
+    record[REC_COUNT] = 0
+    made = class_of(c, record, REC_HEAD)
+    if made == NO_CLASS:
+        return NO_CLASS
+    c.stands.p[id] = made
+    if (kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION) and not c.sparse and not note_twice(c, v, made):
+        return fail(c, CLASSIFY_MEMORY)
+    return made
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def first_reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> uint32_t:
+    """What a reference to `id` stands for, when `c.stands` does not know; 0 if `id` has to be described first."""
+    record: uint32_t[4]
+    made: uint32_t
+    kind: uint32_t = key_kind(v.words.p + v.offs.p[id])
+    if kind:
+        return key(c, v, id, kind)
+    if v.classes.p[id] != PENDING:
+        return 0
+    # The type reaches itself without passing a name: no class can describe it. It gets one of its own.
+    v.irregular = True
+    record[REC_KIND] = KIND_CYCLE
+    record[REC_NAME] = v.number
+    record[REC_THIRD] = id
+    record[REC_COUNT] = 0
+    made = class_intern(c.classes, record, REC_HEAD)
+    return fail(c, CLASSIFY_MEMORY) if made == NO_CLASS else made
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> uint32_t:
+    """What a reference to `id`, not 0, stands for; 0 if that is not known yet."""
+    made: uint32_t = c.stands.p[id]
+    return made if made else first_reference(c, v, id)
+
+
+# ---- describing ---------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
+    """Starts the record of `id`, with references still to be filled in. Nonzero: `c.failed`."""
+    r: cython.pointer[uint32_t] = v.words.p + v.offs.p[id]
+    kind: uint32_t = wire_kind(r)
+    n: uint32_t = wire_vlen(r)
+    each: uint32_t = wire_each(kind)
+    fixed: uint32_t = 1 if wire_fixed(kind) else 0
+    size: uint32_t = REC_HEAD + each * n + fixed
+    base: uint32_t = cython.cast(uint32_t, c.records.n)
+    out: cython.pointer[uint32_t]
+    named: uint32_t
+    if not u32s_reserve(cython.address(c.records), size) or not u32s_reserve(cython.address(c.stack), 3):
+        fail(c, CLASSIFY_MEMORY)
+        return 1
+    out = c.records.p + base
+    c.records.n += size
+    out[REC_KIND] = kind | (r[1] & cython.cast(uint32_t, 0x80000000))
+    out[REC_NAME] = r[0]
+    out[REC_THIRD] = r[2]
+    out[REC_COUNT] = n
+    if fixed:
+        out[REC_HEAD] = r[5] if kind == KIND_ARRAY else r[3]
+    elif each:
+        memcpy(out + REC_HEAD, r + 3, each * n * cython.sizeof(uint32_t))
+    c.stack.p[c.stack.n] = id
+    c.stack.p[c.stack.n + 1] = 0
+    c.stack.p[c.stack.n + 2] = base
+    c.stack.n += 3
+    v.classes.p[id] = PENDING
+    if c.stands.p[id] == 0:
+        named = key_kind(r)
+        if named:
+            key(c, v, id, named)
+    return c.failed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refer(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t, base: uint32_t) -> uint32_t:
+    """Fills in the one reference outside of elements. A target that has to be described first, or 0."""
+    r: cython.pointer[uint32_t] = v.words.p + v.offs.p[id]
+    kind: uint32_t = wire_kind(r)
+    to: uint32_t
+    made: uint32_t
+    if kind == KIND_ARRAY:
+        to = r[3]
+    elif wire_third_is_type(kind):
+        to = r[2]
+    else:
+        return 0
+    made = 0
+    if to:
+        made = reference(c, v, to)
+        if made == 0:
+            return to
+    c.records.p[base + REC_THIRD] = made
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def describe(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> uint32_t:
+    """Goes on with the topmost record. A target that has to be described first, or 0: all references are filled in."""
+    top: cython.pointer[uint32_t] = c.stack.p + c.stack.n - 3
+    id: uint32_t = top[0]
+    base: uint32_t = top[2]
+    out: cython.pointer[uint32_t] = c.records.p + base
+    step: uint32_t
+    i: uint32_t
+    to: uint32_t
+    made: uint32_t
+    kind: uint32_t = record_kind(out)
+    if top[1] == 0:
+        to = refer(c, v, id, base)
+        if to:
+            return to
+        top[1] = 1
+    if kind != KIND_STRUCT and kind != KIND_UNION and kind != KIND_FUNC_PROTO:
+        return 0
+    step = wire_each(kind)
+    for i in range(top[1] - 1, out[REC_COUNT]):
+        # Until it is replaced, the word of the record is the small id.
+        to = out[REC_HEAD + step * i + 1]
+        if to:
+            made = reference(c, v, to)
+            if made == 0:
+                top[1] = i + 1
+                return to
+            out[REC_HEAD + step * i + 1] = made
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def check_order(r: cython.pointer[cython.const[uint32_t]], class_: uint32_t) -> cython.void:
+    """Classes that a record refers to have smaller ids than its own: one pass upwards sees targets first."""
+    kind: uint32_t = record_kind(r)
+    step: uint32_t = 2 if kind == KIND_FUNC_PROTO else 3
+    i: uint32_t
+    if kind == KIND_ARRAY or wire_third_is_type(kind):
+        CHECK(r[REC_THIRD] < class_, "a class refers to one that is not older")
+    if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_FUNC_PROTO:
+        for i in range(r[REC_COUNT]):
+            CHECK(r[REC_HEAD + step * i + 1] < class_, "a class has a member of one that is not older")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def finish(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.void:
+    """The topmost record is complete."""
+    id: uint32_t = c.stack.p[c.stack.n - 3]
+    base: uint32_t = c.stack.p[c.stack.n - 1]
+    made: uint32_t = class_of(c, c.records.p + base, cython.cast(uint32_t, c.records.n - base))
+    if CHECKED and made != NO_CLASS:
+        check_order(c.records.p + base, made)
+    c.records.n = base
+    c.stack.n -= 3
+    v.classes.p[id] = made
+    if c.stands.p[id] == 0:
+        c.stands.p[id] = made
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def classify(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
+    """Gives `id`, and first everything it refers to, a class. Nonzero: `c.failed`."""
+    need: uint32_t
+    if begin(c, v, id):
+        return 1
+    while c.stack.n:
+        need = describe(c, v)
+        if c.failed:
+            return 1
+        if need:
+            if begin(c, v, need):
+                return 1
+        else:
+            finish(c, v)
+            if c.failed:
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def classify_fault(c: cython.pointer[cython.const[Classifier]], v: cython.pointer[UnitValue]) -> cython.int:
+    """Makes `c.failed` the fault of the unit; an empty name is none, the unit is to be decoded again. Nonzero."""
+    if c.failed == CLASSIFY_MEMORY:
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    elif c.failed == CLASSIFY_NAMES:
+        fault_set(cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, cython.cast(int64_t, c.names.bytes))
+    return c.failed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def class_of_new_ref(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> uint32_t:
+    """See `class_of_ref`."""
+    made: uint32_t = reference(c, v, id)
+    if made == 0 and not c.failed:
+        classify(c, v, id)
+        made = c.stands.p[id]
+    return NO_CLASS if c.failed else made
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_some(
+    c: cython.pointer[Classifier], records: cython.pointer[cython.pointer[uint32_t]], n: uint32_t
+) -> cython.int:
+    """Settles all names of at most sixteen records. The memory they need is asked for together. Nonzero: `c.failed`."""
+    i: uint32_t
+    step: uint32_t
+    r: cython.pointer[uint32_t]
+    counts = cython.declare(uint32_t[16])
+    models = cython.declare(uint32_t[16])
+    for i in range(n):
+        name_expect(c.names, records[i][0])
+    for i in range(n):
+        r = records[i]
+        counts[i] = wire_vlen(r) if wire_each(wire_kind(r)) else 0
+        if not done(c, name_settle_first(c.names, r, r + 3, counts[i], cython.address(models[i]))):
+            return 1
+    for i in range(n):
+        if models[i]:
+            names_expect_like(c.names, records[i] + 3, counts[i], wire_each(wire_kind(records[i])), models[i])
+    for i in range(n):
+        r = records[i]
+        step = wire_each(wire_kind(r))
+        if counts[i] and not done(c, names_settle_like(c.names, r + 3, counts[i], step, models[i])):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
+    """Settles all names in the records of a unit, in place. Nonzero: `c.failed`."""
+    id: uint32_t
+    n: uint32_t = 0
+    r: cython.pointer[uint32_t]
+    records = cython.declare(cython.pointer[uint32_t][16])
+    for id in range(1, v.n_types):
+        CHECK(v.offs.p[id] < v.offs.p[id + 1], "the records of a unit are not in order")
+        r = v.words.p + v.offs.p[id]
+        records[n] = r
+        n += (r[0] | wire_vlen(r)) != 0
+        if n == 16:
+            if settle_some(c, records, n):
+                return 1
+            n = 0
+    return settle_some(c, records, n)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
+    """Fills `v.classes` from `v.words`, or if sparse settles the names in these.
+
+    Nonzero: `c.failed`, and a fault in the value unless it is CLASSIFY_EMPTY.
+    """
+    i: uint32_t
+    c.failed = 0
+    c.records.n = 0
+    c.stack.n = 0
+    c.stands.n = 0
+    v.classes.n = 0
+    v.twice.n = 0
+    v.irregular = False
+    if not u32s_reserve(cython.address(c.stands), v.n_types) or not u32s_reserve(cython.address(v.classes), v.n_types):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    memset(c.stands.p, 0, v.n_types * cython.sizeof(uint32_t))
+    memset(v.classes.p, 0, v.n_types * cython.sizeof(uint32_t))
+    v.classes.n = v.n_types
+    if c.sparse:
+        settle_names(c, v)
+        return classify_fault(c, v) if c.failed else 0
+    for i in range(1, v.n_types):
+        if v.classes.p[i] == 0 and classify(c, v, i):
+            break
+    return classify_fault(c, v) if c.failed else 0

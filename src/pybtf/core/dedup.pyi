@@ -1,5 +1,0 @@
-from pybtf.core.base import Base
-
-def dedup_btf(
-    data: bytes, base: bytes | Base | None = None, *, name: str = "BTF", base_name: str = "base BTF"
-) -> bytes: ...

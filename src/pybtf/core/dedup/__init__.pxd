@@ -1,0 +1,1 @@
+# De-duplication of a list of types, wherever it comes from.

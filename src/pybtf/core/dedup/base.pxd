@@ -1,0 +1,29 @@
+# A base: the BTF of a kernel, on which the BTF of its modules is built (see base.py).
+
+from libc.stdint cimport uint32_t
+from pybtf.core.btf.type_section cimport WireError
+from pybtf.core.dedup.type_graph cimport BaseTypes, Room
+from pybtf.core.strings.base_strings cimport BaseStrings
+from pybtf.core.strings.name_prediction cimport Models
+
+cdef bint room_reserve(Room *r, size_t n) noexcept nogil
+cdef int room_load(Room *r, const unsigned char *src, size_t n_words, bint swap, uint32_t strings,
+                   WireError *error) noexcept nogil
+
+cdef class Space:
+    cdef Room r
+    cdef readonly uint32_t types
+    cdef object load(self, bytes data, str name, tuple header, uint32_t strings)
+
+cdef class Base:
+    cdef BaseTypes types
+    cdef BaseStrings strings
+    cdef Models models
+    cdef readonly bytes data
+    cdef tuple header           # what wire_header says of `data`
+    cdef list spare             # spaces that no run has
+    cdef readonly str name
+    cdef readonly bint little
+    cdef Space make(self)
+    cdef Space take(self)
+    cdef give(self, Space space)

@@ -1,0 +1,224 @@
+# cython: annotation_typing=True
+"""De-duplication of BTF types: many units in, each distinct type once out, in the bytes of the reference.
+
+The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among
+equal types, the one the reference keeps, because survivors stay where they were and keep their number. Three
+things decide that:
+
+* the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards,
+  references;
+* the order in which candidates of one signature are tried (`candidates.pxd`);
+* what a successful comparison of two structs settles besides its own question (`equivalence.py`).
+
+A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of
+several equal ones to survive is the one reached first by that recursion, not the first in the list.
+
+Here is the sequence of phases (`phases.py`, `reference_types.py`), and the way from raw BTF to raw BTF. The encoder
+calls `dedup_run` on its own records.
+"""
+
+from sys import byteorder
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, malloc
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, WIRE_MAGIC, wire_compact, wire_store
+from cython.cimports.pybtf.core.dedup.base import Base, Space, room_reserve
+from cython.cimports.pybtf.core.dedup.candidates import candidates_free, candidates_init
+from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput
+from cython.cimports.pybtf.core.dedup.phases import (
+    Work,
+    enter_types,
+    flatten,
+    restore_base,
+    rewrite_survivors,
+    settle_forwards,
+    settle_primitives,
+    settle_structs,
+)
+from cython.cimports.pybtf.core.dedup.reference_types import settle_references
+from cython.cimports.pybtf.core.dedup.type_graph import (
+    DEDUP_CYCLE,
+    DEDUP_EFFORT,
+    DEDUP_KIND,
+    DEDUP_LARGE,
+    DEDUP_MEMORY,
+    DEDUP_OK,
+    EFFORT_BASE,
+    EFFORT_PER_TYPE,
+    ID_MASK,
+    BaseTypes,
+    Node,
+    TypeGraph,
+)
+from cython.cimports.pybtf.core.support.memory import u32s_free
+
+from pybtf.core.btf.type_section import wire_header
+from pybtf.errors import InputError, Place
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def start_tables(w: cython.pointer[Work]) -> cython.bint:
+    """The tables before the first own type: empty, or on those of the base. 0 if out of memory."""
+    n: uint32_t = w.g.n
+    first: uint32_t = w.g.first_own
+    base: cython.pointer[cython.const[BaseTypes]] = w.g.base
+    if base == cython.NULL:
+        return (
+            candidates_init(cython.address(w.table), n, cython.NULL, 0)
+            and candidates_init(cython.address(w.enums), n, cython.NULL, 0)
+            and candidates_init(cython.address(w.mixed), n, cython.NULL, 0)
+        )
+    return (
+        candidates_init(cython.address(w.table), n, cython.address(base.table), first)
+        and candidates_init(cython.address(w.enums), n, cython.address(base.enums), first)
+        and candidates_init(cython.address(w.mixed), n, cython.address(base.mixed), first)
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def dedup_run(
+    input: cython.pointer[DedupInput], map: cython.pointer[uint32_t], error: cython.pointer[DedupError]
+) -> cython.int:
+    """See `dedup.pxd`."""
+    w = cython.declare(Work)
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    status: cython.int = DEDUP_OK
+    memset(cython.address(w), 0, cython.sizeof(Work))
+    g.words = input.words
+    g.n = input.n
+    g.first_own = input.first_own
+    g.effort = EFFORT_BASE + EFFORT_PER_TYPE * cython.cast(uint64_t, input.n)
+    g.base = input.base
+    if input.base == cython.NULL:
+        g.nodes = cython.cast(cython.pointer[Node], malloc(input.n * cython.sizeof(Node)))
+    else:
+        g.nodes = input.room.nodes
+        g.likes = cython.cast(cython.pointer[uint32_t], calloc(input.n - input.first_own + 1, cython.sizeof(uint32_t)))
+        if g.likes == cython.NULL:
+            status = DEDUP_MEMORY
+    if g.nodes == cython.NULL or not start_tables(cython.address(w)):
+        status = DEDUP_MEMORY
+    elif input.n > ID_MASK:
+        status = DEDUP_LARGE
+    if status == DEDUP_OK:
+        status = enter_types(cython.address(w), input.offs)
+    if status == DEDUP_OK:
+        status = settle_primitives(cython.address(w))
+    if status == DEDUP_OK:
+        status = settle_structs(cython.address(w))
+    if status == DEDUP_OK:
+        status = settle_forwards(cython.address(w))
+    if status == DEDUP_OK:
+        flatten(g, map)
+        status = settle_references(cython.address(w), map)
+    if status == DEDUP_OK:
+        rewrite_survivors(g, map)
+    candidates_free(cython.address(w.table))
+    candidates_free(cython.address(w.enums))
+    candidates_free(cython.address(w.mixed))
+    u32s_free(cython.address(w.primitives))
+    u32s_free(cython.address(w.composites))
+    u32s_free(cython.address(w.references))
+    u32s_free(cython.address(w.structs))
+    u32s_free(cython.address(w.forwards))
+    u32s_free(cython.address(g.touched))
+    if input.base == cython.NULL:
+        free(g.nodes)
+    else:
+        restore_base(g, map)
+        input.room.changed = g.base_changed or status != DEDUP_OK
+    u32s_free(cython.address(g.replaced))
+    free(g.likes)
+    free(g.frames)
+    error.code = status
+    error.id = g.bad
+    return status
+
+
+REASONS = {
+    DEDUP_CYCLE: (
+        "type {id} is part of a cycle of reference types",
+        "a cycle to pass through a struct or union",
+    ),
+    DEDUP_KIND: (
+        "type {id} is reached from a struct or typedef but its kind cannot be compared",
+        "a type of C",
+    ),
+    DEDUP_LARGE: ("type {id} is too far into the list", "less than 16 GiB of types"),
+    DEDUP_EFFORT: ("comparing type {id} takes too many steps", "BTF made by a compiler or encoder"),
+}
+
+
+def dedup_btf(
+    data: bytes, base: object = None, *, name: str = "BTF", base_name: str = "base BTF"
+) -> bytes:
+    """De-duplicate raw BTF; with `base`, raw BTF or a `Base`, BTF that is split from it.
+
+    Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
+    it was. `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged,
+    or holds a graph of types that cannot be de-duplicated.
+    """
+    below: Base = Base(base, base_name) if isinstance(base, bytes) else base
+    space: Space
+    input = cython.declare(DedupInput)
+    error = cython.declare(DedupError)
+    number: cython.pointer[uint32_t] = cython.NULL
+    words: cython.size_t = 0
+    strings: cython.ulonglong
+    view: cython.pointer[cython.uchar]
+    swap: cython.bint
+    header = wire_header(data, name, below is not None)
+    swap, _, _, str_at, str_len = header
+    strings = str_len
+    input.first_own = 1
+    input.base = cython.NULL
+    if below is not None:
+        strings += below.strings.size
+        if strings > 0xFFFFFFFF:
+            raise InputError(Place(name, "strings"), f"{strings} bytes of strings", "less than 4 GiB")
+        space = below.take()
+        input.base = cython.address(below.types)
+        input.first_own = below.types.n
+    else:
+        space = Space()
+    space.load(data, name, header, cython.cast(uint32_t, strings))
+    input.words = space.r.words.p
+    input.offs = cython.cast(cython.pointer[cython.size_t], space.r.offs.p)
+    input.n = cython.cast(uint32_t, space.r.offs.n)
+    input.room = cython.address(space.r)
+    number = cython.cast(cython.pointer[uint32_t], malloc(space.r.offs.n * cython.sizeof(uint32_t)))
+    if number == cython.NULL or not room_reserve(cython.address(space.r), space.r.offs.n):
+        free(number)
+        raise MemoryError
+    with cython.nogil:
+        if dedup_run(cython.address(input), space.r.map, cython.address(error)) == DEDUP_OK:
+            words = wire_compact(input.words, input.offs, input.first_own, input.n, space.r.map, number)
+    free(number)
+    if error.code == DEDUP_MEMORY:
+        raise MemoryError
+    if error.code != DEDUP_OK:
+        found, expected = REASONS[error.code]
+        at = 0
+        if error.id >= input.first_own:
+            at = 4 * (input.offs[error.id] - input.offs[input.first_own])
+        raise InputError(Place(name, "types", at), found.format(id=error.id), expected)
+    order = byteorder if not swap else ("big" if byteorder == "little" else "little")
+    out: bytearray = bytearray(WIRE_HEADER + 4 * words)
+    out[:2] = WIRE_MAGIC.to_bytes(2, order)
+    out[2] = 1
+    for i, field in enumerate((WIRE_HEADER, 0, 4 * words, 4 * words, str_len)):
+        out[4 + 4 * i : 8 + 4 * i] = field.to_bytes(4, order)
+    view = out
+    with cython.nogil:
+        if words:
+            wire_store(view + WIRE_HEADER, input.words + input.offs[input.first_own], words, swap)
+    out += data[str_at : str_at + str_len]
+    if below is not None:
+        below.give(space)
+    return bytes(out)

@@ -1,0 +1,178 @@
+# cython: annotation_typing=True
+"""The reference phase of de-duplication: pointers, arrays, prototypes and the like, see `dedup.py`.
+
+A type comes after all that it refers to, so that its words are final when it is looked up. A chain of any length waits
+on a stack of its own.
+
+Most of these types need no look-up on a base: a comparison of two structs has passed through them and through their
+likes in the base.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free, realloc
+from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_is_link, wire_kind, wire_refs, wire_words
+from cython.cimports.pybtf.core.dedup.equivalence import equal_words
+from cython.cimports.pybtf.core.dedup.lookahead import ahead_knows, ahead_references
+from cython.cimports.pybtf.core.dedup.phases import AHEAD, Ahead, Pending, Waiting, Work, place
+from cython.cimports.pybtf.core.dedup.signatures import hash_record
+from cython.cimports.pybtf.core.dedup.type_graph import (
+    DEDUP_CYCLE,
+    DEDUP_MEMORY,
+    DEDUP_OK,
+    IN_PROGRESS,
+    UNMAPPED,
+    TypeGraph,
+    like_of,
+    record_of,
+)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def suggested(g: cython.pointer[TypeGraph], id: uint32_t, r: cython.pointer[uint32_t]) -> uint32_t:
+    """The type of the base that a comparison found equivalent to `id`, if all words are equal too; else 0.
+
+    A look-up would find the same: there is no other in a base without duplicates, and an own type with these words
+    would have found it.
+    """
+    like: uint32_t = like_of(g, id)
+    if like == 0:
+        return 0
+    return like if equal_words(r, record_of(g, like), wire_words(r[1])) else 0
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_targets(
+    r: cython.pointer[uint32_t], map: cython.pointer[cython.const[uint32_t]], from_: cython.pointer[uint32_t]
+) -> uint32_t:
+    """Makes the references of a record final, from number `from_` on, and returns the first target that is not decided,
+    with `from_` its number; or UNMAPPED if all are.
+    """
+    refs: RefSpan
+    i: uint32_t = from_[0]
+    t: uint32_t
+    p: cython.pointer[uint32_t]
+    if wire_is_link(wire_kind(r)):
+        t = r[2]
+        if map[t] >= IN_PROGRESS:
+            return t
+        r[2] = map[t]
+        return UNMAPPED
+    refs = wire_refs(r)
+    p = refs.p + cython.cast(cython.size_t, i) * refs.stride
+    while i < refs.count:
+        t = p[0]
+        if map[t] >= IN_PROGRESS:
+            from_[0] = i
+            return t
+        p[0] = map[t]
+        p += refs.stride
+        i += 1
+    return UNMAPPED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wait_for(
+    w: cython.pointer[Work], s: cython.pointer[Waiting], map: cython.pointer[uint32_t], id: uint32_t, next: uint32_t
+) -> cython.int:
+    """Type `id` waits until its reference `next` is decided."""
+    grown: cython.pointer[Pending]
+    if s.n == s.cap:
+        s.cap = 2 * s.cap if s.cap else 256
+        grown = cython.cast(cython.pointer[Pending], realloc(s.p, s.cap * cython.sizeof(Pending)))
+        if grown == cython.NULL:
+            w.g.bad = id
+            return DEDUP_MEMORY
+        s.p = grown
+    s.p[s.n].id = id
+    s.p[s.n].next = next
+    s.n += 1
+    map[id] = IN_PROGRESS
+    return DEDUP_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_reference(
+    w: cython.pointer[Work],
+    s: cython.pointer[Waiting],
+    map: cython.pointer[uint32_t],
+    root: uint32_t,
+    known: cython.pointer[cython.const[uint64_t]],
+) -> cython.int:
+    """One type that is not decided, after all that it refers to. `known`: its hash, or NULL."""
+    g: cython.pointer[TypeGraph] = cython.address(w.g)
+    id: uint32_t = root
+    i: uint32_t = 0
+    t: uint32_t
+    m: uint32_t
+    r: cython.pointer[uint32_t]
+    hash: uint64_t
+    status: cython.int
+    while True:
+        # Go on with type `id` at its reference `i`; the stack has those that wait for it.
+        r = record_of(g, id)
+        t = settle_targets(r, map, cython.address(i))
+        if t != UNMAPPED:
+            if map[t] == IN_PROGRESS:
+                w.g.bad = t
+                return DEDUP_CYCLE
+            status = wait_for(w, s, map, id, i)
+            if status != DEDUP_OK:
+                return status
+            id = t
+            i = 0
+            continue
+        m = suggested(g, id, r)
+        if m == 0:
+            hash = known[0] if id == root and known != cython.NULL else hash_record(r)
+            status = place(w, id, r, hash, cython.address(m))
+            if status != DEDUP_OK:
+                return status
+        map[id] = m
+        if s.n == 0:
+            return DEDUP_OK
+        s.n -= 1
+        id = s.p[s.n].id
+        i = s.p[s.n].next
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) -> cython.int:
+    """The remaining kinds, targets first, each rewritten to final targets before it is looked up."""
+    a: cython.pointer[Ahead] = cython.address(w.ahead)
+    waiting = cython.declare(Waiting)
+    known: cython.pointer[cython.const[uint64_t]]
+    ids: cython.pointer[uint32_t]
+    first: cython.size_t
+    n: uint32_t
+    i: uint32_t
+    status: cython.int = DEDUP_OK
+    waiting.p = cython.NULL
+    waiting.n = waiting.cap = 0
+    for first in range(0, w.references.n, 16):  # AHEAD
+        ids = w.references.p + first
+        n = cython.cast(uint32_t, min(w.references.n - first, AHEAD))
+        ahead_references(a, w, map, ids, n)
+        for i in range(n):
+            if map[ids[i]] != UNMAPPED:
+                continue
+            known = cython.address(a.hashes[i]) if ahead_knows(a, i) else cython.NULL
+            status = settle_reference(w, cython.address(waiting), map, ids[i], known)
+            if status != DEDUP_OK:
+                break
+        if status != DEDUP_OK:
+            break
+    free(waiting.p)
+    return status

@@ -1,5 +1,0 @@
-from collections.abc import Iterable
-
-from pybtf.core.typeview import View
-
-def dump_header(view: View, chosen: Iterable[int] = (), sorted: bool = True) -> bytes: ...

@@ -1,0 +1,1 @@
+# From .debug_info to the tables of a DWARF unit.

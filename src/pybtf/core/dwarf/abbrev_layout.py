@@ -1,0 +1,238 @@
+# cython: annotation_typing=True
+"""Shapes: the abbreviations whose DIEs can be read at a glance.
+
+Nearly all DIEs of a kernel that are not in functions are members, enumerators, parameters of prototypes, types without
+children, structs and arrays; and of nearly all of these, compilers write every attribute in a form of fixed size. Then
+the places of the things wanted, a name, a type and a number, are known before the first such DIE is met, and the
+program of the abbreviation (abbrevs.py) need not be run. A shape says these places. It is derived from the program, so
+it cannot say anything else.
+
+Short names stand in the DIE itself: gcc writes those that are not longer than an offset. They come first, and all
+places are counted from their end. Whatever is out of the ordinary gets no shape: other forms, other wanted attributes,
+attributes that are there twice.
+What is out of the ordinary in one DIE, such as an offset that leads nowhere, is left to the ordinary way too, which
+knows what to say of it (die_fast_path.py).
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
+from cython.cimports.pybtf.core.dwarf.abbrevs import *
+from cython.cimports.pybtf.core.model.dwarf_unit import T_DECLARATION
+
+LARGEST = cython.declare(uint32_t, 200)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def shape_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
+    if tag == 0x13 or tag == 0x17 or tag == 0x02 or tag == 0x38:  # structure, union, class, interface
+        return SHAPE_STRUCT
+    if tag == 0x15:
+        return SHAPE_SUBROUTINE
+    if tag == 0x01 and children:
+        return SHAPE_ARRAY
+    if children:
+        return SHAPE_NONE
+    if tag == 0x0D:
+        return SHAPE_MEMBER
+    if tag == 0x28:
+        return SHAPE_ENUMERATOR
+    if tag == 0x05:
+        return SHAPE_PARAMETER
+    if tag == 0x21:
+        return SHAPE_DIMENSION
+    if tag == 0x34:
+        return SHAPE_LOCAL
+    if tag == 0x0F or tag == 0x16 or tag == 0x26 or tag == 0x35 or tag == 0x37:  # pointer, typedef, qualifiers
+        return SHAPE_TYPE
+    return SHAPE_NONE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def value_slot(kind: uint8_t) -> uint32_t:
+    """Which attribute is the value; one that is never there if there is none."""
+    if kind == SHAPE_MEMBER:
+        return D_MEMBER_LOCATION
+    if kind == SHAPE_ENUMERATOR:
+        return D_CONST_VALUE
+    if kind == SHAPE_DIMENSION:
+        return D_UPPER_BOUND
+    return N_SLOTS if kind == SHAPE_PARAMETER else D_BYTE_SIZE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def number_size(operation: uint32_t) -> uint32_t:
+    """Bytes of a number of fixed size, 0 if `operation` reads something else."""
+    if operation == OP_U1:
+        return 1
+    if operation == OP_U2:
+        return 2
+    if operation == OP_U4:
+        return 4
+    return 8 if operation == OP_U8 else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fixed_size(program: cython.pointer[cython.const[uint32_t]]) -> uint16_t:
+    """Bytes of the values that this program reads or skips, VARYING if that is not known."""
+    at: uint32_t = 0
+    operation: uint32_t = program[0] & 0xFF
+    while operation != OP_END:
+        if operation == OP_SKIP:
+            at += program[0] >> 16
+        elif operation == OP_IMPLICIT:
+            program += 2
+        elif number_size(operation):
+            at += number_size(operation)
+        else:
+            return VARYING
+        if at >= VARYING:
+            return VARYING
+        program += 1
+        operation = program[0] & 0xFF
+    return cython.cast(uint16_t, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def typed(s: cython.pointer[Shape], at: uint32_t) -> cython.void:
+    s.typed = True
+    s.type_mask = 0xFFFFFFFF
+    s.type_at = cython.cast(uint8_t, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def shape_of_local(s: cython.pointer[Shape], program: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
+    """The places of a variable: nothing is wanted of one in a function, if it has a location (die_objects.py). Its type
+    is only checked. Returns its size, more than LARGEST: it has no shape.
+    """
+    size: uint32_t = fixed_size(program)
+    at: uint32_t = 0
+    operation: uint32_t
+    slot: uint32_t
+    located: cython.bint = False
+    if size > LARGEST:
+        return size
+    while program[0] & 0xFF != OP_END:
+        operation = program[0] & 0xFF
+        slot = (program[0] >> 8) & 0xFF
+        if operation == OP_SKIP:
+            at += program[0] >> 16
+        else:
+            if slot == D_TYPE and operation == OP_U4 and not s.typed:
+                typed(s, at)
+            elif (program[0] >> 16) & 0xFF == A_REF:
+                return VARYING
+            located = located or slot == D_LOCATION
+            at += number_size(operation)
+        program += 3 if operation == OP_IMPLICIT else 1
+    return size if located else VARYING
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def valued(s: cython.pointer[Shape], at: uint32_t, size: uint32_t) -> cython.void:
+    s.valued = True
+    s.value_at = cython.cast(uint8_t, at)
+    if size:
+        s.value_mask = cython.cast(uint64_t, -1) >> (64 - 8 * size)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def implicit(program: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
+    return program[0] | cython.cast(uint64_t, program[1]) << 32
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
+    """The places of what is wanted of a DIE of this kind. Returns its size, more than LARGEST: it has no shape."""
+    wanted: uint32_t = value_slot(kind)
+    at: uint32_t = 0
+    word: uint32_t
+    operation: uint32_t
+    slot: uint32_t
+    cls: uint32_t
+    size: uint32_t
+    in_bits: cython.bint = False  # the value of a member is a number of bits
+    while program[0] & 0xFF != OP_END and at <= LARGEST:
+        word = program[0]
+        program += 1
+        operation = word & 0xFF
+        slot = (word >> 8) & 0xFF
+        cls = (word >> 16) & 0xFF
+        size = number_size(operation)
+        if operation == OP_SKIP:
+            size = word >> 16
+        elif slot == D_NAME and operation == OP_STRING and at == 0 and not s.named and not s.inline_name:
+            s.inline_name = True
+        elif slot == D_NAME and not s.inline_name and cls == A_STRP and size == 4 and not s.named:
+            s.named = True
+            s.name_mask = 0xFFFFFFFF
+            s.name_at = cython.cast(uint8_t, at)
+        elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
+            typed(s, at)
+        elif slot == D_SIBLING and kind >= SHAPE_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
+            s.with_sibling = True
+            s.sibling_at = cython.cast(uint8_t, at)
+        elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
+            valued(s, at, size)
+            if operation == OP_IMPLICIT:
+                s.value = implicit(program)
+                program += 2
+        elif slot == D_DATA_BIT_OFFSET and kind == SHAPE_MEMBER and cls == A_CONST and not s.valued and size:
+            in_bits = True
+            valued(s, at, size)
+        elif slot == D_BIT_SIZE and kind == SHAPE_MEMBER and cls == A_CONST and not s.bits and size == 1:
+            s.bits = True
+            s.bits_at = cython.cast(uint8_t, at)
+        elif slot == D_DECLARATION and kind == SHAPE_STRUCT and operation == OP_IMPLICIT and not s.flags:
+            if cls != A_FLAG or implicit(program) == 0:
+                return VARYING
+            s.flags = T_DECLARATION
+            program += 2
+        else:
+            return VARYING
+        at += size
+    return at if s.bits == in_bits else VARYING
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def shape_of(
+    s: cython.pointer[Shape], tag: uint16_t, children: cython.bint, program: cython.pointer[cython.const[uint32_t]]
+) -> uint32_t:
+    """See `abbrev_layout.pxd`. The shape of DIEs that have this tag, perhaps children, and are read by this program."""
+    kind: uint8_t = shape_kind(tag, children)
+    size: uint32_t
+    memset(s, 0, cython.sizeof(Shape))
+    # What is not there is read as well, at place 0, and masked out.
+    if kind == SHAPE_NONE:
+        return 8
+    size = shape_of_local(s, program) if kind == SHAPE_LOCAL else places(s, kind, program)
+    if size > LARGEST:
+        memset(s, 0, cython.sizeof(Shape))
+        return 8
+    s.size = cython.cast(uint8_t, size)
+    s.kind = kind
+    return max(size, max(s.value_at + 8, max(s.name_at, max(s.type_at, s.sibling_at)) + 4, s.bits_at + 1))

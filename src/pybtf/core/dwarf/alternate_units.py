@@ -1,0 +1,230 @@
+# cython: annotation_typing=True
+"""Which units of an alternate file are needed.
+
+`dwz -m` moves what several files have in common into one more file, their *alternate file*, and leaves references into
+it. Its units are appended to those of the file itself (dwarf/alternate.py), so that a reference is an offset of
+`.debug_info` as any other, a little larger. What remains to be said is which of its units are decoded: an alternate
+file has the types of a whole distribution, and the file needs some of them.
+
+The rules are the reference's, found by asking it. Needed are
+
+- a unit that has a DIE to which something of the file itself refers: what is decoded of it, whether or not anything
+  comes of it, by DW_AT_type, DW_AT_abstract_origin or DW_AT_specification, or by the DW_AT_import of an imported
+  declaration or module; and one that has a type tag of a pointer, as GCC writes them (btf_tags.py);
+- a partial unit that is imported, by the file itself or by *any* unit of the alternate file, needed or not.
+
+References inside the alternate file need nothing; where they lead out of the units that are decoded, they are void, and
+`lost_references` counts them, for a warning. The
+needed units are decoded in the order they have, each once, and before the file itself. Hence a survey goes first: over
+the roots of the alternate file and their children, and over the whole file, whose objects are then thrown away.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.pybtf.core.dwarf.abbrevs import A_ALT, D_IMPORT, D_ORIGIN, D_SPECIFICATION, D_TYPE
+from cython.cimports.pybtf.core.dwarf.alternate_units import *
+from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_read, die_skip_children
+from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
+from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.dwarf_unit import T_REF_LOCAL, Type, Unit
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey_alternates(w: cython.pointer[Walker]) -> cython.int:
+    """Finds out which units of the alternate file are partial units, and what they import. Nonzero: fault."""
+    i: uint32_t
+    free(w.needed)
+    w.needed = cython.cast(cython.pointer[uint8_t], calloc(w.n_units - w.n_headers, 1))
+    if w.needed == cython.NULL:
+        return no_memory(w)
+    for i in range(w.n_headers, w.n_units):
+        if unit_enter(w, cython.address(w.headers[i])):
+            return 1
+        if w.d.tag == 0x3C:
+            w.needed[i - w.n_headers] |= NEED_PARTIAL
+        if w.d.children and survey_imports(w):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey_imports(w: cython.pointer[Walker]) -> cython.int:
+    """Notes what the unit whose root has just been read imports. Nonzero: fault."""
+    while w.r.c.pos < w.r.c.end:
+        if die_read(cython.address(w.r), cython.address(w.d)):
+            return 1
+        if w.d.tag == 0:
+            break
+        if w.d.tag == 0x3D:
+            survey_import(w)
+        if die_skip_children(cython.address(w.r), cython.address(w.d)):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey_die(w: cython.pointer[Walker], mode: uint8_t) -> cython.void:
+    """Notes what units the DIE that has just been read needs. It is the child of a frame of this mode."""
+    tag: uint16_t = w.d.tag
+    if tag == 0x3D:  # imported_unit
+        if mode == IN_UNIT:
+            survey_import(w)
+    elif tag == 0x08 or tag == 0x3A:  # imported declaration, imported module
+        if dispatches(mode):
+            survey_slot(w, D_IMPORT)
+    elif is_object(tag, mode):
+        survey_slot(w, D_TYPE)
+        survey_slot(w, D_ORIGIN)
+        # Nobody asks a member, an enumerator, a parameter or a constant for it.
+        if tag != 0x0D and tag != 0x1C and tag != 0x28 and tag != 0x05 and tag != 0x27:
+            survey_slot(w, D_SPECIFICATION)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def dispatches(mode: uint8_t) -> cython.bint:
+    """Whether DIEs that are nothing special to a frame of this mode are looked at."""
+    return mode <= IN_STRUCT or IN_SUBROUTINE <= mode <= IN_BLOCK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_object(tag: uint16_t, mode: uint8_t) -> cython.bint:
+    """Whether the reference makes an object of a DIE with this tag in a frame of this mode, kept or not."""
+    code: cython.bint = mode == IN_FUNCTION or mode == IN_BLOCK
+    if tag == 0x2E:  # subprogram
+        return dispatches(mode) or mode == IN_ENUM
+    if tag == 0x05:  # formal_parameter
+        return code or mode == IN_SUBROUTINE
+    if tag == 0x0B:  # lexical_block
+        return code
+    if tag == 0x0D or tag == 0x1C:  # member, inheritance
+        return mode == IN_STRUCT
+    if tag == 0x28:  # enumerator
+        return mode == IN_ENUM
+    if tag == 0x2F or tag == 0x30 or 0x4106 <= tag <= 0x4108:  # template parameters and packs
+        return code or mode == IN_STRUCT
+    return dispatches(mode) and is_plain_object(tag)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_plain_object(tag: uint16_t) -> cython.bint:
+    """Types, variables, constants and namespaces: objects wherever they are looked at."""
+    if tag == 0x0F or tag == 0x13 or tag == 0x16 or tag == 0x24 or tag == 0x26 or tag == 0x34 or tag == 0x17:
+        return True
+    if tag == 0x01 or tag == 0x02 or tag == 0x04 or tag == 0x10 or tag == 0x12 or tag == 0x15 or tag == 0x1F:
+        return True
+    if tag == 0x27 or tag == 0x35 or tag == 0x37 or tag == 0x38 or tag == 0x39 or tag == 0x3B or tag == 0x42:
+        return True
+    return tag == 0x47
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey_import(w: cython.pointer[Walker]) -> cython.void:
+    """An imported_unit: the offset must be that of a root."""
+    at: uint64_t
+    unit: uint32_t
+    if not die_has(cython.address(w.d), D_IMPORT) or w.d.a[D_IMPORT].cls != A_ALT:
+        return
+    at = target(w, D_IMPORT)
+    unit = unit_with(w, at)
+    if unit < w.n_units and w.headers[unit].first_die == at:
+        w.needed[unit - w.n_headers] |= NEED_IMPORTED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey_slot(w: cython.pointer[Walker], slot: cython.int) -> cython.void:
+    if die_has(cython.address(w.d), slot) and w.d.a[slot].cls == A_ALT:
+        survey_offset(w, target(w, slot))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey_offset(w: cython.pointer[Walker], at: uint64_t) -> cython.void:
+    """Notes that the DIE at this offset of .debug_info is needed."""
+    unit: uint32_t
+    if at >= w.sections.alternate_at:
+        unit = unit_with(w, at)
+        if unit < w.n_units:
+            w.needed[unit - w.n_headers] |= NEED_REFERRED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def target(w: cython.pointer[Walker], slot: cython.int) -> uint64_t:
+    """The offset of .debug_info that a reference into the alternate file stands for; one past the end if it is none."""
+    size: uint64_t = w.sections.info.n - w.sections.alternate_at
+    return w.sections.alternate_at + min(w.d.a[slot].v, size)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_needed(w: cython.pointer[cython.const[Walker]], unit: uint32_t) -> cython.bint:
+    """Whether unit number `unit`, one of the alternate file, is to be decoded. To be asked after the survey."""
+    need: uint8_t = w.needed[unit - w.n_headers]
+    return need & NEED_REFERRED or need & (NEED_IMPORTED | NEED_PARTIAL) == NEED_IMPORTED | NEED_PARTIAL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def lost_references(w: cython.pointer[cython.const[Walker]]) -> uint64_t:
+    """How many types, members, parameters, functions and variables have a type in a unit of the alternate file that is
+    not decoded. To be asked when all DIEs are read, before their references become ids.
+    """
+    i: uint32_t
+    k: uint32_t
+    n: uint64_t = 0
+    t: cython.pointer[Type]
+    u: cython.pointer(cython.const[Unit]) = cython.address(w.u)
+    for i in range(1, u.n_types):
+        t = cython.address(u.types[i])
+        # Nobody asks an enumeration for its underlying type.
+        if t.tag != 0x04 and not t.flags & T_REF_LOCAL:
+            n += is_lost(w, t.ref)
+        if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
+            for k in range(t.first, t.first + t.count):
+                n += is_lost(w, u.members[k].ref)
+        elif t.tag == 0x15:
+            for k in range(t.first, t.first + t.count):
+                n += is_lost(w, u.type_params[k].ref)
+    for i in range(u.n_variables):
+        n += is_lost(w, u.variables[i].ref)
+    for i in range(u.n_functions):
+        n += is_lost(w, u.functions[i].ref)
+        for k in range(u.functions[i].first, u.functions[i].first + u.functions[i].count):
+            n += is_lost(w, u.params[k].ref)
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_lost(w: cython.pointer[cython.const[Walker]], at: uint32_t) -> cython.bint:
+    """Whether a DIE at this offset of .debug_info is in a unit that is not needed."""
+    unit: uint32_t
+    if at < w.sections.alternate_at:
+        return False
+    unit = unit_with(w, at)
+    return unit < w.n_units and not is_needed(w, unit)

@@ -1,0 +1,410 @@
+# cython: annotation_typing=True
+"""Reading DIEs at a glance: those of a known shape (abbrev_layout.py), in frames where their tags mean what they mostly
+mean.
+
+Each part does to the tables of the unit what the function for its tag does (die_objects.py, open_objects.py), for the
+case that only those attributes are there which the shape has. Before anything is changed, everything is checked that
+the other way would check. If something is not as it should be, nothing is done, and the DIE is read the other way.
+
+What is wanted of a DIE is read without asking whether it is there: what is not is masked out. So the same steps serve
+nearly all DIEs, and they are few, which is the point.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.dwarf.abbrevs import *
+from cython.cimports.pybtf.core.dwarf.die_fast_path import *
+from cython.cimports.pybtf.core.dwarf.open_objects import close_frame
+from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.dwarf_unit import *
+from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
+from cython.cimports.pybtf.core.support.check import FIXED_SIZE
+from cython.cimports.pybtf.core.support.memory import room
+
+FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
+CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviation code and a short name take at most
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def word_at(p: cython.pointer[cython.const[uint8_t]]) -> uint32_t:
+    """Four bytes in the host's byte order."""
+    word: uint32_t
+    memcpy(cython.address(word), p, 4)
+    return word
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def double_at(p: cython.pointer[cython.const[uint8_t]]) -> uint64_t:
+    """Eight bytes in the host's byte order."""
+    word: uint64_t
+    memcpy(cython.address(word), p, 8)
+    return word
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def short_name(p: cython.pointer[cython.const[uint8_t]]) -> uint32_t:
+    """The name word of a text of one to three bytes at `p`; 0 if it is empty or longer. Four bytes are there."""
+    if p[0] == 0:
+        return 0
+    if p[1] == 0:
+        return name_short(p, 1)
+    if p[2] == 0:
+        return name_short(p, 2)
+    return name_short(p, 3) if p[3] == 0 else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def name_size(word: uint32_t) -> uint32_t:
+    """Bytes of the text of a short name word."""
+    if word & 0xFF0000:
+        return 3
+    return 2 if word & 0xFF00 else 1
+
+
+# ---- what a DIE becomes -------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put_member(
+    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t, at: uint64_t, bits: uint8_t
+) -> cython.bint:
+    """`bits`: of a bitfield, and then `at` counts bits too; else 0."""
+    m: cython.pointer[Member]
+    if not room(
+        cython.cast(cython.pp_void, cython.address(w.members)),
+        cython.address(w.cap_members),
+        w.n_members + 1,
+        cython.sizeof(Member),
+    ):
+        return False
+    m = cython.address(w.members[w.n_members])
+    memset(m, 0, cython.sizeof(Member))
+    m.name = name
+    m.ref = ref
+    if bits:
+        m.bit_offset = at
+        m.bitfield_size = bits
+        m.flags = M_DATA_BIT_OFFSET
+        f.type.flags |= T_BITS
+    else:
+        m.byte_offset = cython.cast(uint32_t, at)
+        m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
+    w.n_members += 1
+    f.index += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put_enumerator(w: cython.pointer[Walker], name: uint32_t, value: uint64_t) -> cython.bint:
+    if not room(
+        cython.cast(cython.pp_void, cython.address(w.enumerators)),
+        cython.address(w.cap_enumerators),
+        w.n_enumerators + 1,
+        cython.sizeof(Enumerator),
+    ):
+        return False
+    w.enumerators[w.n_enumerators].name = name
+    w.enumerators[w.n_enumerators].value = value
+    w.n_enumerators += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put_parameter(
+    w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t
+) -> cython.bint:
+    """A parameter of a subroutine type, of which no more is taken (open_objects.py)."""
+    if not room(
+        cython.cast(cython.pp_void, cython.address(w.params)),
+        cython.address(w.cap_params),
+        w.n_params + 1,
+        cython.sizeof(Param),
+    ):
+        return False
+    w.params[w.n_params].name = name
+    w.params[w.n_params].ref = ref
+    w.n_params += 1
+    f.index += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame], number: uint64_t) -> cython.bint:
+    if w.n_dims - f.mark >= MAX_DIMS or not room(
+        cython.cast(cython.pp_void, cython.address(w.dims)),
+        cython.address(w.cap_dims),
+        w.n_dims + 1,
+        cython.sizeof(uint64_t),
+    ):
+        return False
+    w.dims[w.n_dims] = number
+    w.n_dims += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def new_type(w: cython.pointer[Walker]) -> cython.pointer[Type]:
+    """The next place in the table of types, NULL: no memory."""
+    u: cython.pointer[Unit] = cython.address(w.u)
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.types)),
+        cython.address(u.cap_types),
+        u.n_types + 1,
+        cython.sizeof(Type),
+    ):
+        return cython.NULL
+    u.n_types += 1
+    return cython.address(u.types[u.n_types - 1])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def new_frame(w: cython.pointer[Walker], kind: uint8_t) -> cython.pointer[Type]:
+    """A frame for a type with children; its place there. NULL: not here."""
+    f: cython.pointer[Frame]
+    if w.n_frames >= w.cap_frames or w.n_frames >= FEW:
+        return cython.NULL
+    f = cython.address(w.frames[w.n_frames])
+    w.n_frames += 1
+    if kind == SHAPE_STRUCT:
+        f.mode = IN_STRUCT
+        f.mark = w.n_members
+    elif kind == SHAPE_SUBROUTINE:
+        f.mode = IN_SUBROUTINE
+        f.mark = w.n_params
+    else:
+        f.mode = IN_ARRAY
+        f.mark = w.n_dims
+    f.anns_mark = w.n_anns
+    f.index = 0
+    f.chain = 0
+    return cython.address(f.type)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put_type(
+    w: cython.pointer[Walker],
+    decl: cython.pointer[cython.const[AbbrevDecl]],
+    die: uint64_t,
+    name: uint32_t,
+    ref: uint32_t,
+    size: uint64_t,
+) -> cython.bint:
+    """Into a frame, if there are children, and otherwise into the table."""
+    kind: uint8_t = decl.shape.kind
+    t: cython.pointer[Type] = new_frame(w, kind) if decl.children else new_type(w)
+    if t == cython.NULL:
+        return False
+    memset(t, 0, cython.sizeof(Type))
+    t.die = cython.cast(uint32_t, die)
+    t.tag = decl.tag
+    t.name = name
+    t.ref = ref
+    t.size = cython.cast(uint32_t, size)
+    t.flags = decl.shape.flags
+    if kind == SHAPE_STRUCT:
+        t.first = w.u.n_members
+    elif kind == SHAPE_SUBROUTINE:
+        t.first = w.u.n_type_params
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def end_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
+    """Closes a frame in which nothing was but what C can put there. Nonzero: fault."""
+    u: cython.pointer[Unit] = cython.address(w.u)
+    count: uint32_t = w.n_members - f.mark
+    t: cython.pointer[Type]
+    if not room(
+        cython.cast(cython.pp_void, cython.address(u.members)),
+        cython.address(u.cap_members),
+        u.n_members + count,
+        cython.sizeof(Member),
+    ):
+        return no_memory(w)
+    t = new_type(w)
+    if t == cython.NULL:
+        return no_memory(w)
+    if count:
+        memcpy(u.members + u.n_members, w.members + f.mark, count * cython.sizeof(Member))
+    t[0] = f.type
+    t.first = u.n_members
+    t.count = count
+    u.n_members += count
+    w.n_members = f.mark
+    w.n_frames -= 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def end_type(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
+    """The type of the topmost frame has no more children. Nonzero: fault."""
+    if f.mode == IN_STRUCT and f.chain == 0 and f.anns_mark == w.n_anns and w.u.language != RUST:
+        return end_struct(w, f)
+    return close_frame(w, f)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def put(
+    w: cython.pointer[Walker],
+    f: cython.pointer[Frame],
+    decl: cython.pointer[cython.const[AbbrevDecl]],
+    die: uint64_t,
+    name: uint32_t,
+    ref: uint32_t,
+    value: uint64_t,
+) -> cython.bint:
+    """Does what a DIE with these values, at `die`, which is no member, comes to as a child of frame `f`. False: nothing
+    has been done.
+    """
+    s: cython.pointer[cython.const[Shape]] = cython.address(decl.shape)
+    kind: uint8_t = s.kind
+    mode: uint8_t = f.mode
+    FIXED_SIZE(IN_NAMESPACE == 1)  # the order of the modes: unit, namespace and struct can have types inside
+    FIXED_SIZE(IN_STRUCT == 2)
+    FIXED_SIZE(IN_ENUM == 3)
+    FIXED_SIZE(IN_ARRAY == 4)
+    FIXED_SIZE(IN_SUBROUTINE == 5)  # and so can these, up to IN_BLOCK
+    FIXED_SIZE(IN_FUNCTION == 6)
+    FIXED_SIZE(IN_BLOCK == 7)
+    if kind == SHAPE_TYPE or kind >= SHAPE_STRUCT:
+        if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
+            return put_type(w, decl, die, name, ref, value)
+        return False
+    if kind == SHAPE_PARAMETER:
+        return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, name, ref)
+    if kind == SHAPE_ENUMERATOR:
+        return mode == IN_ENUM and put_enumerator(w, name, value)
+    if kind == SHAPE_DIMENSION:
+        return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
+    return kind == SHAPE_LOCAL and (mode == IN_FUNCTION or mode == IN_BLOCK)
+
+
+# ---- reading ------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def glances(w: cython.pointer[Walker]) -> cython.int:
+    """Reads DIEs from the cursor on, in the topmost frame and those it opens, as long as they can be read at a glance.
+
+    That they can be in this unit (`can_glance`) is known. Nonzero: fault.
+    """
+    decls: cython.pointer[cython.const[AbbrevDecl]] = w.r.table.decls
+    n: uint32_t = w.r.table.n
+    unit: uint64_t = w.r.unit
+    size: uint64_t = w.r.end - unit
+    own: uint64_t = w.sections.alternate_at
+    deferred: uint32_t = w.names.deferred
+    left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
+    at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
+    last: cython.pointer[cython.const[uint8_t]]
+    p: cython.pointer[cython.const[uint8_t]]
+    s: cython.pointer[cython.const[Shape]]
+    f: cython.pointer[Frame]
+    code: uint32_t
+    name: uint32_t
+    word: uint32_t
+    to: uint32_t
+    ref: uint32_t
+    value: uint64_t
+    bits: uint8_t
+    if left < 0 or own <= unit:
+        return 0
+    last = at + left  # DIEs of any shape may begin up to here
+    own = min(w.r.end, own) - unit  # behind which no DIE can be referred to
+    f = cython.address(w.frames[w.n_frames - 1])
+    while at <= last:
+        code = at[0]
+        p = at + 1
+        if code == 0:
+            if f.mode < IN_STRUCT or f.mode > IN_SUBROUTINE:
+                break
+            w.d.offset = at - w.r.c.base
+            at += 1
+            if end_type(w, f):
+                return 1
+            f = cython.address(w.frames[w.n_frames - 1])
+            continue
+        if code & 0x80:
+            code = (code & 0x7F) | cython.cast(uint32_t, p[0]) << 7
+            if p[0] & 0x80:
+                break
+            p += 1
+        if code - 1 >= n:
+            break
+        s = cython.address(decls[code - 1].shape)
+        name = 0
+        if s.inline_name:
+            name = short_name(p)
+            if name == 0:
+                break
+            p += name_size(name) + 1
+        word = word_at(p + s.name_at)
+        if word >= (deferred | ~s.name_mask):
+            break
+        name |= (word | NAME_AT) & s.name_mask
+        to = word_at(p + s.type_at) & s.type_mask
+        if to >= own:
+            break
+        ref = cython.cast(uint32_t, unit + to) & s.type_mask
+        value = s.value | (double_at(p + s.value_at) & s.value_mask)
+        if s.kind == SHAPE_MEMBER:
+            # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
+            bits = p[s.bits_at] if s.bits else 0
+            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == 0x17) or (s.bits and bits == 0):
+                break
+            if not put_member(w, f, name, ref, value, bits):
+                break
+            at = p + s.size
+            continue
+        if s.with_sibling and word_at(p + s.sibling_at) >= size:
+            break
+        if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
+            break
+        f = cython.address(w.frames[w.n_frames - 1])
+        at = p + s.size
+    w.r.c.pos = at
+    return 0

@@ -1,0 +1,133 @@
+# cython: annotation_typing=True
+"""From the offset of a DIE to the index of what it became: a type, a function, a parameter, a variable.
+
+A unit of the usual size has some ten thousand references to its own types. So types are found without a search: there
+is a place for every four bytes of the unit. A place is one byte, so that all of them stay in a cache: types come in the
+order of their offsets, but for those that others are nested in, so it says how far the index is from the one that came
+first in its block of 64 places. Two types that begin within four bytes are rare (`const void` is a DIE of one byte);
+the second of them, what is out of order, and types of other units, are in a hash table. In a unit of megabytes, as
+merged units are, all are there: there would be far more places than types.
+
+The hash function is salted: offsets come from the file, and nobody shall be able to choose them so that they all meet.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.dwarf.die_index import *
+from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, OffsetMap, OffsetTable
+from cython.cimports.pybtf.core.support.check import CHECK
+
+MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots at most
+LONGEST = cython.declare(uint64_t, 1 << 20)  # bytes of a unit whose types have places
+FEW = cython.declare(uint32_t, 64)  # entries without a place there is room for at first
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def map_reset(m: cython.pointer[OffsetMap], n: uint32_t) -> cython.int:
+    """See `die_index.pxd`."""
+    size: uint32_t = 128
+    if n > MAX_ENTRIES:
+        return 1
+    while size < 2 * n:
+        size *= 2
+    if m.cap < size:
+        free(m.slots)
+        m.cap = 0
+        m.slots = cython.cast(cython.pointer[uint32_t], malloc(size * 2 * cython.sizeof(uint32_t)))
+        if m.slots == cython.NULL:
+            return 1
+        m.cap = size
+    # A map that was made for a much larger unit is used only as far as this one needs.
+    memset(m.slots, 0, cython.cast(cython.size_t, size) * 2 * cython.sizeof(uint32_t))
+    m.mask = size - 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def places_make(t: cython.pointer[OffsetTable], n: uint32_t) -> cython.bint:
+    """Room for `n` places and their blocks. 0 if out of memory."""
+    if n <= t.cap:
+        return True
+    free(t.places)
+    free(t.blocks)
+    t.cap = 0
+    t.places = cython.cast(cython.pointer[uint8_t], malloc(n))
+    t.blocks = cython.cast(cython.pointer[uint32_t], malloc((n // 64 + 1) * cython.sizeof(uint32_t)))
+    if t.places == cython.NULL or t.blocks == cython.NULL:
+        return False
+    t.cap = n
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def types_reset(t: cython.pointer[OffsetTable], start: uint64_t, end: uint64_t, n: uint32_t) -> cython.int:
+    """See `die_index.pxd`."""
+    size: uint32_t
+    t.start = start
+    t.span = 0
+    t.n = n
+    t.n_others = 0
+    if n >= MAX_ENTRIES:
+        return 1
+    if start < end <= start + LONGEST:
+        size = cython.cast(uint32_t, end - start) // 4 + 1
+        if not places_make(t, size):
+            return 1
+        t.span = cython.cast(uint32_t, end - start)
+        memset(t.places, 0, size)
+        memset(t.blocks, 0, (size // 64 + 1) * cython.sizeof(uint32_t))
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def others_grow(t: cython.pointer[OffsetTable]) -> cython.int:
+    """Twice the room in the hash table. Nonzero: no memory."""
+    i: uint32_t
+    old: OffsetMap = t.others
+    t.others.slots = cython.NULL
+    t.others.cap = 0
+    if map_reset(cython.address(t.others), old.mask + 1):
+        t.others = old
+        return 1
+    for i in range(old.mask + 1):
+        if old.slots[2 * i + 1]:
+            map_put(cython.address(t.others), old.slots[2 * i], old.slots[2 * i + 1] - 1)
+    free(old.slots)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def others_put(t: cython.pointer[OffsetTable], offset: uint32_t, index: uint32_t) -> cython.int:
+    """See `die_index.pxd`. The hash table is made with the first entry: with room for all if none has a place, and else
+    for a few, since it will not get many.
+    """
+    if t.n_others == 0:
+        if map_reset(cython.address(t.others), min(t.n, FEW) if t.span else t.n):
+            return 1
+    elif 2 * t.n_others > t.others.mask and others_grow(t):
+        return 1
+    CHECK(t.n_others < t.others.mask, "no slot is free for an offset")
+    map_put(cython.address(t.others), offset, index)
+    t.n_others += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def others_get(t: cython.pointer[cython.const[OffsetTable]], offset: uint32_t) -> uint32_t:
+    """See `die_index.pxd`."""
+    found: uint32_t = map_get(cython.address(t.others), offset)
+    return 0 if found == NO_INDEX else found

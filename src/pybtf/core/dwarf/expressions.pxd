@@ -1,0 +1,68 @@
+# DWARF expressions (see expressions.py).
+
+from libc.stdint cimport uint8_t, uint64_t
+from pybtf.core.model.debug_sections cimport DebugSections, Span
+from pybtf.core.model.dwarf_unit cimport Unit
+from pybtf.core.support.cursor cimport Cursor
+
+cdef enum:                      # operands of an operation; 0, 1, 2, 4 and 8: so many bytes
+    ARG_ADDRESS = 20
+    ARG_LEB = 21                # ULEB128 or SLEB128
+    ARG_LEB_LEB = 22
+    ARG_BLOCK = 23              # ULEB128 length, and as many bytes
+    ARG_U8_LEB = 24
+    ARG_TYPED = 25              # ULEB128 type, one byte length, and as many bytes
+    ARG_REF = 26                # an offset in .debug_info
+    ARG_REF_LEB = 27
+    ARG_UNKNOWN = 255           # no such operation
+
+cdef enum:                      # the operations that are told apart
+    OP_ADDR = 0x03
+    OP_CONSTU = 0x10
+    OP_CONSTS = 0x11
+    OP_PLUS_UCONST = 0x23
+    OP_LIT0 = 0x30
+    OP_LIT31 = 0x4F
+    OP_REG0 = 0x50
+    OP_REG31 = 0x6F
+    OP_BREG0 = 0x70
+    OP_BREG31 = 0x8F
+    OP_FBREG = 0x91
+    OP_PIECE = 0x93
+    OP_STACK_VALUE = 0x9F
+    OP_ADDRX = 0xA1
+    OP_ENTRY_VALUE = 0xA3
+    OP_GNU_ENTRY_VALUE = 0xF3
+
+cdef struct Shape:              # what one valid expression looks like
+    const uint8_t *p
+    size_t n                    # bytes
+    size_t ops                  # operations
+    int first                   # the first two operations, -1 if there are fewer
+    int second
+    int entry_register          # the first operation is an entry value of just this register; else -1
+    bint stack_value_later      # DW_OP_stack_value stands somewhere behind the first
+
+cdef inline bint is_register(int op) noexcept nogil:
+    return op >= OP_REG0 and op <= OP_REG31
+
+cdef inline bint is_constant(int op) noexcept nogil:
+    # The other constants (const1u...) do not count.
+    return (op >= OP_LIT0 and op <= OP_LIT31) or op == OP_CONSTU or op == OP_CONSTS
+
+cdef inline bint is_entry_value(int op) noexcept nogil:
+    return op == OP_ENTRY_VALUE or op == OP_GNU_ENTRY_VALUE
+
+# Describes the expression of `n` bytes at `p`, in `section`: 1, or 0 if some operation is unknown or cut off.
+cdef bint expression_check(
+    Shape *shape, const uint8_t *p, size_t n, const Span *section, const Unit *unit, const DebugSections *sections,
+) noexcept nogil
+
+# A LEB128 operand as a bit pattern of 64 bits, read as generously as the reference's reader does: one that the
+# expression cuts off, or of more than ten bytes, is all ones, not an error.
+cdef uint64_t expression_leb(Cursor *c) noexcept nogil
+
+# Moves over the operands of `op`; an unknown operation fails the cursor. Operands may run up to `limit`.
+cdef void expression_skip(
+    Cursor *c, int op, const Unit *unit, const uint8_t *limit, uint64_t info_size,
+) noexcept nogil

@@ -1,0 +1,1 @@
+# Section headers, symbols, relocations: what runs once per entry of a table.

@@ -1,0 +1,417 @@
+# cython: annotation_typing=True
+"""The section table of an ELF file, with one object per section that is asked for.
+
+A kernel module is encoded in milliseconds and has sixty sections, a third of which matter. So the table is copied and
+checked in one pass, and a `Section` is made when somebody wants it. Looking for one by its name or type passes over the
+table, which for those few that are looked for is quicker than making dictionaries; sections of relocations are asked
+for again and again, so for them there are lists. Whether the table lies within the file is for the caller to check;
+names are checked here, for a name is known to be one only when its end has been found. The placing of the sections of
+an object file, which elf/layout.py explains, is here as well.
+"""
+
+import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
+from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free, malloc
+from cython.cimports.libc.string import memchr, memset, strcmp, strlen, strncmp
+from cython.cimports.pybtf.core.elf.symbols import load32, load64
+
+SHT_RELA = cython.declare(uint32_t, 4)
+SHT_REL = cython.declare(uint32_t, 9)
+SHT_NULL = cython.declare(uint32_t, 0)
+SHT_NOBITS = cython.declare(uint32_t, 8)
+SHF_ALLOC = cython.declare(uint64_t, 2)
+SHF_GROUP = cython.declare(uint64_t, 0x200)
+SHF_COMPRESSED = cython.declare(uint64_t, 0x800)
+
+NONE = cython.declare(uint32_t, 0xFFFFFFFF)
+LONGEST = cython.declare(cython.size_t, 64)  # more than the bytes of a name of a section with DWARF
+
+
+class SectionNameError(ValueError):
+    """The name of a section that cannot be read: index of the section, offset of the name, and whether it never ends
+    (else it overlaps with others).
+    """
+
+    def __init__(self, index: object, offset: object, endless: object) -> None:
+        self.index = index
+        self.offset = offset
+        self.endless = endless
+        super().__init__(f"section {index}: name at {offset}")
+
+
+@cython.final
+@cython.cclass
+class Section:
+    """One entry of the section table. `offset` and `size` are bytes in the file; `addr` is as on disk; `plain` tells
+    whether these bytes are its contents, which are then neither absent nor compressed.
+    """
+
+    index = cython.declare(uint32_t, visibility="readonly")
+    name = cython.declare(str, visibility="readonly")
+    type = cython.declare(uint32_t, visibility="readonly")
+    flags = cython.declare(uint64_t, visibility="readonly")
+    addr = cython.declare(uint64_t, visibility="readonly")
+    offset = cython.declare(uint64_t, visibility="readonly")
+    size = cython.declare(uint64_t, visibility="readonly")
+    link = cython.declare(uint32_t, visibility="readonly")
+    info = cython.declare(uint32_t, visibility="readonly")
+    addralign = cython.declare(uint64_t, visibility="readonly")
+    entsize = cython.declare(uint64_t, visibility="readonly")
+    plain = cython.declare(cython.bint, visibility="readonly")
+
+    def __repr__(self):
+        return f"Section({self.index}, {self.name!r})"
+
+
+@cython.final
+@cython.cclass
+class SectionTable:
+    """The sections of a file. `len()` counts them."""
+
+    entries: bytes  # a copy, for the file may change
+    names: bytes
+    start: cython.pointer[cython.const[uint8_t]]  # of the entries
+    text: cython.p_const_char  # of the names; NULL: none
+    size: cython.size_t  # of an entry
+    is64: cython.bint
+    swap: cython.bint
+    count: uint32_t
+    made: list  # each section, or None
+    texts: dict  # names by their offset: many sections may have one long name
+    types: dict  # those of the types somebody has asked for
+    # By index of a section, the first section of relocations for it; by index of one, the next. NONE: no more.
+    first_for: cython.pointer[uint32_t]
+    next_for: cython.pointer[uint32_t]
+
+    def __cinit__(self):
+        self.first_for = cython.NULL
+
+    def __dealloc__(self):
+        free(self.first_for)
+
+    def __len__(self):
+        return self.count
+
+    @cython.cfunc
+    @cython.inline
+    def entry(self, index: uint32_t) -> cython.pointer[cython.const[uint8_t]]:
+        return self.start + index * self.size
+
+    @cython.cfunc
+    @cython.inline
+    def name(self, index: uint32_t) -> cython.p_const_char:
+        """The name of a section, which has been found to end."""
+        if self.text == cython.NULL:
+            return b""
+        return self.text + load32(self.entry(index), self.swap)
+
+    @cython.ccall
+    def at(self, index: uint32_t) -> Section:
+        """The section with this index. Raises `IndexError`."""
+        s: Section
+        name: cython.p_const_char
+        offset: uint32_t
+        if index >= self.count:
+            raise IndexError(index)
+        found = self.made[index]
+        if found is not None:
+            return found
+        s = read_entry(self.entry(index), self.is64, self.swap)
+        offset = cython.cast(uint32_t, load32(self.entry(index), self.swap))
+        text = self.texts.get(offset)
+        if text is None:
+            name = self.name(index)
+            text = self.texts[offset] = PyUnicode_DecodeUTF8(name, strlen(name), b"surrogateescape")
+        s.index = index
+        s.name = text
+        s.plain = s.type != SHT_NULL and s.type != SHT_NOBITS and not s.flags & SHF_COMPRESSED
+        if s.plain:
+            name = self.name(index)
+            s.plain = strncmp(name + (14 if is_lto_debug(name) else 0), b".zdebug_", 8) != 0
+        self.made[index] = s
+        return s
+
+    def all(self):
+        """All of them, in order: one list, which must not be changed."""
+        i: uint32_t
+        for i in range(self.count):
+            self.at(i)
+        return self.made
+
+    def first(self, name: str):
+        """The first section of this name, or None."""
+        i: uint32_t
+        wanted: bytes = name.encode("utf-8", "surrogateescape")
+        text: cython.p_const_char = wanted
+        for i in range(self.count):
+            if strcmp(self.name(i), text) == 0:
+                return self.at(i)
+        return None
+
+    def of_type(self, kind: uint32_t):
+        """The sections of this type, in order."""
+        i: uint32_t
+        found = self.types.get(kind)
+        if found is None:
+            found = []
+            for i in range(self.count):
+                if load32(self.entry(i) + 4, self.swap) == kind:
+                    cython.cast(list, found).append(self.at(i))
+            self.types[kind] = found
+        return found
+
+    def relocations(self, index: uint32_t):
+        """The sections of relocations that are for the section with this index, in order."""
+        found: list = []
+        i: uint32_t = self.first_for[index] if index < self.count else NONE
+        while i != NONE:
+            found.append(self.at(i))
+            i = self.next_for[i]
+        return found
+
+    def of_units(self):
+        """The sections that can hold units, by their names."""
+        found: list = []
+        i: uint32_t
+        for i in range(self.count):
+            if holds_units(self.name(i)):
+                found.append(self.at(i))
+        return found
+
+    def dwarf(self):
+        """The sections that supply DWARF, by the usual name of each (`.debug_info`, also for `.zdebug_info`).
+
+        Members of COMDAT groups and sections without data do not count; of several, the first does. If no name is that
+        of a debug section, those that gcc writes for LTO count (`.gnu.debuglto_.debug_info`).
+        """
+        found: dict = {}
+        name: str
+        s: Section
+        lto: cython.bint = True
+        i: uint32_t
+        for i in range(self.count):
+            if is_debug(self.name(i)):
+                lto = False
+                break
+        for i in range(self.count):
+            if not (is_lto_debug(self.name(i)) if lto else is_debug(self.name(i))):
+                continue
+            if memchr(self.name(i), 0, LONGEST) == cython.NULL:
+                continue  # nobody asks for it, and many sections may share a very long one
+            s = self.at(i)
+            if s.flags & SHF_GROUP or s.type == SHT_NOBITS:
+                continue
+            name = s.name[14:] if lto else s.name
+            if name.startswith(".zdebug_"):
+                name = ".debug_" + name[8:]
+            if name.startswith(".debug_"):
+                found.setdefault(name, s)
+        return found
+
+
+def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cython.bint):
+    """The sections of the bytes `table`, whose incomplete last entry, if any, does not count.
+
+    `names`: the contents of the section of names, None if there is none and all names are empty. Names that are not
+    UTF-8 keep their bytes as lone surrogates. Raises `SectionNameError`.
+    """
+    view = cython.declare(cython.Py_buffer)
+    found: SectionTable = SectionTable.__new__(SectionTable)
+    PyObject_GetBuffer(table, cython.address(view), PyBUF_SIMPLE)
+    try:
+        found.size = 64 if is64 else 40
+        found.count = cython.cast(uint32_t, view.len // found.size)
+        found.entries = PyBytes_FromStringAndSize(cython.cast(cython.p_char, view.buf), found.count * found.size)
+    finally:
+        PyBuffer_Release(cython.address(view))
+    found.start = cython.cast(
+        cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, cython.cast(bytes, found.entries))
+    )
+    found.names = names
+    found.text = cython.NULL
+    if names is not None:
+        found.text = names
+    found.is64 = is64
+    found.swap = not little
+    found.made = [None] * found.count
+    found.types = {}
+    found.texts = {}
+    if names is not None:
+        check_names(found)
+    link_relocations(found)
+    return found
+
+
+def read_section(entry, *, is64: cython.bint, little: cython.bint):
+    """The section that the bytes `entry`, one entry of a table, tell of, without its index and its name."""
+    view = cython.declare(cython.Py_buffer)
+    PyObject_GetBuffer(entry, cython.address(view), PyBUF_SIMPLE)
+    try:
+        if view.len != (64 if is64 else 40):
+            raise ValueError("not one entry")
+        return read_entry(cython.cast(cython.pointer[cython.const[uint8_t]], view.buf), is64, not little)
+    finally:
+        PyBuffer_Release(cython.address(view))
+
+
+@cython.cfunc
+def check_names(table: SectionTable):
+    """Raises `SectionNameError` for a name that does not end, or is too much."""
+    text: cython.p_const_char = table.text
+    size: uint64_t = len(table.names)
+    # Overlapping names can add up to far more than the table; real ones share at most a few tails.
+    budget: uint64_t = 16 * size + 65536
+    length: uint64_t
+    end: cython.p_const_char
+    i: uint32_t
+    at: uint32_t
+    seen: cython.pointer[uint8_t] = cython.cast(cython.pointer[uint8_t], calloc(size // 8 + 1, 1))  # bits, by offset
+    if seen == cython.NULL:
+        raise MemoryError
+    try:
+        for i in range(table.count):
+            at = cython.cast(uint32_t, load32(table.entry(i), table.swap))
+            if at >= size:
+                raise SectionNameError(i, at, True)
+            if seen[at >> 3] >> (at & 7) & 1:
+                continue
+            end = cython.cast(cython.p_const_char, memchr(text + at, 0, size - at))
+            if end == cython.NULL:
+                raise SectionNameError(i, at, True)
+            length = end - (text + at)
+            if length > budget:
+                raise SectionNameError(i, at, False)
+            budget -= length
+            seen[at >> 3] |= 1 << (at & 7)
+    finally:
+        free(seen)
+
+
+@cython.cfunc
+def link_relocations(table: SectionTable):
+    i: uint32_t
+    type: uint32_t
+    of: uint32_t
+    p: cython.pointer[cython.const[uint8_t]]
+    size: cython.size_t = cython.cast(cython.size_t, table.count) * cython.sizeof(uint32_t)
+    table.first_for = cython.cast(cython.pointer[uint32_t], malloc(2 * size + 1))
+    if table.first_for == cython.NULL:
+        raise MemoryError
+    memset(table.first_for, 0xFF, 2 * size)
+    table.next_for = table.first_for + table.count
+    i = table.count
+    while i:
+        i -= 1
+        p = table.entry(i)
+        type = cython.cast(uint32_t, load32(p + 4, table.swap))
+        if type != SHT_RELA and type != SHT_REL:
+            continue
+        of = cython.cast(uint32_t, load32(p + (44 if table.is64 else 28), table.swap))
+        if of < table.count:
+            table.next_for[i] = table.first_for[of]
+            table.first_for[of] = i
+
+
+@cython.cfunc
+@cython.inline
+def is_debug(name: cython.p_const_char) -> cython.bint:
+    """Whether the name begins as those of debug sections do."""
+    return strncmp(name, b".debug_", 7) == 0 or strncmp(name, b".zdebug_", 8) == 0
+
+
+@cython.cfunc
+@cython.inline
+def holds_units(name: cython.p_const_char) -> cython.bint:
+    if not is_debug(name):
+        return False
+    name += 8 if name[1] == ord("z") else 7
+    return strcmp(name, b"info") == 0 or strcmp(name, b"types") == 0
+
+
+@cython.cfunc
+@cython.inline
+def is_lto_debug(name: cython.p_const_char) -> cython.bint:
+    """Whether it begins as those of debug sections do in gcc's objects for LTO."""
+    return strncmp(name, b".gnu.debuglto_", 14) == 0
+
+
+@cython.cfunc
+@cython.inline
+def read_entry(p: cython.pointer[cython.const[uint8_t]], is64: cython.bint, swap: cython.bint) -> Section:
+    """The entry at `p`, without its index and its name."""
+    s: Section = Section.__new__(Section)
+    s.name = ""
+    s.type = cython.cast(uint32_t, load32(p + 4, swap))
+    if is64:
+        s.flags = load64(p + 8, swap)
+        s.addr = load64(p + 16, swap)
+        s.offset = load64(p + 24, swap)
+        s.size = load64(p + 32, swap)
+        s.link = cython.cast(uint32_t, load32(p + 40, swap))
+        s.info = cython.cast(uint32_t, load32(p + 44, swap))
+        s.addralign = load64(p + 48, swap)
+        s.entsize = load64(p + 56, swap)
+    else:
+        s.flags = load32(p + 8, swap)
+        s.addr = load32(p + 12, swap)
+        s.offset = load32(p + 16, swap)
+        s.size = load32(p + 20, swap)
+        s.link = cython.cast(uint32_t, load32(p + 24, swap))
+        s.info = cython.cast(uint32_t, load32(p + 28, swap))
+        s.addralign = load32(p + 32, swap)
+        s.entsize = load32(p + 36, swap)
+    return s
+
+
+def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
+    """Puts the addresses of the allocated sections of an object file into `places`, by index; see elf/layout.py.
+
+    `start`: where to begin, a power of two. All arithmetic wraps at 64 bits.
+    """
+    end: uint64_t = start
+    mask: uint64_t
+    i: uint32_t
+    earlier: uint32_t
+    if places.shape[0] < table.count:
+        raise ValueError("too few places")
+    for i in range(table.count):
+        if not is_allocated(table, i):
+            continue
+        mask = alignment(table, i) - 1
+        if end == start:
+            start = end = (end + mask) & ~mask
+        elif start & mask:
+            # The start is a power of two, and this at least doubles it, whatever the alignment: few restarts.
+            start = end = (start + mask) & ~mask
+            for earlier in range(i):
+                if is_allocated(table, earlier):
+                    end = place(table, earlier, places, end)
+        end = place(table, i, places, end)
+
+
+@cython.cfunc
+@cython.inline
+def is_allocated(table: SectionTable, index: uint32_t) -> cython.bint:
+    p: cython.pointer[cython.const[uint8_t]] = table.entry(index) + 8
+    return ((load64(p, table.swap) if table.is64 else load32(p, table.swap)) & SHF_ALLOC) != 0
+
+
+@cython.cfunc
+@cython.inline
+def alignment(table: SectionTable, index: uint32_t) -> uint64_t:
+    p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
+    value: uint64_t = load64(p + 48, table.swap) if table.is64 else load32(p + 32, table.swap)
+    return value if value else 1
+
+
+@cython.cfunc
+@cython.inline
+def place(table: SectionTable, index: uint32_t, places: uint64_t[::1], end: uint64_t) -> uint64_t:
+    """Gives this section the next place from `end` on; the new end."""
+    p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
+    mask: uint64_t = alignment(table, index) - 1
+    places[index] = (end + mask) & ~mask
+    return places[index] + (load64(p + 32, table.swap) if table.is64 else load32(p + 20, table.swap))

@@ -1,0 +1,109 @@
+# cython: annotation_typing=True
+"""A symbol table as bytes that stay in memory, and the error of a symbol that cannot be used.
+
+Reading one symbol is in `symbols.pxd`, inline. `SymbolSource` owns what it reads from: three buffers, usually
+slices of the mapped file, which cannot be unmapped while they are held.
+"""
+
+import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import strlen
+from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol
+
+
+class SymbolError(ValueError):
+    """A symbol that cannot be used: its index, what was found and what was expected."""
+
+    def __init__(self, symbol: object, found: str, expected: str) -> None:
+        self.symbol = symbol
+        self.found = found
+        self.expected = expected
+        super().__init__(f"symbol {symbol}: {found}; expected {expected}")
+
+
+@cython.final
+@cython.cclass
+class SymbolSource:
+    """A symbol table, its strings and its extended section indexes, held as buffers of bytes.
+
+    `symtab` is the data of a SHT_SYMTAB section, `strtab` of the section that it links to, `shndx` of the
+    SHT_SYMTAB_SHNDX section that links to it, if any. Trailing bytes that make no whole symbol are ignored.
+    Raises `SymbolError` if `shndx` is too short, or the tables are too large for 31 and 32 bits.
+    """
+
+    def __cinit__(self, symtab, strtab, *, is64: cython.bint, little: cython.bint, shndx=None):
+        count: uint64_t
+        PyObject_GetBuffer(symtab, cython.address(self.symtab_buffer), PyBUF_SIMPLE)
+        PyObject_GetBuffer(strtab, cython.address(self.strtab_buffer), PyBUF_SIMPLE)
+        count = cython.cast(uint64_t, self.symtab_buffer.len) // (24 if is64 else 16)
+        if count >> 31:
+            raise SymbolError(0, f"{count} symbols", "fewer than 2^31")
+        if self.strtab_buffer.len >> 32:
+            raise SymbolError(0, f"a string table of {self.strtab_buffer.len} bytes", "less than 2^32")
+        self.view.n = cython.cast(uint32_t, count)
+        self.view.symtab = cython.cast(cython.pointer(cython.const[uint8_t]), self.symtab_buffer.buf)
+        self.view.strtab = cython.cast(cython.p_const_char, self.strtab_buffer.buf)
+        self.view.strtab_size = self.strtab_buffer.len
+        self.view.is64 = is64
+        self.view.swap = not little
+        if shndx is not None:
+            PyObject_GetBuffer(shndx, cython.address(self.shndx_buffer), PyBUF_SIMPLE)
+            if cython.cast(uint64_t, self.shndx_buffer.len) < count * 4:
+                raise SymbolError(0, f"{self.shndx_buffer.len} bytes of extended section indexes", f"{count * 4}")
+            self.view.shndx = cython.cast(cython.pointer(cython.const[uint8_t]), self.shndx_buffer.buf)
+
+    def __dealloc__(self):
+        PyBuffer_Release(cython.address(self.symtab_buffer))
+        PyBuffer_Release(cython.address(self.strtab_buffer))
+        PyBuffer_Release(cython.address(self.shndx_buffer))
+
+    def __len__(self):
+        return self.view.n
+
+    def in_section(self, section: uint32_t, prefix: bytes):
+        """Symbols of a section whose names start with `prefix`: list of (name, value, size), in table order.
+
+        The section must have an index below 0xFF00; extended indexes are not looked at. Raises `SymbolError`
+        if the name of a symbol of that section is not a string of the string table, or if the names overlap so much
+        that they add up to far more than the table.
+        """
+        found: list = []
+        s = cython.declare(Symbol)
+        i: uint32_t
+        v: cython.pointer(SymbolView) = cython.address(self.view)
+        budget: uint64_t = name_budget(v)
+        size: cython.size_t
+        for i in range(v.n):
+            read_symbol(v, i, cython.address(s))
+            if s.section != section or s.extended:
+                continue
+            if not name_ok(v, s.name):
+                raise bad_name(self, i)
+            size = strlen(v.strtab + s.name)
+            if size > budget:
+                raise too_long(self, i)
+            budget -= size
+            name: bytes = v.strtab[s.name : s.name + size]
+            if name.startswith(prefix):
+                found.append((name, s.value, s.size))
+        return found
+
+
+def too_long(source: SymbolSource, index: uint32_t):
+    """The error for symbol `index`, with which the names are longer than `name_budget` allows."""
+    return SymbolError(
+        index,
+        f"with it, the names are more than {name_budget(cython.address(source.view))} bytes long",
+        f"names that hardly overlap within the {source.view.strtab_size} bytes of the string table",
+    )
+
+
+def bad_name(source: SymbolSource, index: uint32_t):
+    """The error for symbol `index`, whose name `name_ok` refused."""
+    s = cython.declare(Symbol)
+    v: cython.pointer(SymbolView) = cython.address(source.view)
+    read_symbol(v, index, cython.address(s))
+    if v.strtab_size and v.strtab[v.strtab_size - 1]:
+        return SymbolError(index, "the string table does not end with a NUL", "a NUL")
+    return SymbolError(index, f"its name is at {s.name:#x} of the string table", f"an offset below {v.strtab_size:#x}")

@@ -1,0 +1,1 @@
+# Unit values to one list of types, and that to bytes.

@@ -1,0 +1,358 @@
+# cython: annotation_typing=True
+"""The encoder: the only writer of the type list. It is fed with unit values in the order of `.debug_info`
+(append_unit.py), and after the last one appends what concerns the file as a whole: functions by name, and sections of
+variables.
+
+Type ids and string offsets are given by the encoder and nowhere else, which is why the output does not depend on
+who decoded what when.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int32_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free, realloc
+from cython.cimports.libc.string import memcpy
+from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.record_layout import wire_kind
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.elf.function_table import functable_head
+from cython.cimports.pybtf.core.encode.append_unit import encoder_string
+from cython.cimports.pybtf.core.encode.assemble import assembled_id
+from cython.cimports.pybtf.core.encode.encoder import *
+from cython.cimports.pybtf.core.functions.function_merge import (
+    FN_CONSISTENT,
+    FN_TRUE_SIGNATURE,
+    Emitted,
+    combine_functions,
+    emission_free,
+)
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.function_state import State
+from cython.cimports.pybtf.core.model.options import (
+    OPT_ATTRIBUTES,
+    OPT_CONSISTENT,
+    OPT_DECL_TAG,
+    OPT_KFUNC_TAGS,
+    OPT_TRUE_SIGNATURE,
+)
+from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Text, string_intern, string_text
+from cython.cimports.pybtf.core.support.memory import (
+    u32s_free,
+    u32s_reserve,
+    u64s_free,
+    u64s_push,
+)
+
+MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
+LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in the reference
+KFUNC_FASTCALL = cython.declare(uint32_t, 1 << 12)
+KFUNC_ARENA_RETURN = cython.declare(uint32_t, 1 << 13)
+KFUNC_ARENA_FIRST = cython.declare(uint32_t, 1 << 14)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encoder_fail(e: cython.pointer[Encoder], error: cython.int) -> cython.int:
+    if e.error == 0:
+        e.error = error
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encoder_init(e: cython.pointer[Encoder]) -> cython.int:
+    """Prepares a zeroed encoder whose `strings`, `classes`, `table`, `known`, `options` and `base` are set."""
+    e.string_size = 1 if e.base == cython.NULL else e.base.size
+    e.index_unit = NO_UNIT
+    if not u64s_push(cython.address(e.offs), 0):  # void
+        return encoder_fail(e, ENCODE_MEMORY)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
+    u32s_free(cython.address(e.words))
+    u64s_free(cython.address(e.offs))
+    u32s_free(cython.address(e.string_at))
+    u32s_free(cython.address(e.string_order))
+    u32s_free(cython.address(e.anns))
+    u32s_free(cython.address(e.stream_words))
+    u64s_free(cython.address(e.starts))
+    u32s_free(cython.address(e.locals))
+    u32s_free(cython.address(e.class_list))
+    u32s_free(cython.address(e.first_unit))
+    u32s_free(cython.address(e.twice))
+    u32s_free(cython.address(e.redo))
+    u32s_free(cython.address(e.conflicts))
+    u32s_free(cython.address(e.representative))
+    u32s_free(cython.address(e.scratch))
+    u32s_free(cython.address(e.state_locals))
+    free(e.streams)
+    free(e.states)
+    free(e.entries)
+    emission_free(cython.address(e.emission))
+
+
+# ---- records ------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encoder_add(
+    e: cython.pointer[Encoder], name: uint32_t, info: uint32_t, third: uint32_t, extra: uint32_t
+) -> cython.pointer[uint32_t]:
+    """Appends the common words of a record; returns the room for `extra` more, NULL without memory.
+
+    The record's id is `e.offs.n - 1` afterwards.
+    """
+    p: cython.pointer[uint32_t]
+    if e.offs.n > MAX_TYPES:
+        encoder_fail(e, ENCODE_TOO_MANY)
+        return cython.NULL
+    if not u32s_reserve(cython.address(e.words), 3 + extra) or not u64s_push(cython.address(e.offs), e.words.n):
+        encoder_fail(e, ENCODE_MEMORY)
+        return cython.NULL
+    p = e.words.p + e.words.n
+    p[0] = name
+    p[1] = info
+    p[2] = third
+    e.words.n += 3 + extra
+    encoder_string(e, name)
+    return p + 3
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_tag(e: cython.pointer[Encoder], value: uint32_t, target: uint32_t, component: uint32_t) -> cython.int:
+    p: cython.pointer[uint32_t] = encoder_add(e, value, KIND_DECL_TAG << 24, target, 1)
+    if p == cython.NULL:
+        return 1
+    p[0] = component
+    return 0
+
+
+# ---- after all units ----------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def cut_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
+    """Names of parameters and tag values of functions pass through a short buffer in the reference."""
+    x: Text
+    cut: uint32_t
+    if sid == 0:
+        return 0
+    x = string_text(e.strings, sid)
+    if x.size <= LONGEST_NAME:
+        return sid
+    cut = string_intern(e.strings, x.text, LONGEST_NAME, True)
+    if cut == NO_STRING:
+        encoder_fail(e, ENCODE_MEMORY)
+        return 0
+    return cut
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def arena_type(e: cython.pointer[Encoder], f: cython.pointer[Emitted], id: cython.pointer[uint32_t]) -> cython.int:
+    """Replaces a pointer by one whose target is tagged as lying in the arena."""
+    r: cython.pointer[uint32_t] = e.words.p + e.offs.p[id[0]]
+    target: uint32_t
+    if id[0] == 0 or wire_kind(r) != KIND_PTR:
+        e.error_entry = f.entry
+        return encoder_fail(e, ENCODE_ARENA)
+    target = r[2]
+    if encoder_add(e, e.known.arena, (KIND_TYPE_TAG << 24) | cython.cast(uint32_t, 1 << 31), target, 0) == cython.NULL:
+        return 1
+    if encoder_add(e, 0, KIND_PTR << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
+        return 1
+    id[0] = cython.cast(uint32_t, e.offs.n - 1)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def arena_types(
+    e: cython.pointer[Encoder], f: cython.pointer[Emitted], ids: cython.pointer[uint32_t], count: uint32_t
+) -> cython.int:
+    """`ids`: return type, then parameters; changed in place."""
+    k: uint32_t
+    if f.kfunc_flags & KFUNC_ARENA_RETURN and arena_type(e, f, ids):
+        return 1
+    for k in range(2):
+        if f.kfunc_flags & (KFUNC_ARENA_FIRST << k):
+            if k >= count:
+                e.error_entry = f.entry
+                return encoder_fail(e, ENCODE_ARENA)
+            if arena_type(e, f, ids + 1 + k):
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cython.int:
+    s: cython.pointer[State] = cython.address(e.states[f.state])
+    r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, s.proto)
+    count: uint32_t = r[REC_COUNT]
+    ids: cython.pointer[uint32_t]
+    k: uint32_t
+    name: uint32_t = functable_head(e.table, f.entry) + 1
+    p: cython.pointer[uint32_t]
+    if not u32s_reserve(cython.address(e.scratch), count + 1):
+        return encoder_fail(e, ENCODE_MEMORY)
+    ids = e.scratch.p
+    for k in range(count + 1):
+        ids[k] = assembled_id(e, s.unit, e.state_locals.p[s.locals + k])
+    if f.kfunc and e.options & OPT_ATTRIBUTES and e.options & OPT_KFUNC_TAGS:
+        if arena_types(e, f, ids, count):
+            return 1
+    p = encoder_add(e, 0, (KIND_FUNC_PROTO << 24) | count, ids[0], 2 * count)
+    if p == cython.NULL:
+        return 1
+    for k in range(count):
+        p[2 * k] = cut_name(e, r[REC_HEAD + 2 * k])
+        p[2 * k + 1] = ids[1 + k]
+        encoder_string(e, p[2 * k])
+    if f.full_symbol_name:
+        name = string_intern(e.strings, f.name, f.name_len, True)
+        if name == NO_STRING:
+            return encoder_fail(e, ENCODE_MEMORY)
+    if encoder_add(e, name, KIND_FUNC << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
+        return 1
+    name = cython.cast(uint32_t, e.offs.n - 1)
+    for k in range(s.n_anns):
+        if add_tag(e, cut_name(e, e.anns.p[s.anns + 2 * k]), name, e.anns.p[s.anns + 2 * k + 1]):
+            return 1
+    if f.kfunc and e.options & OPT_KFUNC_TAGS and e.options & OPT_DECL_TAG:
+        if add_tag(e, e.known.bpf_kfunc, name, cython.cast(uint32_t, -1)):
+            return 1
+        if f.kfunc_flags & KFUNC_FASTCALL and add_tag(e, e.known.bpf_fastcall, name, cython.cast(uint32_t, -1)):
+            return 1
+    e.functions += 1
+    return e.error
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
+    """Merges what the units observed and appends the functions that are kept, by name. Nonzero: `e.error`."""
+    options: cython.int = 0
+    status: cython.int
+    i: cython.size_t
+    if e.options & OPT_CONSISTENT:
+        options |= FN_CONSISTENT
+    if e.options & OPT_TRUE_SIGNATURE:
+        options |= FN_TRUE_SIGNATURE
+    status = combine_functions(e.states, e.n_states, e.table, e.classes, options, cython.address(e.emission))
+    if status:
+        e.error_entry = e.emission.entry
+        return encoder_fail(e, ENCODE_EFFORT if status == 2 else ENCODE_MEMORY)
+    for i in range(e.emission.n):
+        if emit_function(e, cython.address(e.emission.p[i])):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def before(a: cython.pointer[SectionEntry], b: cython.pointer[SectionEntry]) -> cython.bint:
+    """Whether `b` has to stand before `a`; offsets compare by their difference, as a signed word."""
+    if a.section != b.section:
+        return b.section < a.section
+    return cython.cast(int32_t, a.offset - b.offset) > 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sort_entries(e: cython.pointer[Encoder]) -> cython.int:
+    """A stable merge sort by section and offset."""
+    n: cython.size_t = e.n_entries
+    width: cython.size_t = 1
+    low: cython.size_t
+    a: cython.size_t
+    b: cython.size_t
+    middle: cython.size_t
+    high: cython.size_t
+    k: cython.size_t
+    source: cython.pointer[SectionEntry] = e.entries
+    target: cython.pointer[SectionEntry]
+    spare: cython.pointer[SectionEntry]
+    if n < 2:
+        return 0
+    spare = cython.cast(cython.pointer[SectionEntry], realloc(cython.NULL, n * cython.sizeof(SectionEntry)))
+    if spare == cython.NULL:
+        return encoder_fail(e, ENCODE_MEMORY)
+    target = spare
+    while width < n:
+        low = 0
+        while low < n:
+            middle = low + width if low + width < n else n
+            high = low + 2 * width if low + 2 * width < n else n
+            a = low
+            b = middle
+            for k in range(low, high):
+                if b >= high or (a < middle and not before(cython.address(source[a]), cython.address(source[b]))):
+                    target[k] = source[a]
+                    a += 1
+                else:
+                    target[k] = source[b]
+                    b += 1
+            low = high
+        source, target = target, source
+        width *= 2
+    if source != e.entries:
+        memcpy(e.entries, source, n * cython.sizeof(SectionEntry))
+    free(spare)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encode_sections(
+    e: cython.pointer[Encoder], names: cython.pointer[cython.const[uint32_t]], n_names: uint32_t
+) -> cython.int:
+    """Appends a DATASEC per section that has variables. `names`: string ids by section index."""
+    i: uint32_t = 0
+    k: uint32_t
+    n: uint32_t
+    first: uint32_t
+    p: cython.pointer[uint32_t]
+    if sort_entries(e):
+        return 1
+    while i < e.n_entries:
+        first = i
+        while i < e.n_entries and e.entries[i].section == e.entries[first].section:
+            i += 1
+        n = i - first
+        if n > 65535 or e.entries[first].section >= n_names:
+            e.error_entry = e.entries[first].section
+            return encoder_fail(e, ENCODE_SECTION)
+        p = encoder_add(
+            e,
+            names[e.entries[first].section],
+            (KIND_DATASEC << 24) | n,
+            e.entries[i - 1].offset + e.entries[i - 1].size,
+            3 * n,
+        )
+        if p == cython.NULL:
+            return 1
+        for k in range(n):
+            p[3 * k] = assembled_id(e, e.entries[first + k].unit, e.entries[first + k].local)
+            p[3 * k + 1] = e.entries[first + k].offset
+            p[3 * k + 2] = e.entries[first + k].size
+    return e.error

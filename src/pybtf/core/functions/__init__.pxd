@@ -1,0 +1,1 @@
+# Functions and variables: what is observed of them, and what pahole's rules make of it.

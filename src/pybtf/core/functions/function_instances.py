@@ -1,0 +1,259 @@
+# cython: annotation_typing=True
+"""Functions of a unit: which instances are remembered, and what is remembered of them.
+
+An instance is any DW_TAG_subprogram that is no declaration: abstract, out-of-line copy or plain. Whether the
+function is written at all is decided at the end, over the instances of all units (function_merge.py).
+
+Function names are the first string ids: id `i + 1` is the base name of entry `i` of the function table, or unused, if
+that is the name of an earlier entry, of another file.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
+from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_of_file
+from cython.cimports.pybtf.core.functions.calling_convention import Machine, uncertain_location
+from cython.cimports.pybtf.core.functions.function_instances import Observer
+from cython.cimports.pybtf.core.model.dwarf_unit import *
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import (
+    FAULT_EMPTY_TAG,
+    FAULT_MEMORY,
+    FAULT_NO_NAME,
+    FAULT_TOO_MANY,
+    IN_INFO,
+    fault_set,
+)
+from cython.cimports.pybtf.core.model.function_state import (
+    S_OPTIMIZED,
+    S_REORDERED,
+    S_SIGNATURE_CHANGED,
+    S_UNCERTAIN,
+    S_UNEXPECTED,
+    State,
+)
+from cython.cimports.pybtf.core.strings.lazy_names import name_settle
+from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
+from cython.cimports.pybtf.core.support.memory import room, u8s_append, u32s_push, u32s_reserve
+
+MAX_PARAMS = cython.declare(uint32_t, 65535)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def out_of_memory(v: cython.pointer[UnitValue], f: cython.pointer[Function]) -> cython.int:
+    return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, f.die, f.die, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def left_out(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    f: cython.pointer[Function],
+    table: cython.pointer[cython.const[FuncTable]],
+    file: uint32_t,
+) -> cython.bint:
+    """Whether the instance is not remembered; counts why."""
+    i: uint32_t
+    if f.flags & F_DECLARATION:
+        return True
+    v.counts[COUNT_FUNCTIONS] += 1
+    if f.name == 0:
+        v.counts[COUNT_NAMELESS] += 1
+        return True
+    if f.name > table.n or functable_of_file(table, f.name - 1, file) == NO_ENTRY:
+        v.counts[COUNT_NO_SYMBOL] += 1
+        return True
+    for i in range(f.first, f.first + f.count):
+        if not u.params[i].named:
+            v.counts[COUNT_UNNAMED_PARAMETER] += 1
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def dropped(f: cython.pointer[Function], p: cython.pointer[Param], changed: cython.bint) -> cython.bint:
+    """Whether a parameter is left out of the prototype."""
+    if f.flags & F_REORDERED and (not p.has_loc or p.optimized):
+        return True
+    return changed and p.optimized
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def param_name(
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
+    p: cython.pointer[Param],
+) -> uint32_t:
+    """The name a parameter gets: its own, or PARAMETER__MEMBER if a member stands for it. NO_STRING: no memory."""
+    own: Text
+    member: Text
+    sid: uint32_t
+    if p.candidate_name == 0:
+        return p.name
+    sid = name_settle(c.names, p.candidate_name)
+    if sid == NO_STRING:
+        return NO_STRING
+    own = string_text(strings, p.name)
+    member = string_text(strings, sid)
+    o.name.n = 0
+    if (
+        u8s_append(cython.address(o.name), own.text, own.size)
+        and u8s_append(cython.address(o.name), b"__", 2)
+        and u8s_append(cython.address(o.name), member.text, member.size)
+    ):
+        return string_intern(strings, cython.cast(cython.p_const_char, o.name.p), o.name.n, True)
+    return NO_STRING
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def prototype(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    f: cython.pointer[Function],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
+    changed: cython.bint,
+) -> uint32_t:
+    """The class of the prototype; its small ids are appended to `v.locals`. NO_CLASS: `c.failed`, or no memory."""
+    i: uint32_t
+    at: uint32_t = REC_HEAD
+    p: cython.pointer[Param]
+    r: cython.pointer[uint32_t]
+    o.record.n = 0
+    if not u32s_reserve(cython.address(o.record), REC_HEAD + 2 * (f.count + 1)):
+        return NO_CLASS
+    if not u32s_reserve(cython.address(v.locals), f.count + 2):
+        return NO_CLASS
+    r = o.record.p
+    r[REC_KIND] = KIND_FUNC_PROTO
+    r[REC_NAME] = 0
+    r[REC_THIRD] = class_of_ref(c, v, f.ref)
+    u32s_push(cython.address(v.locals), f.ref)
+    for i in range(f.first, f.first + f.count):
+        p = cython.address(u.params[i])
+        if dropped(f, p, changed):
+            continue
+        r[at] = param_name(o, c, strings, p) if changed else p.name
+        if r[at] == NO_STRING:
+            return NO_CLASS
+        r[at + 1] = class_of_ref(c, v, p.ref)
+        at += 2
+        u32s_push(cython.address(v.locals), p.ref)
+    if f.flags & F_VARIADIC:
+        r[at] = 0
+        r[at + 1] = 0
+        at += 2
+        u32s_push(cython.address(v.locals), 0)
+    if c.failed:
+        return NO_CLASS
+    r[REC_COUNT] = (at - REC_HEAD) // 2
+    return class_of(c, r, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def remember(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    f: cython.pointer[Function],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
+    table: cython.pointer[cython.const[FuncTable]],
+    machine: cython.pointer[cython.const[Machine]],
+    true_signature: cython.bint,
+) -> cython.int:
+    s: cython.pointer[State]
+    i: uint32_t
+    uncertain: cython.int
+    changed: cython.bint = true_signature and f.flags & F_SIGNATURE_CHANGED
+    if f.count >= MAX_PARAMS:
+        return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, f.count)
+    if not room(
+        cython.cast(cython.pp_void, cython.address(v.states)),
+        cython.address(v.cap_states),
+        v.n_states + 1,
+        cython.sizeof(State),
+    ):
+        return out_of_memory(v, f)
+    s = cython.address(v.states[v.n_states])
+    s.address = f.address
+    s.entry = functable_of_file(table, f.name - 1, o.file)
+    s.unit = v.number
+    s.flags = 0
+    if f.flags & F_UNEXPECTED:
+        s.flags |= S_UNEXPECTED
+    if f.flags & F_REORDERED:
+        s.flags |= S_REORDERED
+    if f.flags & F_OPTIMIZED:
+        s.flags |= S_OPTIMIZED
+    if f.flags & F_SIGNATURE_CHANGED:
+        s.flags |= S_SIGNATURE_CHANGED
+    uncertain = uncertain_location(u, f, machine, cython.address(o.align))
+    if uncertain < 0:
+        return out_of_memory(v, f)
+    if uncertain:
+        s.flags |= S_UNCERTAIN
+    s.locals = cython.cast(uint32_t, v.locals.n)
+    s.proto = prototype(u, v, f, o, c, strings, changed)
+    if s.proto == NO_CLASS:
+        return classify_fault(c, v) if c.failed else out_of_memory(v, f)
+    s.anns = cython.cast(uint32_t, v.anns.n)
+    s.n_anns = f.n_anns
+    for i in range(f.anns, f.anns + f.n_anns):
+        if u.anns[i].value == 0:
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, f.die, f.die, 0x2E)
+        if not u32s_push(cython.address(v.anns), u.anns[i].value):
+            return out_of_memory(v, f)
+        if not u32s_push(cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)):
+            return out_of_memory(v, f)
+    v.n_states += 1
+    v.counts[COUNT_REMEMBERED] += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def observe_functions(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
+    table: cython.pointer[cython.const[FuncTable]],
+    machine: cython.pointer[cython.const[Machine]],
+    true_signature: cython.bint,
+) -> cython.int:
+    """Fills `states`, `locals` and `anns` of the value. Nonzero: fault."""
+    i: uint32_t
+    f: cython.pointer[Function]
+    v.n_states = 0
+    v.locals.n = 0
+    v.anns.n = 0
+    o.align.n = 0
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if f.flags & F_EMPTY_NAME and not f.flags & F_DECLARATION and table.n and table.name_len[0] == 0:
+            # The symbol table has a function without a name as well, so the reference would write this one.
+            return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, 0x2E)
+        if left_out(u, v, f, table, o.file):
+            continue
+        if remember(u, v, f, o, c, strings, table, machine, true_signature):
+            return 1
+    return 0

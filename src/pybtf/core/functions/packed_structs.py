@@ -1,0 +1,273 @@
+# cython: annotation_typing=True
+"""Packed structs: was `__attribute__((packed))` on it? DWARF does not say, the layout has to tell.
+
+A struct without holes and padding whose members do not lie where their natural alignment would put them, or
+whose size does not end where it would, must have been packed. A struct with holes was not: the compiler had
+no reason to leave them. The answer matters only for structs passed by value on the stack, whose place then
+cannot be told.
+
+The natural alignment of a type is found by recursion into members and array elements; alignments are
+remembered for the whole unit, because structs nested twice in each level would otherwise take exponential
+time. Hostile input may nest types in a circle or without end: a type that is its own member, or lies deeper
+than `MAX_DEPTH`, counts as aligned to 1, and chains of typedefs are followed for `LONGEST_TYPE_CHAIN` steps. Offsets
+and sizes are any numbers, so sums of them may wrap.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.functions.packed_structs import (
+    TAG_ARRAY,
+    TAG_BASE,
+    TAG_CLASS,
+    TAG_ENUM,
+    TAG_INTERFACE,
+    TAG_POINTER,
+    TAG_REFERENCE,
+    TAG_RVALUE_REFERENCE,
+    TAG_STRING,
+    TAG_STRUCT,
+    TAG_SUBROUTINE,
+    TAG_UNION,
+)
+from cython.cimports.pybtf.core.model.dwarf_unit import (
+    LONGEST_TYPE_CHAIN,
+    M_INHERITANCE,
+    M_STATIC,
+    M_VIRTUAL,
+    T_PACKED,
+    T_PACKED_KNOWN,
+    Member,
+    Type,
+    Unit,
+    is_transparent,
+    strip_type,
+)
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_reserve
+
+MAX_DEPTH = cython.declare(cython.int, 500)  # nesting of types by value that is followed
+BUSY = cython.declare(uint32_t, 0xFFFFFFFF)  # an alignment that is being computed
+
+
+# ---------------------------------------------------------------- sizes
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_pointer(tag: uint16_t) -> cython.bint:
+    return tag == TAG_POINTER or tag == TAG_REFERENCE or tag == TAG_RVALUE_REFERENCE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def type_size(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint64_t:
+    """See packed_structs.pxd."""
+    t: cython.pointer(cython.const[Type])
+    steps: uint32_t
+    count: uint64_t = 1
+    for steps in range(LONGEST_TYPE_CHAIN):
+        if id == 0 or id >= unit.n_types:
+            return 0
+        t = unit.types + id
+        if _is_pointer(t.tag):
+            return count * unit.address_size
+        if t.tag == TAG_BASE:
+            return count * (t.size & 0x1FFF)  # sizes are kept in bits, in 16 bits
+        if t.tag == TAG_ENUM:
+            return count * (t.size if t.size else 4)
+        if t.tag == TAG_SUBROUTINE:
+            return count * (t.size if t.size else unit.address_size)
+        if t.tag == TAG_STRUCT or t.tag == TAG_UNION or t.tag == TAG_CLASS or t.tag == TAG_INTERFACE:
+            return count * t.size
+        if t.tag == TAG_STRING:
+            return count * t.size
+        if t.tag == TAG_ARRAY:
+            count *= t.first
+        id = t.ref
+    return 0
+
+
+# ---------------------------------------------------------------- natural alignment
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _counts(member: cython.pointer(cython.const[Member])) -> cython.bint:
+    """Whether a member takes part: a static one does not, nor does a virtual base."""
+    return not (member.flags & M_STATIC or (member.flags & M_INHERITANCE and member.flags & M_VIRTUAL))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _alignment(
+    unit: cython.pointer(cython.const[Unit]), id: uint32_t, align: cython.pointer(uint32_t), depth: cython.int
+) -> uint32_t:
+    """The natural alignment of a type, at least 1. `align` remembers those of structs and unions."""
+    t: cython.pointer(cython.const[Type])
+    i: uint32_t
+    steps: uint32_t
+    found: uint32_t
+    largest: uint32_t = 1
+    for steps in range(LONGEST_TYPE_CHAIN):
+        if id == 0 or id >= unit.n_types:
+            break
+        if not is_transparent(unit.types[id].tag) and unit.types[id].tag != TAG_ARRAY:
+            break
+        id = unit.types[id].ref
+    else:
+        return 1
+    if id == 0 or id >= unit.n_types:
+        return 1
+    t = unit.types + id
+    if _is_pointer(t.tag):
+        return unit.address_size
+    if t.tag == TAG_BASE:
+        return max(cython.cast(uint32_t, t.size & 0x1FFF), 1)
+    if t.tag == TAG_ENUM:
+        return t.size if t.size else 4
+    if t.tag != TAG_STRUCT and t.tag != TAG_UNION and t.tag != TAG_CLASS and t.tag != TAG_INTERFACE:
+        return 1
+    if align[id]:
+        return 1 if align[id] == BUSY else align[id]
+    if depth == MAX_DEPTH:
+        return 1
+    align[id] = BUSY
+    for i in range(t.count):
+        if _counts(unit.members + t.first + i):
+            found = _alignment(unit, unit.members[t.first + i].ref, align, depth + 1)
+            if found > largest:
+                largest = found
+    align[id] = largest
+    return largest
+
+
+# ---------------------------------------------------------------- holes
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cython.const[Type])) -> cython.bint:
+    """Whether whole bytes lie unused between the members of a struct or behind the last one.
+
+    The reference counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.
+    """
+    member: cython.pointer(cython.const[Member])
+    i: uint32_t
+    holes: uint8_t = 0
+    in_bitfield: cython.bint = False
+    position: int64_t = 0  # in bits: end of what is covered
+    end: int64_t = cython.cast(int64_t, t.size) * 8  # of the storage unit of the bitfields being laid out
+    width: int64_t = 0  # of that unit
+    start: int64_t
+    storage: int64_t
+    size: int64_t
+    for i in range(t.count):
+        member = unit.members + t.first + i
+        if not _counts(member):
+            continue
+        size = member.bitfield_size
+        if not size:
+            size = cython.cast(int64_t, type_size(unit, member.ref) * 8)
+            if member.flags & M_INHERITANCE and size == 0:
+                continue
+        start = cython.cast(int64_t, member.bit_offset)
+        if in_bitfield:
+            position = min(start, end)
+        if not member.bitfield_size:
+            if start // 8 > position // 8:
+                holes += 1
+        else:
+            storage = cython.cast(int64_t, member.byte_offset) * 8
+            if position < storage and storage <= start:
+                if member.byte_offset > position // 8:
+                    holes += 1
+                position = storage
+        position = cython.cast(int64_t, cython.cast(uint64_t, start) + cython.cast(uint64_t, size))
+        if member.bitfield_size:
+            storage = cython.cast(int64_t, member.storage) * 8
+            if position > end or storage > width:
+                width = storage
+                end = cython.cast(int64_t, member.byte_offset) * 8 + width
+                if position > end:
+                    end += width
+            in_bitfield = True
+        else:
+            width = 0
+            end = position
+            in_bitfield = False
+    if in_bitfield:
+        position = min(cython.cast(int64_t, t.size) * 8, end)
+    return holes != 0 or cython.cast(uint16_t, cython.cast(int64_t, t.size) - position // 8) != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _mark_misplaced(
+    unit: cython.pointer(Unit), t: cython.pointer(Type), align: cython.pointer(uint32_t)
+) -> cython.void:
+    """A struct with holes is not packed; a member of it that lies at an unnatural offset all the same is."""
+    member: cython.pointer(Member)
+    i: uint32_t
+    id: uint32_t
+    for i in range(t.count):
+        member = unit.members + t.first + i
+        if not _counts(member):
+            continue
+        id = strip_type(unit, member.ref)
+        if id == 0:
+            continue
+        if unit.types[id].tag != TAG_STRUCT and unit.types[id].tag != TAG_CLASS and unit.types[id].tag != TAG_INTERFACE:
+            continue
+        if member.byte_offset % _alignment(unit, id, align, 0):
+            unit.types[id].flags |= T_PACKED | T_PACKED_KNOWN
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _unnatural(unit: cython.pointer(Unit), t: cython.pointer(Type), align: cython.pointer(uint32_t)) -> cython.bint:
+    """Whether a struct without holes has a member or an end at an unnatural place."""
+    member: cython.pointer(Member)
+    i: uint32_t
+    natural: uint32_t
+    largest: uint32_t = 1
+    for i in range(t.count):
+        member = unit.members + t.first + i
+        if not _counts(member):
+            continue
+        natural = _alignment(unit, member.ref, align, 0)
+        if member.byte_offset % natural:
+            return True
+        if natural > largest:
+            largest = natural
+    return t.size % largest != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def infer_packed(unit: cython.pointer(Unit), id: uint32_t, align: cython.pointer(U32s)) -> cython.int:
+    """See packed_structs.pxd."""
+    t: cython.pointer(Type) = unit.types + id
+    packed: cython.bint = False
+    if t.flags & T_PACKED_KNOWN:
+        return (t.flags & T_PACKED) != 0
+    if align.n == 0:
+        if not u32s_reserve(align, unit.n_types):
+            return -1
+        memset(align.p, 0, unit.n_types * cython.sizeof(uint32_t))
+        align.n = unit.n_types
+    if _has_holes(unit, t):
+        _mark_misplaced(unit, t, align.p)
+    else:
+        packed = _unnatural(unit, t, align.p)
+    t.flags |= T_PACKED_KNOWN
+    if packed:
+        t.flags |= T_PACKED
+    return packed

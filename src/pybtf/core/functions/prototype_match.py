@@ -1,0 +1,265 @@
+# cython: annotation_typing=True
+"""Whether two prototypes match: by the reference's rules, on the classes of their types.
+
+Both types are walked in parallel. Same class means same type, so the walk mostly ends at once. It never enters named
+structs or typedefs, hence its depth is that of pointers, arrays and prototypes nested in one declaration. Hostile input
+can make that any number, and can make prototypes fan out exponentially; so the walk is iterative, remembers the pairs
+it has visited, and after `MAX_STEPS` of them in all gives up, which is an error; real kernels need some thousand.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.btf.kinds import (
+    KIND_ARRAY,
+    KIND_CONST,
+    KIND_ENUM,
+    KIND_ENUM64,
+    KIND_FLOAT,
+    KIND_FUNC_PROTO,
+    KIND_FWD,
+    KIND_INT,
+    KIND_PTR,
+    KIND_RESTRICT,
+    KIND_STRUCT,
+    KIND_TYPE_TAG,
+    KIND_TYPEDEF,
+    KIND_UNION,
+    KIND_VOLATILE,
+)
+from cython.cimports.pybtf.core.classes.class_record import (
+    KIND_KEY_ENUM,
+    KIND_KEY_ENUM64,
+    KIND_KEY_STRUCT,
+    KIND_KEY_UNION,
+    REC_COUNT,
+    REC_HEAD,
+    REC_KIND,
+    REC_NAME,
+    REC_THIRD,
+    ClassTable,
+    class_record,
+    record_kind,
+)
+from cython.cimports.pybtf.core.functions.prototype_match import Matcher
+from cython.cimports.pybtf.core.support.hashing import SALT2, fold
+from cython.cimports.pybtf.core.support.memory import u64s_free, u64s_push
+
+MAX_STEPS = cython.declare(uint64_t, 1 << 27)  # pairs of types compared in one run of the program
+MAX_PAIRS = cython.declare(cython.size_t, 1 << 22)  # and remembered in one comparison
+SMALL_TABLE = cython.declare(cython.size_t, 256)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) -> cython.size_t:
+    """Where `pair` is, or would go, in a table of a power of two."""
+    i: cython.size_t = fold(pair, SALT2)
+    i &= size - 1
+    while table[i] and table[i] != pair:
+        i = (i + 1) & (size - 1)
+    return i
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _resize(m: cython.pointer(Matcher), size: cython.size_t) -> cython.bint:
+    i: cython.size_t
+    table: cython.pointer(uint64_t) = cython.cast(cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t)))
+    if table == cython.NULL:
+        return False
+    for i in range(m.size):
+        if m.seen[i]:
+            table[_slot(table, size, m.seen[i])] = m.seen[i]
+    free(m.seen)
+    m.seen = table
+    m.size = size
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_new(m: cython.pointer(Matcher), pair: uint64_t) -> cython.int:
+    """Whether the pair is visited for the first time; -1 if memory ran out."""
+    i: cython.size_t
+    if m.used * 2 >= m.size and not _resize(m, m.size * 2 if m.size else SMALL_TABLE):
+        return -1
+    i = _slot(m.seen, m.size, pair)
+    if m.seen[i]:
+        return 0
+    m.seen[i] = pair
+    m.used += 1
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _forget(m: cython.pointer(Matcher)) -> cython.void:
+    """Empty the matcher for the next comparison; a table that grew large is given back."""
+    m.todo.n = 0
+    m.used = 0
+    if m.size > SMALL_TABLE:
+        free(m.seen)
+        m.seen = cython.NULL
+        m.size = 0
+    elif m.size:
+        memset(m.seen, 0, m.size * cython.sizeof(uint64_t))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _kind(r: cython.pointer(cython.const[uint32_t])) -> cython.int:
+    """The kind for the comparison: a forward declaration, or a key, is a struct or union like any other."""
+    kind: cython.int = record_kind(r)
+    if kind == KIND_FWD:
+        return KIND_UNION if r[REC_KIND] >> 31 else KIND_STRUCT
+    if kind == KIND_KEY_STRUCT:
+        return KIND_STRUCT
+    if kind == KIND_KEY_UNION:
+        return KIND_UNION
+    if kind == KIND_KEY_ENUM:
+        return KIND_ENUM
+    if kind == KIND_KEY_ENUM64:
+        return KIND_ENUM64
+    return kind
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _push(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.bint:
+    if a == b:
+        return True
+    return u64s_push(cython.address(m.todo), cython.cast(uint64_t, a) << 32 | b)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _push_parameters(
+    m: cython.pointer(Matcher),
+    a: cython.pointer(cython.const[uint32_t]),
+    b: cython.pointer(cython.const[uint32_t]),
+) -> cython.bint:
+    i: uint32_t
+    for i in range(a[REC_COUNT]):
+        if not _push(m, a[REC_HEAD + 2 * i + 1], b[REC_HEAD + 2 * i + 1]):
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
+    """Compare two types down to where prototypes branch; parameters are queued. See `matcher_compare`."""
+    ra: cython.pointer(cython.const[uint32_t])
+    rb: cython.pointer(cython.const[uint32_t])
+    kind: cython.int
+    other: cython.int
+    fresh: cython.int
+    while a != b:
+        if a == 0 or b == 0:
+            return 0
+        if m.steps == 0 or m.used >= MAX_PAIRS:
+            return -2
+        m.steps -= 1
+        fresh = _is_new(m, cython.cast(uint64_t, a) << 32 | b)
+        if fresh <= 0:
+            return 1 if fresh == 0 else -1
+        ra = class_record(m.classes, a)
+        rb = class_record(m.classes, b)
+        kind = _kind(ra)
+        other = _kind(rb)
+        if kind != other:
+            if kind == KIND_CONST:
+                a = ra[REC_THIRD]
+            elif other == KIND_CONST:
+                b = rb[REC_THIRD]
+            else:
+                return 0
+            continue
+        if kind == KIND_INT or kind == KIND_FLOAT:
+            if kind == KIND_INT and ra[REC_HEAD] != rb[REC_HEAD]:
+                return 0
+            return ra[REC_THIRD] == rb[REC_THIRD] and ra[REC_NAME] == rb[REC_NAME]
+        if (
+            kind == KIND_STRUCT
+            or kind == KIND_UNION
+            or kind == KIND_TYPEDEF
+            or kind == KIND_ENUM
+            or kind == KIND_ENUM64
+        ):
+            return ra[REC_NAME] == rb[REC_NAME]
+        if kind == KIND_ARRAY:
+            if ra[REC_HEAD] != rb[REC_HEAD]:
+                return 0
+        elif kind == KIND_FUNC_PROTO:
+            if ra[REC_COUNT] != rb[REC_COUNT]:
+                return 0
+            if not _push_parameters(m, ra, rb):
+                return -1
+        elif (
+            kind != KIND_PTR
+            and kind != KIND_VOLATILE
+            and kind != KIND_CONST
+            and kind != KIND_RESTRICT
+            and kind != KIND_TYPE_TAG
+        ):
+            return 0
+        a = ra[REC_THIRD]
+        b = rb[REC_THIRD]
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def matcher_compare(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
+    """See prototype_match.pxd."""
+    pair: uint64_t
+    result: cython.int = _walk(m, a, b)
+    while result == 1 and m.todo.n:
+        m.todo.n -= 1
+        pair = m.todo.p[m.todo.n]
+        result = _walk(m, cython.cast(uint32_t, pair >> 32), cython.cast(uint32_t, pair))
+    _forget(m)
+    return result
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def matcher_init(
+    m: cython.pointer(Matcher), classes: cython.pointer(cython.const[ClassTable])
+) -> cython.void:
+    memset(m, 0, cython.sizeof(Matcher))
+    m.classes = classes
+    m.steps = MAX_STEPS
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def matcher_free(m: cython.pointer(Matcher)) -> cython.void:
+    u64s_free(cython.address(m.todo))
+    free(m.seen)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def types_match(classes: cython.pointer(cython.const[ClassTable]), a: uint32_t, b: uint32_t) -> cython.int:
+    """See prototype_match.pxd."""
+    m: Matcher
+    result: cython.int
+    matcher_init(cython.address(m), classes)
+    result = matcher_compare(cython.address(m), a, b)
+    matcher_free(cython.address(m))
+    return result

@@ -1,0 +1,84 @@
+# cython: annotation_typing=True
+"""Chains of DW_AT_abstract_origin and DW_AT_specification must end.
+
+A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or
+two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
+of the unit. resolve.py asks only where a link leads to a DIE that has a link itself, which costs nothing in the usual
+case. What is known to end is not followed again, for many functions may share one long chain; of other DIEs, chains
+of more links than any real one has count as cycles.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.pybtf.core.dwarf.die_index import map_get
+from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param, type_id
+from cython.cimports.pybtf.core.model.dwarf_unit import *
+from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, IN_INFO, Fault, fault_set
+
+LONGEST = cython.declare(cython.int, 1024)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def endless_types(u: cython.pointer[Unit], spec: uint32_t) -> cython.bint:
+    """Whether a chain of DW_AT_specification between types does not end."""
+    steps: cython.int
+    for steps in range(LONGEST):
+        spec = u.types[type_id(u, spec)].spec
+        if spec == 0:
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def endless_functions(u: cython.pointer[Unit], f: cython.pointer[Function]) -> cython.bint:
+    """Whether a chain of DW_AT_abstract_origin and DW_AT_specification does not end."""
+    g: cython.pointer[Function] = f
+    steps: uint32_t = 0
+    while g != cython.NULL and not g.flags & F_ENDS:
+        if steps == u.n_functions:
+            return True
+        g = function_at(u, g.origin if g.origin else g.spec)
+        steps += 1
+    while steps:
+        f.flags |= F_ENDS
+        f = function_at(u, f.origin if f.origin else f.spec)
+        steps -= 1
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def endless_params(
+    u: cython.pointer[Unit], f: cython.pointer[Function], p: cython.pointer[Param], fault: cython.pointer[Fault]
+) -> cython.bint:
+    """Whether the chain of DW_AT_abstract_origin of a parameter does not end; this is a fault, as is no memory."""
+    die: uint32_t = p.die
+    steps: cython.int
+    for steps in range(LONGEST):
+        p = origin_param(u, f, p.origin, fault)
+        if fault.code:
+            return True
+        if p == cython.NULL or p.origin == 0:
+            return False
+    fault_set(fault, FAULT_CYCLE, IN_INFO, die, die, p.die)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def endless_variables(u: cython.pointer[Unit], at: uint32_t) -> cython.bint:
+    """Whether a chain of DW_AT_specification between variables does not end; `variable_at` is filled."""
+    steps: cython.int
+    for steps in range(LONGEST):
+        if u.variables[at].spec == 0 or u.variables[at].spec == NO_INDEX:
+            return False
+        at = map_get(cython.address(u.variable_at), u.variables[at].spec)
+        if at == NO_INDEX:
+            return False
+    return True

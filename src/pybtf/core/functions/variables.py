@@ -1,0 +1,261 @@
+# cython: annotation_typing=True
+"""Variables of a unit: per-CPU variables, or all with the feature global_var (specification 6).
+
+A variable counts if it is a top-level DIE with a fixed address inside a section that is wanted. Relocated and per-CPU
+addresses start at 0, where everything without an address seems to lie as well; so at the very start of a
+section the symbol table has to confirm the name.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcmp
+from cython.cimports.pybtf.core.elf.function_table import FunctionTable, object_symbol
+from cython.cimports.pybtf.core.functions.resolve import variable_specified
+from cython.cimports.pybtf.core.functions.variables import SectionRange, VariableRules
+from cython.cimports.pybtf.core.model.dwarf_unit import *
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import (
+    FAULT_EMPTY_TAG,
+    FAULT_MEMORY,
+    FAULT_VARIABLE_NAME,
+    FAULT_VARIABLE_TYPE,
+    IN_INFO,
+    fault_set,
+)
+from cython.cimports.pybtf.core.strings.string_table import Text, string_text
+from cython.cimports.pybtf.core.support.memory import room, u32s_push
+
+MAX_NAME = cython.declare(uint32_t, 128)
+LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def section_of(rules: cython.pointer[cython.const[VariableRules]], address: uint64_t) -> cython.pointer[SectionRange]:
+    """The range that holds an address, if its section is wanted. Ranges ascend and do not overlap."""
+    low: uint32_t = 0
+    high: uint32_t = rules.n_sections
+    middle: uint32_t
+    s: cython.pointer[SectionRange]
+    while low < high:
+        middle = low + (high - low) // 2
+        if rules.sections[middle].address <= address:
+            low = middle + 1
+        else:
+            high = middle
+    if low == 0:
+        return cython.NULL
+    s = cython.address(rules.sections[low - 1])
+    return s if s.included and address - s.address < s.size else cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def starts(e: Text, prefix: cython.p_const_char, n: uint32_t) -> cython.bint:
+    return e.size >= n and memcmp(e.text, prefix, n) == 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def generated(e: Text) -> cython.bint:
+    """Names that kernel macros make up, different in every build."""
+    return (
+        starts(e, b"__UNIQUE_ID", 11)
+        or starts(e, b"__tpstrtab_", 11)
+        or starts(e, b"__exitcall_", 11)
+        or starts(e, b"__gendwarfksyms_ptr_", 20)
+        or starts(e, b"__func_stack_frame_non_standard_", 32)
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def valid_name(e: Text) -> cython.bint:
+    i: uint32_t
+    b: uint8_t
+    if e.size > MAX_NAME:
+        return False
+    for i in range(e.size):
+        b = cython.cast(uint8_t, e.text[i])
+        if (65 <= (b & 0xDF) <= 90 and b < 128) or b == 95 or b == 46:
+            continue
+        if i and 48 <= b <= 57:
+            continue
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def instance_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.bint:
+    """Whether a struct has members that every instance has. The answer is kept: many variables may be of one type."""
+    k: uint32_t
+    if not t.flags & T_EMPTY_KNOWN:
+        t.flags |= T_EMPTY_KNOWN | T_EMPTY
+        for k in range(t.first, t.first + t.count):
+            if not u.members[k].flags & (M_STATIC | M_INHERITANCE):
+                t.flags &= cython.cast(uint8_t, ~T_EMPTY)
+                break
+    return not t.flags & T_EMPTY
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
+    """Bytes of a variable of type `id`; 0 what has none."""
+    steps: cython.int = 0
+    times: uint64_t = 1
+    t: cython.pointer[Type]
+    while id and steps < LONGEST_TYPE_CHAIN:
+        steps += 1
+        t = cython.address(u.types[id])
+        if t.tag == 0x01:
+            if t.count:  # an array without any dimension is as large as its element
+                times *= t.first
+            id = t.ref
+        elif t.tag == 0x0F or t.tag == 0x10 or t.tag == 0x42 or t.tag == 0x1F:
+            return times * u.address_size
+        elif t.tag == 0x15:
+            return times * (t.size if t.size else u.address_size)
+        elif t.tag == 0x24:
+            return times * (t.size & 0x1FFF)
+        elif t.tag == 0x04:
+            return times * (t.size if t.size else 4)
+        elif t.tag == 0x12:
+            return times * t.size
+        elif t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
+            if t.size == 1 and not instance_members(u, t):
+                return 0
+            return times * t.size
+        else:
+            id = t.ref
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    d: cython.pointer[Variable],
+    r: cython.pointer[VarRecord],
+) -> cython.int:
+    """Keeps a variable whose name, type and place are in `r`; `d` is the DIE with its annotations."""
+    i: uint32_t
+    r.anns = cython.cast(uint32_t, v.anns.n)
+    r.n_anns = d.n_anns
+    for i in range(d.anns, d.anns + d.n_anns):
+        if u.anns[i].value == 0:
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, d.die, d.die, 0x34)
+        if not u32s_push(cython.address(v.anns), u.anns[i].value) or not u32s_push(
+            cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)
+        ):
+            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, d.die, d.die, 0)
+    if not room(
+        cython.cast(cython.pp_void, cython.address(v.vars)),
+        cython.address(v.cap_vars),
+        v.n_vars + 1,
+        cython.sizeof(VarRecord),
+    ):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, d.die, d.die, 0)
+    v.vars[v.n_vars] = r[0]
+    v.n_vars += 1
+    v.counts[COUNT_VAR_KEPT] += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def consider(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    i: uint32_t,
+    rules: cython.pointer[cython.const[VariableRules]],
+    symbols: FunctionTable,
+) -> cython.int:
+    """One variable: kept, or left out and counted. The order of the tests is that of the reference."""
+    own: cython.pointer[Variable] = cython.address(u.variables[i])
+    d: cython.pointer[Variable] = own
+    spec: uint32_t = NO_INDEX
+    s: cython.pointer[SectionRange]
+    e: Text
+    r: VarRecord
+    rel: uint64_t
+    size: uint64_t
+    if own.spec:
+        spec = variable_specified(u, own.spec, cython.address(v.fault))
+        if v.fault.code:
+            return 1
+    if not own.flags & V_TOP_LEVEL or own.flags & V_ARTIFICIAL:
+        return 0
+    if own.flags & V_DECLARATION and spec == NO_INDEX:
+        v.counts[COUNT_VAR_DECLARATION] += 1
+        return 0
+    if not own.flags & V_ADDRESS:
+        v.counts[COUNT_VAR_NO_ADDRESS] += 1
+        return 0
+    v.counts[COUNT_VARIABLES] += 1
+    s = section_of(rules, own.address)
+    if s == cython.NULL:
+        v.counts[COUNT_VAR_SECTION] += 1
+        return 0
+    rel = own.address - s.start
+    if spec != NO_INDEX:
+        d = cython.address(u.variables[spec])
+    if d.name == 0:
+        v.counts[COUNT_VAR_NAMELESS] += 1
+        return 0
+    e = string_text(rules.strings, d.name)
+    if generated(e):
+        v.counts[COUNT_VAR_PREFIX] += 1
+        return 0
+    if rel == 0 and not object_symbol(symbols, s.index, e.text, e.size):
+        v.counts[COUNT_VAR_NO_SYMBOL] += 1
+        return 0
+    if not valid_name(e):
+        v.counts[COUNT_VAR_INVALID_NAME] += 1
+        if rules.force:
+            return 0
+        return fault_set(cython.address(v.fault), FAULT_VARIABLE_NAME, IN_INFO, own.die, own.die, d.name)
+    if d.ref == 0:
+        v.counts[COUNT_VAR_VOID] += 1
+        if rules.force:
+            return 0
+        return fault_set(cython.address(v.fault), FAULT_VARIABLE_TYPE, IN_INFO, own.die, own.die, d.name)
+    size = variable_size(u, d.ref)
+    if size == 0 or size > LIMIT or rel > LIMIT:
+        v.counts[COUNT_VAR_SIZE] += 1
+        return 0
+    r.name = d.name
+    r.type = d.ref
+    r.linkage = 1 if d.flags & V_EXTERNAL else 0
+    r.section = s.index
+    r.offset = cython.cast(uint32_t, rel)
+    r.size = cython.cast(uint32_t, size)
+    return add(u, v, d, cython.address(r))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def collect_variables(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    rules: cython.pointer[cython.const[VariableRules]],
+    symbols: FunctionTable,
+) -> cython.int:
+    """Fills `vars` and appends to `anns` of the value. Nonzero: fault."""
+    i: uint32_t
+    v.n_vars = 0
+    for i in range(u.n_variables):
+        if consider(u, v, i, rules, symbols):
+            return 1
+    return 0

@@ -1,0 +1,1 @@
+# What passes from step to step: the structures between the folders.

@@ -1,0 +1,66 @@
+# What a worker hands to the encoder for one logical unit: plain words, no pointers into the worker.
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.model.faults cimport Fault
+from pybtf.core.model.function_state cimport State
+from pybtf.core.support.memory cimport U32s
+
+cdef enum:                      # UnitValue.counts
+    COUNT_FUNCTIONS = 0         # DW_TAG_subprogram that are no declarations
+    COUNT_REMEMBERED
+    COUNT_NO_SYMBOL             # no ELF function of that name
+    COUNT_UNNAMED_PARAMETER
+    COUNT_NAMELESS
+    COUNT_VARIABLES             # candidates: top level, with an address
+    COUNT_VAR_KEPT
+    COUNT_VAR_SECTION           # not in a section that is included
+    COUNT_VAR_NAMELESS
+    COUNT_VAR_PREFIX
+    COUNT_VAR_NO_SYMBOL
+    COUNT_VAR_INVALID_NAME
+    COUNT_VAR_VOID
+    COUNT_VAR_SIZE
+    COUNT_SKIPPED_TAGS
+    COUNT_VAR_DECLARATION       # at the top level, and never defined there
+    COUNT_VAR_NO_ADDRESS
+    COUNT_PARTIAL               # units of these kinds
+    COUNT_SIGNATURES_LOST       # references by signature to types that are not there
+    COUNT_TAGS_CUT              # units of which only a part is encoded
+    COUNT_ALTERNATE_LOST        # references into units of the alternate file that are not decoded
+    N_COUNTS
+
+cdef struct VarRecord:
+    uint32_t name
+    uint32_t type               # small id
+    uint32_t linkage            # 0 static, 1 global
+    uint32_t section
+    uint32_t offset             # in the section
+    uint32_t size
+    uint32_t anns               # index into `anns`
+    uint32_t n_anns
+
+cdef struct UnitValue:
+    uint32_t number             # in order of .debug_info, through all files
+    bint filtered               # excluded by language or name
+    bint ready
+    Fault fault
+    uint32_t name               # string id of the unit's name
+    uint64_t offset             # of the unit in .debug_info
+    uint32_t n_types            # small ids 1 .. n_types - 1
+    U32s words                  # their records, laid out as in BTF; references are small ids, names are name words
+    uint32_t start              # where in `words` they begin: 0, or at its end, if it is the encoder's list (run.py)
+    U32s offs                   # offs[id]: first word of record `id`; offs[n_types]: end
+    U32s classes                # classes[id]
+    uint32_t int_id             # the first base type "int", 0 none
+    uint32_t n_arrays
+    U32s twice                  # keys of structs and unions that the unit has more than once
+    bint irregular              # a KIND_CYCLE class was needed
+    U32s tags                   # declaration tags of types: (value, small id, component)
+    State *states
+    uint32_t n_states, cap_states
+    U32s locals
+    U32s anns                   # (value, component) of functions and variables
+    VarRecord *vars
+    uint32_t n_vars, cap_vars
+    uint64_t counts[N_COUNTS]
+    bint tags_cut               # an empty declaration tag: the rest of the unit is not encoded

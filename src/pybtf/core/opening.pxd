@@ -1,7 +1,0 @@
-# Opening units (see opening.py).
-
-from pybtf.core.walker cimport UnitHeader, Walker
-
-cdef int unit_open(Walker *w, UnitHeader *h, bint first) noexcept nogil
-cdef int import_unit(Walker *w) noexcept nogil
-cdef int leave_import(Walker *w) noexcept nogil

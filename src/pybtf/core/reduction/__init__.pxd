@@ -1,0 +1,1 @@
+# Which repeats may be left out of the list, because de-duplication would remove them.

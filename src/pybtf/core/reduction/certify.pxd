@@ -1,0 +1,111 @@
+# Which types must be kept although an earlier unit has one of their class (see certify.py).
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from pybtf.core.btf.kinds cimport *
+from pybtf.core.classes.class_record cimport *
+from pybtf.core.encode.encoder cimport Encoder
+from pybtf.core.support.memory cimport U32s
+
+cdef struct Refs:               # the references of a class record
+    uint32_t third              # 0 none
+    const uint32_t *first       # `n` more, `step` words apart: name, class...
+    uint32_t n, step
+
+cdef struct Shape:              # a struct, union or typedef, to be sorted
+    uint64_t shape              # hash of what chooses its chain of candidates
+    uint64_t blind              # hash of its content without the elements of arrays
+    uint32_t id
+
+cdef struct Slot:               # a name that a class mentions directly; first units in which its types ...
+    uint32_t to                 # a key, or the class of a typedef or nameless struct in between
+    uint32_t declared           # ... are usual, and the name is declared
+    uint32_t defined
+    uint32_t odd_declared       # ... are odd, and the name is declared
+    uint32_t odd_defined        # ... are odd, and the name has an odd definition
+
+cdef struct Mask:               # how types of a class meet the first 64 of its slots
+    uint32_t next               # of the class; 0 none
+    bint odd
+    uint64_t first              # usual types: defined; odd types: surely another definition than the usual one
+    uint64_t second             # odd types: a definition of the usual class, but odd
+    uint32_t third              # odd types: 1 if something wild is met at once
+
+cdef enum:                      # marks of a class or a key
+    OCCURS = 1                  # some unit has a type of this class
+    FULL = 2                    # a definition, not a declaration
+    WILD = 4                    # comparisons of such types depend on more than the class
+    CONFLICT = 8                # of a key: its definitions differ in some way
+    MINOR = 16                  # not the usual definition of its name
+    ODD = 32                    # some type of the class is odd
+    SOFT = 64                   # another definition of the name differs in nothing but elements of arrays
+    COMMON = 128                # of an odd class: some type is usual
+    SEPARATE = 256              # no odd type of the class can be taken for a usual one
+    UNCERTAIN = 512             # all types of the class are kept
+    DEPENDENT = 1024            # ... and their units are kept whole
+    NEAR = 2048                 # it has slots
+    UNCLEAR = 4096              # of a key: the usual definition is still to be chosen
+    ENUM_KEY = 8192
+    ARRAYS = 32768              # it leads to an array before a name
+    QUIET = 16384               # odd and usual types can be taken for each other, which so far does not matter
+
+cdef enum:
+    MANY = 0xFFFFFFFF           # Analysis.meaning: the unit has the name more than once
+
+cdef struct Analysis:           # arrays are indexed by class or key, unless something else is said
+    uint32_t n
+    uint64_t *blind
+    uint64_t *shape
+    uint32_t *key               # of a class that has one and occurs
+    uint32_t *full              # by key: classes that define it
+    uint32_t *declared          # by key: classes that declare it
+    uint32_t *first_member      # by key: the classes it may stand for, linked by `next_member`
+    uint32_t *next_member
+    uint32_t *visited
+    uint32_t *depth             # structs, unions and prototypes on the longest way down to a name
+    uint32_t *usual             # by key: the usual definition
+    uint32_t *count             # units
+    uint32_t *here              # by key: the `round` it was last met in
+    uint32_t *meaning           # by key, in that unit: the entry that defines it; 0 it is only declared; MANY
+    uint32_t *users             # in work
+    uint32_t *first_odd         # the first unit with an odd type
+    uint32_t *slots_at          # first of the slots
+    uint32_t *n_slots
+    uint32_t *masks_at          # first mask, plus 1
+    uint32_t *event             # by key: the unit by which a declaration is surely resolved, NO_UNIT none
+    uint32_t *event_class
+    uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition
+    uint16_t *marks
+    uint8_t *tint               # in work
+    uint8_t *odd                # by unit: it has odd types
+    uint32_t stamp
+    uint32_t round              # units entered
+    uint32_t seeds
+    uint64_t effort             # steps that may still be taken
+    bint tired                  # they did not suffice: every unit is kept whole
+    Slot *slots
+    uint32_t all_slots, cap_slots
+    Mask *masks
+    uint32_t n_masks, cap_masks
+    U32s common                 # classes that are odd here and usual there
+    U32s before
+    U32s todo
+
+cdef int certify(Encoder *e) noexcept nogil
+cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil
+cdef bint spend(Analysis *a, uint64_t steps) noexcept nogil
+cdef void doubt(Analysis *a, uint32_t c, uint16_t mark) noexcept nogil
+cdef int visit(Analysis *a, uint32_t c) noexcept nogil
+cdef int push_targets(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
+cdef void enter(Encoder *e, Analysis *a, uint32_t u, uint16_t wanted) noexcept nogil
+cdef bint meet(Analysis *a, uint32_t k, uint32_t entry) noexcept nogil
+
+cdef inline bint is_compared(const uint32_t *r) noexcept nogil:
+    # Whether the reference compares types of this class by what they reach.
+    cdef uint32_t kind = record_kind(r)
+    return kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF
+
+cdef inline bint is_key(const uint32_t *r) noexcept nogil:
+    cdef uint32_t kind = record_kind(r)
+    return (
+        kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION or kind == KIND_KEY_ENUM or kind == KIND_KEY_ENUM64
+    )

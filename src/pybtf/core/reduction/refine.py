@@ -1,0 +1,266 @@
+# cython: annotation_typing=True
+"""From uncertain classes to what must be kept of each unit.
+
+Uncertainty spreads upwards: a class is uncertain if it reaches an uncertain one in some unit, by what that unit itself
+defines (`spread`). A comparison goes no further on the side of the new type.
+
+Then the class list is rewritten (`refine`). All types of uncertain classes stand apart, as odd types do. Besides,
+
+- types that are not compared, such as pointers, are told apart by which names they mention are declared and which
+  defined, of those with several definitions: they become types of a variant of their class;
+- where a declaration is resolved to its usual definition (separate.py), the second of the two types that are compared
+  is kept.
+
+From now on the first type of each number in the list is to be kept, and stands for the others; and those that stand
+apart. Units of which that is more than append_unit.py has kept are decoded again.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdlib import qsort
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.classes.class_table import class_intern
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.variants import compare_numbers
+from cython.cimports.pybtf.core.support.memory import (
+    U32s,
+    U64s,
+    u32s_free,
+    u32s_push,
+    u32s_reserve,
+    u64s_free,
+    u64s_push,
+)
+
+BOTH = cython.declare(uint32_t, 1536)  # UNCERTAIN | DEPENDENT
+
+
+# ---- uncertain classes --------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.bint:
+    """By references to classes. Gives those a tint that mention an uncertain name. Whether anything has changed."""
+    c: uint32_t
+    k: uint32_t
+    to: uint32_t
+    marks: uint32_t
+    f: Refs
+    found: cython.bint
+    changed: cython.bint = False
+    for c in range(1, a.n):
+        if a.marks[c] & UNCERTAIN and a.marks[c] & FULL and a.key[c]:
+            a.marks[a.key[c]] |= a.marks[c] & BOTH
+    for c in range(1, a.n):
+        if is_key(class_record(e.classes, c)):
+            continue
+        refs_of(class_record(e.classes, c), cython.address(f))
+        if not spend(a, 1 + f.n):
+            return False
+        marks = 0
+        found = False
+        for k in range(f.n + 1):
+            to = f.third if k == f.n else f.first[k * f.step + 1]
+            if to and a.marks[to] & UNCERTAIN:
+                if is_key(class_record(e.classes, to)):
+                    found = True
+                else:
+                    marks |= a.marks[to] & BOTH
+        a.tint[c] = found
+        if marks & ~a.marks[c]:
+            a.marks[c] |= marks
+            changed = True
+    return changed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """By names that the unit defines. Whether anything has changed."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    k: uint32_t
+    c: uint32_t
+    to: uint32_t
+    marks: uint32_t
+    f: Refs
+    changed: cython.bint = False
+    enter(e, a, u, UNCERTAIN)
+    for i in range(1, t.n_types):
+        c = p[i]
+        if c & APART or not a.tint[c]:
+            continue
+        refs_of(class_record(e.classes, c), cython.address(f))
+        if not spend(a, 1 + f.n):
+            return False
+        marks = 0
+        for k in range(f.n + 1):
+            to = f.third if k == f.n else f.first[k * f.step + 1]
+            if to and a.here[to] == a.round and a.meaning[to] and a.meaning[to] != MANY:
+                marks |= a.marks[a.meaning[to] & CLASS_BITS] & BOTH
+        if marks & ~a.marks[c]:
+            a.marks[c] |= marks
+            changed = True
+    return changed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """Marks what reaches something uncertain."""
+    u: uint32_t
+    changed: cython.bint = True
+    while changed and not a.tired:
+        changed = spread_classes(e, a)
+        for u in range(e.n_streams):
+            if spread_in_unit(e, a, u):
+                changed = True
+    memset(a.tint, 0, a.n)
+
+
+# ---- the class list ---------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def variant(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
+) -> uint32_t:
+    """The variant of a class that is not compared that the unit at hand has; NO_CLASS: no memory."""
+    r: cython.pointer[uint32_t]
+    i: uint32_t
+    n: uint32_t = 0
+    to: uint32_t
+    words: uint32_t = (a.n_slots[c] + 31) // 32
+    scratch.n = 0
+    if not u32s_reserve(scratch, REC_HEAD + words):
+        return NO_CLASS
+    r = scratch.p
+    memset(r, 0, (REC_HEAD + words) * cython.sizeof(uint32_t))
+    for i in range(a.n_slots[c]):
+        to = a.slots[a.slots_at[c] + i].to
+        if is_key(class_record(e.classes, to)):
+            if a.meaning[to]:
+                r[REC_HEAD + n // 32] |= cython.cast(uint32_t, 1) << (n & 31)
+            n += 1
+    if n == 0:
+        return c
+    r[REC_KIND] = KIND_VARIANT
+    r[REC_NAME] = c
+    r[REC_COUNT] = words
+    return class_intern(e.classes, r, REC_HEAD + words)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cython.int:
+    """Unit and class of the types that resolve declarations, in order. Nonzero: no memory."""
+    k: uint32_t
+    for k in range(1, a.n):
+        if a.marks[k] & CONFLICT and a.event[k] != NO_UNIT:
+            if not u64s_push(events, cython.cast(uint64_t, a.event[k]) << 32 | a.event_class[k]):
+                return 1
+    if events.n:
+        qsort(events.p, events.n, cython.sizeof(uint64_t), compare_numbers)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refine_unit(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
+) -> cython.int:
+    """Rewrites the entries of a unit; classes with a tint have a type there that resolves a declaration."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    c: uint32_t
+    enter(e, a, u, CONFLICT)
+    for i in range(1, t.n_types):
+        c = p[i]
+        if c & APART or a.marks[c] & UNCERTAIN or a.tint[c]:
+            p[i] |= APART
+            t.whole = True
+        elif a.n_slots[c] and not is_compared(class_record(e.classes, c)):
+            c = variant(e, a, scratch, c)
+            if c == NO_CLASS:
+                return 1
+            p[i] = c
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def choose_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Sets `first_unit` anew, and fills `redo` with the units of which more is to be kept. Nonzero: no memory."""
+    u: uint32_t
+    i: uint32_t
+    c: uint32_t
+    p: cython.pointer[uint32_t]
+    t: cython.pointer[Stream]
+    more: cython.bint
+    firsts: U32s
+    memset(cython.address(firsts), 0, cython.sizeof(U32s))
+    if not u32s_reserve(cython.address(firsts), e.classes.n):
+        return 1
+    firsts.n = e.classes.n
+    memset(firsts.p, 0xFF, firsts.n * cython.sizeof(uint32_t))
+    for u in range(e.n_streams):
+        t = cython.address(e.streams[u])
+        p = e.class_list.p + t.classes
+        more = t.whole
+        for i in range(1, t.n_types):
+            c = p[i]
+            if c & APART:
+                more = True
+            elif firsts.p[c] == NO_UNIT:
+                firsts.p[c] = u
+                if c >= a.n:
+                    c = class_record(e.classes, c)[REC_NAME]
+                if e.first_unit.p[c] != u:
+                    more = True
+        if more and not u32s_push(cython.address(e.redo), u):
+            u32s_free(cython.address(firsts))
+            return 1
+    u32s_free(cython.address(e.first_unit))
+    e.first_unit = firsts
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """See above. Nonzero: no memory."""
+    u: uint32_t
+    at: cython.size_t = 0
+    first: cython.size_t
+    failed: cython.int
+    events: U64s
+    scratch: U32s
+    memset(cython.address(events), 0, cython.sizeof(U64s))
+    memset(cython.address(scratch), 0, cython.sizeof(U32s))
+    failed = list_events(a, cython.address(events))
+    for u in range(e.n_streams):
+        first = at
+        while at < events.n and events.p[at] >> 32 == u:
+            a.tint[cython.cast(uint32_t, events.p[at])] = 1
+            at += 1
+        failed = failed or refine_unit(e, a, cython.address(scratch), u)
+        while first < at:
+            a.tint[cython.cast(uint32_t, events.p[first])] = 0
+            first += 1
+    u64s_free(cython.address(events))
+    u32s_free(cython.address(scratch))
+    return failed or choose_units(e, a)

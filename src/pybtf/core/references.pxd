@@ -1,6 +1,0 @@
-# The reference phase of de-duplication (see references.py). A DEDUP_* status.
-
-from libc.stdint cimport uint32_t
-from pybtf.core.phases cimport Work
-
-cdef int settle_references(Work *w, uint32_t *map) noexcept nogil

@@ -1,0 +1,1 @@
+# The tables of strings, and names that are interned late.

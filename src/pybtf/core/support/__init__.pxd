@@ -1,0 +1,1 @@
+# Memory, threads and bytes: what knows nothing of any format.

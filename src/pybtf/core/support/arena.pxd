@@ -1,0 +1,52 @@
+# What the shared tables (string_table.py, class_table.py, record_cache.py) are made of: memory that never moves, and
+# buckets.
+#
+# Other threads read an entry while new ones are added, so an entry stays where it is until the whole table goes.
+
+from libc.stdint cimport uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
+from pybtf.core.support.memory cimport room
+
+cdef enum:
+    ARENA_BLOCK = 262144        # bytes that are asked for at one time
+
+cdef struct Arena:              # zeroed: empty
+    uint8_t *next               # room in the newest block
+    size_t left
+    uint8_t **blocks
+    uint32_t n_blocks, cap_blocks
+
+cdef inline void *arena_take(Arena *a, size_t size) noexcept nogil:
+    # `size` bytes, or NULL: there is no memory. Aligned like all that was taken before is.
+    cdef size_t block = size if size > ARENA_BLOCK else ARENA_BLOCK
+    cdef uint8_t *p
+    if size > a.left:
+        if not room(<void **> &a.blocks, &a.cap_blocks, a.n_blocks + 1, sizeof(void *)):
+            return NULL
+        p = <uint8_t *> malloc(block)
+        if p == NULL:
+            return NULL
+        a.blocks[a.n_blocks] = p
+        a.n_blocks += 1
+        a.next = p
+        a.left = block
+    p = a.next
+    a.next += size
+    a.left -= size
+    return p
+
+cdef inline void arena_free(Arena *a) noexcept nogil:
+    cdef uint32_t i
+    for i in range(a.n_blocks):
+        free(a.blocks[i])
+    free(a.blocks)
+    a.blocks = NULL
+    a.n_blocks = a.cap_blocks = 0
+    a.left = 0
+
+cdef inline uint32_t bucket_count(size_t expected) noexcept nogil:
+    # How many buckets, a power of two, a table for about `expected` entries has.
+    cdef uint32_t n = 1024
+    while n < expected and n < (1 << 21):
+        n *= 2
+    return n
