@@ -30,6 +30,7 @@ LAYERS = {
     "core/encode": "core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup",
     "core/reduction": "core/support core/btf core/model core/classes core/encode",
     "core/dump": "basics core/support core/btf",
+    "core/accept": "core/btf",
     "core": (
         "core/support core/btf core/model core/elf core/strings "
         "core/dwarf core/classes core/functions core/dedup core/encode core/reduction"
@@ -39,9 +40,10 @@ LAYERS = {
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf dwarf request",
+    "verify": "basics core/accept elf btf request pipeline",
     "interface": "basics btf request pipeline",
     "reproduce": "basics btf dwarf request interface",
-    "cli": "basics core/support core/btf core/dump elf btf request pipeline interface reproduce",
+    "cli": "basics core/support core/btf core/dump elf btf request pipeline verify interface reproduce",
     "pahole": "basics elf btf request pipeline cli",
     "start": "cli",
 }

@@ -240,7 +240,7 @@ def main() -> int:
     KEPT.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(asked(chooser, options.count, options.large, options.large_count)):
         code = _load(data, None)
-        mine = judge(data, "user", running)
+        mine = judge(data, "user", running, pointer=8)
         verdicts["accepted" if code == 0 else f"errno {code}"] += 1
         first = mine.first
         if first is not None:

@@ -21,6 +21,7 @@ from .main import COMPLETE_VARIABLE
 COMMANDS = {
     "encode": "encode_command",
     "dump": "dump_command",
+    "verify": "verify_command",
     "reproduce": "reproduce",
     "completion": "completion",
 }

@@ -2,7 +2,7 @@
 
 A build starts this program hundreds of times, often just to ask for its version. click takes several times
 as long to import as the bare interpreter to start, so `--version` and `--help` are answered from plain texts
-before anything is imported, and `encode` and `dump` with plainly spelt options do without it (arguments.py).
+before anything is imported, and `encode`, `dump` and `verify` with plainly spelt options do without it (arguments.py).
 tests/test_imports.py keeps it so.
 
 Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug of pybtf, 130 interrupted.
@@ -101,6 +101,14 @@ def _run(arguments: list[str]) -> int:
         given = read(arguments[1:], OPTIONS)
         if given is not None:
             return dump(**given)
+    if arguments[:1] == ["verify"] and COMPLETE_VARIABLE not in os.environ:
+        from .arguments import read
+        from .verify import OPTIONS as VERIFY_OPTIONS
+        from .verify import verify
+
+        given = read(arguments[1:], VERIFY_OPTIONS)
+        if given is not None:
+            return verify(**given)
     from .app import run
 
     return run(arguments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cmp_to_key
+
 from ..records import record
 from .rules import NUMBERS
 
@@ -87,10 +89,16 @@ def _check_start(header: Header, fields: bytes, order: Literal["little", "big"])
         header.add("FLAGS", fields[3])
 
 
+def _compared(one: tuple[int, int], other: tuple[int, int]) -> int:
+    """Differences have 32 bits and a sign, in kernels."""
+    offset, length = ((mine - its + (1 << 31)) % (1 << 32) - (1 << 31) for mine, its in zip(one, other, strict=True))
+    return offset or length
+
+
 def _check_tiling(header: Header, sections: list[tuple[int, int]], size: int) -> None:
-    """Sections, in the order of their offsets, which count as signed, cover `size` bytes without a gap."""
+    """Sections, in the order of their offsets, cover `size` bytes without a gap."""
     at = 0
-    for offset, length in sorted(sections, key=lambda section: (section[0] ^ 1 << 31, section[1])):
+    for offset, length in sorted(sections, key=cmp_to_key(_compared)):
         if offset > size:
             header.add("SECTION_OFFSET", offset)
             return

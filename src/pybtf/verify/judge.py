@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from ..core.accept_layer import Layer
+from ..core.accept.accept_layer import Layer
 from ..records import record
 from .header import check_header
-from .rules import CHAIN, FIT, GRAPH, HEADER, ORDER, RECORD, RULES, SPECIAL, Rule
+from .rules import FIT, GRAPH, ORDER, RULES, SPECIAL, Rule
 
 USER, VMLINUX, MODULE = LOADERS = ("user", "vmlinux", "module")
 
-VERSIONS = (418, 500, 501, 502, 504, 506, 511, 512, 513, 516, 517, 519, 600, 601, 602, 603, 604, 609, 611, 615, 700,
+READ_SINCE = {USER: 418, VMLINUX: 505, MODULE: 511}
+"""The first version in which a loader reads BTF."""
+
+VERSIONS = (418, 500, 501, 502, 504, 505, 506, 511, 512, 513, 516, 517, 519, 600, 601, 602, 603, 604, 609, 611, 615, 700,
             701, 702)  # fmt: skip
 """Versions that changed a rule. Between two of them a kernel answers as the first."""
 NEWEST = VERSIONS[-1]
@@ -34,7 +37,7 @@ class Judgement:
     @property
     def first(self) -> tuple[int, int, int, int] | None:
         """What the kernel names, and stops at; None if it accepts."""
-        return next((each for each in self.found if severity(RULES[each[0]], self.loader) == REJECTED), None)
+        return next((each for each in self.found if severity(RULES[each[0]], self.loader, self.version) == REJECTED), None)
 
     @property
     def errno(self) -> int:
@@ -48,11 +51,13 @@ def errno_of(finding: tuple[int, int, int, int]) -> int:
     return finding[3] if rule.about == SPECIAL else rule.errno
 
 
-def severity(rule: Rule, loader: str) -> str:
-    """How bad it is that a rule is broken, before this loader."""
+def severity(rule: Rule, loader: str, version: int) -> str:
+    """How bad it is that a rule is broken, before this loader of this version."""
+    if version < READ_SINCE[loader]:
+        return UNNOTICED
     if rule.about == FIT:
         return UNNOTICED
-    if rule.about == ORDER or not (rule.errno):
+    if rule.about == ORDER or not (rule.errno or rule.about == SPECIAL):
         return LOST
     if rule.about in (GRAPH, SPECIAL) and loader != USER:
         return UNNOTICED
@@ -66,9 +71,9 @@ def judge(
     *,
     base: Layer | None = None,
     little: bool = True,
-    pointer: int = 8,
+    pointer: int = 0,
 ) -> Judgement:
-    """What a kernel of this version, byte order and pointer size says of raw BTF. `base`: what it is split from."""
+    """What a kernel of this version, byte order and pointer size (0: as the BTF has it) says of raw BTF. `base`: what it is split from."""
     header = check_header(data, little, version, loader == USER, base is not None)
     found = header.found
     counts: dict[int, int] = {}
@@ -95,26 +100,3 @@ def judge(
             found.append(code)
     return result
 
-
-__all__ = [
-    "CHAIN",
-    "FIT",
-    "GRAPH",
-    "HEADER",
-    "LOADERS",
-    "LOST",
-    "MODULE",
-    "NEWEST",
-    "ODD",
-    "ORDER",
-    "RECORD",
-    "REJECTED",
-    "SPECIAL",
-    "UNNOTICED",
-    "USER",
-    "VERSIONS",
-    "VMLINUX",
-    "Judgement",
-    "judge",
-    "severity",
-]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
-from ..core.accept_layer import Layer
+from ..core.accept.accept_layer import Layer
 from .rules import NUMBERS
 
 _PTR, _ARRAY, _STRUCT, _DECL_TAG, _TYPE_TAG = 2, 3, 4, 17, 18

@@ -1,4 +1,4 @@
-from pybtf.core.accept cimport Layer as Types
+from pybtf.core.accept.accept cimport Layer as Types
 
 cdef class Layer:
     cdef Types y

@@ -1,5 +1,5 @@
 from libc.stdint cimport uint32_t
-from pybtf.core.accept cimport Layer
+from pybtf.core.accept.accept cimport Layer
 
 cdef enum:                      # what `sized` says
     UNSIZED = 0

@@ -12,7 +12,7 @@ are bad; what depends on a bad type is not judged.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.pybtf.core.accept import (
+from cython.cimports.pybtf.core.accept.accept import (
     AT_LEAVES,
     BAD,
     BEHIND_POINTERS,
@@ -69,9 +69,9 @@ from cython.cimports.pybtf.core.accept import (
     state_of,
     vlen_of,
 )
-from cython.cimports.pybtf.core.accept_members import check_place
-from cython.cimports.pybtf.core.accept_names import is_identifier
-from cython.cimports.pybtf.core.accept_sizes import SIZED, UNKNOWN, UNSIZED, is_regular, sized
+from cython.cimports.pybtf.core.accept.accept_members import check_place
+from cython.cimports.pybtf.core.accept.accept_names import is_identifier
+from cython.cimports.pybtf.core.accept.accept_sizes import SIZED, UNKNOWN, UNSIZED, is_regular, sized
 
 # What `enter` and the steps say.
 GO_ON = cython.declare(cython.int, 0)

@@ -8,7 +8,7 @@ the base is another one.
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import strncmp
-from cython.cimports.pybtf.core.accept import (
+from cython.cimports.pybtf.core.accept.accept import (
     BAD,
     KIND_DATASEC,
     KIND_STRUCT,
@@ -24,7 +24,7 @@ from cython.cimports.pybtf.core.accept import (
     vlen_of,
     wire_each,
 )
-from cython.cimports.pybtf.core.accept_sizes import SIZED, sized
+from cython.cimports.pybtf.core.accept.accept_sizes import SIZED, sized
 
 COMPARED = cython.declare(cython.size_t, 1024)
 

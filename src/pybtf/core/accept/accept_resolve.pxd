@@ -1,3 +1,3 @@
-from pybtf.core.accept cimport Layer
+from pybtf.core.accept.accept cimport Layer
 
 cdef void resolve_all(Layer *y) noexcept nogil

@@ -3,7 +3,7 @@
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.pybtf.core.accept import (
+from cython.cimports.pybtf.core.accept.accept import (
     BAD,
     KIND_ARRAY,
     KIND_DATASEC,
@@ -24,7 +24,7 @@ from cython.cimports.pybtf.core.accept import (
     record_of,
     state_of,
 )
-from cython.cimports.pybtf.core.accept_sizes import SIZED, UNKNOWN, UNSIZED
+from cython.cimports.pybtf.core.accept.accept_sizes import SIZED, UNKNOWN, UNSIZED
 
 
 @cython.cfunc

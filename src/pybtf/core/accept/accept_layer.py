@@ -6,21 +6,39 @@ from sys import byteorder
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
-from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.accept import CODES, kind_of, record_of, text_of, vlen_of
-from cython.cimports.pybtf.core.accept_chains import check_chains
-from cython.cimports.pybtf.core.accept_fit import check_fit, check_sorted
-from cython.cimports.pybtf.core.accept_layer import Types
-from cython.cimports.pybtf.core.accept_meta import check_records
-from cython.cimports.pybtf.core.accept_resolve import resolve_all
-from cython.cimports.pybtf.core.wire import wire_load
+from cython.cimports.libc.string import memset, strcmp
+from cython.cimports.pybtf.core.accept.accept import CODES, KIND_DATASEC, KIND_INT, kind_of, record_of, text_of, vlen_of, wire_each
+from cython.cimports.pybtf.core.accept.accept_chains import check_chains
+from cython.cimports.pybtf.core.accept.accept_fit import check_fit, check_sorted
+from cython.cimports.pybtf.core.accept.accept_layer import Types
+from cython.cimports.pybtf.core.accept.accept_meta import check_records
+from cython.cimports.pybtf.core.accept.accept_resolve import resolve_all
+from cython.cimports.pybtf.core.btf.type_section import wire_load
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pointer_size(y: cython.pointer[cython.const[Types]]) -> uint32_t:
+    """BTF does not tell. On Linux it is the size of `long`, and 8 if there is no `long`."""
+    id: uint32_t
+    r: cython.pointer[cython.const[uint32_t]]
+    name: cython.p_const_char
+    for id in range(y.first, y.end):
+        r = record_of(y, id)
+        if kind_of(y, id) == KIND_INT and (r[2] == 4 or r[2] == 8) and r[0] < y.text_end:
+            name = text_of(y, r[0])
+            if strcmp(name, b"long unsigned int") == 0 or strcmp(name, b"long int") == 0:
+                return r[2]
+    return 8
 
 
 @cython.cclass
 class Layer:
     """The types of `data` at `types` (offset and size in bytes) with the strings at `strings`.
 
-    `little` is the byte order, `version` 100 times the major version and the minor, `pointer` the size of a pointer.
+    `little` is the byte order, `version` 100 times the major version and the minor, `pointer` the size of a pointer,
+    0 if it is not known.
     Both sections lie within the data. Nothing else is taken for granted.
     """
 
@@ -74,6 +92,8 @@ class Layer:
         with cython.nogil:
             wire_load(self.y.words, src + at, size // 4, swap)
             check_records(cython.address(self.y), self.y.offs, cython.cast(uint32_t, room))
+            if self.y.pointer == 0:
+                self.y.pointer = self.y.base.pointer if self.y.base != cython.NULL else pointer_size(cython.address(self.y))
         self.check_memory()
 
     @cython.cfunc
@@ -143,6 +163,45 @@ class Layer:
     def kind(self, id: int) -> int:
         """The kind of a type, 0 for void, 255 if there is none of this id."""
         return kind_of(cython.address(self.y), id) if 0 <= id <= 0xFFFFFFFF else 255
+
+    def of_kinds(self, kinds: tuple) -> list:
+        """The ids of all types of these kinds, those of the base included."""
+        id: uint32_t
+        mask: uint32_t = 0
+        found: list = []
+        for kind in kinds:
+            mask |= cython.cast(uint32_t, 1) << cython.cast(uint32_t, kind)
+        for id in range(1, self.y.end):
+            if mask >> kind_of(cython.address(self.y), id) & 1:
+                found.append(id)
+        return found
+
+    def head(self, id: int) -> tuple:
+        """The second and third word of a record that exists, and of an INT the fourth, else 0."""
+        if not 0 < id < self.y.end:
+            raise IndexError(id)
+        r: cython.pointer[cython.const[uint32_t]] = record_of(cython.address(self.y), id)
+        return r[1], r[2], r[3] if kind_of(cython.address(self.y), id) == KIND_INT else 0
+
+    def names_below(self) -> list:
+        """Offsets into the strings of the base, of all names of this layer, each once."""
+        id: uint32_t
+        i: uint32_t
+        each: uint32_t
+        kind: uint32_t
+        r: cython.pointer[cython.const[uint32_t]]
+        found: dict = {}
+        for id in range(self.y.first, self.y.end):
+            r = record_of(cython.address(self.y), id)
+            kind = kind_of(cython.address(self.y), id)
+            if r[0] < self.y.text_first:
+                found[r[0]] = True
+            each = wire_each(kind)
+            if each and kind != KIND_DATASEC:
+                for i in range(vlen_of(cython.address(self.y), r)):
+                    if r[3 + each * cython.cast(cython.size_t, i)] < self.y.text_first:
+                        found[r[3 + each * cython.cast(cython.size_t, i)]] = True
+        return list(found)
 
     def record(self, id: int) -> list:
         """The words of a record that exists."""

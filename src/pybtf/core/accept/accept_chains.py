@@ -7,7 +7,7 @@ type tags stand at the front of a chain: no other modifier may lead to one.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.pybtf.core.accept import (
+from cython.cimports.pybtf.core.accept.accept import (
     KIND_TYPE_TAG,
     MAX_CHAIN,
     NO_KIND,

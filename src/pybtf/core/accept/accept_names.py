@@ -3,7 +3,7 @@
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.pybtf.core.accept import Layer, text_of
+from cython.cimports.pybtf.core.accept.accept import Layer, text_of
 
 LONG_NAME = cython.declare(uint32_t, 512)
 SHORT_NAME = cython.declare(uint32_t, 128)

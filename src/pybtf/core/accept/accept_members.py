@@ -7,7 +7,7 @@ then needs four bytes, whatever its own size.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.pybtf.core.accept import (
+from cython.cimports.pybtf.core.accept.accept import (
     KIND_DATASEC,
     KIND_ENUM,
     KIND_ENUM64,
@@ -29,7 +29,7 @@ from cython.cimports.pybtf.core.accept import (
     modifies,
     record_of,
 )
-from cython.cimports.pybtf.core.accept_sizes import SIZED, UNKNOWN, is_regular, sized
+from cython.cimports.pybtf.core.accept.accept_sizes import SIZED, UNKNOWN, is_regular, sized
 
 
 @cython.cfunc

@@ -1,3 +1,3 @@
-from pybtf.core.accept cimport Layer
+from pybtf.core.accept.accept cimport Layer
 
 cdef void check_chains(Layer *y) noexcept nogil

@@ -5,8 +5,8 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
-from pybtf.core.records cimport *
-from pybtf.core.wirekinds cimport wire_each, wire_fixed
+from pybtf.core.btf.kinds cimport *
+from pybtf.core.btf.record_layout cimport wire_each, wire_fixed
 
 cdef enum:                      # rules, in the order of RULES in pybtf/verify/rules.py
     R_HDR_LEN

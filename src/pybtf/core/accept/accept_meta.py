@@ -7,7 +7,7 @@ behind a kind that nobody knows, nor behind one that reaches past the end.
 
 import cython
 from cython.cimports.libc.stdint import int32_t, uint32_t, uint64_t
-from cython.cimports.pybtf.core.accept import (
+from cython.cimports.pybtf.core.accept.accept import (
     INFO_BITS_412,
     INFO_BITS_500,
     INFO_BITS_513,
@@ -83,7 +83,7 @@ from cython.cimports.pybtf.core.accept import (
     wire_each,
     wire_fixed,
 )
-from cython.cimports.pybtf.core.accept_names import is_identifier, is_printable
+from cython.cimports.pybtf.core.accept.accept_names import is_identifier, is_printable
 
 MAX_TYPES = cython.declare(uint32_t, 0xFFFFF)  # ids are below: the last is 1,048,574
 
@@ -196,15 +196,20 @@ def check_members(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def check_enum_size(y: cython.pointer[Layer], id: uint32_t, size: uint32_t) -> cython.void:
+    if size != 4 and (y.version < 504 or (size != 1 and size != 2 and size != 8)):
+        add(y, R_ENUM_SIZE, id, 0, size)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def check_enumerators(
     y: cython.pointer[Layer], id: uint32_t, kind: uint32_t, r: cython.pointer[cython.const[uint32_t]]
 ) -> cython.void:
     e: cython.pointer[cython.const[uint32_t]] = r + 3
     i: uint32_t
     each: uint32_t = 3 if kind == KIND_ENUM64 else 2
-    size: uint32_t = r[2]
-    if size != 4 and (y.version < 504 or (size != 1 and size != 2 and size != 8)):
-        add(y, R_ENUM_SIZE, id, 0, size)
     for i in range(vlen_of(y, r)):
         if not has_name(y, e[0]):
             add(y, R_ENUM_NAME_OFFSET, id, i, e[0])
@@ -265,6 +270,8 @@ def check_record(
     if kind == KIND_PTR or (kind >= KIND_TYPEDEF and kind <= KIND_RESTRICT) or kind == KIND_TYPE_TAG:
         if r[2] > y.max_id:
             add(y, R_TYPE_ID, id, 0, r[2])
+    if kind == KIND_ENUM or kind == KIND_ENUM64:
+        check_enum_size(y, id, r[2])
     if kind == KIND_FWD and r[2]:
         add(y, R_FWD_TYPE, id, 0, r[2])
     if named and not early:
