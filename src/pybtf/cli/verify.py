@@ -27,7 +27,6 @@ OPTIONS = (
     Option("jobs", JOBS, "N", "j"),
     Option("quiet", FLAG, letter="q"),
 )
-OLDEST = 418
 
 
 def verify(
@@ -65,19 +64,17 @@ def verify(
 
 
 def read_versions(kernel: str | None) -> list[int]:
-    """The versions that are asked about: 100 times the major and the minor."""
-    from ..verify.judge import NEWEST, VERSIONS
-
+    """The versions that are asked about: 100 times the major and the minor. None if that follows from the file."""
     if kernel is None:
-        return [NEWEST]
+        return []
+    from ..verify.judge import VERSIONS
+    from ..verify.task import version_of
+
     if kernel == "all":
         return list(VERSIONS)
-    parts = kernel.removeprefix("v").split("-")[0].split(".")
-    if len(parts) < 2 or not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts[:2]):
-        raise UsageError(f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, or all; {kernel!r} is none")
-    version = 100 * int(parts[0]) + int(parts[1])
-    if version < OLDEST or int(parts[1]) > 99:
-        raise UsageError(f"--kernel {kernel}: kernels have read BTF since 4.18")
+    version = version_of(kernel)
+    if version is None:
+        raise UsageError(f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {kernel!r}")
     return [version]
 
 

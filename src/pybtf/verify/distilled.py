@@ -46,28 +46,28 @@ def target(layer: Layer, id: int) -> Target:
 
 def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
     """What is to be said of a module with a base of its own, on each vmlinux that is given."""
-    from .task import ACCEPTED, DISTILLED_SINCE, REJECTED, WRONG, Judgement, _on_bases, _result
+    from .task import ACCEPTED, DISTILLED_SINCE, REJECTED, WRONG, on_bases, result_of, versions_for
 
     assert source.data is not None
     assert source.base is not None
-    version = settings.versions[-1]
+    version = versions_for(source, settings)[-1]
     if version < DISTILLED_SINCE:
         note = "before 6.11 a kernel ignores .BTF.base, and takes .BTF for split from vmlinux"
         if settings.bases:
-            result = _on_bases(source, settings, settings.bases)
+            result = on_bases(source, settings, settings.bases)
         else:
-            result = _result(source, MODULE, settings, WRONG)
+            result = result_of(source, MODULE, settings, WRONG)
         result["notes"].append(note)
         return result
     below = judge(source.base, VMLINUX, version, little=source.little, pointer=source.pointer)
     if below.errno or below.layer is None:
-        result = _result(source, MODULE, settings, REJECTED, [below])
+        result = result_of(source, MODULE, settings, REJECTED, [below])
         result["notes"].append(".BTF.base itself is damaged")
         return result
     judged: Judgement = judge(
         source.data, MODULE, version, base=below.layer, little=source.little, pointer=source.pointer
     )
-    result = _result(source, MODULE, settings, REJECTED if judged.errno else ACCEPTED, [judged])
+    result = result_of(source, MODULE, settings, REJECTED if judged.errno else ACCEPTED, [judged])
     if judged.errno or judged.layer is None:
         return result
     tried = [(base, relocate(below.layer, judged.layer, _targets(base))) for base in settings.bases]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..core.accept.accept_layer import Layer
 from ..records import record
 from .header import check_header
-from .rules import FIT, GRAPH, ORDER, RULES, SPECIAL, Rule
+from .rules import FIT, GRAPH, NUMBERS, ORDER, RULES, SPECIAL, Rule
 
 USER, VMLINUX, MODULE = LOADERS = ("user", "vmlinux", "module")
 
@@ -16,6 +16,8 @@ VERSIONS = (418, 500, 501, 502, 504, 505, 506, 511, 512, 513, 516, 517, 519, 600
             701, 702)  # fmt: skip
 """Versions that changed a rule. Between two of them a kernel answers as the first."""
 NEWEST = VERSIONS[-1]
+
+_CHAIN_MISSING = NUMBERS["CHAIN_MISSING"]
 
 REJECTED, LOST, UNNOTICED, ODD = "rejected", "loaded, with losses", "not noticed", "odd"
 """How bad a finding is. Not noticed: a rule that this loader does not apply, so it loads, and is wrong."""
@@ -92,6 +94,8 @@ def judge(
         layer.order()
     found += layer.findings()
     counts |= layer.counts()
+    if loader == USER and counts.pop(_CHAIN_MISSING, 0):  # a reference to nothing, which has been said
+        found[:] = [each for each in found if each[0] != _CHAIN_MISSING]
     if loader == USER and version >= 602 and result.first is None:
         from .special import check_special
 

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..records import record
 from . import words
 from .fit import evidence, is_wrong
-from .judge import MODULE, NEWEST, VMLINUX, Judgement, judge
+from .judge import MODULE, NEWEST, VERSIONS, VMLINUX, Judgement, judge
 from .sources import STANDARD_INPUT, Source, open_source
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -40,11 +40,27 @@ class Base:
 
 @record()
 class Settings:
-    """`versions`: those that are asked about, one or all. `loader`: None if it follows from the file."""
+    """`versions`: those that are asked about, one or all; none: that of the kernel that a file says it is, or is for, else
+    the newest. `loader`: None if it follows from the file.
+    """
 
     versions: list[int]
     loader: str | None
     bases: list[Base]
+
+
+def version_of(text: str) -> int | None:
+    """100 times the major version and the minor; None if the text, as 6.1.0-50-amd64, has none that read BTF."""
+    parts = text.removeprefix("v").split("-")[0].split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts[:2]):
+        return None
+    version = 100 * int(parts[0]) + int(parts[1])
+    return version if version >= VERSIONS[0] and int(parts[1]) < 100 else None
+
+
+def versions_for(source: Source, settings: Settings, base: Base | None = None) -> list[int]:
+    release = source.release or (base.release if base is not None else None)
+    return settings.versions or [version_of(release or "") or NEWEST]
 
 
 def open_base(path: str, versions: list[int]) -> Base:
@@ -52,7 +68,7 @@ def open_base(path: str, versions: list[int]) -> Base:
     source = open_source(path)
     if source.data is None or source.continues:
         raise InputError(path, "no BTF that stands alone", "the BTF of a kernel, as a base")
-    version = versions[0] if len(versions) == 1 else NEWEST
+    version = versions[0] if len(versions) == 1 else version_of(source.release or "") or NEWEST
     judged = judge(source.data, VMLINUX, version, little=source.little, pointer=source.pointer)
     if judged.layer is None or not judged.layer.whole:
         first = judged.found[0]
@@ -65,7 +81,7 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
     source = open_source(path)
     loader = settings.loader or (MODULE if settings.bases else source.loader)
     if source.data is None:
-        return _result(source, loader, settings, ACCEPTED, notes=["no BTF; the module is loaded without"])
+        return result_of(source, loader, settings, ACCEPTED, notes=["no BTF; the module is loaded without"])
     if loader != MODULE and source.continues:
         loader = settings.loader or MODULE
     if loader != MODULE:
@@ -75,7 +91,7 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
 
         return run_distilled(source, settings)
     bases = settings.bases or [_base_beside(source, settings)]
-    return _on_bases(source, settings, bases)
+    return on_bases(source, settings, bases)
 
 
 def _base_beside(source: Source, settings: Settings) -> Base:
@@ -88,17 +104,18 @@ def _base_beside(source: Source, settings: Settings) -> Base:
     return base
 
 
-def _judge_all(source: Source, loader: str, settings: Settings, base: Layer | None) -> list[Judgement]:
+def _judge_all(source: Source, loader: str, settings: Settings, base: Base | None) -> list[Judgement]:
     assert source.data is not None
+    layer = base.layer if base is not None else None
     return [
-        judge(source.data, loader, version, base=base, little=source.little, pointer=source.pointer)
-        for version in settings.versions
+        judge(source.data, loader, version, base=layer, little=source.little, pointer=source.pointer)
+        for version in versions_for(source, settings, base)
     ]
 
 
-def _on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str, Any]:
+def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str, Any]:
     """Split BTF: what is said of it on the base that it fits, or on that which it fits best."""
-    tried = [(base, _judge_all(source, MODULE, settings, base.layer)) for base in bases]
+    tried = [(base, _judge_all(source, MODULE, settings, base)) for base in bases]
     fitting = [(base, judged) for base, judged in tried if not is_wrong(judged[-1])]
     notes = []
     if len(fitting) > 1:
@@ -133,10 +150,10 @@ def _judged(
 ) -> dict[str, Any]:
     last = judged[-1]
     verdict = WRONG if wrong else REJECTED if any(each.errno for each in judged[-1:]) else ACCEPTED
-    return _result(source, last.loader, settings, verdict, judged, base, notes)
+    return result_of(source, last.loader, settings, verdict, judged, base, notes)
 
 
-def _result(
+def result_of(
     source: Source,
     loader: str,
     settings: Settings,
@@ -151,7 +168,7 @@ def _result(
         "file": source.path,
         "error": None,
         "loader": loader,
-        "kernel": words.version_text(settings.versions[-1]),
+        "kernel": words.version_text(last.version if last is not None else versions_for(source, settings, base)[-1]),
         "base": base.path if base is not None else None,
         "types": len(last.layer) - last.layer.first if last is not None and last.layer is not None else 0,
         "verdict": verdict,
