@@ -10,7 +10,7 @@ import errno
 
 from ..core.accept.accept_layer import Layer
 from . import words
-from .judge import MODULE, VMLINUX, Judgement, judge
+from .judge import MODULE, VMLINUX, judge
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
 
     assert source.data is not None
     assert source.base is not None
-    version = versions_for(source, settings)[-1]
+    version = versions_for(source, settings, settings.bases[0] if settings.bases else None)[-1]
     if version < DISTILLED_SINCE:
         note = "before 6.11 a kernel ignores .BTF.base, and takes .BTF for split from vmlinux"
         if settings.bases:
@@ -64,7 +64,7 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
         result = result_of(source, MODULE, settings, REJECTED, [below])
         result["notes"].append(".BTF.base itself is damaged")
         return result
-    judged: Judgement = judge(
+    judged = judge(
         source.data, MODULE, version, base=below.layer, little=source.little, pointer=source.pointer
     )
     result = result_of(source, MODULE, settings, REJECTED if judged.errno else ACCEPTED, [judged])

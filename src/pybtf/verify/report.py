@@ -40,7 +40,7 @@ def _table(versions: Sequence[dict[str, Any]]) -> list[str]:
     shown = []
     for row in versions:
         span = f"before {row['to']}" if row["to"] else "and newer"
-        answer = f"{row['errno']}: {row['text']}" if row["errno"] else "accepted"
+        answer = f"{row['errno']}: {row['text']}" if row["errno"] else row["text"] or "accepted"
         shown.append(f"  {row['from']:>4} {span:<12} {answer}")
     return shown
 

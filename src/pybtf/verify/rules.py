@@ -63,7 +63,7 @@ RULES = (
     _h("LAYOUT_ALIGN", "LAY", "the layout begins at {value}, no multiple of 4", "Unaligned layout_off", since=701),
     _h("LAYOUT_SMALL", "LAY", "a layout of {value} bytes", "Layout section is too small", since=701),
     _h("LAYOUT_MULTIPLE", "LAY", "a layout of {value} bytes, no multiple of 4", "layout_len is not multiple of 4", since=701),
-    _h("STRINGS", "S1", "{value} bytes of strings; 1 byte to 16 MiB, and the last is NUL", "Invalid string section"),
+    _h("STRINGS", "S1", "{value} bytes of strings; 1 byte to 16 MiB (before 5.4: 64 KiB), and the last is NUL", "Invalid string section"),
     _h("STRINGS_START", "S2", "the first string is not the empty one", "Invalid string section"),
     _h("TYPES_ALIGN", "T1", "the types begin at {value}, no multiple of 4", "Unaligned type_off"),
     _h("NO_TYPES", "T2", "no types", "No type found"),

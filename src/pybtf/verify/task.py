@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..records import record
 from . import words
 from .fit import evidence, is_wrong
-from .judge import MODULE, NEWEST, VERSIONS, VMLINUX, Judgement, judge
+from .judge import MODULE, NEWEST, READ_SINCE, VERSIONS, VMLINUX, Judgement, judge
 from .sources import STANDARD_INPUT, Source, open_source
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -59,7 +59,7 @@ def version_of(text: str) -> int | None:
 
 
 def versions_for(source: Source, settings: Settings, base: Base | None = None) -> list[int]:
-    release = source.release or (base.release if base is not None else None)
+    release = (base.release if base is not None else None) or source.release
     return settings.versions or [version_of(release or "") or NEWEST]
 
 
@@ -188,6 +188,8 @@ def _versions(judged: list[Judgement]) -> list[dict[str, Any]]:
         text = ""
         if first is not None:
             text = words.one_line(each, first)
+        if each.version < READ_SINCE[each.loader]:
+            text = "not read"
         row = {"errno": words.errno_name(each.errno) if each.errno else None, "text": text}
         if rows and {key: rows[-1][key] for key in row} == row:
             rows[-1]["to"] = each.version
