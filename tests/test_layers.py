@@ -31,6 +31,7 @@ LAYERS = {
     "core/reduction": "core/support core/btf core/model core/classes core/encode",
     "core/dump": "basics core/support core/btf",
     "core/show": "basics core/support core/btf core/dump",
+    "core/accept": "core/btf",
     "core": (
         "core/support core/btf core/model core/elf core/strings "
         "core/dwarf core/classes core/functions core/dedup core/encode core/reduction"
@@ -40,9 +41,13 @@ LAYERS = {
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf dwarf request",
+    "verify": "basics core/accept elf btf request pipeline",
     "interface": "basics btf request pipeline",
     "reproduce": "basics btf dwarf request interface",
-    "cli": "basics core/support core/btf core/dump core/show elf btf request pipeline interface reproduce",
+    "cli": (
+        "basics core/support core/btf core/dump core/show "
+        "elf btf request pipeline verify interface reproduce"
+    ),
     "pahole": "basics elf btf request pipeline cli",
     "start": "cli",
 }

@@ -10,7 +10,7 @@ Usage: pybtf COMMAND [ARGUMENTS]
        pybtf --version | --help | help [COMMAND]
 
 Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
-pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's.
+pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's. Verify BTF: by the rules of the kernel's loader.
 
 Commands:
   encode      Encode the DWARF of an ELF file as BTF
@@ -18,6 +18,7 @@ Commands:
   show        Print the layout of structs: offsets, sizes, holes, cache lines
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
+  verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
 
@@ -30,6 +31,7 @@ Examples:
   pybtf encode --detached vmlinux.btf vmlinux  write it to a file of its own
   pybtf dump vmlinux.btf > vmlinux.h           the C header that BPF programs include
   pybtf show task_struct vmlinux               its members, holes and cache lines
+  pybtf verify --base vmlinux module.ko        will this kernel take the module's BTF?
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
 Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
@@ -231,6 +233,44 @@ Examples:
 Exit status: 0 done, 1 with --fail if there are any, or if the input is at fault; 2 the command line is at fault.
 """
 
+VERIFY = """\
+Usage: pybtf verify [OPTIONS] FILE...
+
+Say whether a kernel accepts the BTF in each FILE, by the kernel's own rules, without asking one: all that is
+wrong, which of it the kernel meets first, and what it answers. FILE is raw BTF, or an ELF file with .BTF,
+which may be compressed (x.ko.xz, .zst, .gz); - is standard input; of a folder, the modules in it (*.ko).
+
+A module's BTF is split from that of its kernel, and nothing ties the two together. On another base it means
+something else, and a kernel may load it all the same. With --base, that is found out.
+
+What is asked:
+  --base FILE          The BTF of a kernel, for modules. May be repeated: it is said which one a module fits
+  --kernel VERSION|all
+                       As this version would answer, 4.18 or newer; default: the version that FILE is of, or
+                       is for, if it says so, else 7.2. With all, a table of those that differ
+  --loader user|vmlinux|module
+                       Who loads it; default: by what FILE is. A program (user), which is judged most strictly;
+                       the kernel its own (vmlinux), or a module's
+  --strict             What is loaded but odd, or wrong and not noticed by a kernel, counts as well
+
+How:
+  -j, --jobs N         Number of workers; default: the CPUs this process may use
+
+Messages (on standard output):
+  --json               Print the results as JSON
+  -q, --quiet          Print only a line for each FILE that is not accepted
+  -h, --help           Print this text
+
+Examples:
+  pybtf verify vmlinux
+  pybtf verify --kernel all prog.bpf.o
+  pybtf verify --base vmlinux /lib/modules/6.12.1
+  pybtf verify --base old/vmlinux --base new/vmlinux module.ko.xz
+
+Exit status: 0 a kernel accepts all of them, and modules belong to their base; 1 not so; 2 the command line is at
+fault.
+"""
+
 REPRODUCE = """\
 Usage: pybtf reproduce [OPTIONS] FILE...
        pybtf reproduce --lock LOCK [OPTIONS] [FILE...]
@@ -296,6 +336,6 @@ Options:
 """
 
 COMMANDS = {
-    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "reproduce": REPRODUCE,
-    "completion": COMPLETION,
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "verify": VERIFY,
+    "reproduce": REPRODUCE, "completion": COMPLETION,
 }  # fmt: skip

@@ -1,0 +1,142 @@
+"""`pybtf verify`: would a kernel take this BTF, and does a module's belong to this vmlinux."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import InputError, UsageError
+from ..options import MAX_JOBS
+from . import console
+from .arguments import FLAG, JOBS, TEXT, TEXTS, Option
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..verify.task import Settings
+
+LOADERS = ("user", "vmlinux", "module")
+OPTIONS = (
+    Option("base", TEXTS, "FILE"),
+    Option("kernel", TEXT, "VERSION|all"),
+    Option("loader", TEXT, "user|vmlinux|module"),
+    Option("strict", FLAG),
+    Option("json", FLAG),
+    Option("jobs", JOBS, "N", "j"),
+    Option("quiet", FLAG, letter="q"),
+)
+
+
+def verify(
+    files: tuple[str, ...],
+    base: tuple[str, ...],
+    kernel: str | None,
+    loader: str | None,
+    strict: bool,
+    json: bool,
+    jobs: int | None,
+    quiet: bool,
+) -> int:
+    """The command, after its options have been read. The exit status."""
+    if not files:
+        raise UsageError("missing argument 'FILE'; see pybtf verify --help")
+    if loader is not None and loader not in LOADERS:
+        raise UsageError(f"--loader: nothing is called {loader!r}; there are {', '.join(LOADERS)}")
+    if [*files, *base].count("-") > 1:
+        raise UsageError("standard input can be read only once")
+    versions = read_versions(kernel)
+    if base and loader not in (None, "module"):
+        raise UsageError(f"--base is about modules, and --loader is {loader}")
+    from ..inputs import find_inputs
+    from ..verify.task import Settings, open_base, run
+
+    inputs = ["-"] if files == ("-",) else [each.path for each in find_inputs(files)]
+    settings = Settings(versions, loader, [open_base(path, versions) for path in base])
+    results = _all(inputs, settings, jobs or len(os.sched_getaffinity(0)), run)
+    bad = sum(is_bad(each, strict) for each in results)
+    if json:
+        _print_json(results, settings)
+    else:
+        _print(results, settings, quiet, strict)
+    return 1 if bad else 0
+
+
+def read_versions(kernel: str | None) -> list[int]:
+    """The versions that are asked about: 100 times the major and the minor. None if that follows from the file."""
+    if kernel is None:
+        return []
+    from ..verify.judge import VERSIONS
+    from ..verify.task import version_of
+
+    if kernel == "all":
+        return list(VERSIONS)
+    version = version_of(kernel)
+    if version is None:
+        raise UsageError(f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {kernel!r}")
+    return [version]
+
+
+def is_bad(result: dict[str, Any], strict: bool) -> bool:
+    if result["error"] is not None or result["verdict"] != "accepted":
+        return True
+    return strict and bool(result["findings"] or result["notes"])
+
+
+def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dict[str, Any]]:
+    """What is to be said of each file, in the order of the arguments."""
+    def work(path: str, _: object) -> dict[str, Any]:
+        try:
+            return run(path, settings)  # type: ignore[no-any-return]
+        except InputError as error:
+            return {"file": path, "error": str(error)}
+        except Exception as error:
+            from .faults import explain
+
+            return {"file": path, "error": explain(error)[0]}
+
+    if len(inputs) < 8 or jobs == 1:
+        return [work(path, None) for path in inputs]
+    from .workers import Ended, Workers
+
+    results: dict[int, dict[str, Any]] = {}
+    with Workers(inputs, work, min(jobs, MAX_JOBS)) as workers:
+        for number, result in workers:
+            if isinstance(result, Ended):
+                result = {"file": inputs[number], "error": f"a worker ended with status {result.status}"}
+            results[number] = result
+    return [results[number] for number in range(len(inputs))]
+
+
+def _print_json(results: list[dict[str, Any]], settings: Settings) -> None:
+    import json
+
+    whole = {"schema": 1, "bases": [base.path for base in settings.bases], "files": results}
+    _write(json.dumps(whole, indent=2) + "\n")
+
+
+def _print(results: list[dict[str, Any]], settings: Settings, quiet: bool, strict: bool) -> None:
+    from ..verify.report import summary, text
+
+    shown = []
+    for result in results:
+        if result["error"] is not None:
+            console.error(result["error"])
+        elif not quiet and (len(results) == 1 or result["findings"] or result["notes"] or is_bad(result, strict)):
+            shown += text(result)
+        elif quiet and is_bad(result, strict):
+            shown += text(result)[:1]
+    if len(results) > 1 and not quiet:
+        shown.append(summary(results))
+    _write("".join(f"{console.printable(line)}\n" for line in shown))
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        from .faults import forget_stdout
+
+        forget_stdout()

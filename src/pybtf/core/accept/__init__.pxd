@@ -1,0 +1,1 @@
+# The rules by which kernels accept BTF.

@@ -1,0 +1,5 @@
+from libc.stdint cimport uint32_t
+from pybtf.core.accept.accept cimport Layer
+
+cdef void check_fit(Layer *y) noexcept nogil
+cdef void check_sorted(Layer *y) noexcept nogil

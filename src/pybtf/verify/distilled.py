@@ -1,0 +1,177 @@
+"""A module that brings a base of its own, `.BTF.base`: a few types, by name and size, which the kernel looks for in vmlinux.
+
+Since 6.11. Each has to match exactly one type of its name there, used or not; then the module's ids are rewritten. Older
+kernels ignore the section, and take the module's BTF for split from vmlinux: they load it, with wrong types.
+"""
+
+from __future__ import annotations
+
+import errno
+
+from ..core.accept.accept_layer import Layer
+from . import words
+from .judge import MODULE, VMLINUX, judge
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .sources import Source
+    from .task import Base, Settings
+
+_INT, _ARRAY, _STRUCT, _UNION, _ENUM, _FWD, _FLOAT, _ENUM64 = 1, 3, 4, 5, 6, 7, 16, 19
+_WRAPPERS = (3, 8, 9, 10, 11, 18)  # what may stand between a member and the struct that it embeds
+_SIZED = (_INT, _FLOAT, _ENUM, _ENUM64)
+_NAMED = (_INT, _STRUCT, _UNION, _ENUM, _FWD, _FLOAT, _ENUM64)
+
+Target = tuple[int, int, int, int, int]
+"""A type of vmlinux: its id, kind, flag, size, and of an INT its encoding."""
+
+
+class Targets:
+    """The types of a vmlinux that a distilled base may mean, by name."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.by_name: dict[bytes, list[Target]] = {}
+        for id in layer.of_kinds(_NAMED):
+            self.by_name.setdefault(layer.name(id), []).append(target(layer, id))
+
+
+def target(layer: Layer, id: int) -> Target:
+    info, size, encoding = layer.head(id)
+    kind = layer.kind(id)
+    return id, kind, info >> 31, size, encoding >> 24 & 0xF if kind == _INT else 0
+
+
+def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
+    """What is to be said of a module with a base of its own, on each vmlinux that is given."""
+    from .task import ACCEPTED, DISTILLED_SINCE, REJECTED, WRONG, on_bases, result_of, versions_for
+
+    assert source.data is not None
+    assert source.base is not None
+    version = versions_for(source, settings, settings.bases[0] if settings.bases else None)[-1]
+    if version < DISTILLED_SINCE:
+        note = "before 6.11 a kernel ignores .BTF.base, and takes .BTF for split from vmlinux"
+        if settings.bases:
+            result = on_bases(source, settings, settings.bases)
+        else:
+            result = result_of(source, MODULE, settings, WRONG)
+        result["notes"].append(note)
+        return result
+    below = judge(source.base, VMLINUX, version, little=source.little, pointer=source.pointer)
+    if below.errno or below.layer is None:
+        result = result_of(source, MODULE, settings, REJECTED, [below])
+        result["notes"].append(".BTF.base itself is damaged")
+        return result
+    judged = judge(
+        source.data, MODULE, version, base=below.layer, little=source.little, pointer=source.pointer
+    )
+    result = result_of(source, MODULE, settings, REJECTED if judged.errno else ACCEPTED, [judged])
+    if judged.errno or judged.layer is None:
+        return result
+    tried = [(base, relocate(below.layer, judged.layer, _targets(base))) for base in settings.bases]
+    if not tried:
+        result["notes"].append("it has a base of its own; whether that matches a vmlinux, --base VMLINUX says")
+        return result
+    base, wrong = min(tried, key=lambda each: len(each[1]))
+    result["base"] = base.path
+    good = [each.path for each, defects in tried if not defects]
+    if good and len(tried) > 1:
+        result["notes"].append(f"fits {', '.join(good)}")
+    if wrong:
+        code = wrong[0][0]
+        result |= {"verdict": WRONG, "errno": words.errno_name(code), "consequence": words.consequence(judged)}
+        result["notes"] += [text for _, text in wrong[:10]]
+        if len(wrong) > 10:
+            result["notes"].append(f"and {len(wrong) - 10} more")
+    return result
+
+
+def _targets(base: Base) -> Targets:
+    if base.targets is None:
+        base.targets = Targets(base.layer)
+    return base.targets
+
+
+def relocate(below: Layer, split: Layer, targets: Targets) -> list[tuple[int, str]]:
+    """What a kernel cannot bring together: errno and reason, in the order in which it looks."""
+    wrong: list[tuple[int, str]] = []
+    embedded = embedded_in(below, split)
+    names = set()
+    for id in range(1, len(below)):
+        name = below.name(id)
+        kind = below.kind(id)
+        shown = f".BTF.base: [{id}] {words.KINDS[kind]} '{name[: words.LONGEST].decode('utf-8', 'backslashreplace')}'"
+        names.add(name)
+        if kind not in _NAMED or kind == _ENUM64:
+            wrong.append((errno.EINVAL, f"{shown}: a kind that a base of its own cannot have"))
+            continue
+        if not name:
+            wrong.append((errno.EINVAL, f"{shown}: no name"))
+            continue
+        mine = target(below, id)
+        there = targets.by_name.get(name, [])
+        several = sum(each[1] in (_STRUCT, _UNION) for each in there) > 1
+        found = [each for each in there if matches(mine, each, id in embedded, several)]
+        if len(found) > 1:
+            wrong.append((errno.EINVAL, f"{shown}: vmlinux has {len(found)} that match"))
+        elif not found:
+            wrong.append((errno.EINVAL, f"{shown}: {_why_not(mine, there)}"))
+    if not wrong:
+        for offset in split.names_below():
+            if offset and split.text(offset) not in names:
+                text = split.text(offset)[: words.LONGEST].decode("utf-8", "backslashreplace")
+                wrong.append((errno.ENOENT, f"the name '{text}' of the base is not that of one of its types"))
+                break
+    return wrong
+
+
+def _why_not(mine: Target, there: list[Target]) -> str:
+    if not there:
+        return "vmlinux has no type of this name"
+    sizes = sorted({each[3] for each in there if each[1] == mine[1]})
+    if sizes and mine[3] not in sizes:
+        return f"{mine[3]} bytes, in vmlinux {' or '.join(map(str, sizes))}"
+    kinds = sorted({words.KINDS[each[1]] for each in there})
+    return f"vmlinux has {' and '.join(kinds)} of this name, which do not match"
+
+
+def matches(mine: Target, its: Target, embedded: bool, several: bool) -> bool:
+    """As the kernel compares. `embedded`: the module has a member of the struct. `several`: vmlinux has more structs
+    and unions of the name.
+    """
+    _, kind, flag, size, encoding = mine
+    _, its_kind, its_flag, its_size, its_encoding = its
+    if kind == _INT:
+        return its_kind == _INT and size == its_size and encoding == its_encoding
+    if kind == _FLOAT:
+        return its_kind == _FLOAT and size == its_size
+    if kind == _ENUM:
+        return its_kind in (_ENUM, _ENUM64) and size == its_size
+    if kind == _FWD:
+        if its_kind == _FWD:
+            return flag == its_flag
+        # The kernel compares with the flag of the struct, which says whether it has bit-fields.
+        return not several and its_kind in (_STRUCT, _UNION) and flag == its_flag == (its_kind == _UNION)
+    if its_kind in (_STRUCT, _UNION):
+        return size == its_size or not (embedded or several)
+    return its_kind == _FWD or (its_kind in _SIZED and size == its_size)
+
+
+def embedded_in(below: Layer, split: Layer) -> set[int]:
+    """The structs and unions of the base that are in a struct or union of the module, not behind a pointer."""
+    found: set[int] = set()
+    for id in split.of_kinds((_STRUCT, _UNION)):
+        if id < split.first:
+            continue
+        members = split.record(id)[3:]
+        for of in members[1::3]:
+            for _ in range(64):
+                kind = split.kind(of)
+                if kind not in _WRAPPERS:
+                    break
+                of = split.record(of)[3 if kind == _ARRAY else 2]
+            if 0 < of < len(below):
+                found.add(of)
+    return found

@@ -1,0 +1,124 @@
+"""From what a user names to BTF that can be judged: its bytes, byte order and size of pointers, and who would load it.
+
+That follows from the file. A kernel module is loaded by the kernel, on top of the BTF of vmlinux; an image of a kernel
+has the BTF of vmlinux. Any other BTF is loaded by a program.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..btf.files import MAGIC, RUNNING, ElfSections, read_release
+from ..elf.image import ElfImage
+from ..elf.modules import is_module, release_of_module
+from ..elf.packed import open_module, unpack
+from ..errors import InputError, Place
+from ..records import record
+from .judge import MODULE, USER, VMLINUX
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+STANDARD_INPUT = "-"
+_ELF = b"\x7fELF"
+_RUNNING_FOLDER = RUNNING.rpartition("/")[0]
+
+
+@record()
+class Source:
+    """`data` is None if the file has no BTF, as modules may have none. `base`: its `.BTF.base`. `pointer` is 0 if it is
+    not known. `release`: of the kernel that it is, or is for, if the file says so.
+    """
+
+    path: str
+    data: bytes | None
+    loader: str
+    little: bool
+    pointer: int = 0
+    base: bytes | None = None
+    release: str | None = None
+
+    @property
+    def continues(self) -> bool:
+        """Whether the strings do not begin with the empty one: they continue those of a base."""
+        if self.data is None or len(self.data) < 24:
+            return False
+        order = "little" if self.little else "big"
+        header, types, strings, size = (
+            int.from_bytes(self.data[at : at + 4], order)  # type: ignore[arg-type]
+            for at in (4, 12, 16, 20)
+        )
+        at = header + strings
+        return types > 0 and (size == 0 or (at < len(self.data) and self.data[at] != 0))
+
+
+def open_source(path: str) -> Source:
+    """The BTF in a file, `-` for standard input. Raises `InputError` if it cannot be read, or is nothing with BTF."""
+    if path == STANDARD_INPUT:
+        import sys
+
+        return _of_bytes(sys.stdin.buffer.read(), "standard input")
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(64)
+            if start.startswith(_ELF) and stream.seekable() and start[16:18] not in (b"\1\0", b"\0\1"):
+                return _of_executable(stream, path, start)
+            if start[:2] in MAGIC or not start:
+                data = start + stream.read()
+                return _raw(data, path)
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "a readable file") from error
+    with open_module(path) as image:
+        return _of_image(image, path)
+
+
+def _raw(data: bytes, path: str) -> Source:
+    loader = USER
+    release = None
+    if os.path.dirname(os.path.realpath(path)) == _RUNNING_FOLDER:  # noqa: PTH120
+        loader = VMLINUX if os.path.realpath(path) == RUNNING else MODULE
+        release = os.uname().release
+    return Source(path, data, loader, data[:2] != MAGIC[1], release=release)
+
+
+def _of_bytes(data: bytes, name: str) -> Source:
+    if data[:2] not in MAGIC and not data.startswith(_ELF):
+        data = bytes(unpack(data, name) or data)
+    if data.startswith(_ELF):
+        return _of_image(ElfImage(name, data), name)
+    if data and data[:2] not in MAGIC:
+        raise InputError(name, f"a file that begins with {data[:4].hex(' ')}", "raw BTF, or an ELF file with BTF")
+    return _raw(data, name)
+
+
+def _of_executable(stream: BufferedReader, path: str, start: bytes) -> Source:
+    """A kernel with DWARF has half a gigabyte; no more than its BTF is read."""
+    elf = ElfSections(stream, path, start)
+    data = elf.contents(".BTF")
+    base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
+    release = read_release(path)
+    kernel = release is not None or elf.find("__ksymtab") is not None or elf.find(".init.text") is not None
+    loader = MODULE if base is not None else VMLINUX if kernel else USER
+    return Source(path, data, loader, start[5] == 1, elf.pointer, base, release)
+
+
+def _of_image(image: ElfImage, path: str) -> Source:
+    module = is_module(image)
+    section = image.section(".BTF")
+    below = image.section(".BTF.base")
+    if section is None and not module:
+        hint = ""
+        if image.debug_section(".debug_info") is not None:
+            hint = f"It has DWARF: `pybtf encode {path}` makes BTF of that."
+        raise InputError(Place(path), "no .BTF section", "an ELF file with BTF", hint)
+    return Source(
+        path,
+        bytes(image.data(section)) if section is not None else None,
+        MODULE if module or below is not None else USER,
+        image.little,
+        8 if image.is64 else 4,
+        bytes(image.data(below)) if below is not None else None,
+        release_of_module(image) if module else None,
+    )

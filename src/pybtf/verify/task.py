@@ -1,0 +1,200 @@
+"""One file that is to be verified: which bases it may have, what kernels say, and whether it belongs there.
+
+What comes of it has only numbers, texts, lists and dicts: it is what `--json` prints, and crosses from worker to worker.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..core.accept.accept_layer import Layer
+from ..errors import InputError
+from ..records import record
+from . import words
+from .fit import evidence, is_wrong
+from .judge import MODULE, NEWEST, READ_SINCE, VERSIONS, VMLINUX, Judgement, judge
+from .sources import STANDARD_INPUT, Source, open_source
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .distilled import Targets
+
+ACCEPTED, REJECTED, WRONG = "accepted", "rejected", "wrong base"
+DISTILLED_SINCE = 611
+
+
+@record()
+class Base:
+    """The BTF of a vmlinux, judged and resolved once for all that is split from it. `errno`: what its kernel says of it."""
+
+    path: str
+    layer: Layer
+    little: bool
+    release: str | None
+    errno: int
+    targets: Targets | None = None
+
+
+@record()
+class Settings:
+    """`versions`: those that are asked about, one or all; none: that of the kernel that a file says it is, or is for, else
+    the newest. `loader`: None if it follows from the file.
+    """
+
+    versions: list[int]
+    loader: str | None
+    bases: list[Base]
+
+
+def version_of(text: str) -> int | None:
+    """100 times the major version and the minor; None if the text, as 6.1.0-50-amd64, has none that read BTF."""
+    parts = text.removeprefix("v").split("-")[0].split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts[:2]):
+        return None
+    version = 100 * int(parts[0]) + int(parts[1])
+    return version if version >= VERSIONS[0] and int(parts[1]) < 100 else None
+
+
+def versions_for(source: Source, settings: Settings, base: Base | None = None) -> list[int]:
+    release = (base.release if base is not None else None) or source.release
+    return settings.versions or [version_of(release or "") or NEWEST]
+
+
+def open_base(path: str, versions: list[int]) -> Base:
+    """Raises `InputError` if it cannot be read, or its records cannot be told apart."""
+    source = open_source(path)
+    if source.data is None or source.continues:
+        raise InputError(path, "no BTF that stands alone", "the BTF of a kernel, as a base")
+    version = versions[0] if len(versions) == 1 else version_of(source.release or "") or NEWEST
+    judged = judge(source.data, VMLINUX, version, little=source.little, pointer=source.pointer)
+    if judged.layer is None or not judged.layer.whole:
+        first = judged.found[0]
+        raise InputError(path, f"damaged BTF: {words.plain_text(first)}", "the BTF of a kernel, as a base")
+    return Base(path, judged.layer, source.little, source.release, judged.errno)
+
+
+def run(path: str, settings: Settings) -> dict[str, Any]:
+    """What is to be said of one file. Raises `InputError`."""
+    source = open_source(path)
+    loader = settings.loader or (MODULE if settings.bases else source.loader)
+    if source.data is None:
+        return result_of(source, loader, settings, ACCEPTED, notes=["no BTF; the module is loaded without"])
+    if loader != MODULE and source.continues:
+        loader = settings.loader or MODULE
+    if loader != MODULE:
+        return _judged(source, settings, _judge_all(source, loader, settings, None))
+    if source.base is not None:
+        from .distilled import run_distilled
+
+        return run_distilled(source, settings)
+    bases = settings.bases or [_base_beside(source, settings)]
+    return on_bases(source, settings, bases)
+
+
+def _base_beside(source: Source, settings: Settings) -> Base:
+    beside = os.path.join(os.path.dirname(source.path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
+    if source.path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
+        hint = "--base FILE names it: for a module the BTF of its kernel."
+        raise InputError(source.path, "BTF that is split from a base", "to be told the base", hint)
+    base = open_base(beside, settings.versions)
+    settings.bases.append(base)  # for those that follow
+    return base
+
+
+def _judge_all(source: Source, loader: str, settings: Settings, base: Base | None) -> list[Judgement]:
+    assert source.data is not None
+    layer = base.layer if base is not None else None
+    return [
+        judge(source.data, loader, version, base=layer, little=source.little, pointer=source.pointer)
+        for version in versions_for(source, settings, base)
+    ]
+
+
+def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str, Any]:
+    """Split BTF: what is said of it on the base that it fits, or on that which it fits best."""
+    tried = [(base, _judge_all(source, MODULE, settings, base)) for base in bases]
+    fitting = [(base, judged) for base, judged in tried if not is_wrong(judged[-1])]
+    notes = []
+    if len(fitting) > 1:
+        same = [each for each in fitting if source.release is not None and each[0].release == source.release]
+        if len(same) == 1:
+            notes.append(f"fits {len(fitting)} of the bases; for {source.release} it says it was built")
+            fitting = same
+        else:
+            names = ", ".join(base.path for base, _ in fitting)
+            notes.append(f"nothing tells which of these it belongs to: {names}")
+    elif fitting and len(bases) > 1:
+        notes.append(f"fits {fitting[0][0].path}, and none of the other bases")
+    elif not fitting and len(bases) > 1:
+        notes.append(f"fits none of the {len(bases)} bases; this is about the nearest")
+    base, judged = fitting[0] if fitting else min(tried, key=lambda each: evidence(each[1][-1]))
+    if base.errno:
+        notes.append(f"{base.path} itself is refused: {words.errno_name(base.errno)}")
+    if fitting and None not in (source.release, base.release) and source.release != base.release:
+        notes.append(f"built for {source.release}, and the base is of {base.release}")
+    if source.little != base.little:
+        notes.append(f"{base.path} has the other byte order")
+    return _judged(source, settings, judged, base, notes, wrong=not fitting)
+
+
+def _judged(
+    source: Source,
+    settings: Settings,
+    judged: list[Judgement],
+    base: Base | None = None,
+    notes: list[str] | None = None,
+    wrong: bool = False,
+) -> dict[str, Any]:
+    last = judged[-1]
+    verdict = WRONG if wrong else REJECTED if any(each.errno for each in judged[-1:]) else ACCEPTED
+    return result_of(source, last.loader, settings, verdict, judged, base, notes)
+
+
+def result_of(
+    source: Source,
+    loader: str,
+    settings: Settings,
+    verdict: str,
+    judged: list[Judgement] | None = None,
+    base: Base | None = None,
+    notes: list[str] | None = None,
+) -> dict[str, Any]:
+    last = judged[-1] if judged else None
+    errno = last.errno if last is not None else 0
+    return {
+        "file": source.path,
+        "error": None,
+        "loader": loader,
+        "kernel": words.version_text(last.version if last is not None else versions_for(source, settings, base)[-1]),
+        "base": base.path if base is not None else None,
+        "types": len(last.layer) - last.layer.first if last is not None and last.layer is not None else 0,
+        "verdict": verdict,
+        "errno": words.errno_name(errno) if errno else None,
+        "consequence": words.consequence(last) if last is not None and errno else None,
+        "findings": words.groups(last) if last is not None else [],
+        "notes": notes or [],
+        "versions": _versions(judged) if judged is not None and len(judged) > 1 else [],
+    }
+
+
+def _versions(judged: list[Judgement]) -> list[dict[str, Any]]:
+    """Rows of a table: versions that say the same are one."""
+    rows: list[dict[str, Any]] = []
+    for each in judged:
+        first = each.first
+        text = ""
+        if first is not None:
+            text = words.one_line(each, first)
+        if each.version < READ_SINCE[each.loader]:
+            text = "not read"
+        row = {"errno": words.errno_name(each.errno) if each.errno else None, "text": text}
+        if rows and {key: rows[-1][key] for key in row} == row:
+            rows[-1]["to"] = each.version
+        else:
+            rows.append({"from": words.version_text(each.version), "to": each.version, **row})
+    for row, after in zip(rows, [*rows[1:], None], strict=True):
+        row["to"] = None if after is None else after["from"]
+    return rows
