@@ -118,7 +118,7 @@ def with_options(path: str, base: str | None, tally: Tally) -> None:
     for option in OPTIONS:
         theirs = by_pahole(path, base, *[each.replace("-", "_").replace("__", "--", 1) for each in option])
         ours = by_pybtf(*based, *option, path)
-        left, right = [sorted(filter(None, text.splitlines())) for text in (ours, theirs)]
+        left, right = [sorted(set(filter(None, text.splitlines()))) for text in (ours, theirs)]
         tally.add(f"{path}: {' '.join(option)}", ["\n".join(left)], "\n".join(right))
 
 

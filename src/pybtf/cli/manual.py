@@ -150,7 +150,7 @@ How:
   --sort               By name, not in the order of the BTF
   --json               Print an array of JSON with the members, sums and holes of each
 
-Which of the structs and unions (of those that are named, or of all):
+Which of the structs (of those that are named, or of all):
   -H, --holes N        Those with at least N holes
   --with-flexible-array
                        Those that end with an array without a size
