@@ -93,9 +93,15 @@ def whole(path: str, base: str | None, view: View, tally: Tally) -> None:
     printed = list(definitions(by_pahole(path, base)))
     for text in printed:
         if title(text) in ours:
-            tally.add(f"{path}: {title(text)}", ours[title(text)], text)
+            tally.add(f"{path}: {title(text)}", ours[title(text)] + below(view, shower, title(text)), text)
     for name in ours.keys() - set(map(title, printed)):
         tally.add(f"{path}: {name}", [], "not printed by pahole")
+
+
+def below(view: View, shower: Shower, name: str) -> list[str]:
+    """The texts of what the base has by this name: pahole may print that one."""
+    ids = view.find(name.split(" ", 1)[-1].encode("utf-8", "surrogateescape"))
+    return [shower.text(id).decode("utf-8", "surrogateescape") for id in ids if id < view.first_own]
 
 
 def single(path: str, base: str | None, view: View, count: int, tally: Tally) -> None:
