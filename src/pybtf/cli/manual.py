@@ -135,11 +135,11 @@ Examples:
 SHOW = """\
 Usage: pybtf show [OPTIONS] [NAME]... FILE
 
-Print types from the BTF in FILE as people read them, with the same text as `pahole -F btf -C NAME FILE`:
-structs and unions with the offset and size of each member, bit positions, holes, padding, cache lines and
-the attributes that follow from the offsets; enums, typedefs, functions, variables. Without NAME, list all
-structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with .BTF, which may be
-compressed (x.ko.xz, .zst, .gz); - is standard input.
+Print types from the BTF in FILE as people read them, with the same text as `pahole -F btf -C NAME FILE`
+has. Structs and unions come with the offset and size of each member, bit positions, holes, padding, cache
+lines and the attributes that follow from the offsets; enums, typedefs, functions, variables. Without
+NAME, list all structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with
+.BTF, which may be compressed (x.ko.xz, .zst, .gz); - is standard input.
 
 NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum, typedef, function or
 variable. All types of that name are printed.
