@@ -122,7 +122,7 @@ def test_the_manual_has_exactly_the_options_click_knows(name: str) -> None:
     options = manual.COMMANDS[name].split("Examples:")[0] + manual.COMMANDS[name].split("\nOptions:")[-1]
     lines = [line for line in options.splitlines() if line.startswith("  -")]
     described = {
-        word for line in lines for word in re.findall(r"(?<!\S)(--?[a-z][a-z-]*)", line.split("   ")[0])
+        word for line in lines for word in re.findall(r"(?<!\S)(--?[A-Za-z][a-z-]*)", line.split("   ")[0])
     }
     assert described == known
 

@@ -30,7 +30,7 @@ LAYERS = {
     "core/encode": "core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup",
     "core/reduction": "core/support core/btf core/model core/classes core/encode",
     "core/dump": "basics core/support core/btf",
-    "core/show": "basics core/support core/btf core/dump",
+    "core/show": "core/btf core/dump",
     "core/accept": "core/btf",
     "core": (
         "core/support core/btf core/model core/elf core/strings "

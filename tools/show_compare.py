@@ -93,9 +93,15 @@ def whole(path: str, base: str | None, view: View, tally: Tally) -> None:
     printed = list(definitions(by_pahole(path, base)))
     for text in printed:
         if title(text) in ours:
-            tally.add(f"{path}: {title(text)}", ours[title(text)], text)
+            tally.add(f"{path}: {title(text)}", ours[title(text)] + below(view, shower, title(text)), text)
     for name in ours.keys() - set(map(title, printed)):
         tally.add(f"{path}: {name}", [], "not printed by pahole")
+
+
+def below(view: View, shower: Shower, name: str) -> list[str]:
+    """The texts of what the base has by this name: pahole may print that one."""
+    ids = view.find(name.split(" ", 1)[-1].encode("utf-8", "surrogateescape"))
+    return [shower.text(id).decode("utf-8", "surrogateescape") for id in ids if id < view.first_own]
 
 
 def single(path: str, base: str | None, view: View, count: int, tally: Tally) -> None:
@@ -118,7 +124,7 @@ def with_options(path: str, base: str | None, tally: Tally) -> None:
     for option in OPTIONS:
         theirs = by_pahole(path, base, *[each.replace("-", "_").replace("__", "--", 1) for each in option])
         ours = by_pybtf(*based, *option, path)
-        left, right = [sorted(filter(None, text.splitlines())) for text in (ours, theirs)]
+        left, right = [sorted(set(filter(None, text.splitlines()))) for text in (ours, theirs)]
         tally.add(f"{path}: {' '.join(option)}", ["\n".join(left)], "\n".join(right))
 
 

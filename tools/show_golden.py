@@ -13,11 +13,15 @@ import json
 import sys
 from pathlib import Path
 
+from pybtf.btf.kinds import Kind
+from pybtf.btf.reader import BTF
 from show_compare import by_pahole, definitions, title
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "fixtures" / "golden"
 FOLDER = ROOT / "fixtures" / "show"
+LANGUAGES = ("49_more", "51_rust")
+"""C++ and Rust: pahole has doubts about members that lie on each other, or outside."""
 READABLE = ("00_kernel_like.gcc-O2-5-exe.usual.btf", "12_bitfields.gcc-O0-5-obj.usual.btf")
 
 
@@ -25,6 +29,11 @@ def main() -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
     found: dict[str, list[list[str]]] = {}
     for path in sorted(GOLDEN.glob("*.usual.btf")):
+        if path.name.startswith(LANGUAGES):
+            continue
+        btf = BTF.from_file(path)
+        if not any(btf.by_name(name, Kind.INT) for name in ("long int", "long", "long unsigned int", "unsigned long")):
+            continue  # pahole knows no size of pointers then, and takes it for 0
         text = by_pahole(str(path), None)
         rows = [
             [title(each), hashlib.sha256(each.encode("utf-8", "surrogateescape")).hexdigest()[:16]]

@@ -137,14 +137,14 @@ Examples:
 SHOW = """\
 Usage: pybtf show [OPTIONS] [NAME]... FILE
 
-Print types from the BTF in FILE as people read them, with the same text as `pahole -F btf -C NAME FILE`: structs and
-unions with the offset and size of each member, bit positions, holes, padding, cache lines and the attributes that
-follow from the offsets; enums, typedefs, functions, variables. Without NAME, list all structs and unions. FILE is
-raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with .BTF, which may be compressed (x.ko.xz, .zst, .gz); -
-is standard input.
+Print types from the BTF in FILE as people read them, with the same text as `pahole -F btf -C NAME FILE`
+has. Structs and unions come with the offset and size of each member, bit positions, holes, padding, cache
+lines and the attributes that follow from the offsets; enums, typedefs, functions, variables. Without
+NAME, list all structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with
+.BTF, which may be compressed (x.ko.xz, .zst, .gz); - is standard input.
 
-NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum, typedef, function or variable.
-All types of that name are printed.
+NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum, typedef, function or
+variable. All types of that name are printed.
 
 How:
   --hex                Print offsets and sizes as hexadecimal numbers
@@ -152,7 +152,7 @@ How:
   --sort               By name, not in the order of the BTF
   --json               Print an array of JSON with the members, sums and holes of each
 
-Which of the structs and unions (of those that are named, or of all):
+Which of the structs (of those that are named, or of all):
   -H, --holes N        Those with at least N holes
   --with-flexible-array
                        Those that end with an array without a size
@@ -183,9 +183,10 @@ Environment:
 SIZE = """\
 Usage: pybtf size [OPTIONS] FILE
 
-Say where the bytes of the BTF in FILE go: types by kind, strings by what has them as a name, the largest records, and
-the types without which most would be gone: their records, and those of all types that only they bring in. Each line
-has bytes, their share and how many there are. FILE is raw BTF or an ELF file with .BTF, which may be compressed.
+Say where the bytes of the BTF in FILE go: types by kind, strings by what has them as a name, the largest
+records, and the types without which most would be gone: their records, and those of all types that only
+they bring in. Each line has bytes, their share and how many there are. FILE is raw BTF or an ELF file with
+.BTF, which may be compressed.
 
 How:
   --by kind|type|prefix
@@ -210,18 +211,18 @@ Examples:
 DUPLICATES = """\
 Usage: pybtf duplicates [OPTIONS] FILE
 
-List all names that have more than one definition of a kind in the BTF in FILE. The first line has the name, the id of
-the first definition and how many types need it; each further definition has a line with the first difference on the
-way down: members, what they are made of, what they point to. FILE is raw BTF or an ELF file with .BTF, which may be
-compressed.
+List all names that have more than one definition of a kind in the BTF in FILE. The first line has the name,
+the id of the first definition and how many types need it; each further definition has a line with the first
+difference on the way down: members, what they are made of, what they point to. FILE is raw BTF or an ELF
+file with .BTF, which may be compressed.
 
 How:
   --fail               Exit with status 1 if there are any
   --json               Print an array of JSON
 
 What is read:
-  --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump. What the base defines, and FILE
-                       defines again, is listed as well
+  --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump. What FILE
+                       defines again is listed as well
 
 Options:
   -h, --help           Print this text
@@ -230,7 +231,8 @@ Examples:
   pybtf duplicates vmlinux
   pybtf duplicates --fail --base vmlinux module.ko
 
-Exit status: 0 done, 1 with --fail if there are any, or if the input is at fault; 2 the command line is at fault.
+Exit status: 0 done, 1 with --fail if there are any, or if the input is at fault; 2 the command line is at
+fault.
 """
 
 VERIFY = """\

@@ -59,7 +59,8 @@ def show(
             if selecting:
                 ids = [
                     id for id in ids
-                    if _selected(shower.sums(id), holes, with_flexible_array, with_embedded_flexible_array)
+                    if view.kind(id) == _STRUCT
+                    and _selected(shower.sums(id), holes, with_flexible_array, with_embedded_flexible_array)
                 ]  # fmt: skip
             if sort:
                 ids.sort(key=view.name_of)

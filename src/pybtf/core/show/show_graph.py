@@ -238,7 +238,7 @@ class TypeGraph:
         memset(numbers, 0, cython.sizeof(numbers))
         for id in range(self.first, self.n):
             r = view_record(cython.address(self.view.v), id)
-            if r[0] >= base:
+            if r[0] and r[0] >= base:
                 used[r[0] - base] |= OF_TYPE
             step = wire_named_each(wire_kind(r))
             mark = OF_MEMBER
@@ -248,7 +248,7 @@ class TypeGraph:
                 mark = OF_PARAMETER
             if step:
                 for i in range(wire_vlen(r)):
-                    if r[3 + i * step] >= base:
+                    if r[3 + i * step] and r[3 + i * step] >= base:
                         used[r[3 + i * step] - base] |= mark
         while at < size:
             length = strlen(self.view.v.own_text + at) + 1

@@ -8,6 +8,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ARRAY,
     KIND_CONST,
     KIND_ENUM64,
+    KIND_FLOAT,
     KIND_FUNC_PROTO,
     KIND_FWD,
     KIND_PTR,
@@ -77,11 +78,7 @@ def put_pointer(s: cython.pointer[Show], to: uint32_t) -> cython.void:
     """A pointer; there are two spaces behind what is qualified."""
     t: cython.pointer[Text] = cython.address(s.out)
     of: uint32_t = behind_tags(s, to)
-    if of and wire_kind(view_record(s.v, of)) == KIND_FUNC_PROTO:
-        put_type(s, view_record(s.v, of)[2])
-        put(t, b" (*)")
-        put_parameters(s, of)
-    elif of and is_modifier(wire_kind(view_record(s.v, of))):
+    if of and is_modifier(wire_kind(view_record(s.v, of))):
         put_modified(s, of, True)
         put(t, b" *")
     else:
@@ -132,6 +129,8 @@ def put_type(s: cython.pointer[Show], id: uint32_t) -> cython.void:
             put_char(t, 32)
         elif is_enum(kind):
             put(t, b"enum ")
+        elif kind == KIND_FLOAT:
+            put(t, b"single ")  # as pahole calls all of them
         put(t, view_name(s.v, r[0]))
     s.depth -= 1
 
@@ -145,6 +144,23 @@ def behind_tags(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
         id = view_record(s.v, id)[2]
         steps += 1
     return id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_parameter(s: cython.pointer[Show], id: uint32_t) -> cython.void:
+    """The type of a parameter. Only there a pointer to a function is written as C has it."""
+    of: uint32_t = 0
+    if is_pointer(s, id):
+        of = behind_tags(s, view_record(s.v, id)[2])
+    if of == 0 or wire_kind(view_record(s.v, of)) != KIND_FUNC_PROTO:
+        put_type(s, id)
+    elif show_enter(s, id):
+        put_type(s, view_record(s.v, of)[2])
+        put(cython.address(s.out), b" (*)")
+        put_parameters(s, of)
+        s.depth -= 1
 
 
 @cython.cfunc
@@ -168,7 +184,7 @@ def put_parameters(s: cython.pointer[Show], id: uint32_t) -> cython.void:
         if r[4 + 2 * i] == 0 and i == count - 1:
             put(t, b"...")
             break
-        put_type(s, r[4 + 2 * i])
+        put_parameter(s, r[4 + 2 * i])
         name = view_name(s.v, r[3 + 2 * i])
         if name[0]:
             put_char(t, 32)

@@ -6,6 +6,7 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ARRAY,
+    KIND_CONST,
     KIND_FUNC,
     KIND_FUNC_PROTO,
     KIND_FWD,
@@ -43,6 +44,8 @@ from cython.cimports.pybtf.core.show.show_types import (
     show_fail,
 )
 
+MAX_TABS = cython.declare(uint32_t, 16)
+
 
 @cython.cfunc
 @cython.nogil
@@ -57,6 +60,13 @@ def put_padded(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> c
     if digits < width:
         put_many(t, 32, width - digits)
     put_unsigned(t, value)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_tabs(t: cython.pointer[Text], level: uint32_t) -> cython.void:
+    put_many(t, 9, level if level < MAX_TABS else MAX_TABS)
 
 
 @cython.cfunc
@@ -135,7 +145,7 @@ def put_cacheline(
     if blank[0]:
         put_char(t, 10)
         blank[0] = False
-    put_many(t, 9, frame.level)
+    put_tabs(t, frame.level)
     put(t, b"/* --- cacheline ")
     put_unsigned(t, line)
     put(t, b" boundary (")
@@ -218,6 +228,10 @@ def put_member(
     stars: uint32_t = 0
     qualifiers: uint32_t = 0
     end: uint32_t
+    by_pointer: cython.bint = False
+    only_const: cython.bint = True  # of qualifiers
+    closing: cython.bint = False  # a brace
+    narrower: cython.int
     inner = cython.declare(Frame)
     f: cython.pointer[Facts] = cython.NULL
     r: cython.pointer[uint32_t] = cython.NULL
@@ -228,19 +242,18 @@ def put_member(
         outer = 0
     element = end = element_of(s, array)
     while end and is_modifier(wire_kind(view_record(s.v, end))) and qualifiers < 16:
+        if wire_kind(view_record(s.v, end)) != KIND_CONST:
+            only_const = False
         end = view_record(s.v, end)[2]
         qualifiers += 1
     while end and wire_kind(view_record(s.v, end)) == KIND_PTR and stars < 16:
         end = view_record(s.v, end)[2]
         stars += 1
-    put_many(t, 9, frame.level)
+    put_tabs(t, frame.level)
     start = t.n
-    by_pointer: cython.bint = False
-    closing: cython.bint = False  # a brace
-    narrower: cython.int
     if end:
         r = view_record(s.v, end)
-    if r != cython.NULL and wire_kind(r) == KIND_FUNC_PROTO and stars:
+    if r != cython.NULL and wire_kind(r) == KIND_FUNC_PROTO and stars == 1 and only_const:
         put_qualifiers(s, element, qualifiers)
         put_type(s, r[2])
         pad_line(t, start, abs(frame.type_column))
@@ -338,12 +351,12 @@ def put_gap(
         if not blank[0]:
             put_char(t, 10)
         if p.bit_hole:
-            put_many(t, 9, frame.level)
+            put_tabs(t, frame.level)
             put(t, b"/* XXX ")
             put_count(t, p.bit_hole, b"bit")
             put(t, b" hole, try to pack */\n")
         if p.hole:
-            put_many(t, 9, frame.level)
+            put_tabs(t, frame.level)
             put(t, b"/* XXX ")
             put_count(t, p.hole, b"byte")
             put(t, b" hole, try to pack */\n")
@@ -353,7 +366,7 @@ def put_gap(
     if not blank[0] or p.meets == MEETS_BOUNDARY:
         put_char(t, 10)
     blank[0] = True
-    put_many(t, 9, frame.level)
+    put_tabs(t, frame.level)
     if p.meets == MEETS_PREVIOUS:
         put(t, b"/* Bitfield combined with previous fields */\n")
         return
@@ -362,7 +375,7 @@ def put_gap(
         return
     if p.meets == MEETS_BOUNDARY:
         put(t, b"/* Force alignment to the next boundary: */\n")
-        put_many(t, 9, frame.level)
+        put_tabs(t, frame.level)
     start = t.n
     put_type(s, m[1])
     pad_line(t, start, abs(frame.type_column))
@@ -421,7 +434,7 @@ def put_composite(
     if outermost and is_struct:
         put_summary(s, r, cython.address(f), frame.level, frame.base)
     free(places)
-    put_many(t, 9, frame.level - 1)
+    put_tabs(t, frame.level - 1)
     put_char(t, 125)
     s.depth -= 1
 
@@ -479,7 +492,7 @@ def put_declaration(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_
     while end and wire_kind(view_record(s.v, end)) == KIND_PTR and steps < 16:
         end = view_record(s.v, end)[2]
         steps += 1
-    if end and wire_kind(view_record(s.v, end)) == KIND_FUNC_PROTO:
+    if end and wire_kind(view_record(s.v, end)) == KIND_FUNC_PROTO and steps < 2:
         put_type(s, view_record(s.v, end)[2])
         put(t, b" (")
         put_many(t, 42, steps)
