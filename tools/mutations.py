@@ -38,7 +38,7 @@ from mutating.trial import LISTS, Trial, key_of
 
 TREES = ROOT / "build" / "mutants"
 #: Seconds of tests in the first round, which is enough for most; what is left is tried against all of them.
-QUICK = 10
+QUICK = 20
 
 
 def listed() -> list[Mutation]:

@@ -137,6 +137,7 @@ class Server:
         self.commands = open(int(commands), "rb", buffering=0)  # noqa: SIM115 as long as the process
         self.answers = int(answers)
         self.page = Page()
+        self.process = os.getpid()
         self.bases = 0
         adopt_orphans()
 
@@ -227,7 +228,7 @@ class Server:
         os._exit(0)
 
     def base(self) -> Path:
-        return Path("build", f"tests.{self.bases}").absolute()
+        return Path("build", f"tests.{self.process}.{self.bases}").absolute()
 
     def enter(self, session: pytest.Session, number: int) -> None:
         os.setsid()
