@@ -402,7 +402,7 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
         return 1
     for i in range(1, t.n_types):
         c = p[i] & CLASS_BITS
-        known = a.watch[c] & ~REACHING
+        known = a.watch[c] & (WATCHED | CONTESTED | TAINTED | TAINTED_ODD)
         if known == 0:
             continue
         if known & CONTESTED:
@@ -512,7 +512,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 2 + 1 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 22 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -538,7 +538,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.contact = at + 17 * n
         a.users = at + 18 * n
         a.settled = at + 19 * n
-        a.marks = cython.cast(cython.pointer[uint16_t], at + 20 * n)
+        a.variants = at + 20 * n
+        a.marks = cython.cast(cython.pointer[uint16_t], at + 22 * n)
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
         a.watch = a.tint + n
         a.odd = a.watch + n

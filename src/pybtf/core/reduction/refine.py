@@ -164,6 +164,23 @@ def variant(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def variant_here(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
+) -> uint32_t:
+    """The same. Most classes have one slot, and two variants, which are remembered."""
+    known: cython.pointer[uint32_t]
+    if a.n_slots[c] > 1:
+        return variant(e, a, scratch, c)
+    known = a.variants + 2 * cython.cast(cython.size_t, c) + (a.meaning[a.slots[a.slots_at[c]].to] != 0)
+    if known[0] == 0:
+        known[0] = variant(e, a, scratch, c)
+    return known[0]
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cython.int:
     """Unit and class of the types that resolve declarations, in order. Nonzero: no memory."""
@@ -180,37 +197,55 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def refine_unit(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
-) -> cython.int:
-    """Rewrites the entries of a unit; classes with RESOLVES have a type there that resolves a declaration."""
+def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """Marks the entries of the unit that stand for no other, of types that are kept for what they are; and those that are
+    undecided, if the unit is whole. Takes the tints away.
+    """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
-    if watch(e, a, u):
-        return 1
-    if decide(e, a, u):
-        t.whole = True
+    found: cython.bint = False
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i] & CLASS_BITS
         if p[i] & APART or a.marks[c] & UNCERTAIN or a.tint[c] & RESOLVES:
             p[i] |= APART
             t.whole = True
+        elif a.tint[c]:
+            found = True
+    if not found:
+        return
     for at in range(a.before.n):
         i = a.before.p[at]
-        c = p[i] & CLASS_BITS
-        if t.whole and a.tint[c] & UNDECIDED:
+        if t.whole and a.tint[p[i] & CLASS_BITS] & UNDECIDED:
             p[i] |= APART
     for at in range(a.before.n):
         a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refine_unit(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
+) -> cython.int:
+    """Rewrites the entries of a unit; classes with RESOLVES have a type there that resolves a declaration."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    at: cython.size_t
+    i: uint32_t
+    c: uint32_t
+    if watch(e, a, u):
+        return 1
+    if decide(e, a, u):
+        e.streams[u].whole = True
+    set_apart(e, a, u)
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i]
-        if not c & APART and a.n_slots[c] and not is_compared(class_record(e.classes, c)):
-            p[i] = variant(e, a, scratch, c)
+        if not c & APART and a.watch[c] & VARIES:
+            p[i] = variant_here(e, a, scratch, c)
             if p[i] == NO_CLASS:
                 return 1
     return 0

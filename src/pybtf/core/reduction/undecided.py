@@ -89,17 +89,26 @@ def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
 def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
     """What is to be watched for, before the first unit."""
     c: uint32_t
-    mixed: cython.bint = False
+    k: uint32_t
     memset(a.count, 0, a.n * cython.sizeof(uint32_t))
     memset(a.settled, 0xFF, a.n * cython.sizeof(uint32_t))
     contest(a, CONFLICT)
     for c in range(1, a.n):
         if a.marks[c] & (NEAR | ODD | UNCERTAIN):
             a.watch[c] |= WATCHED
-        if is_mixed(a, c) and is_compared(class_record(e.classes, c)):
-            a.watch[c] |= REACHING
-            mixed = True
-    if mixed:
+        if is_compared(class_record(e.classes, c)):
+            a.watch[c] |= COMPARED
+            if a.marks[c] & COMMON:
+                a.watch[c] |= TRACKED
+            if is_mixed(a, c):
+                a.watch[c] |= REACHING
+                a.mixed = True
+        elif a.n_slots[c]:
+            a.watch[c] |= VARIES
+            k = a.slots[a.slots_at[c]].to
+            if a.n_slots[c] == 1 and is_key(class_record(e.classes, k)) and is_mixed(a, a.usual[k]):
+                a.watch[c] |= TRACKED
+    if a.mixed:
         spread_reaching(e, a)
 
 
@@ -116,7 +125,7 @@ def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
     to: uint32_t
     for i in range(min(a.n_slots[c], MASKED)):
         to = meant(a, a.slots[a.slots_at[c] + i].to)
-        if to and is_compared(class_record(e.classes, to)) and not a.tint[to] & UNDECIDED:
+        if to and a.watch[to] & COMPARED and not a.tint[to] & UNDECIDED:
             mask |= cython.cast(uint64_t, 1) << i
     return mask
 
@@ -125,13 +134,11 @@ def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def may_be_undecided(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t
-) -> cython.bint:
+def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) -> cython.bint:
     """Whether odd types of the class come before, which is not separate. Otherwise no question arises."""
-    if entry & APART or not is_mixed(a, entry) or a.marks[entry] & UNCERTAIN or u < a.first_odd[entry]:
+    if entry & APART or not a.watch[entry] & COMPARED or u < a.first_odd[entry]:
         return False
-    return is_compared(class_record(e.classes, entry))
+    return is_mixed(a, entry) and not a.marks[entry] & UNCERTAIN
 
 
 @cython.cfunc
@@ -146,7 +153,7 @@ def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
     changed: cython.bint = True
     for at in range(a.before.n):
         c = p[a.before.p[at]]
-        if may_be_undecided(e, a, c, u):
+        if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
     while changed and found:
@@ -200,7 +207,7 @@ def only_name(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
     are other slots, or it is not of the usual class.
     """
     k: uint32_t
-    if a.n_slots[c] != 1 or is_compared(class_record(e.classes, c)):
+    if not a.watch[c] & VARIES or a.n_slots[c] != 1:
         return 0
     k = a.slots[a.slots_at[c]].to
     if not is_key(class_record(e.classes, k)) or a.here[k] != a.round or a.meaning[k] == MANY:
@@ -234,7 +241,7 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
     new: cython.bint = False
     for at in range(a.before.n):
         c = p[a.before.p[at]] & CLASS_BITS
-        if is_compared(class_record(e.classes, c)):
+        if a.watch[c] & COMPARED:
             new = new or (a.tint[c] & UNDECIDED and a.settled[c] == NO_UNIT)
         elif reaches_undecided(e, a, c):
             a.tint[c] |= UNDECIDED
@@ -253,28 +260,43 @@ def changes(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t
     """
     i: uint32_t
     to: uint32_t
-    if not may_be_undecided(e, a, c, u):
+    if not may_be_undecided(a, c, u):
         return False
     for i in range(a.n_slots[c]):
         to = meant(a, a.slots[a.slots_at[c] + i].to)
-        if to and is_compared(class_record(e.classes, to)) and is_mixed(a, to):
+        if to and a.watch[to] & COMPARED and is_mixed(a, to):
             return True
     return False
 
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def types_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a compared type that is the first of its class needs what it refers to."""
+def first_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
+    """The unit with the usual type that stands for others of class `c`; NO_UNIT: it is still to come."""
+    return a.settled[c] if a.marks[c] & ODD else e.first_unit.p[c]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def types_remain(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, found: cython.bint
+) -> cython.bint:
+    """Whether a compared type that is the first of its class needs what it refers to; `found`: there is something
+    undecided.
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     for at in range(a.before.n):
         c = p[a.before.p[at]] & CLASS_BITS
-        if a.settled[c] < u or not is_compared(class_record(e.classes, c)):
+        if not a.watch[c] & COMPARED or not (found or a.watch[c] & TRACKED) or first_usual(e, a, c) < u:
             continue
-        if refers(e, a, c) or (not p[a.before.p[at]] & APART and changes(e, a, c, u)):
+        if found and refers(e, a, c):
+            return True
+        if not p[a.before.p[at]] & APART and changes(e, a, c, u):
             return True
     return False
 
@@ -322,7 +344,7 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
     x: cython.pointer[Slot]
     for at in range(a.before.n):
         c = p[a.before.p[at]]
-        if not may_be_undecided(e, a, c, u):
+        if not may_be_undecided(a, c, u):
             continue
         for i in range(a.n_slots[c]):
             x = a.slots + a.slots_at[c] + i
@@ -345,7 +367,7 @@ def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t
     found: cython.bint = False
     for at in range(a.before.n):
         c = p[a.before.p[at]]
-        if may_be_undecided(e, a, c, u):
+        if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
     return found
@@ -364,9 +386,9 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     for i in range(1, t.n_types):
         entry = e.class_list.p[t.classes + i]
         c = entry & CLASS_BITS
-        if not a.watch[c] & REACHING or not is_compared(class_record(e.classes, c)):
+        if not a.watch[c] & REACHING or not a.watch[c] & COMPARED:
             continue
-        first = a.settled[c] if a.marks[c] & ODD else e.first_unit.p[c]
+        first = first_usual(e, a, c)
         if entry & APART or a.marks[c] & UNCERTAIN:
             a.watch[c] |= TAINTED_ODD
         elif first >= u:
@@ -388,14 +410,14 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     a.stamp += 1
     for at in range(a.before.n):
         c = p[a.before.p[at]] & CLASS_BITS
-        if a.visited[c] == a.stamp:
+        if not a.watch[c] & TRACKED or a.visited[c] == a.stamp:
             continue
         a.visited[c] = a.stamp
         to = only_name(e, a, c)
         if p[a.before.p[at]] & APART:
-            if is_compared(class_record(e.classes, c)) or to & APART:
+            if a.watch[c] & COMPARED or to & APART:
                 a.count[c] += 1
-        elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or is_compared(class_record(e.classes, c))):
+        elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or a.watch[c] & COMPARED):
             a.settled[c] = u
 
 
@@ -406,12 +428,15 @@ def decide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t)
     """Gives a tint to the types of `a.before` that are undecided in unit `u`, or refer to such without being compared.
     Whether the unit must be whole for that. To be called for all units, in order.
     """
-    found: cython.bint = note_undecided(e, a, u)
+    found: cython.bint
     new: cython.bint
+    if not a.mixed:
+        return False
+    found = note_undecided(e, a, u)
     if found or a.disturbed:
         found = disturb(e, a, u)
     new = found and references_matter(e, a, u)
     note_unit(e, a, u)
     if found:
         taint(e, a, u)
-    return new or resolves(e, a, u) or types_remain(e, a, u) or (found and records_remain(e, a, u))
+    return new or resolves(e, a, u) or types_remain(e, a, u, found) or (found and records_remain(e, a, u))
