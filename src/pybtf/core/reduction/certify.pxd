@@ -106,7 +106,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t n_masks, cap_masks
     U32s common                 # classes that are odd here and usual there
     U32s before                 # in work; then, small ids of the unit's types that something has to be asked of
-    U32s todo
+    U32s todo                   # in work; then, those that are tracked
 
 cdef int certify(Encoder *e) noexcept nogil
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil

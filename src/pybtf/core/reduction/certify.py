@@ -387,22 +387,24 @@ def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`. Nonzero:
-    no memory.
+    """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`, those
+    that are tracked in `a.todo`. Nonzero: no memory.
     """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     c: uint32_t
     known: uint8_t
-    a.before.n = 0
+    a.before.n = a.todo.n = 0
     a.round += 1
     a.disturbed = False
-    if not u32s_reserve(cython.address(a.before), t.n_types):
+    if not (
+        u32s_reserve(cython.address(a.before), t.n_types) and u32s_reserve(cython.address(a.todo), t.n_types)
+    ):
         return 1
     for i in range(1, t.n_types):
         c = p[i] & CLASS_BITS
-        known = a.watch[c] & (WATCHED | CONTESTED | TAINTED | TAINTED_ODD)
+        known = a.watch[c] & (WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED)
         if known == 0:
             continue
         if known & CONTESTED:
@@ -412,6 +414,9 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
         if known & WATCHED:
             a.before.p[a.before.n] = i
             a.before.n += 1
+        if known & TRACKED:
+            a.todo.p[a.todo.n] = i
+            a.todo.n += 1
     return 0
 
 

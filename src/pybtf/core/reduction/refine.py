@@ -18,7 +18,7 @@ apart. Units of which that is more than append_unit.py has kept are decoded agai
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import qsort
-from cython.cimports.libc.string import memset
+from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
@@ -135,10 +135,13 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
 @cython.nogil
 @cython.exceptval(check=False)
 def variant(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t, last: uint32_t
 ) -> uint32_t:
-    """The variant of a class that is not compared that the unit at hand has; NO_CLASS: no memory."""
+    """The variant of a class that is not compared that the unit at hand has; perhaps it is `last`, if that is one.
+    NO_CLASS: no memory.
+    """
     r: cython.pointer[uint32_t]
+    known: cython.pointer[cython.const[uint32_t]]
     i: uint32_t
     n: uint32_t = 0
     to: uint32_t
@@ -150,7 +153,7 @@ def variant(
     memset(r, 0, (REC_HEAD + words) * cython.sizeof(uint32_t))
     for i in range(a.n_slots[c]):
         to = a.slots[a.slots_at[c] + i].to
-        if is_key(class_record(e.classes, to)):
+        if not a.watch[to] & COMPARED:
             if a.meaning[to]:
                 r[REC_HEAD + n // 32] |= cython.cast(uint32_t, 1) << (n & 31)
             n += 1
@@ -159,6 +162,10 @@ def variant(
     r[REC_KIND] = KIND_VARIANT
     r[REC_NAME] = c
     r[REC_COUNT] = words
+    if last:
+        known = class_record(e.classes, last)
+        if memcmp(known, r, (REC_HEAD + words) * cython.sizeof(uint32_t)) == 0:
+            return last
     return class_intern(e.classes, r, REC_HEAD + words)
 
 
@@ -169,13 +176,14 @@ def variant(
 def variant_here(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
 ) -> uint32_t:
-    """The same. Most classes have one slot, and two variants, which are remembered."""
-    known: cython.pointer[uint32_t]
+    """The same. Of classes with one slot, which most are, both variants are remembered, of others the last."""
+    known: cython.pointer[uint32_t] = a.variants + 2 * cython.cast(cython.size_t, c)
     if a.n_slots[c] > 1:
-        return variant(e, a, scratch, c)
-    known = a.variants + 2 * cython.cast(cython.size_t, c) + (a.meaning[a.slots[a.slots_at[c]].to] != 0)
+        known[0] = variant(e, a, scratch, c, known[0])
+        return known[0]
+    known += a.meaning[a.slots[a.slots_at[c]].to] != 0
     if known[0] == 0:
-        known[0] = variant(e, a, scratch, c)
+        known[0] = variant(e, a, scratch, c, 0)
     return known[0]
 
 

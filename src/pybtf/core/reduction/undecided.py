@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.reduction.separate import (
     is_mixed,
     told_apart,
 )
+from cython.cimports.pybtf.core.support.memory import U32s
 
 
 @cython.cfunc
@@ -145,21 +146,21 @@ def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) 
 @cython.nogil
 @cython.exceptval(check=False)
 def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives undecided types of unit `u`, those of `a.before`, a tint. Whether there are some."""
+    """Gives undecided types of unit `u`, those of `a.todo`, a tint. Whether there are some."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
     changed: cython.bint = True
-    for at in range(a.before.n):
-        c = p[a.before.p[at]]
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]]
         if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
     while changed and found:
         changed = found = False
-        for at in range(a.before.n):
-            c = p[a.before.p[at]]
+        for at in range(a.todo.n):
+            c = p[a.todo.p[at]]
             if c & APART or not a.tint[c] & UNDECIDED:
                 continue
             if not spend(a, 1 + a.n_slots[c]):
@@ -288,15 +289,14 @@ def types_remain(
     undecided.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    list_: cython.pointer[U32s] = cython.address(a.before) if found else cython.address(a.todo)
     at: cython.size_t
     c: uint32_t
-    for at in range(a.before.n):
-        c = p[a.before.p[at]] & CLASS_BITS
-        if not a.watch[c] & COMPARED or not (found or a.watch[c] & TRACKED) or first_usual(e, a, c) < u:
+    for at in range(list_.n):
+        c = p[list_.p[at]] & CLASS_BITS
+        if not a.watch[c] & COMPARED or first_usual(e, a, c) < u:
             continue
-        if found and refers(e, a, c):
-            return True
-        if not p[a.before.p[at]] & APART and changes(e, a, c, u):
+        if (found and refers(e, a, c)) or changes(e, a, p[list_.p[at]], u):
             return True
     return False
 
@@ -342,8 +342,8 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
     i: uint32_t
     c: uint32_t
     x: cython.pointer[Slot]
-    for at in range(a.before.n):
-        c = p[a.before.p[at]]
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]]
         if not may_be_undecided(a, c, u):
             continue
         for i in range(a.n_slots[c]):
@@ -360,13 +360,13 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
 @cython.nogil
 @cython.exceptval(check=False)
 def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Makes all types of `a.before` undecided that may be. Whether there are some."""
+    """Makes all types of `a.todo` undecided that may be. Whether there are some."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
-    for at in range(a.before.n):
-        c = p[a.before.p[at]]
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]]
         if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
@@ -408,13 +408,13 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     c: uint32_t
     to: uint32_t
     a.stamp += 1
-    for at in range(a.before.n):
-        c = p[a.before.p[at]] & CLASS_BITS
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]] & CLASS_BITS
         if not a.watch[c] & TRACKED or a.visited[c] == a.stamp:
             continue
         a.visited[c] = a.stamp
         to = only_name(e, a, c)
-        if p[a.before.p[at]] & APART:
+        if p[a.todo.p[at]] & APART:
             if a.watch[c] & COMPARED or to & APART:
                 a.count[c] += 1
         elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or a.watch[c] & COMPARED):
