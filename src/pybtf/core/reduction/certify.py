@@ -39,12 +39,21 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_find
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
+from cython.cimports.pybtf.core.encode.encoder import (
+    APART,
+    CLASS_BITS,
+    ENCODE_MEMORY,
+    NO_UNIT,
+    Encoder,
+    Stream,
+    encoder_fail,
+)
 from cython.cimports.pybtf.core.reduction.array_masking import doubt_arrays
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.refine import refine, spread
 from cython.cimports.pybtf.core.reduction.separate import contacts, separate
 from cython.cimports.pybtf.core.reduction.variants import choose_usual, find_odd
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s_reserve
 
@@ -149,6 +158,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
         kind = record_kind(r)
         refs_of(r, cython.address(f))
         d = a.depth[f.third]
+        CHECK(f.third < c, "a class refers to a later one")
         note_arrays(e, a, c, f.third)
         h = fold(r[REC_KIND] * SALT2 + r[REC_NAME], SALT2)
         shape = fold(h + r[REC_COUNT], SALT2)
@@ -162,6 +172,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
             shape = fold(shape + (0 if f.third else r[REC_THIRD]), SALT2)
         for k in range(f.n):
             note_arrays(e, a, c, f.first[k * f.step + 1])
+            CHECK(f.first[k * f.step + 1] < c, "a class refers to a later one")
             if a.depth[f.first[k * f.step + 1]] > d:
                 d = a.depth[f.first[k * f.step + 1]]
             h = fold(h + f.first[k * f.step] + a.blind[f.first[k * f.step + 1]], SALT2)

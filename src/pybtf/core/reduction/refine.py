@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
 from cython.cimports.pybtf.core.reduction.variants import compare_numbers
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import (
     U32s,
     U64s,
@@ -34,8 +35,6 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_free,
     u64s_push,
 )
-
-
 
 # ---- uncertain classes --------------------------------------------------------------------------------------------
 
@@ -154,6 +153,7 @@ def variant(
     for i in range(a.n_slots[c]):
         to = a.slots[a.slots_at[c] + i].to
         if not a.watch[to] & COMPARED:
+            CHECK(not a.meaning[to] & APART, "a usual type refers to an odd one")
             if a.meaning[to]:
                 r[REC_HEAD + n // 32] |= cython.cast(uint32_t, 1) << (n & 31)
             n += 1
@@ -195,6 +195,7 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
     k: uint32_t
     for k in range(1, a.n):
         if a.marks[k] & CONFLICT and a.event[k] != NO_UNIT:
+            CHECK(not a.marks[a.event_class[k]] & UNCERTAIN, "what resolves a declaration is uncertain")
             if not u64s_push(events, cython.cast(uint64_t, a.event[k]) << 32 | a.event_class[k]):
                 return 1
     if events.n:
@@ -206,8 +207,8 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """Marks the entries of the unit that stand for no other, of types that are kept for what they are; and those that are
-    undecided, if the unit is whole. Takes the tints away.
+    """Marks the entries of the unit that stand for no other, of types that are kept for what they are; and those that
+    are undecided, if the unit is whole. Takes the tints away.
     """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
@@ -227,8 +228,10 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         return
     for at in range(a.before.n):
         i = a.before.p[at]
-        if t.whole and a.tint[p[i] & CLASS_BITS] & UNDECIDED:
+        c = p[i] & CLASS_BITS
+        if t.whole and a.tint[c] & UNDECIDED:
             p[i] |= APART
+        CHECK(p[i] & APART or not a.tint[c] or a.settled[c] < u, "an undecided type is dropped that nothing stands for")
     for at in range(a.before.n):
         a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
 

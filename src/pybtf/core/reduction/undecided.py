@@ -1,25 +1,25 @@
 # cython: annotation_typing=True
 """Usual types that may be taken for odd ones, and the units that are kept whole for them.
 
-A usual type is *decided* in its unit if it surely differs from all odd types of its class: by a slot that says so, as in
-separate.py, or by one whose type is decided itself. All decided types of a class are taken for one, the *settled* one is
-the first. The others, *undecided*, are taken for that one or for an odd type: the last of both, mostly. They bring
-nothing new where there is a settled one before. Which of the two they go to matters only to what refers to them and
-remains in the result, so a unit is kept whole in which
+A usual type is *decided* in its unit if it surely differs from all odd types of its class: by a slot that says so, as
+in separate.py, or by one whose type is decided itself. All decided types of a class are taken for one; the first of
+them is *settled*. The others, *undecided*, are taken for that one or for an odd type. They bring nothing new once the
+class is settled. Which of the two they go to matters only to what refers to them and remains in the result. So a unit
+is kept whole in which
 
 - an undecided type comes before its class is settled;
 - a type of a class that is not separate may resolve a declaration, or not, before something else is sure to;
 - a type that is kept, a variable, a tag or a function refers to an undecided one;
-- a type that is kept has odd ones of its class before, and refers to a type of a class that is not separate: what stands
-  for that may not tell them apart;
-- a type that is not compared, a pointer for instance, refers to an undecided one, unless the same pointer is there already
-  for either outcome: one to the settled type, and one in each unit that has the odd type.
+- a type that is kept has odd ones of its class before, and refers to a type of a class that is not separate: what
+  stands for that may not tell them apart;
+- a type that is not compared, a pointer for instance, refers to an undecided one, unless the same pointer is there
+  already for either outcome: one to the settled type, and one in each unit that has the odd type.
 
 Undecided types of units that are whole, and what is not compared and refers to them, stand for no other.
 
 A decided type may still go to an odd one, if it is reached by another whose comparison meets an undecided type. So all
-types of a class that is not separate are undecided in a unit with an undecided type, or with one that is *tainted*: of a
-class whose first usual type is in such a unit, or odd, where odd types of the class are in such units.
+types of a class that is not separate are undecided in a unit with an undecided type, or with one that is *tainted*: of
+a class whose first usual type is in such a unit, or odd, where odd types of the class are in such units.
 """
 
 import cython
@@ -232,8 +232,8 @@ def reaches_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c
 @cython.nogil
 @cython.exceptval(check=False)
 def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether undecided types of the unit, or what is not compared and refers to them, bring something new. Gives the
-    latter a tint as well.
+    """Whether undecided types of the unit bring something new, or what is not compared and refers to them, which gets
+    a tint as well.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
@@ -256,8 +256,8 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
 @cython.nogil
 @cython.exceptval(check=False)
 def changes(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether a type of class `c`, the first, can be told from odd types that are there by what it refers to in its unit
-    only, and not by what stands for that: there a name may be declared.
+    """Whether a type of class `c`, the first, can be told from odd types only by what it refers to in its unit, and
+    not by what stands for that: there a name may be declared.
     """
     i: uint32_t
     to: uint32_t
@@ -334,8 +334,8 @@ def records_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.nogil
 @cython.exceptval(check=False)
 def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a usual type of the unit may resolve a declaration before it is sure to be resolved, or be taken for an odd
-    type that is kept, and resolve nothing.
+    """Whether a usual type of the unit may resolve a declaration before it is sure to be resolved, or be taken for an
+    odd type that is kept, and resolve nothing.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
