@@ -56,6 +56,9 @@ cdef enum:                      # of a class: what is to be done where a unit ha
     REACHING = 4                # it may reach a class that is not separate
     TAINTED = 8                 # its first usual type may reach an undecided type
     TAINTED_ODD = 16            # one of the others that are kept may
+    COMPARED = 32               # the reference compares its types by what they reach
+    VARIES = 64                 # it is not compared, and has slots
+    TRACKED = 128               # `settled` or `count` is of interest
 
 cdef enum:
     MANY = 0xFFFFFFFF           # Analysis.meaning: the unit has the name more than once
@@ -82,6 +85,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *masks_at          # first mask, plus 1
     uint32_t *event             # by key: the unit by which a declaration is surely resolved, NO_UNIT none
     uint32_t *event_class
+    uint32_t *variants          # in work: two for each class
     uint32_t *settled           # the first unit with a decided type, NO_UNIT none yet
     uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition
     uint16_t *marks
@@ -89,6 +93,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint8_t *watch
     uint8_t *odd                # by unit: it has odd types
     size_t next_state           # the first function state that was not looked at
+    bint mixed                  # some class is not separate
     bint disturbed              # the unit at hand has a tainted type
     uint32_t stamp
     uint32_t round              # units entered
@@ -101,7 +106,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t n_masks, cap_masks
     U32s common                 # classes that are odd here and usual there
     U32s before                 # in work; then, small ids of the unit's types that something has to be asked of
-    U32s todo
+    U32s todo                   # in work; then, those that are tracked
 
 cdef int certify(Encoder *e) noexcept nogil
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil

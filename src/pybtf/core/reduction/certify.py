@@ -39,12 +39,21 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_find
-from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
+from cython.cimports.pybtf.core.encode.encoder import (
+    APART,
+    CLASS_BITS,
+    ENCODE_MEMORY,
+    NO_UNIT,
+    Encoder,
+    Stream,
+    encoder_fail,
+)
 from cython.cimports.pybtf.core.reduction.array_masking import doubt_arrays
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.refine import refine, spread
 from cython.cimports.pybtf.core.reduction.separate import contacts, separate
 from cython.cimports.pybtf.core.reduction.variants import choose_usual, find_odd
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s_reserve
 
@@ -149,6 +158,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
         kind = record_kind(r)
         refs_of(r, cython.address(f))
         d = a.depth[f.third]
+        CHECK(f.third < c, "a class refers to a later one")
         note_arrays(e, a, c, f.third)
         h = fold(r[REC_KIND] * SALT2 + r[REC_NAME], SALT2)
         shape = fold(h + r[REC_COUNT], SALT2)
@@ -162,6 +172,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
             shape = fold(shape + (0 if f.third else r[REC_THIRD]), SALT2)
         for k in range(f.n):
             note_arrays(e, a, c, f.first[k * f.step + 1])
+            CHECK(f.first[k * f.step + 1] < c, "a class refers to a later one")
             if a.depth[f.first[k * f.step + 1]] > d:
                 d = a.depth[f.first[k * f.step + 1]]
             h = fold(h + f.first[k * f.step] + a.blind[f.first[k * f.step + 1]], SALT2)
@@ -387,22 +398,24 @@ def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`. Nonzero:
-    no memory.
+    """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`, those
+    that are tracked in `a.todo`. Nonzero: no memory.
     """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     c: uint32_t
     known: uint8_t
-    a.before.n = 0
+    a.before.n = a.todo.n = 0
     a.round += 1
     a.disturbed = False
-    if not u32s_reserve(cython.address(a.before), t.n_types):
+    if not (
+        u32s_reserve(cython.address(a.before), t.n_types) and u32s_reserve(cython.address(a.todo), t.n_types)
+    ):
         return 1
     for i in range(1, t.n_types):
         c = p[i] & CLASS_BITS
-        known = a.watch[c] & ~REACHING
+        known = a.watch[c] & (WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED)
         if known == 0:
             continue
         if known & CONTESTED:
@@ -412,6 +425,9 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
         if known & WATCHED:
             a.before.p[a.before.n] = i
             a.before.n += 1
+        if known & TRACKED:
+            a.todo.p[a.todo.n] = i
+            a.todo.n += 1
     return 0
 
 
@@ -512,7 +528,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 2 + 1 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 22 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -538,7 +554,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.contact = at + 17 * n
         a.users = at + 18 * n
         a.settled = at + 19 * n
-        a.marks = cython.cast(cython.pointer[uint16_t], at + 20 * n)
+        a.variants = at + 20 * n
+        a.marks = cython.cast(cython.pointer[uint16_t], at + 22 * n)
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
         a.watch = a.tint + n
         a.odd = a.watch + n

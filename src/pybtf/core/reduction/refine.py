@@ -18,13 +18,14 @@ apart. Units of which that is more than append_unit.py has kept are decoded agai
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import qsort
-from cython.cimports.libc.string import memset
+from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
 from cython.cimports.pybtf.core.reduction.variants import compare_numbers
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import (
     U32s,
     U64s,
@@ -34,8 +35,6 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_free,
     u64s_push,
 )
-
-
 
 # ---- uncertain classes --------------------------------------------------------------------------------------------
 
@@ -135,10 +134,13 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
 @cython.nogil
 @cython.exceptval(check=False)
 def variant(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t, last: uint32_t
 ) -> uint32_t:
-    """The variant of a class that is not compared that the unit at hand has; NO_CLASS: no memory."""
+    """The variant of a class that is not compared that the unit at hand has; perhaps it is `last`, if that is one.
+    NO_CLASS: no memory.
+    """
     r: cython.pointer[uint32_t]
+    known: cython.pointer[cython.const[uint32_t]]
     i: uint32_t
     n: uint32_t = 0
     to: uint32_t
@@ -150,7 +152,8 @@ def variant(
     memset(r, 0, (REC_HEAD + words) * cython.sizeof(uint32_t))
     for i in range(a.n_slots[c]):
         to = a.slots[a.slots_at[c] + i].to
-        if is_key(class_record(e.classes, to)):
+        if not a.watch[to] & COMPARED:
+            CHECK(not a.meaning[to] & APART, "a usual type refers to an odd one")
             if a.meaning[to]:
                 r[REC_HEAD + n // 32] |= cython.cast(uint32_t, 1) << (n & 31)
             n += 1
@@ -159,7 +162,29 @@ def variant(
     r[REC_KIND] = KIND_VARIANT
     r[REC_NAME] = c
     r[REC_COUNT] = words
+    if last:
+        known = class_record(e.classes, last)
+        if memcmp(known, r, (REC_HEAD + words) * cython.sizeof(uint32_t)) == 0:
+            return last
     return class_intern(e.classes, r, REC_HEAD + words)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def variant_here(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
+) -> uint32_t:
+    """The same. Of classes with one slot, which most are, both variants are remembered, of others the last."""
+    known: cython.pointer[uint32_t] = a.variants + 2 * cython.cast(cython.size_t, c)
+    if a.n_slots[c] > 1:
+        known[0] = variant(e, a, scratch, c, known[0])
+        return known[0]
+    known += a.meaning[a.slots[a.slots_at[c]].to] != 0
+    if known[0] == 0:
+        known[0] = variant(e, a, scratch, c, 0)
+    return known[0]
 
 
 @cython.cfunc
@@ -170,6 +195,7 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
     k: uint32_t
     for k in range(1, a.n):
         if a.marks[k] & CONFLICT and a.event[k] != NO_UNIT:
+            CHECK(not a.marks[a.event_class[k]] & UNCERTAIN, "what resolves a declaration is uncertain")
             if not u64s_push(events, cython.cast(uint64_t, a.event[k]) << 32 | a.event_class[k]):
                 return 1
     if events.n:
@@ -180,37 +206,57 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def refine_unit(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
-) -> cython.int:
-    """Rewrites the entries of a unit; classes with RESOLVES have a type there that resolves a declaration."""
+def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """Marks the entries of the unit that stand for no other, of types that are kept for what they are; and those that
+    are undecided, if the unit is whole. Takes the tints away.
+    """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
-    if watch(e, a, u):
-        return 1
-    if decide(e, a, u):
-        t.whole = True
+    found: cython.bint = False
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i] & CLASS_BITS
         if p[i] & APART or a.marks[c] & UNCERTAIN or a.tint[c] & RESOLVES:
             p[i] |= APART
             t.whole = True
+        elif a.tint[c]:
+            found = True
+    if not found:
+        return
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i] & CLASS_BITS
         if t.whole and a.tint[c] & UNDECIDED:
             p[i] |= APART
+        CHECK(p[i] & APART or not a.tint[c] or a.settled[c] < u, "an undecided type is dropped that nothing stands for")
     for at in range(a.before.n):
         a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refine_unit(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
+) -> cython.int:
+    """Rewrites the entries of a unit; classes with RESOLVES have a type there that resolves a declaration."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    at: cython.size_t
+    i: uint32_t
+    c: uint32_t
+    if watch(e, a, u):
+        return 1
+    if decide(e, a, u):
+        e.streams[u].whole = True
+    set_apart(e, a, u)
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i]
-        if not c & APART and a.n_slots[c] and not is_compared(class_record(e.classes, c)):
-            p[i] = variant(e, a, scratch, c)
+        if not c & APART and a.watch[c] & VARIES:
+            p[i] = variant_here(e, a, scratch, c)
             if p[i] == NO_CLASS:
                 return 1
     return 0

@@ -29,7 +29,6 @@ from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.separate import MASKED, is_mixed
 from cython.cimports.pybtf.core.support.memory import room, u32s_push
 
-
 # ---- slots ------------------------------------------------------------------------------------------------------
 
 

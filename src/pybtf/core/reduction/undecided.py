@@ -1,25 +1,25 @@
 # cython: annotation_typing=True
 """Usual types that may be taken for odd ones, and the units that are kept whole for them.
 
-A usual type is *decided* in its unit if it surely differs from all odd types of its class: by a slot that says so, as in
-separate.py, or by one whose type is decided itself. All decided types of a class are taken for one, the *settled* one is
-the first. The others, *undecided*, are taken for that one or for an odd type: the last of both, mostly. They bring
-nothing new where there is a settled one before. Which of the two they go to matters only to what refers to them and
-remains in the result, so a unit is kept whole in which
+A usual type is *decided* in its unit if it surely differs from all odd types of its class: by a slot that says so, as
+in separate.py, or by one whose type is decided itself. All decided types of a class are taken for one; the first of
+them is *settled*. The others, *undecided*, are taken for that one or for an odd type. They bring nothing new once the
+class is settled. Which of the two they go to matters only to what refers to them and remains in the result. So a unit
+is kept whole in which
 
 - an undecided type comes before its class is settled;
 - a type of a class that is not separate may resolve a declaration, or not, before something else is sure to;
 - a type that is kept, a variable, a tag or a function refers to an undecided one;
-- a type that is kept has odd ones of its class before, and refers to a type of a class that is not separate: what stands
-  for that may not tell them apart;
-- a type that is not compared, a pointer for instance, refers to an undecided one, unless the same pointer is there already
-  for either outcome: one to the settled type, and one in each unit that has the odd type.
+- a type that is kept has odd ones of its class before, and refers to a type of a class that is not separate: what
+  stands for that may not tell them apart;
+- a type that is not compared, a pointer for instance, refers to an undecided one, unless the same pointer is there
+  already for either outcome: one to the settled type, and one in each unit that has the odd type.
 
 Undecided types of units that are whole, and what is not compared and refers to them, stand for no other.
 
 A decided type may still go to an odd one, if it is reached by another whose comparison meets an undecided type. So all
-types of a class that is not separate are undecided in a unit with an undecided type, or with one that is *tainted*: of a
-class whose first usual type is in such a unit, or odd, where odd types of the class are in such units.
+types of a class that is not separate are undecided in a unit with an undecided type, or with one that is *tainted*: of
+a class whose first usual type is in such a unit, or odd, where odd types of the class are in such units.
 """
 
 import cython
@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.reduction.separate import (
     is_mixed,
     told_apart,
 )
+from cython.cimports.pybtf.core.support.memory import U32s
 
 
 @cython.cfunc
@@ -89,17 +90,26 @@ def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> 
 def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
     """What is to be watched for, before the first unit."""
     c: uint32_t
-    mixed: cython.bint = False
+    k: uint32_t
     memset(a.count, 0, a.n * cython.sizeof(uint32_t))
     memset(a.settled, 0xFF, a.n * cython.sizeof(uint32_t))
     contest(a, CONFLICT)
     for c in range(1, a.n):
         if a.marks[c] & (NEAR | ODD | UNCERTAIN):
             a.watch[c] |= WATCHED
-        if is_mixed(a, c) and is_compared(class_record(e.classes, c)):
-            a.watch[c] |= REACHING
-            mixed = True
-    if mixed:
+        if is_compared(class_record(e.classes, c)):
+            a.watch[c] |= COMPARED
+            if a.marks[c] & COMMON:
+                a.watch[c] |= TRACKED
+            if is_mixed(a, c):
+                a.watch[c] |= REACHING
+                a.mixed = True
+        elif a.n_slots[c]:
+            a.watch[c] |= VARIES
+            k = a.slots[a.slots_at[c]].to
+            if a.n_slots[c] == 1 and is_key(class_record(e.classes, k)) and is_mixed(a, a.usual[k]):
+                a.watch[c] |= TRACKED
+    if a.mixed:
         spread_reaching(e, a)
 
 
@@ -116,7 +126,7 @@ def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
     to: uint32_t
     for i in range(min(a.n_slots[c], MASKED)):
         to = meant(a, a.slots[a.slots_at[c] + i].to)
-        if to and is_compared(class_record(e.classes, to)) and not a.tint[to] & UNDECIDED:
+        if to and a.watch[to] & COMPARED and not a.tint[to] & UNDECIDED:
             mask |= cython.cast(uint64_t, 1) << i
     return mask
 
@@ -125,34 +135,32 @@ def decided_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def may_be_undecided(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t
-) -> cython.bint:
+def may_be_undecided(a: cython.pointer[Analysis], entry: uint32_t, u: uint32_t) -> cython.bint:
     """Whether odd types of the class come before, which is not separate. Otherwise no question arises."""
-    if entry & APART or not is_mixed(a, entry) or a.marks[entry] & UNCERTAIN or u < a.first_odd[entry]:
+    if entry & APART or not a.watch[entry] & COMPARED or u < a.first_odd[entry]:
         return False
-    return is_compared(class_record(e.classes, entry))
+    return is_mixed(a, entry) and not a.marks[entry] & UNCERTAIN
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives undecided types of unit `u`, those of `a.before`, a tint. Whether there are some."""
+    """Gives undecided types of unit `u`, those of `a.todo`, a tint. Whether there are some."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
     changed: cython.bint = True
-    for at in range(a.before.n):
-        c = p[a.before.p[at]]
-        if may_be_undecided(e, a, c, u):
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]]
+        if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
     while changed and found:
         changed = found = False
-        for at in range(a.before.n):
-            c = p[a.before.p[at]]
+        for at in range(a.todo.n):
+            c = p[a.todo.p[at]]
             if c & APART or not a.tint[c] & UNDECIDED:
                 continue
             if not spend(a, 1 + a.n_slots[c]):
@@ -200,7 +208,7 @@ def only_name(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
     are other slots, or it is not of the usual class.
     """
     k: uint32_t
-    if a.n_slots[c] != 1 or is_compared(class_record(e.classes, c)):
+    if not a.watch[c] & VARIES or a.n_slots[c] != 1:
         return 0
     k = a.slots[a.slots_at[c]].to
     if not is_key(class_record(e.classes, k)) or a.here[k] != a.round or a.meaning[k] == MANY:
@@ -224,8 +232,8 @@ def reaches_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c
 @cython.nogil
 @cython.exceptval(check=False)
 def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether undecided types of the unit, or what is not compared and refers to them, bring something new. Gives the
-    latter a tint as well.
+    """Whether undecided types of the unit bring something new, or what is not compared and refers to them, which gets
+    a tint as well.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
@@ -234,7 +242,7 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
     new: cython.bint = False
     for at in range(a.before.n):
         c = p[a.before.p[at]] & CLASS_BITS
-        if is_compared(class_record(e.classes, c)):
+        if a.watch[c] & COMPARED:
             new = new or (a.tint[c] & UNDECIDED and a.settled[c] == NO_UNIT)
         elif reaches_undecided(e, a, c):
             a.tint[c] |= UNDECIDED
@@ -248,33 +256,47 @@ def references_matter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u
 @cython.nogil
 @cython.exceptval(check=False)
 def changes(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> cython.bint:
-    """Whether a type of class `c`, the first, can be told from odd types that are there by what it refers to in its unit
-    only, and not by what stands for that: there a name may be declared.
+    """Whether a type of class `c`, the first, can be told from odd types only by what it refers to in its unit, and
+    not by what stands for that: there a name may be declared.
     """
     i: uint32_t
     to: uint32_t
-    if not may_be_undecided(e, a, c, u):
+    if not may_be_undecided(a, c, u):
         return False
     for i in range(a.n_slots[c]):
         to = meant(a, a.slots[a.slots_at[c] + i].to)
-        if to and is_compared(class_record(e.classes, to)) and is_mixed(a, to):
+        if to and a.watch[to] & COMPARED and is_mixed(a, to):
             return True
     return False
 
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def types_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a compared type that is the first of its class needs what it refers to."""
+def first_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
+    """The unit with the usual type that stands for others of class `c`; NO_UNIT: it is still to come."""
+    return a.settled[c] if a.marks[c] & ODD else e.first_unit.p[c]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def types_remain(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, found: cython.bint
+) -> cython.bint:
+    """Whether a compared type that is the first of its class needs what it refers to; `found`: there is something
+    undecided.
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    list_: cython.pointer[U32s] = cython.address(a.before) if found else cython.address(a.todo)
     at: cython.size_t
     c: uint32_t
-    for at in range(a.before.n):
-        c = p[a.before.p[at]] & CLASS_BITS
-        if a.settled[c] < u or not is_compared(class_record(e.classes, c)):
+    for at in range(list_.n):
+        c = p[list_.p[at]] & CLASS_BITS
+        if not a.watch[c] & COMPARED or first_usual(e, a, c) < u:
             continue
-        if refers(e, a, c) or (not p[a.before.p[at]] & APART and changes(e, a, c, u)):
+        if (found and refers(e, a, c)) or changes(e, a, p[list_.p[at]], u):
             return True
     return False
 
@@ -312,17 +334,17 @@ def records_remain(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
 @cython.nogil
 @cython.exceptval(check=False)
 def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Whether a usual type of the unit may resolve a declaration before it is sure to be resolved, or be taken for an odd
-    type that is kept, and resolve nothing.
+    """Whether a usual type of the unit may resolve a declaration before it is sure to be resolved, or be taken for an
+    odd type that is kept, and resolve nothing.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
     x: cython.pointer[Slot]
-    for at in range(a.before.n):
-        c = p[a.before.p[at]]
-        if not may_be_undecided(e, a, c, u):
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]]
+        if not may_be_undecided(a, c, u):
             continue
         for i in range(a.n_slots[c]):
             x = a.slots + a.slots_at[c] + i
@@ -338,14 +360,14 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
 @cython.nogil
 @cython.exceptval(check=False)
 def disturb(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Makes all types of `a.before` undecided that may be. Whether there are some."""
+    """Makes all types of `a.todo` undecided that may be. Whether there are some."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     c: uint32_t
     found: cython.bint = False
-    for at in range(a.before.n):
-        c = p[a.before.p[at]]
-        if may_be_undecided(e, a, c, u):
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]]
+        if may_be_undecided(a, c, u):
             a.tint[c] |= UNDECIDED
             found = True
     return found
@@ -364,9 +386,9 @@ def taint(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     for i in range(1, t.n_types):
         entry = e.class_list.p[t.classes + i]
         c = entry & CLASS_BITS
-        if not a.watch[c] & REACHING or not is_compared(class_record(e.classes, c)):
+        if not a.watch[c] & REACHING or not a.watch[c] & COMPARED:
             continue
-        first = a.settled[c] if a.marks[c] & ODD else e.first_unit.p[c]
+        first = first_usual(e, a, c)
         if entry & APART or a.marks[c] & UNCERTAIN:
             a.watch[c] |= TAINTED_ODD
         elif first >= u:
@@ -386,16 +408,16 @@ def note_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     c: uint32_t
     to: uint32_t
     a.stamp += 1
-    for at in range(a.before.n):
-        c = p[a.before.p[at]] & CLASS_BITS
-        if a.visited[c] == a.stamp:
+    for at in range(a.todo.n):
+        c = p[a.todo.p[at]] & CLASS_BITS
+        if not a.watch[c] & TRACKED or a.visited[c] == a.stamp:
             continue
         a.visited[c] = a.stamp
         to = only_name(e, a, c)
-        if p[a.before.p[at]] & APART:
-            if is_compared(class_record(e.classes, c)) or to & APART:
+        if p[a.todo.p[at]] & APART:
+            if a.watch[c] & COMPARED or to & APART:
                 a.count[c] += 1
-        elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or is_compared(class_record(e.classes, c))):
+        elif not a.tint[c] and a.settled[c] == NO_UNIT and (to or a.watch[c] & COMPARED):
             a.settled[c] = u
 
 
@@ -406,12 +428,15 @@ def decide(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t)
     """Gives a tint to the types of `a.before` that are undecided in unit `u`, or refer to such without being compared.
     Whether the unit must be whole for that. To be called for all units, in order.
     """
-    found: cython.bint = note_undecided(e, a, u)
+    found: cython.bint
     new: cython.bint
+    if not a.mixed:
+        return False
+    found = note_undecided(e, a, u)
     if found or a.disturbed:
         found = disturb(e, a, u)
     new = found and references_matter(e, a, u)
     note_unit(e, a, u)
     if found:
         taint(e, a, u)
-    return new or resolves(e, a, u) or types_remain(e, a, u) or (found and records_remain(e, a, u))
+    return new or resolves(e, a, u) or types_remain(e, a, u, found) or (found and records_remain(e, a, u))
