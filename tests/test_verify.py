@@ -10,7 +10,6 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -319,4 +318,3 @@ def test_the_header_is_a_table_of_lies() -> None:
     header = check_header(b"\x9f\xeb\1\0" + b"\xff" * 28, True, 702, True, False)
     assert header.types is None
     assert header.found
-
