@@ -2,7 +2,8 @@
 
 Type 1 is always INT `int`; the case follows. `CASES` has a rule, a label, the bytes, and the answers: that of 6.18,
 then those of other versions, as `<601 EINVAL` or `>=701 0`. Versions are 100 times the major and the minor. The
-answers were given by 5.10, 6.1, 6.12, 6.18, 7.2 and 7.3. A kind that a version does not know is refused there with EINVAL.
+answers were given by 5.10, 6.1, 6.12, 6.18, 7.2 and 7.3. A kind that a version does not know is refused there
+with EINVAL.
 """
 
 from __future__ import annotations
