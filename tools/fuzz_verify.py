@@ -3,9 +3,9 @@
     python tools/fuzz_verify.py [--seconds N] [--seed S] [--workers N]
 
 Builds as tools/fuzz.py does, then damages random BTF (tools/randbtf.py) and the minimal cases (tools/minimal_btf.py),
-and judges it for each loader, as one version and another, alone and on a base, also as a base of a module's own, until
-the time is up. A crash, a report of a sanitizer, any exception or a verdict that takes longer than 10 s ends the run with
-status 1; the input is kept in build/fuzz-found.
+and judges it until the time is up: for each loader, as one version and another, alone, on a base, and as a base of a
+module's own. A crash, a report of a sanitizer, any exception or a verdict that takes longer than 10 s ends the run
+with status 1; the input is kept in build/fuzz-found.
 """
 
 from __future__ import annotations
