@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dwarfwriter import Die, LocList, Raw, die
 from elfwriter import Section, Symbol, btf_ids
 from kernelish import INT
-from synthetic import TEXT, X86, base, case, case_with, functions, named, of, parameter, subprogram
+from synthetic import TEXT, X86, Case, base, case, case_with, functions, named, of, parameter, register, subprogram
 
 # -- abstract origins and specifications -----------------------------------------------------------
 
@@ -336,3 +337,59 @@ def variable_oddities() -> bytes:
         odd("early", 44),
         odd("same", 44),
     )
+
+
+@case
+def variable_names() -> bytes:
+    """The letters, digits and signs that are allowed, and those that stand next to them in ASCII."""
+
+    def named_so(name: str, offset: int) -> Die:
+        place = ("location", "exprloc", [("addr", X86.percpu + offset)])
+        return named("variable", name, ("type", "ref4", "int"), place)
+
+    signs = "./0159:;?@AMZ[^_`amz{|~\x7f \t$%-"
+    names = [f"{sign}n" for sign in signs] + [f"n{sign}" for sign in signs] + [f"n{sign}n" for sign in signs]
+    return of(INT, *(named_so(name, 4 + n % 14 * 4) for n, name in enumerate(names)))
+
+
+@case
+def variables_of_four_gigabytes() -> bytes:
+    """Sizes are counted in 32 bits: one of 4 GiB is a variable of size 0, and is left out."""
+
+    def array(label: str, *counts: int) -> Die:
+        ranges = [die("subrange_type", ("count", "data4", count)) for count in counts]
+        return die("array_type", ("type", "ref4", "int"), label=label, children=ranges)
+
+    def struct(label: str, size: int) -> Die:
+        return named("structure_type", label, ("byte_size", "data8", size), label=label)
+
+    def here(type: str, offset: int) -> Die:
+        place = ("location", "exprloc", [("addr", X86.percpu + offset)])
+        return named("variable", f"v{offset}", ("type", "ref4", type), place)
+
+    types = [
+        array("most", (1 << 30) - 1),
+        array("none", 1 << 30),
+        array("one", (1 << 30) + 1),
+        array("square", 1 << 15, 1 << 15),
+        array("over", (1 << 15) + 1, 1 << 15),
+        struct("struct_most", (1 << 32) - 1),
+        struct("struct_none", 1 << 32),
+        struct("struct_four", (1 << 32) + 4),
+    ]
+    variables = [here(str(each.label), 4 * n) for n, each in enumerate(types, 1)]
+    return of(INT, *types, *variables)
+
+
+def many_parameters(count: int, variadic: bool) -> bytes:
+    """The reference stores them by a number of 8 bits: those from the 257th on take the places of the first."""
+    last = [die("unspecified_parameters")] * variadic
+    some = [parameter(f"a{n}", "pointer" if n % 3 else "int") for n in range(count)]
+    pointer = die("pointer_type", ("byte_size", "data1", 8), ("type", "ref4", "int"), label="pointer")
+    function = subprogram("f", 16, ("prototyped", "flag", 1), children=[*some, *last])
+    return of(INT, pointer, function, extra_symbols=functions("f"))
+
+
+for _count, _variadic in ((255, True), (256, False), (256, True), (257, False), (300, True), (600, False)):
+    _name = f"function_of_{_count}_parameters{'_and_more' * _variadic}"
+    register(Case(_name, partial(many_parameters, _count, _variadic), "default"))

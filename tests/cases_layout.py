@@ -6,7 +6,7 @@ from typing import Any
 
 from dwarfwriter import Die, die
 from kernelish import INT, point, variable
-from synthetic import X86, base, case, case_with, named, of, typedef
+from synthetic import X86, base, case, case_with, functions, named, of, parameter, subprogram, typedef
 
 # -- structures and bitfields ----------------------------------------------------------------------
 
@@ -137,6 +137,73 @@ def bitfields_old_and_new() -> bytes:
             ],
         ),
     )
+
+
+@case
+def packed_structs_with_bitfields() -> bytes:
+    """A function is left out if a parameter on the stack is of a struct that must be packed: misplaced members, and no
+    holes. Storage units of bitfields, narrow and wide, decide where there is a hole.
+    """
+
+    def at(name: str, type: str, offset: int) -> Die:
+        return named("member", name, ("type", "ref4", type), ("data_member_location", "data1", offset))
+
+    def bits(name: str, type: str, offset: int, size: int) -> Die:
+        return bitfield(name, ("bit_size", "data1", size), ("data_bit_offset", "data1", offset), type=type)
+
+    rest = [at("c", "long", 8), at("d", "char", 16), at("e", "long", 17)]
+    layouts = [
+        (17, [at("a", "char", 0), at("b", "long", 1), at("c", "long", 9)]),
+        (24, [at("a", "long", 0), at("b", "long", 8), at("c", "long", 16)]),
+        (25, [bits("a", "int", 0, 9), bits("b", "long", 9, 10), *rest]),
+        (25, [bits("a", "int", 0, 9), bits("b", "int", 9, 10), *rest]),
+        (25, [bits("a", "long", 0, 9), bits("b", "int", 9, 10), *rest]),
+        (25, [bits("a", "long", 0, 9), bits("b", "long", 9, 10), *rest]),
+        (25, [bits("a", "int", 0, 20), bits("b", "int", 32, 9), bits("f", "long", 41, 10), *rest]),
+        (17, [bits("a", "long", 0, 9), bits("b", "char", 16, 3), at("d", "char", 8), at("e", "long", 9)]),
+        (13, [bits("a", "char", 0, 3), bits("b", "int", 3, 4), at("d", "char", 4), at("e", "long", 5)]),
+        (13, [at("d", "char", 0), at("e", "long", 1), bits("a", "char", 72, 3), bits("b", "int", 75, 4)]),
+        (10, [at("d", "char", 0), at("e", "long", 1), bits("a", "char", 72, 3), bits("b", "int", 75, 4)]),
+    ]
+    structs = [
+        named("structure_type", f"s{n}", ("byte_size", "data1", size), label=f"s{n}", children=members)
+        for n, (size, members) in enumerate(layouts, 1)
+    ]
+    registers = [parameter(f"r{n}", "int") for n in range(6)]
+    found = [
+        subprogram(f"f{n}", 16 * n, children=[*registers, parameter("p", f"s{n}")])
+        for n in range(1, len(layouts) + 1)
+    ]
+    types = [base("long", 8, label="long"), base("char", 1, 6, label="char")]
+    names = functions(*(f"f{n}" for n in range(1, len(layouts) + 1)))
+    return of(INT, *types, *structs, *found, extra_symbols=names)
+
+
+@case
+def packed_structs_with_odd_base_types() -> bytes:
+    """Sizes of base types are kept in 13 bits here: one of 8192 bytes counts as empty, and is aligned to 1."""
+
+    def at(name: str, type: str, offset: int) -> Die:
+        return named("member", name, ("type", "ref4", type), ("data_member_location", "data2", offset))
+
+    registers = [parameter(f"r{n}", "int") for n in range(6)]
+    types: list[Die] = [base("long", 8, label="long"), base("char", 1, 6, label="char")]
+    found: list[Die] = []
+    for size in (0, 8192, 8191, 8196):
+        odd = f"t{size}"
+        types.append(named("base_type", odd, ("byte_size", "data2", size), ("encoding", "data1", 5), label=odd))
+        for whole, members in (
+            (size, [at("a", odd, 0)]),
+            (size + 4, [at("a", odd, 0), at("b", "int", size)]),
+            (17, [at("a", "char", 0), at("b", odd, 1), at("c", "long", 9)]),
+            (size + 1, [at("a", "char", 0), at("b", odd, 1)]),
+        ):
+            n = len(found) + 1
+            types.append(
+                named("structure_type", f"s{n}", ("byte_size", "data2", whole), label=f"s{n}", children=members)
+            )
+            found.append(subprogram(f"f{n}", 16 * n, children=[*registers, parameter("p", f"s{n}")]))
+    return of(INT, *types, *found, extra_symbols=functions(*(f"f{n}" for n in range(1, len(found) + 1))))
 
 
 @case

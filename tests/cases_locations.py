@@ -163,6 +163,20 @@ def parameter_lists_dwarf2() -> bytes:
 
 
 @case
+def parameter_lists_dwarf3() -> bytes:
+    """Offsets of lists are plain numbers, of 32 or 64 bits ..."""
+    forms = ("data4", "data8")
+    return located([(kind, form, LocList(place)) for kind, place in LISTS for form in forms], version=3)
+
+
+@case
+def parameter_lists_dwarf4_by_number() -> bytes:
+    """... which are numbers only in DWARF 4."""
+    forms = ("data4", "data8")
+    return located([(kind, form, LocList(place)) for kind, place in LISTS for form in forms])
+
+
+@case
 def parameter_lists_dwarf5() -> bytes:
     return located([(kind, "loclistx", LocList(place)) for kind, place in LISTS], version=5)
 
@@ -214,6 +228,25 @@ def parameter_that_a_member_stands_for() -> bytes:
         producer="clang version 19",
     )
     return kernel([clang], symbols=[*functions("f1", "f2", "f3", "f4")]).data
+
+
+@case_with("default,true_signature")
+def pieces_of_a_large_parameter() -> bytes:
+    """Two words of 64 bits remember where pieces begin: the first 8 bytes, and 64 behind them."""
+    places = (4, 7, 8, 9, 15, 16, 63, 64, 70, 71, 72, 73, 80, 135, 136, 137, 200)
+    members = [
+        named("member", f"at{at}", ("type", "ref4", "char"), ("data_member_location", "data2", at))
+        for at in sorted({0, *places, *(place + 8 for place in places)})
+    ]
+    big = named("structure_type", "big", ("byte_size", "data2", 400), label="big", children=members)
+
+    def function(n: int, place: int) -> Die:
+        one = parameter("p", "big", ("location", "exprloc", [("piece", place), ("reg5",), ("piece", 8)]))
+        return subprogram(f"f{n}", 16 * n, ("calling_convention", "data1", 3), children=[one])
+
+    found = [function(n, place) for n, place in enumerate(places, 1)]
+    clang = unit([base("char", 1, 6, label="char"), big, *found], producer="clang version 19")
+    return kernel([clang], symbols=functions(*(f"f{n}" for n in range(1, len(places) + 1)))).data
 
 
 @case_with("default,true_signature")

@@ -364,6 +364,33 @@ def one_unit(world: World) -> Unit:
     return items
 
 
+def with_uses(units: list[Unit], seed: int) -> list[Unit]:
+    """The program with variables, and functions with parameters, of types that have a name in their unit."""
+    rng = random.Random(seed)
+    often = rng.choice((0.1, 0.3, 0.6))
+    found = []
+    for items in units:
+        uses: Unit = []
+        for item in items:
+            if item[0] in ("struct", "union", "enum", "typedef") and rng.random() < often:
+                uses.append((rng.choice(("variable", "function")), ("name", item[0], item[1], 0)))
+            elif item[0] == "use" and rng.random() < often:
+                uses.append((rng.choice(("variable", "function")), item[1]))
+        found.append([*items, *uses])
+    return found
+
+
+def used_directly(units: list[Unit], kind: str) -> list[Unit]:
+    """The program with a variable, or a function with a parameter, of each type that it has a pointer to otherwise."""
+    return [[(kind, pointed_to(item[1])) if item[0] == "use" else item for item in items] for items in units]
+
+
+def pointed_to(expr: Expr) -> Expr:
+    while expr[0] in ("ptr", "fresh"):
+        expr = expr[1]
+    return expr
+
+
 def fresh(expr: Any, rng: random.Random, chance: float) -> Any:
     """The same expression, with some of its nameless types made anew."""
     if not chance or not isinstance(expr, tuple):

@@ -6,12 +6,13 @@ import struct
 from typing import Any
 
 from conflicts import Expr, Item, Member, Unit
-from elfwriter import Section, elf
+from elfwriter import Section, Symbol, elf
 
 TAGS = {"struct": 0x13, "union": 0x17, "enum": 0x04}
 LINKS = {"ptr": 0x0F, "const": 0x26, "volatile": 0x35, "restrict": 0x37}
 BASES = {"int": (4, 5), "unsigned int": (4, 7), "char": (1, 6), "long": (8, 5), "float": (4, 4)}
-DATA1, DATA2, STRING, REF4, FLAG = 0x0B, 0x05, 0x08, 0x13, 0x19
+ADDRESS, DATA1, DATA2, STRING, REF4, EXPRESSION, FLAG = 0x01, 0x0B, 0x05, 0x08, 0x13, 0x18, 0x19
+TEXT, VARIABLES = 0x1000, 0x100000
 NAME, SIZE, ENCODING, TYPE, DECLARATION, CONST, UPPER, LOCATION, BITS, BIT_OFFSET, PROTOTYPED = (
     *(0x03, 0x0B, 0x3E, 0x49, 0x3C, 0x1C, 0x2F, 0x38, 0x0D, 0x6B, 0x27),
 )
@@ -24,6 +25,7 @@ class Writer:
         self.info = bytearray()
         self.abbrev = bytearray()
         self.codes: dict[tuple[Any, ...], int] = {}
+        self.symbols: list[Symbol] = []
 
     def unit(self, items: Unit) -> None:
         start = len(self.info)
@@ -59,7 +61,7 @@ class Writer:
         for n, item in enumerate(items):
             if item[0] == "declare":
                 self.names.setdefault((item[1], item[2]), []).append(("item", n))
-            elif item[0] != "use":
+            elif item[0] not in ("use", "variable", "function"):
                 self.names.setdefault((item[0], item[1]), []).append(("item", n))
         self.at = -1
 
@@ -79,6 +81,10 @@ class Writer:
                 self.info += struct.pack("<H", value)
             elif form == STRING:
                 self.info += value.encode() + b"\0"
+            elif form == ADDRESS:
+                self.info += struct.pack("<Q", value)
+            elif form == EXPRESSION:
+                self.info += struct.pack("<BBQ", 9, 3, value)  # DW_OP_addr
             elif form == REF4:
                 self.fixes.append((len(self.info), value))
                 self.info += b"\0\0\0\0"
@@ -175,6 +181,9 @@ class Writer:
         if item[0] == "declare":
             self.declare(item[1], item[2], label)
             return
+        if item[0] in ("variable", "function"):
+            self.use(*item)
+            return
         self.labels[label] = len(self.info) - self.start
         name = ((NAME, STRING, item[1]),)
         if item[0] == "typedef":
@@ -183,6 +192,20 @@ class Writer:
             self.enumeration(name, item[2], item[3])
         else:
             self.record(item[0], name, item[2], item[3], None)
+
+    def use(self, kind: str, expr: Expr) -> None:
+        """A variable of the type, or a function with a parameter of it; each has a place of its own."""
+        at = {"variable": VARIABLES, "function": TEXT}[kind] + 16 * len(self.symbols)
+        section = ".data..percpu" if kind == "variable" else ".text"
+        symbol = Symbol(f"{kind}_{len(self.symbols)}", at, 16, "OBJECT" if kind == "variable" else "FUNC", section)
+        self.symbols.append(symbol)
+        name, type = (NAME, STRING, symbol.name), self.type(expr, None)
+        if kind == "variable":
+            self.die(0x34, (name, *type, (0x02, EXPRESSION, at)))
+            return
+        self.die(0x2E, (name, (0x11, ADDRESS, at), (PROTOTYPED, FLAG, 1)), children=True)
+        self.die(0x05, ((NAME, STRING, "p"), *type))
+        self.info.append(0)
 
     def declare(self, tag: str, name: str, label: Any) -> None:
         self.labels[label] = len(self.info) - self.start
@@ -204,9 +227,12 @@ def image(units: list[Unit]) -> bytes:
     w = Writer()
     for items in units:
         w.unit(items)
+    size = 16 * (len(w.symbols) + 1)
+    places = [Section(".data..percpu", bytes(size), address=VARIABLES, flags=3)] if w.symbols else []
     sections = [
-        Section(".text", bytes(16), address=0x1000, flags=6),
+        Section(".text", bytes(size), address=TEXT, flags=6),
+        *places,
         Section(".debug_info", bytes(w.info)),
         Section(".debug_abbrev", bytes(w.abbrev) + b"\0"),
     ]
-    return elf(sections).data
+    return (elf(sections, symbols=w.symbols) if w.symbols else elf(sections)).data

@@ -13,7 +13,7 @@ import pytest
 import pybtf
 from dwarfwriter import die, dwarf
 from elfwriter import Section, Symbol
-from kernelish import FLAVOURS, INT, kernel, unit
+from kernelish import FLAVOURS, INT, kernel, unit, variable
 from meaning import meanings
 from pybtf import pipeline
 from pybtf.btf.files import read_btf
@@ -80,7 +80,7 @@ def test_a_kfunc_at_the_end_of_btf_ids(over: int, tmp_path: Path) -> None:
         assert b"bpf_kfunc\0" in bytes(pybtf.encode(path).data)
 
 
-@pytest.mark.parametrize("size", [1, 127, 128])
+@pytest.mark.parametrize("size", [1, 127, 128, 129, 130, 255])
 def test_the_identity_of_a_supplementary_file(size: int) -> None:
     content = struct.pack("<HB", 5, 0) + b"name\0" + bytes([size & 0x7F | (size & 0x80)])
     content += b"\1" * (size & 0x80) + b"i" * size
@@ -103,6 +103,22 @@ def test_two_notes_in_an_aligned_section(align: int, found: int) -> None:
     assert len([n for n in notes(image, b"GNU") if n[2] == b"abcd"]) == found
 
 
+@pytest.mark.parametrize("over", [0, 1])
+def test_notes_of_as_many_bytes_as_the_file(over: int) -> None:
+    """Sections of notes may overlap; so many bytes are looked at, and no more."""
+    one = struct.pack("<III", 4, 4, 1) + b"GNU\0" + b"abcd"
+    data = bytearray(elf([Sec(".a", 7, bytes(64)), Sec(".b", 7, one)]))
+    table = struct.unpack_from("<Q", data, 40)[0]
+    struct.pack_into("<QQ", data, table + 64 + 24, 0, len(data) - len(one) + over)
+    at = struct.unpack_from("<Q", data, table + 2 * 64 + 24)[0]
+    data[at : at + 20], data[64 : 64 + 20] = bytes(20), bytes(20)
+    data += one
+    struct.pack_into("<Q", data, table + 2 * 64 + 24, len(data) - len(one))
+    struct.pack_into("<Q", data, table + 64 + 32, len(data) - len(one) + over)
+    found = [note for note in notes(ElfImage("t.o", data), b"GNU") if note[2] == b"abcd"]
+    assert len(found) == 1 - over
+
+
 @pytest.mark.parametrize("count", [31, 32, 33, 64, 65, 200])
 @pytest.mark.parametrize("version", [4, 5])
 def test_many_type_units(count: int, version: int, tmp_path: Path) -> None:
@@ -115,6 +131,26 @@ def test_many_type_units(count: int, version: int, tmp_path: Path) -> None:
     found = meanings(bytes(pybtf.encode(path).data))
     for i in range(count):
         assert found["Typedef", f"t{i}", False, ("Struct", f"s{i}")] == 1
+
+
+@pytest.mark.parametrize("count", [15, 16, 31, 32, 33, 63, 64, 65, 127, 128])
+def test_a_signature_that_none_of_so_many_type_units_has(count: int, tmp_path: Path) -> None:
+    """The search for it ends, however full the table is."""
+    fields: dict[str, Any] = {"section": ".debug_info", "version": 5}
+    units = [type_unit(f"s{i}", 1000 + i, **fields) for i in range(count)]
+    own = unit([INT, named("typedef", "t", ("type", "ref_sig8", 7))], version=5)
+    done = pybtf.encode(write(tmp_path / "file", kernel([*units, own]).data), jobs=1)
+    assert done.report.warnings == ["1 references to types are void: no type unit has their signature"]
+    assert meanings(bytes(done.data))["Typedef", "t", False, "void"] == 1
+
+
+def test_two_type_units_of_one_signature(tmp_path: Path) -> None:
+    """The first one counts, as of the COMDAT groups that a linker meets."""
+    fields: dict[str, Any] = {"section": ".debug_info", "version": 5}
+    units = [type_unit(name, 7, **fields) for name in ("first", "second")]
+    own = unit([INT, named("typedef", "t", ("type", "ref_sig8", 7))], version=5)
+    found = meanings(bytes(pybtf.encode(write(tmp_path / "file", kernel([*units, own]).data)).data))
+    assert found["Typedef", "t", False, ("Struct", "first")] == 1
 
 
 @pytest.mark.parametrize(("digits", "good"), [(63, False), (64, True), (65, False)])
@@ -176,16 +212,52 @@ def test_the_offset_of_a_type_unit(offset: int, tmp_path: Path) -> None:
             pybtf.encode(path)
 
 
-@pytest.mark.parametrize("size", [65533, 65534, 65535, 65536])
-def test_skipped_bytes_of_a_die(size: int, tmp_path: Path) -> None:
-    """So many bytes of unwanted attributes: the DIE behind them is found, however they are passed over."""
-    skipped: tuple[Any, ...] = tuple((0x2100 + n, "data8", 0) for n in range(size // 8))
-    skipped += tuple((0x5000 + n, "data1", 0) for n in range(size % 8))
+@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize("size", [65527, 65533, 65534, 65535, 65536, 65537, 131072])
+def test_skipped_bytes_of_a_die(size: int, value: int, tmp_path: Path) -> None:
+    """So many bytes of unwanted attributes: the DIE behind them is found, however they are passed over.
+
+    All bytes of them are zero, the end of children if read as a DIE, or 0xFF.
+    """
+    skipped: tuple[Any, ...] = tuple((0x3000 + n, "data8", value % (1 << 64)) for n in range(size // 8))
+    skipped += tuple((0x2800 + n, "data1", value % 256) for n in range(size % 8))
     many = [die("label", *skipped), die("base_type", ("name", "string", "x"), ("byte_size", "data1", 2), *skipped)]
     own = unit([INT, *many, named("typedef", "t", ("type", "ref4", "int"))], version=5)
     path = write(tmp_path / "file", kernel([own]).data)
     data = bytes(pybtf.encode(path).data)
     assert {key[:2] for key in meanings(data)} >= {("Int", "x"), ("Typedef", "t")}
+
+
+@pytest.mark.parametrize("head", ["variable", "subprogram", "structure_type", "typedef", "member"])
+@pytest.mark.parametrize("over", [0, 1])
+def test_declaration_tags_of_one_object(head: str, over: int, tmp_path: Path) -> None:
+    """65,535 at most, and one more is an error, wherever they stand. Here they are equal, so one is left of them."""
+    one = die("LLVM_annotation", ("name", "string", "btf_decl_tag"), ("const_value", "string", "t"))
+    places = {
+        "variable": variable(X86),
+        "subprogram": named("subprogram", "f", ("low_pc", "addr", X86.text)),
+        "structure_type": named("structure_type", "s", ("byte_size", "data1", 4)),
+        "typedef": named("typedef", "t", ("type", "ref_addr", "int")),
+        "member": named("member", "m", ("type", "ref_addr", "int"), ("data_member_location", "data1", 0)),
+    }
+
+    def info(count: int) -> bytes | Any:
+        object = places[head]._replace(children=[one] * count if count < 3 else [one, copy * (count - 1)])
+        if head == "member":
+            object = places["structure_type"]._replace(children=[object])
+        return unit([INT, object])
+
+    two, single = (dwarf([info(count)]).sections[".debug_info"] for count in (2, 1))
+    end = 3 if head == "member" else 2  # of children
+    copy = two[len(single) - end : -end]
+    symbols = [Symbol("f", X86.text, 16, "FUNC", ".text")]
+    path = write(tmp_path / "file", kernel([info(65535 + over)], extra_symbols=symbols).data)
+    if over:
+        with pytest.raises(InputError, match="an object with 65536 declaration tags; expected at most 65535"):
+            pybtf.encode(path)
+    else:
+        data = bytes(pybtf.encode(path).data)
+        assert sum(count for key, count in meanings(data).items() if key[0] == "DeclTag") == 1
 
 
 def repeated(kind: str, count: int, folder: Path) -> Path:
@@ -198,6 +270,10 @@ def repeated(kind: str, count: int, folder: Path) -> Path:
             named("structure_type", "x", size),
         ),
         "types of parameters": (die("formal_parameter", ("type", "ref_addr", "int")), die("subroutine_type")),
+        "parameters": (
+            named("formal_parameter", "p", ("type", "ref_addr", "int")),
+            named("subprogram", "f", ("low_pc", "addr", X86.text)),
+        ),
     }[kind]
     two = kernel_info([part, part], head)
     one = kernel_info([part], head)
@@ -217,13 +293,14 @@ REFERENCE = {
     "enumerators": "929da102d59a83cd",
     "members": "11c19755e13ef658",
     "types of parameters": "99d2a22a05ccdd49",
+    "parameters": "04dbc1ae40287d50",
 }
 
 
 @pytest.mark.parametrize("kind", REFERENCE)
 @pytest.mark.parametrize("over", [0, 1])
 def test_more_than_a_record_can_count(kind: str, over: int, tmp_path: Path) -> None:
-    """65,535 are written, as by the reference, which takes one more for none; here that is an error."""
+    """65,535 are written, as by the reference, which takes one more for none, or crashes; here that is an error."""
     path = repeated(kind, 65535 + over, tmp_path)
     if over:
         with pytest.raises(InputError, match=r"DIE 0x\w+: 65536 members, .*; expected at most 65535"):

@@ -164,6 +164,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path, debug_root: Path) -> None:
     with pytest.raises(NothingToEncode) as caught:
         encode(path)
     text = str(caught.value)
+    assert f"Looked for its debug file (build id {ID.hex()}, debug link to x.debug) as " in text
     for place in (
         f"{debug_root}/.build-id/00/{ID.hex()[2:]}.debug",
         f"{tmp_path}/.debug/x.debug",

@@ -156,6 +156,26 @@ HAND: dict[str, tuple[list[Record], list[Record]]] = {
             *(record(ARRAY, 0, 0, 5, 1, 1), pointer(6), struct_of(B, (A, 0)), struct_of(B, (B, 0))),
         ],
     ),
+    "members at other offsets, in what structs of one name point to": (
+        [
+            *(INT32, record(STRUCT, B, 8, A, 1, 0, B, 1, 32, vlen=2), pointer(2), struct_of(C, (A, 3))),
+            *(INT32, record(STRUCT, B, 8, A, 5, 32, B, 5, 0, vlen=2), pointer(6), struct_of(C, (A, 7))),
+        ],
+        [
+            *(INT32, record(STRUCT, B, 8, A, 1, 0, B, 1, 32, vlen=2), pointer(2), struct_of(C, (A, 3))),
+            *(record(STRUCT, B, 8, A, 1, 32, B, 1, 0, vlen=2), pointer(5), struct_of(C, (A, 6))),
+        ],
+    ),
+    "bit-fields of other widths, in what structs of one name point to": (
+        [
+            *(INT32, record(STRUCT, B, 8, A, 1, 3 << 24, vlen=1, flag=1), pointer(2), struct_of(C, (A, 3))),
+            *(INT32, record(STRUCT, B, 8, A, 5, 4 << 24, vlen=1, flag=1), pointer(6), struct_of(C, (A, 7))),
+        ],
+        [
+            *(INT32, record(STRUCT, B, 8, A, 1, 3 << 24, vlen=1, flag=1), pointer(2), struct_of(C, (A, 3))),
+            *(record(STRUCT, B, 8, A, 1, 4 << 24, vlen=1, flag=1), pointer(5), struct_of(C, (A, 6))),
+        ],
+    ),
     "variables stay": (
         [
             INT32,

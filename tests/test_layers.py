@@ -30,6 +30,7 @@ LAYERS = {
     "core/encode": "core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup",
     "core/reduction": "core/support core/btf core/model core/classes core/encode",
     "core/dump": "basics core/support core/btf",
+    "core/show": "basics core/support core/btf core/dump",
     "core/accept": "core/btf",
     "core": (
         "core/support core/btf core/model core/elf core/strings "
@@ -43,7 +44,10 @@ LAYERS = {
     "verify": "basics core/accept elf btf",
     "interface": "basics btf request pipeline",
     "reproduce": "basics btf dwarf request interface",
-    "cli": "basics core/support core/btf core/dump elf btf request pipeline verify interface reproduce",
+    "cli": (
+        "basics core/support core/btf core/dump core/show "
+        "elf btf request pipeline verify interface reproduce"
+    ),
     "pahole": "basics elf btf request pipeline cli",
     "start": "cli",
 }

@@ -100,6 +100,16 @@ def test_ignored_signals_stay_ignored(make: Make) -> None:
         signal.signal(signal.SIGHUP, before)
 
 
+def test_one_worker_needs_nothing_of_make(make: Make) -> None:
+    """No descriptor is opened, no signal handler set."""
+    number = signal.SIGTERM
+    before = os.listdir("/proc/self/fd"), signal.getsignal(number)  # noqa: PTH208
+    with workers(1, make.flags) as jobs:
+        assert jobs == 1
+        assert (os.listdir("/proc/self/fd"), signal.getsignal(number)) == before  # noqa: PTH208
+    assert make.tokens() == TOKENS
+
+
 def closed_descriptors() -> str:
     reading, writing = os.pipe()
     os.close(reading)

@@ -35,6 +35,8 @@ PROGRAMS: list[subprocess.Popen[str]] = []
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """Each test ends without children, and with the descriptors it began with."""
+    global TESTS
+    TESTS = os.getpid()  # which need not be that which has imported this file
     assert threading.active_count() == 1, "this process would not be forked"
     before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
     yield

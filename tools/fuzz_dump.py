@@ -1,4 +1,4 @@
-"""Long runs of random damage to BTF for `pybtf dump`, against a build with sanitizers. See docs/fuzzing.md.
+"""Long runs of random damage to BTF for the commands that read it, with sanitizers. See docs/fuzzing.md.
 
     python tools/fuzz_dump.py [--seconds N] [--seed S] [--workers N]
 
@@ -40,6 +40,40 @@ def damaged(chooser: random.Random, source: bytes) -> bytes:
     return bytes(data)
 
 
+def look_at(data: bytes) -> None:
+    """Show all types, one after the other, also those behind one that is refused; look for duplicates; add up sizes."""
+    from pybtf.btf.duplicates import duplicates
+    from pybtf.btf.reader import BTF
+    from pybtf.core.btf.type_view import View
+    from pybtf.core.show.show_graph import TypeGraph
+    from pybtf.core.show.show_types import Shower
+    from pybtf.errors import InputError
+
+    try:
+        btf = BTF.from_bytes(data)
+        view = View(data, "x")
+    except InputError:
+        return
+    shower = Shower(view, len(data) % 2 == 0)
+    for id in range(1, len(view)):
+        try:
+            shower.text(id)
+            if view.kind(id) in (4, 5):
+                shower.sums(id)
+                shower.members(id)
+        except InputError:
+            shower = Shower(view)
+    graph = TypeGraph(view)
+    assert sum(graph.records()) == view.sizes()[1]
+    assert max(graph.retained(), default=0) <= view.sizes()[1]
+    graph.strings()
+    try:
+        duplicates(btf)
+        list(btf)
+    except InputError:
+        pass
+
+
 def work(seed: str, seconds: float) -> int:
     """One worker, in a process whose core is that with sanitizers. The input of the moment lies in a file."""
     from pybtf.core.btf.type_view import View
@@ -66,6 +100,7 @@ def work(seed: str, seconds: float) -> int:
             printed += 1
         except InputError:
             pass
+        look_at(data)
         if time.monotonic() - start > PATIENCE:
             print(f"{case}: takes too long")
             return 1

@@ -1,6 +1,7 @@
 """Makes fixtures/synthetic: what the reference writes for the files that the tests build in memory.
 
     python tools/synthetic_golden.py            ask the reference for everything, write goldens and manifest
+    python tools/synthetic_golden.py NAME...    ask for these cases only; the others stay as they are
     python tools/synthetic_golden.py --check    only say what would change
     python tools/synthetic_golden.py --write-inputs FOLDER
                                                 put the input files into FOLDER, to look at
@@ -92,6 +93,7 @@ def forms() -> tuple[dict[str, Any], dict[str, bytes]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="NAME")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write-inputs", type=Path, metavar="FOLDER")
     options = parser.parse_args()
@@ -101,15 +103,25 @@ def main() -> int:
             (options.write_inputs / f"{case.name}.elf").write_bytes(case.build())
         return 0
     manifest: dict[str, Any] = {"reference": reference.pahole_versions(), "cases": {}}
-    manifest["forms"], files = forms()
+    files: dict[str, bytes] = {}
+    known = json.loads((HOME / "manifest.json").read_text()) if options.cases else {}
+    if known:
+        manifest["forms"] = known["forms"]
+    else:
+        manifest["forms"], files = forms()
     for case in synthetic.load().values():
+        if known and case.name not in options.cases:
+            if case.name in known["cases"]:
+                manifest["cases"][case.name] = known["cases"][case.name]
+            continue
         manifest["cases"][case.name], golden = one_case(case)
         if golden is not None:
             files[f"{case.name}.btf"] = golden
     files["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
     HOME.mkdir(parents=True, exist_ok=True)
     changed = [name for name, data in files.items() if not (HOME / name).exists() or (HOME / name).read_bytes() != data]
-    stale = [path for path in HOME.iterdir() if path.name not in files]
+    kept = {f"{name}.btf" for name in known.get("cases", ())} | ({"forms-le.btf", "forms-be.btf"} if known else set())
+    stale = [path for path in HOME.iterdir() if path.name not in files and path.name not in kept]
     for name in changed:
         print(("would change: " if options.check else "wrote: ") + name)
     for path in stale:

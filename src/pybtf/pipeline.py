@@ -21,7 +21,7 @@ from pybtf.core.run import Run
 from pybtf.dwarf.faults import fault_error
 from pybtf.dwarf.merging import built_with_lto
 from pybtf.dwarf.sections import DebugSections, debug_sections
-from pybtf.elf.constants import SHT_NOBITS
+from pybtf.elf.constants import SHT_NOBITS, SHT_PROGBITS
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.kfuncs import mark_kfuncs
 from pybtf.elf.layout import owners, section_addresses
@@ -37,7 +37,6 @@ from pybtf.timings import Timings
 
 Progress = Callable[[int, int], None]
 
-SHT_PROGBITS = 1
 PERCPU = ".data..percpu"
 # The debug sections that the reference unpacks, found by trying each.
 UNPACKED = frozenset(

@@ -26,7 +26,7 @@ OPERATORS: dict[type[ast.operator], tuple[str, ...]] = {
     ast.RShift: (">>", "<<"),
 }
 #: Files in which a mistake is a matter of words, or which only the build reads.
-LEFT_OUT = ("cli/manual.py", "core/rules_probe.py", "core/__init__.py", "_version.py")
+LEFT_OUT = ("cli/manual.py", "/rules_probe.py", "core/__init__.py", "_version.py")
 
 
 def chances(source: Source) -> list[tuple[int, int, str]]:
@@ -64,7 +64,7 @@ def drawn(root: Path, seed: int, count: int) -> list[Mutation]:
     files = [path for path in files if not str(path).endswith(LEFT_OUT)]
     halves: list[list[Path]] = [[], []]
     for path in files:
-        halves[path.parent.name != "core"].append(path)
+        halves["core" not in path.relative_to(root).parts].append(path)
     pools: list[list[tuple[str, Source, int, int, str]]] = []
     for half in halves:
         pool = []

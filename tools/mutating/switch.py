@@ -1,40 +1,83 @@
 """Puts mutations into a copy of the sources, each behind a switch: one build for all of them.
 
 A mutation replaces a piece of one file. The smallest expression around it (or, if that does not do, the smallest
-statement) becomes `(mutated) if MUTANT(n) else (original)`, where MUTANT compares with the environment variable
-PYBTF_MUTANT, read once when the program is loaded. So what is compiled is the original, until a number is given.
+statement) becomes `(mutated) if MUTANT(n) else (original)`. The number that is chosen stands in a file, the page, which
+every process maps or reads that has the variable PYBTF_MUTANTS; 0 is none. A switch that is asked leaves a mark in the
+page: so it is known which tests come to a mutation at all, and the others need not be run.
 """
 
 from __future__ import annotations
 
 import ast
+import os
+import sys
 import textwrap
 from collections.abc import Iterable
 from typing import NamedTuple
 
-VARIABLE = "PYBTF_MUTANT"
+VARIABLE = "PYBTF_MUTANTS"
+#: The page: the number in four bytes of this machine's order, four of nothing, a byte for each number.
+MARKS = 8
+PAGE = 1 << 14
 
-CORE_SWITCH = '''# Made by tools/mutations.py.
+CORE_SWITCH = f'''# Made by tools/mutations.py.
 
 cdef extern from *:
     """
+    #include <fcntl.h>
     #include <stdlib.h>
-    static int pybtf_mutant_number = 0;
-    __attribute__((constructor)) static void pybtf_mutant_read(void)
-    {
-        const char *number = getenv("PYBTF_MUTANT");
-        pybtf_mutant_number = number ? atoi(number) : 0;
-    }
-    #define PYBTF_MUTANT_IS(n) (pybtf_mutant_number == (n))
+    #include <sys/mman.h>
+    #include <unistd.h>
+    #ifndef PYBTF_MUTANT_IS
+    __attribute__((weak)) volatile unsigned char *pybtf_mutants = 0;
+    __attribute__((constructor)) static void pybtf_mutants_open(void)
+    {{
+        const char *path = getenv("{VARIABLE}");
+        int fd;
+        void *page = MAP_FAILED;
+        if (pybtf_mutants)
+            return;
+        fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+        if (fd >= 0) {{
+            page = mmap(0, {PAGE}, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+            close(fd);
+        }}
+        if (page == MAP_FAILED)
+            page = calloc(1, {PAGE});
+        pybtf_mutants = (volatile unsigned char *)page;
+    }}
+    static inline int pybtf_mutant_is(int n)
+    {{
+        volatile unsigned char *page = pybtf_mutants;
+        if (!page[{MARKS} + n])
+            page[{MARKS} + n] = 1;
+        return *(volatile int *)page == n;
+    }}
+    #define PYBTF_MUTANT_IS(n) pybtf_mutant_is(n)
+    #endif
     """
     bint MUTANT "PYBTF_MUTANT_IS" (int n) noexcept nogil
 '''
 IN_CORE = "from cython.cimports.pybtf.core.mutant import MUTANT"
 IN_PXD = "from pybtf.core.mutant cimport MUTANT"
-IN_PYTHON = """import os as _os
-def MUTANT(n, _number=int(_os.environ.get("PYBTF_MUTANT", "0"))):
-    return n == _number
-del _os"""
+#: The number is kept, for a test may close or exhaust descriptors; MUTANT.seen and MUTANT.number are for the server.
+IN_PYTHON = f"""import os as _os
+_path = _os.environ.get("{VARIABLE}")
+def MUTANT(n, _path=_path, _open=_os.open, _read=_os.pread, _write=_os.pwrite, _close=_os.close):
+    if _path and n not in MUTANT.seen:
+        MUTANT.seen.add(n)
+        try:
+            _fd = _open(_path, {os.O_RDWR})
+        except OSError:
+            return n == MUTANT.number
+        if MUTANT.number is None:
+            MUTANT.number = int.from_bytes(_read(_fd, 4, 0), "{sys.byteorder}")
+        _write(_fd, b"\\1", {MARKS} + n)
+        _close(_fd)
+    return n == MUTANT.number
+MUTANT.seen = set()
+MUTANT.number = None
+del _os, _path"""
 
 
 class Mutation(NamedTuple):
@@ -62,12 +105,19 @@ class Mutation(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """The text from `start` to `end` becomes `text`, which contains the original for all other numbers."""
+    """A switch around the text from `start` to `end`, which may have others in it."""
 
     start: int
     end: int
-    new: str
-    is_statement: bool
+    head: str
+    tail: str
+    deeper: bool = False  # the text is a statement and goes one level deeper
+
+    def around(self, original: str) -> str:
+        if self.deeper:
+            indent = original[: len(original) - len(original.lstrip())]
+            original = textwrap.indent(textwrap.dedent(original), indent + "    ")
+        return self.head + original + self.tail
 
 
 class Source:
@@ -161,7 +211,6 @@ def edit(source: Source, start: int, end: int, new: str, number: int) -> Edit:
     """The switch for one mutation of a Python file."""
     for node in source.around(start, end):
         first, last = source.span(node)
-        original = source.text[first:last]
         mutated = source.text[first:start] + new + source.text[end:last]
         if isinstance(node, ast.stmt):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ImportFrom | ast.Import):
@@ -173,33 +222,17 @@ def edit(source: Source, start: int, end: int, new: str, number: int) -> Edit:
             if not parses(indent + mutated + ("" if mutated.strip() else "pass")):
                 continue
             body = textwrap.indent(textwrap.dedent(indent + (mutated if mutated.strip() else "pass")), indent + "    ")
-            other = textwrap.indent(textwrap.dedent(indent + original), indent + "    ")
-            return Edit(at, last, f"{indent}if MUTANT({number}):\n{body}\n{indent}else:\n{other}", True)
+            return Edit(at, last, f"{indent}if MUTANT({number}):\n{body}\n{indent}else:\n", "", True)
         if replaceable(source, node) and parses(f"({mutated})"):
-            text = f"(({mutated}) if MUTANT({number}) else ({original}))"
             if is_tested(source, node):  # then the two need not be of one type
-                text = f"((MUTANT({number}) and ({mutated})) or (not MUTANT({number}) and ({original})))"
-            return Edit(first, last, text, False)
+                return Edit(first, last, f"((MUTANT({number}) and ({mutated})) or (not MUTANT({number}) and (", ")))")
+            return Edit(first, last, f"(({mutated}) if MUTANT({number}) else (", "))")
     raise ValueError(f"number {number}: no expression and no statement to switch")
-
-
-def apart(edits: Iterable[tuple[Edit, int]]) -> list[list[tuple[Edit, int]]]:
-    """The edits in as few groups as a greedy hand makes in which none overlap."""
-    groups: list[list[tuple[Edit, int]]] = []
-    for one in sorted(edits, key=lambda each: each[0].start):
-        for group in groups:
-            if group[-1][0].end <= one[0].start:
-                group.append(one)
-                break
-        else:
-            groups.append([one])
-    return groups
 
 
 def applied(text: str, edits: Iterable[Edit], file: str) -> str:
     """The file with switches, and the import of what they ask."""
-    for one in sorted(edits, key=lambda each: -each.start):
-        text = text[: one.start] + one.new + text[one.end :]
+    text = _between(text, 0, len(text), sorted(edits, key=lambda each: (each.start, -each.end)))
     if file.endswith(".pxd"):
         return f"{IN_PXD}\n{text}"
     tree = ast.parse(text)
@@ -213,3 +246,16 @@ def applied(text: str, edits: Iterable[Edit], file: str) -> str:
     lines = text.split("\n")
     lines.insert(line, IN_CORE if "/core/" in file else IN_PYTHON)
     return "\n".join(lines)
+
+
+def _between(text: str, start: int, end: int, edits: list[Edit]) -> str:
+    """A piece of the text with its switches. What lies in another is a part of it: they stand for nodes of a tree."""
+    result = ""
+    while edits:
+        outer, *edits = edits
+        inner = [one for one in edits if one.start < outer.end]
+        edits = edits[len(inner) :]
+        original = _between(text, outer.start, outer.end, inner)
+        result += text[start : outer.start] + outer.around(original)
+        start = outer.end
+    return result + text[start:end]

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator
 from itertools import islice
 
+from pybtf.elf.constants import SHF_COMPRESSED, SHN_XINDEX, SHT_NOBITS
 from pybtf.errors import InputError, Place
 from pybtf.records import record
 
@@ -28,9 +29,6 @@ PIECE = 1 << 18
 OVERLAP = 512
 """A banner that begins in one piece and ends in the next is in both."""
 MAX_RODATA = 64 << 20
-SHT_NOBITS = 8
-SHF_COMPRESSED = 0x800
-SHN_XINDEX = 0xFFFF
 
 
 @record(frozen=True)

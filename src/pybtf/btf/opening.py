@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from .reader import BTF
+
 STANDARD_INPUT = "-"
 _ELF = b"\x7fELF"
 
@@ -37,26 +39,37 @@ def open_view(path: str, base: str | None = None) -> View:
 
     Raises `InputError` if one of them cannot be read or is damaged, or if the base is missing.
     """
+    source, below = _sources(path, base)
+    if below is None:
+        return View(source.data, str(source.place), pointer=source.pointer)
+    return View(source.data, str(source.place), below.data, str(below.place), below.pointer or source.pointer)
+
+
+def open_btf(path: str, base: str | None = None) -> BTF:
+    """The same, for those who want the types as objects."""
+    from .reader import BTF
+
+    source, below = _sources(path, base)
+    under = BTF.from_bytes(below.data, name=str(below.place)) if below is not None else None
+    return BTF.from_bytes(source.data, under, name=str(source.place))
+
+
+def _sources(path: str, base: str | None) -> tuple[_Source, _Source | None]:
+    """The BTF of the file, and what it is split from."""
     source = _read(path)
-    name = str(source.place)
     if base is not None:
         if source.base is not None:
             raise InputError(source.place.file, "a base of its own, .BTF.base", "to be read without another base")
-        return _split(source, _read(base))
+        return source, _read(base)
     if source.base is not None:
-        return View(source.data, name, source.base, f"{source.place.file}: .BTF.base", source.pointer)
-    if _is_split(source.data):
-        beside = os.path.join(os.path.dirname(path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
-        if path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
-            hint = "--base FILE names it; for a module it is the BTF of its kernel."
-            raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
-        return _split(source, _read(beside))
-    return View(source.data, name, pointer=source.pointer)
-
-
-def _split(source: _Source, base: _Source) -> View:
-    name, base_name = str(source.place), str(base.place)
-    return View(source.data, name, base.data, base_name, base.pointer or source.pointer)
+        return source, _Source(source.base, Place(source.place.file, ".BTF.base"), pointer=source.pointer)
+    if not _is_split(source.data):
+        return source, None
+    beside = os.path.join(os.path.dirname(path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
+    if path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
+        hint = "--base FILE names it; for a module it is the BTF of its kernel."
+        raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
+    return source, _read(beside)
 
 
 def _read(path: str) -> _Source:

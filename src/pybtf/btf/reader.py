@@ -1,8 +1,11 @@
-"""`BTF`: reading BTF, types decoded when asked for.
+"""`BTF`: reading BTF, types made into objects when asked for.
 
-Opening checks the header, the sections and the boundaries of all records, which takes some hundredths of a
-second for a kernel. A type is decoded and checked each time it is asked for; nothing decoded is kept.
+Opening checks the header, the sections and the boundaries of all records, which takes some thousandths of a
+second for a kernel. A type is made and checked each time it is asked for; nothing made is kept.
 Iterating over all types therefore checks everything there is.
+
+The compiled `TypeIndex` does the work as long as records are sound. What it refuses is looked at again by `index` and
+`decode`, which say what is wrong, or know the kind from the layout section.
 
 Split BTF describes a module on top of its kernel, the base: its ids and its string offsets go on where those
 of the base end.
@@ -13,22 +16,26 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from pybtf.core.btf.read_types import TypeIndex, is_taught
 from pybtf.errors import InputError, NoSuchTypeError, Place, WrongBaseError
 
 from .files import read_btf
 from .header import read_header, read_layout
 from .index import check_layout, index_records
-from .kinds import Kind, info_kind
-from .strings import BadStringOffset, Strings
+from .kinds import Kind
+from .strings import BadStringOffset, Strings, encode_name
 
 if TYPE_CHECKING:
+    import re
+    from typing import Any
+
     from pybtf.core.btf.type_view import View
 
     from .decode import Decoder
+    from .fields import Field
     from .types import Type
 
 
@@ -51,14 +58,13 @@ class BTF:
         self.strings: Strings = Strings(
             data[start:end], base.strings if base is not None else None, self._section_place("str")
         )
-        self.words = self._read_words()
-        self.first_id = base.end_id if base is not None else 1
-        types = self._section_place("type")
-        self.starts = index_records(self.words, self.layout, self.first_id, types)
-        self.end_id: int = self.first_id + len(self.starts) - 1
-        self._types_offset = types.offset or 0
+        self.index = self._open_index(start, end)
+        self.first_id = self.index.first_id
+        self.end_id: int = self.index.end_id
+        self._types_offset = self._section_place("type").offset or 0
+        self._words: array[int] | None = None
+        self._starts: array[int] | None = None
         self._decoder: Decoder | None = None
-        self._ids_by_name: dict[str, list[int]] | None = None
         self._pointer_size = 0
         if base is not None and not force_base:
             self._check_base(base)
@@ -111,13 +117,29 @@ class BTF:
     def _section_place(self, name: str) -> Place:
         return Place(self.place.file, self.place.section, self.header.section(name)[0])
 
-    def _read_words(self) -> array[int]:
+    def _open_index(self, text: int, text_end: int) -> TypeIndex:
         start, end = self.header.section("type")
-        words = array("I")
-        words.frombytes(memoryview(self.data)[start:end])
-        if self.header.little != (sys.byteorder == "little"):
-            words.byteswap()
-        return words
+        swap = self.header.little != (sys.byteorder == "little")
+        base = self.base.index if self.base is not None else None
+        index = TypeIndex(self.data, start, end - start, swap, text, text_end - text, base)
+        if not index.index():
+            words = array("I", index.all_words())
+            index.load(index_records(words, self.layout, index.first_id, self._section_place("type")))
+        return index
+
+    @property
+    def words(self) -> array[int]:
+        """The words of all records of this layer, in the machine's byte order."""
+        if self._words is None:
+            self._words = array("I", self.index.all_words())
+        return self._words
+
+    @property
+    def starts(self) -> array[int]:
+        """Where in `words` each record begins, and the end."""
+        if self._starts is None:
+            self._starts = array("I", self.index.all_starts())
+        return self._starts
 
     def __repr__(self) -> str:
         types = f"types {self.first_id} to {self.end_id - 1}"
@@ -133,7 +155,10 @@ class BTF:
 
     def __iter__(self) -> Iterator[Type]:
         """The types of this layer, in id order."""
-        return map(self._decode, range(self.first_id, self.end_id))
+        make = self._maker()
+        for id in range(self.first_id, self.end_id):
+            found = make(id)
+            yield found if found is not None else self._decode_slowly(id)
 
     def type(self, id: int) -> Type:
         """The type with this id. Raises NoSuchTypeError if there is none, InputError if it is malformed."""
@@ -151,6 +176,19 @@ class BTF:
         return NoSuchTypeError(f"{self.place.file}: there is no type {id}; ids go from 0 to {self.end_id - 1}")
 
     def _decode(self, id: int) -> Type:
+        found = self._maker()(id)
+        return found if found is not None else self._decode_slowly(id)
+
+    def _maker(self) -> Callable[[int], Any]:
+        """What makes the types of this layer, or None where something is unusual."""
+        if not is_taught():
+            from .making import teach_all
+
+            teach_all()
+        return self.index.type
+
+    def _decode_slowly(self, id: int) -> Type:
+        """A kind that is not known, or the error."""
         decoder = self._decoder or self._make_decoder()
         index = id - self.first_id
         try:
@@ -175,8 +213,7 @@ class BTF:
         if id >= self.end_id or id < 0:
             raise self._no_such(id)
         if id >= self.first_id:
-            number = info_kind(self.words[self.starts[id - self.first_id] + 1])
-            return _KIND.get(number, Kind.VOID)
+            return _KIND.get(self.index.kind(id), Kind.VOID)
         return self.base.kind_of(id) if self.base is not None else Kind.VOID
 
     def references(self, id: int) -> list[int]:
@@ -191,8 +228,12 @@ class BTF:
 
     def count_kinds(self) -> dict[Kind, int]:
         """How many types of each kind this layer has, by kind number. Only kinds that occur."""
-        infos = Counter(info_kind(self.words[at + 1]) for at in self.starts[:-1])
-        return {_KIND.get(number, Kind.VOID): infos[number] for number in sorted(infos)}
+        counts: dict[Kind, int] = {}
+        for number, count in enumerate(self.index.count_kinds()):
+            if count:
+                kind = _KIND.get(number, Kind.VOID)
+                counts[kind] = counts.get(kind, 0) + count
+        return counts
 
     def by_name(self, name: str, kind: Kind | None = None) -> Type | None:
         """The type of this name (and kind) with the lowest id, base included; None if there is none."""
@@ -202,20 +243,19 @@ class BTF:
         """All types of this name (and kind) in id order, base included. Nothing has the empty name."""
         if self.base is not None:
             yield from self.base.all_by_name(name, kind)
-        if self._ids_by_name is None:
-            self._ids_by_name = self._index_names()
-        for id in self._ids_by_name.get(name, ()):
-            if kind is None or self.kind_of(id) == kind:
-                yield self._decode(id)
+        for id in self.index.find(encode_name(name), -1 if kind is None else kind):
+            yield self._decode(id)
 
-    def _index_names(self) -> dict[str, list[int]]:
-        self.strings.preload()
-        ids: dict[str, list[int]] = {}
-        for id, at in enumerate(self.starts[:-1], self.first_id):
-            offset = self.words[at]
-            if offset and offset < self.strings.end:
-                ids.setdefault(self.strings.lookup(offset), []).append(id)
-        return ids
+    def search(self, pattern: str | re.Pattern[str], kind: Kind | None = None) -> Iterator[Type]:
+        """All types (of this kind) in whose name the regular expression is found, in id order, base included."""
+        import re
+
+        if self.base is not None:
+            yield from self.base.search(pattern, kind)
+        found = re.compile(pattern).search
+        names = self.index.named(-1 if kind is None else kind)
+        for id in sorted(id for name, ids in names.items() if found(name) for id in ids):
+            yield self._decode(id)
 
     @property
     def pointer_size(self) -> int:
@@ -235,6 +275,39 @@ class BTF:
         from .queries import size_of
 
         return size_of(self, id)
+
+    def resolve(self, which: Type | int | str) -> Type:
+        """What a type, an id or a name stands for: the type behind typedefs, qualifiers and tags."""
+        from .fields import resolve
+
+        return resolve(self, which)
+
+    def sizeof(self, which: Type | int | str) -> int:
+        """As `size_of`, also by name (`"task_struct"`, `"struct page"`). Raises UsageError if it has no size."""
+        from .fields import sizeof
+
+        return sizeof(self, which)
+
+    def alignof(self, which: Type | int | str) -> int:
+        """Alignment in bytes as it follows from the members; 1 of a struct that cannot but be packed."""
+        from .fields import alignof
+
+        return alignof(self, which)
+
+    def field(self, which: Type | int | str, path: str) -> Field:
+        """The member that a path leads to: `"se.avg.load_sum"`, `"comm[3]"`, or `"0:12:1"` as CO-RE has it.
+
+        Structs and unions without a name are looked into. Raises NoSuchTypeError if there is no such member.
+        """
+        from .fields import field
+
+        return field(self, which, path)
+
+    def offsetof(self, which: Type | int | str, path: str) -> int:
+        """Offset in bytes of the member that a path leads to. Raises UsageError for a bit-field."""
+        from .fields import offsetof
+
+        return offsetof(self, which, path)
 
     def c_name(self, id: int, declarator: str = "") -> str:
         """A type as C writes it: `const char *`, `struct page`, `int (*)(void *)`.

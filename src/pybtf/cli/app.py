@@ -21,6 +21,9 @@ from .main import COMPLETE_VARIABLE
 COMMANDS = {
     "encode": "encode_command",
     "dump": "dump_command",
+    "show": "show_command",
+    "size": "size_command",
+    "duplicates": "duplicates_command",
     "verify": "verify_command",
     "reproduce": "reproduce",
     "completion": "completion",

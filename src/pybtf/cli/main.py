@@ -2,7 +2,7 @@
 
 A build starts this program hundreds of times, often just to ask for its version. click takes several times
 as long to import as the bare interpreter to start, so `--version` and `--help` are answered from plain texts
-before anything is imported, and `encode`, `dump` and `verify` with plainly spelt options do without it (arguments.py).
+before anything is imported, and `encode` and those of PLAIN with plainly spelt options do without it (arguments.py).
 tests/test_imports.py keeps it so.
 
 Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug of pybtf, 130 interrupted.
@@ -21,6 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+
+PLAIN = ("dump", "show", "size", "duplicates", "verify")
+"""Commands whose module has their options in a table, and a function of their name."""
 
 COMPLETE_VARIABLE = "_PYBTF_COMPLETE"
 """Set by the scripts of `pybtf completion` when a shell asks for completions."""
@@ -94,21 +97,16 @@ def _run(arguments: list[str]) -> int:
             from .encode import encode
 
             return encode(**given)
-    if arguments[:1] == ["dump"] and COMPLETE_VARIABLE not in os.environ:
-        from .arguments import read
-        from .dump import OPTIONS, dump
+    if arguments and arguments[0] in PLAIN and COMPLETE_VARIABLE not in os.environ:
+        from importlib import import_module
 
-        given = read(arguments[1:], OPTIONS)
-        if given is not None:
-            return dump(**given)
-    if arguments[:1] == ["verify"] and COMPLETE_VARIABLE not in os.environ:
         from .arguments import read
-        from .verify import OPTIONS as VERIFY_OPTIONS
-        from .verify import verify
 
-        given = read(arguments[1:], VERIFY_OPTIONS)
+        module = import_module(f".{arguments[0]}", __package__)
+        given = read(arguments[1:], module.OPTIONS)
         if given is not None:
-            return verify(**given)
+            status: int = getattr(module, arguments[0])(**given)
+            return status
     from .app import run
 
     return run(arguments)

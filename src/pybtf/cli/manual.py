@@ -10,11 +10,15 @@ Usage: pybtf COMMAND [ARGUMENTS]
        pybtf --version | --help | help [COMMAND]
 
 Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
-pahole 1.32 makes. Print BTF: the same text as bpftool's. Verify BTF: by the rules of the kernel's loader.
+pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's. Verify BTF: by the rules of the kernel's
+loader.
 
 Commands:
   encode      Encode the DWARF of an ELF file as BTF
   dump        Print BTF as a C header, type by type, or as JSON
+  show        Print the layout of structs: offsets, sizes, holes, cache lines
+  size        Say where the bytes of BTF go
+  duplicates  List names with several definitions, and where these differ
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
@@ -27,6 +31,7 @@ Examples:
   pybtf encode vmlinux                         put .BTF into a kernel
   pybtf encode --detached vmlinux.btf vmlinux  write it to a file of its own
   pybtf dump vmlinux.btf > vmlinux.h           the C header that BPF programs include
+  pybtf show task_struct vmlinux               its members, holes and cache lines
   pybtf verify --base vmlinux module.ko        will this kernel take the module's BTF?
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
@@ -128,6 +133,105 @@ Examples:
   pybtf dump --root task_struct --root 'enum pid_type' vmlinux
   pybtf dump --format raw --base vmlinux module.ko
   pybtf encode --detached - vmlinux | pybtf dump --format json - | jq '.types[] | select(.name == "page")'
+"""
+
+SHOW = """\
+Usage: pybtf show [OPTIONS] [NAME]... FILE
+
+Print types from the BTF in FILE as people read them, with the same text as `pahole -F btf -C NAME FILE`: structs and
+unions with the offset and size of each member, bit positions, holes, padding, cache lines and the attributes that
+follow from the offsets; enums, typedefs, functions, variables. Without NAME, list all structs and unions. FILE is
+raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with .BTF, which may be compressed (x.ko.xz, .zst, .gz); -
+is standard input.
+
+NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum, typedef, function or variable.
+All types of that name are printed.
+
+How:
+  --hex                Print offsets and sizes as hexadecimal numbers
+  --sizes              Print a line for each: name, size and number of holes
+  --sort               By name, not in the order of the BTF
+  --json               Print an array of JSON with the members, sums and holes of each
+
+Which of the structs and unions (of those that are named, or of all):
+  -H, --holes N        Those with at least N holes
+  --with-flexible-array
+                       Those that end with an array without a size
+  --with-embedded-flexible-array
+                       Those with a member that ends with one
+
+Instead of types:
+  --contains NAME      List the structs and unions with a member of the struct NAME
+  --find-pointers-to NAME
+                       List the members that are pointers to the struct NAME
+
+What is read:
+  --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf show task_struct /sys/kernel/btf/vmlinux
+  pybtf show --sizes 'tcp_*' vmlinux
+  pybtf show --holes 5 vmlinux
+  pybtf show --base vmlinux 'struct nft_*' nf_tables.ko
+
+Environment:
+  NO_COLOR             If set and not empty, no colours
+"""
+
+SIZE = """\
+Usage: pybtf size [OPTIONS] FILE
+
+Say where the bytes of the BTF in FILE go: types by kind, strings by what has them as a name, the largest records, and
+the types without which most would be gone: their records, and those of all types that only they bring in. Each line
+has bytes, their share and how many there are. FILE is raw BTF or an ELF file with .BTF, which may be compressed.
+
+How:
+  --by kind|type|prefix
+                       Print one table only: by kind, type by type, or by what stands in front of the first
+                       underscore in the names
+  --count N            At most N lines in tables that are cut off; default: 10
+  --against OTHER      Print how much more there is than in the BTF in OTHER
+  --json               Print an object with an array for each table
+
+What is read:
+  --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf size /sys/kernel/btf/vmlinux
+  pybtf size --by prefix --count 40 vmlinux
+  pybtf size --against vmlinux.old vmlinux
+"""
+
+DUPLICATES = """\
+Usage: pybtf duplicates [OPTIONS] FILE
+
+List all names that have more than one definition of a kind in the BTF in FILE. The first line has the name, the id of
+the first definition and how many types need it; each further definition has a line with the first difference on the
+way down: members, what they are made of, what they point to. FILE is raw BTF or an ELF file with .BTF, which may be
+compressed.
+
+How:
+  --fail               Exit with status 1 if there are any
+  --json               Print an array of JSON
+
+What is read:
+  --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump. What the base defines, and FILE
+                       defines again, is listed as well
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf duplicates vmlinux
+  pybtf duplicates --fail --base vmlinux module.ko
+
+Exit status: 0 done, 1 with --fail if there are any, or if the input is at fault; 2 the command line is at fault.
 """
 
 VERIFY = """\
@@ -232,4 +336,7 @@ Options:
   -h, --help  Print this text
 """
 
-COMMANDS = {"encode": ENCODE, "dump": DUMP, "verify": VERIFY, "reproduce": REPRODUCE, "completion": COMPLETION}
+COMMANDS = {
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "verify": VERIFY,
+    "reproduce": REPRODUCE, "completion": COMPLETION,
+}  # fmt: skip

@@ -30,6 +30,7 @@ from cython.cimports.pybtf.core.encode.translate import translate_types
 from cython.cimports.pybtf.core.functions.function_instances import observe_functions
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
 from cython.cimports.pybtf.core.functions.variables import collect_variables
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.options import *
@@ -81,14 +82,14 @@ def read_header(
         kind = cython.cast(uint8_t, cur_u8(c))
         h.address_size = cython.cast(uint8_t, cur_u8(c))
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
-        if kind == 4 or kind == 5:  # skeleton, split compile: an id
+        if kind == DW_UT_skeleton or kind == DW_UT_split_compile:  # an id
             cur_u64(c)
     else:
         h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         h.address_size = cython.cast(uint8_t, cur_u8(c))
         if h.offset >= types_at:
-            kind = 2
-    if kind == 2 or kind == 6:  # type, split type: a signature and the type's offset
+            kind = DW_UT_type
+    if kind == DW_UT_type or kind == DW_UT_split_type:  # a signature and the type's offset
         h.signature = cur_u64(c)
         type_die = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
         if not c.bad and (type_die == 0 or type_die >= h.end - h.offset):
@@ -96,7 +97,8 @@ def read_header(
         h.type_die = h.offset + type_die
     if c.bad:
         return fault_set(fault, FAULT_TRUNCATED, IN_INFO, h.offset, 0, 0)
-    if kind < 1 or kind > 6:  # those from 0x80 on belong to producers, and their headers may have any form
+    if kind < DW_UT_compile or kind > DW_UT_split_type:
+        # Those from DW_UT_lo_user on belong to producers, and their headers may have any form.
         return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
     if h.address_size != 4 and h.address_size != 8 and h.address_size != 2:
         return fault_set(fault, FAULT_ADDRESS_SIZE, IN_INFO, h.offset, 0, h.address_size)
@@ -208,7 +210,7 @@ def walk_one(
         return 1
     v.name = w.walker.u.name if first else walk_name(cython.address(w.walker), D_NAME)
     tag = w.walker.d.tag
-    if tag == 0x4A or die_has(cython.address(w.walker.d), D_DWO_NAME):  # a skeleton
+    if tag == DW_TAG_skeleton_unit or die_has(cython.address(w.walker.d), D_DWO_NAME):
         return fault_set(
             cython.address(w.walker.fault),
             FAULT_SPLIT,
@@ -218,10 +220,10 @@ def walk_one(
             walk_name(cython.address(w.walker), D_DWO_NAME),
         )
     if not x.merge:
-        if tag == 0x3C:  # partial: nothing to decode
+        if tag == DW_TAG_partial_unit:  # nothing to decode
             v.counts[COUNT_PARTIAL] += 1
             return 0
-        if tag != 0x11 and tag != 0x41:
+        if tag != DW_TAG_compile_unit and tag != DW_TAG_type_unit:
             return fault_set(
                 cython.address(w.walker.fault), FAULT_UNIT_TAG, IN_INFO, w.walker.d.offset, w.walker.d.offset, tag
             )

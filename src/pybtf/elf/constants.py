@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 ET_REL: Final = 1
 
 SHN_UNDEF: Final = 0
+SHN_LORESERVE: Final = 0xFF00
+"""First section index that cannot be written into a 16-bit field: 65,280."""
 SHN_XINDEX: Final = 0xFFFF
+"""`e_shstrndx` when the true index is in `sh_link` of section 0."""
 
 SHT_NULL: Final = 0
 SHT_PROGBITS: Final = 1

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 
+from pybtf.elf.constants import SHF_ALLOC, SHF_COMPRESSED, SHN_XINDEX, SHT_NOBITS, SHT_NOTE, SHT_NULL, SHT_STRTAB
 from pybtf.elf.wire import (
     EI_CLASS,
     EI_DATA,
@@ -27,13 +28,6 @@ from pybtf.elf.wire import (
     IDENT_SIZE,
     MAGIC,
     PN_XNUM,
-    SHF_ALLOC,
-    SHF_COMPRESSED,
-    SHN_XINDEX,
-    SHT_NOBITS,
-    SHT_NOTE,
-    SHT_NULL,
-    SHT_STRTAB,
     Ehdr,
     Phdr,
     Shdr,

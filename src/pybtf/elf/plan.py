@@ -44,8 +44,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from pybtf.elf.outline import Outline
-from pybtf.elf.wire import (
+from pybtf.elf.constants import (
     SHF_ALLOC,
     SHF_COMPRESSED,
     SHN_LORESERVE,
@@ -54,9 +53,9 @@ from pybtf.elf.wire import (
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
-    Phdr,
-    Shdr,
 )
+from pybtf.elf.outline import Outline
+from pybtf.elf.wire import Phdr, Shdr
 from pybtf.errors import InputError, OutputError, Place
 from pybtf.records import field, record
 

@@ -25,29 +25,8 @@ ELFDATA2LSB = 1
 ELFDATA2MSB = 2
 EV_CURRENT = 1
 
-ET_REL = 1
-
 PN_XNUM = 0xFFFF
 """`e_phnum` when the true count is in `sh_info` of section 0."""
-
-SHN_UNDEF = 0
-SHN_LORESERVE = 0xFF00
-"""First section index that cannot be written into a 16-bit field: 65,280."""
-SHN_XINDEX = 0xFFFF
-"""`e_shstrndx` when the true index is in `sh_link` of section 0."""
-
-SHT_NULL = 0
-SHT_PROGBITS = 1
-SHT_SYMTAB = 2
-SHT_STRTAB = 3
-SHT_RELA = 4
-SHT_NOTE = 7
-SHT_NOBITS = 8
-SHT_REL = 9
-SHT_SYMTAB_SHNDX = 18
-
-SHF_ALLOC = 0x2
-SHF_COMPRESSED = 0x800
 
 
 class Ehdr(NamedTuple):

@@ -1,4 +1,4 @@
-# The kinds of BTF types, by their numbers in the format (Documentation/bpf/btf.rst).
+# Kinds of BTF types, and encodings of INT (Documentation/bpf/btf.rst), written by tools/constants.py.
 
 cdef enum:
     KIND_INT = 1
@@ -20,3 +20,6 @@ cdef enum:
     KIND_DECL_TAG = 17
     KIND_TYPE_TAG = 18
     KIND_ENUM64 = 19
+    INT_SIGNED = 1
+    INT_CHAR = 2
+    INT_BOOL = 4

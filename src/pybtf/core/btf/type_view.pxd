@@ -61,6 +61,7 @@ cdef class View:
     cdef size_t base_at
     cdef size_t own_words       # where own records begin in `words`
     cdef size_t n_words         # of all records
+    cdef size_t own_size        # bytes of own strings
     cdef readonly bint little
     cdef load(self, bytes data, str name, tuple header, uint32_t first_id, size_t at, uint32_t below)
     cdef fail(self, uint32_t id, size_t word, str found, str expected)

@@ -89,6 +89,7 @@ class View:
         header = wire_header(data, name, base is not None)
         base_header = (False, 0, 0, 0, 0)
         strings = header[4]
+        self.own_size = header[4]
         self.data, self.base_data = data, base
         self.name, self.base_name = name, base_name
         self.little = (byteorder == "little") != header[0]
@@ -177,6 +178,15 @@ class View:
         if not 0 < id < self.v.n:
             raise IndexError(id)
         return wire_kind(view_record(cython.address(self.v), id))
+
+    def sizes(self) -> tuple:
+        """Bytes of all, of the type section and of the strings."""
+        return len(self.data), 4 * (self.n_words - self.own_words), self.own_size
+
+    def name_of(self, id: int) -> bytes:
+        if not 0 < id < self.v.n:
+            raise IndexError(id)
+        return view_name(cython.address(self.v), view_record(cython.address(self.v), id)[0])
 
     def target(self, id: int) -> int:
         """What a type with one reference is about: of a function its prototype, of a variable its type."""

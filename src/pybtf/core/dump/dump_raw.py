@@ -4,6 +4,9 @@
 import cython
 from cython.cimports.libc.stdint import int32_t, int64_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import (
+    INT_BOOL,
+    INT_CHAR,
+    INT_SIGNED,
     KIND_ARRAY,
     KIND_DATASEC,
     KIND_DECL_TAG,
@@ -67,11 +70,11 @@ def encoding_text(word: uint32_t) -> cython.p_const_char:
     encoding: uint32_t = (word >> 24) & 15
     if encoding == 0:
         return b"(none)"
-    if encoding == 1:
+    if encoding == INT_SIGNED:
         return b"SIGNED"
-    if encoding == 2:
+    if encoding == INT_CHAR:
         return b"CHAR"
-    if encoding == 4:
+    if encoding == INT_BOOL:
         return b"BOOL"
     return b"UNKN"
 

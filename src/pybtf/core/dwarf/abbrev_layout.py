@@ -19,7 +19,8 @@ from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
-from cython.cimports.pybtf.core.model.dwarf_unit import T_DECLARATION
+from cython.cimports.pybtf.core.model.dwarf_constants import *
+from cython.cimports.pybtf.core.model.dwarf_unit import T_DECLARATION, is_structure
 
 LARGEST = cython.declare(uint32_t, 200)
 
@@ -28,25 +29,31 @@ LARGEST = cython.declare(uint32_t, 200)
 @cython.nogil
 @cython.exceptval(check=False)
 def shape_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
-    if tag == 0x13 or tag == 0x17 or tag == 0x02 or tag == 0x38:  # structure, union, class, interface
+    if is_structure(tag):
         return SHAPE_STRUCT
-    if tag == 0x15:
+    if tag == DW_TAG_subroutine_type:
         return SHAPE_SUBROUTINE
-    if tag == 0x01 and children:
+    if tag == DW_TAG_array_type and children:
         return SHAPE_ARRAY
     if children:
         return SHAPE_NONE
-    if tag == 0x0D:
+    if tag == DW_TAG_member:
         return SHAPE_MEMBER
-    if tag == 0x28:
+    if tag == DW_TAG_enumerator:
         return SHAPE_ENUMERATOR
-    if tag == 0x05:
+    if tag == DW_TAG_formal_parameter:
         return SHAPE_PARAMETER
-    if tag == 0x21:
+    if tag == DW_TAG_subrange_type:
         return SHAPE_DIMENSION
-    if tag == 0x34:
+    if tag == DW_TAG_variable:
         return SHAPE_LOCAL
-    if tag == 0x0F or tag == 0x16 or tag == 0x26 or tag == 0x35 or tag == 0x37:  # pointer, typedef, qualifiers
+    if (
+        tag == DW_TAG_pointer_type
+        or tag == DW_TAG_typedef
+        or tag == DW_TAG_const_type
+        or tag == DW_TAG_volatile_type
+        or tag == DW_TAG_restrict_type
+    ):  # pointer, typedef, qualifiers
         return SHAPE_TYPE
     return SHAPE_NONE
 

@@ -20,6 +20,8 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import fixed_size, shape_of
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.model.debug_sections import Span
+from cython.cimports.pybtf.core.model.dwarf_constants import *
+from cython.cimports.pybtf.core.model.dwarf_unit import TAG_TYPE_TAG
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_ABBREV_OFFSET,
     FAULT_FORM,
@@ -76,97 +78,97 @@ def sized(size: uint32_t, cls: uint32_t) -> uint32_t:
 @cython.exceptval(check=False)
 def form_op(form: uint64_t, address_size: uint8_t, offset_size: uint8_t, version: uint8_t) -> uint32_t:
     """The reading operation and class of a form (DWARF 5, 7.5.6), or UNKNOWN_FORM."""
-    if form == 0x01:  # addr
+    if form == DW_FORM_addr:
         return sized(address_size, A_ADDR)
-    if form == 0x03:
+    if form == DW_FORM_block2:
         return op(OP_BLOCK2, A_BLOCK)
-    if form == 0x04:
+    if form == DW_FORM_block4:
         return op(OP_BLOCK4, A_BLOCK)
-    if form == 0x05:  # data2
+    if form == DW_FORM_data2:
         return op(OP_U2, A_CONST)
-    if form == 0x06:  # data4
+    if form == DW_FORM_data4:
         return op(OP_U4, A_CONST)
-    if form == 0x07:  # data8
+    if form == DW_FORM_data8:
         return op(OP_U8, A_CONST)
-    if form == 0x08:
+    if form == DW_FORM_string:
         return op(OP_STRING, A_STRING)
-    if form == 0x09:  # block
+    if form == DW_FORM_block:
         return op(OP_BLOCK, A_BLOCK)
-    if form == 0x18:
+    if form == DW_FORM_exprloc:
         return op(OP_BLOCK, A_EXPR)
-    if form == 0x0A:
+    if form == DW_FORM_block1:
         return op(OP_BLOCK1, A_BLOCK)
-    if form == 0x0B:  # data1
+    if form == DW_FORM_data1:
         return op(OP_U1, A_CONST)
-    if form == 0x0C:  # flag
+    if form == DW_FORM_flag:
         return op(OP_U1, A_FLAG)
-    if form == 0x0D:
+    if form == DW_FORM_sdata:
         return op(OP_SLEB, A_CONST)
-    if form == 0x0E:
+    if form == DW_FORM_strp:
         return sized(offset_size, A_STRP)
-    if form == 0x0F:
+    if form == DW_FORM_udata:
         return op(OP_ULEB, A_CONST)
-    if form == 0x10:  # ref_addr: an address in DWARF 2, an offset since
+    if form == DW_FORM_ref_addr:  # an address in DWARF 2, an offset since
         return sized(address_size if version <= 2 else offset_size, A_REF_ADDR)
-    if form == 0x11:
+    if form == DW_FORM_ref1:
         return op(OP_U1, A_REF)
-    if form == 0x12:
+    if form == DW_FORM_ref2:
         return op(OP_U2, A_REF)
-    if form == 0x13:
+    if form == DW_FORM_ref4:
         return op(OP_U4, A_REF)
-    if form == 0x14:
+    if form == DW_FORM_ref8:
         return op(OP_U8, A_REF)
-    if form == 0x15:
+    if form == DW_FORM_ref_udata:
         return op(OP_ULEB, A_REF)
-    if form == 0x16:
+    if form == DW_FORM_indirect:
         return op(OP_INDIRECT, A_NONE)
-    if form == 0x17:
+    if form == DW_FORM_sec_offset:
         return sized(offset_size, A_SEC_OFFSET)
-    if form == 0x19:  # flag_present
+    if form == DW_FORM_flag_present:
         return op(OP_IMPLICIT, A_FLAG)
-    if form == 0x1A:  # strx
+    if form == DW_FORM_strx:
         return op(OP_ULEB, A_STRX)
-    if form == 0x1B:  # addrx
+    if form == DW_FORM_addrx:
         return op(OP_ULEB, A_ADDRX)
-    if form == 0x1C:  # ref_sup4
+    if form == DW_FORM_ref_sup4:
         return op(OP_U4, A_ALT)
-    if form == 0x1D:  # strp_sup
+    if form == DW_FORM_strp_sup:
         return sized(offset_size, A_STR_ALT)
-    if form == 0x1E:
+    if form == DW_FORM_data16:
         return op(OP_DATA16, A_DATA16)
-    if form == 0x1F:
+    if form == DW_FORM_line_strp:
         return sized(offset_size, A_LINE_STRP)
-    if form == 0x20:
+    if form == DW_FORM_ref_sig8:
         return op(OP_U8, A_SIG8)
-    if form == 0x21:
+    if form == DW_FORM_implicit_const:
         return op(OP_IMPLICIT, A_CONST)
-    if form == 0x22 or form == 0x23:  # loclistx, rnglistx
+    if form == DW_FORM_loclistx or form == DW_FORM_rnglistx:
         return op(OP_ULEB, A_LISTX)
-    if form == 0x24:  # ref_sup8
+    if form == DW_FORM_ref_sup8:
         return op(OP_U8, A_ALT)
-    if form == 0x25:
+    if form == DW_FORM_strx1:
         return op(OP_U1, A_STRX)
-    if form == 0x26:
+    if form == DW_FORM_strx2:
         return op(OP_U2, A_STRX)
-    if form == 0x27:
+    if form == DW_FORM_strx3:
         return op(OP_U3, A_STRX)
-    if form == 0x28:
+    if form == DW_FORM_strx4:
         return op(OP_U4, A_STRX)
-    if form == 0x29:
+    if form == DW_FORM_addrx1:
         return op(OP_U1, A_ADDRX)
-    if form == 0x2A:
+    if form == DW_FORM_addrx2:
         return op(OP_U2, A_ADDRX)
-    if form == 0x2B:
+    if form == DW_FORM_addrx3:
         return op(OP_U3, A_ADDRX)
-    if form == 0x2C:
+    if form == DW_FORM_addrx4:
         return op(OP_U4, A_ADDRX)
-    if form == 0x1F01:  # GNU_addr_index
+    if form == DW_FORM_GNU_addr_index:
         return op(OP_ULEB, A_ADDRX)
-    if form == 0x1F02:  # GNU_str_index
+    if form == DW_FORM_GNU_str_index:
         return op(OP_ULEB, A_STRX)
-    if form == 0x1F20:  # GNU_ref_alt
+    if form == DW_FORM_GNU_ref_alt:
         return sized(offset_size, A_ALT)
-    if form == 0x1F21:  # GNU_strp_alt
+    if form == DW_FORM_GNU_strp_alt:
         return sized(offset_size, A_STR_ALT)
     return UNKNOWN_FORM
 
@@ -199,69 +201,69 @@ def in_alternate(word: uint32_t) -> uint32_t:
 @cython.exceptval(check=False)
 def wanted(attribute: uint64_t) -> uint8_t:
     """The slot of an attribute (DWARF 5, 7.5.4), or NO_SLOT."""
-    if attribute == 0x01:
+    if attribute == DW_AT_sibling:
         return D_SIBLING
-    if attribute == 0x02:
+    if attribute == DW_AT_location:
         return D_LOCATION
-    if attribute == 0x03:
+    if attribute == DW_AT_name:
         return D_NAME
-    if attribute == 0x0B:
+    if attribute == DW_AT_byte_size:
         return D_BYTE_SIZE
-    if attribute == 0x0C:
+    if attribute == DW_AT_bit_offset:
         return D_BIT_OFFSET
-    if attribute == 0x0D:
+    if attribute == DW_AT_bit_size:
         return D_BIT_SIZE
-    if attribute == 0x11:
+    if attribute == DW_AT_low_pc:
         return D_LOW_PC
-    if attribute == 0x13:
+    if attribute == DW_AT_language:
         return D_LANGUAGE
-    if attribute == 0x18:
+    if attribute == DW_AT_import:
         return D_IMPORT
-    if attribute == 0x1C:
+    if attribute == DW_AT_const_value:
         return D_CONST_VALUE
-    if attribute == 0x20:
+    if attribute == DW_AT_inline:
         return D_INLINE
-    if attribute == 0x25:
+    if attribute == DW_AT_producer:
         return D_PRODUCER
-    if attribute == 0x2F:
+    if attribute == DW_AT_upper_bound:
         return D_UPPER_BOUND
-    if attribute == 0x31:
+    if attribute == DW_AT_abstract_origin:
         return D_ORIGIN
-    if attribute == 0x34:
+    if attribute == DW_AT_artificial:
         return D_ARTIFICIAL
-    if attribute == 0x36:
+    if attribute == DW_AT_calling_convention:
         return D_CALLING_CONVENTION
-    if attribute == 0x37:
+    if attribute == DW_AT_count:
         return D_COUNT
-    if attribute == 0x38:
+    if attribute == DW_AT_data_member_location:
         return D_MEMBER_LOCATION
-    if attribute == 0x3C:
+    if attribute == DW_AT_declaration:
         return D_DECLARATION
-    if attribute == 0x3E:
+    if attribute == DW_AT_encoding:
         return D_ENCODING
-    if attribute == 0x3F:
+    if attribute == DW_AT_external:
         return D_EXTERNAL
-    if attribute == 0x47:
+    if attribute == DW_AT_specification:
         return D_SPECIFICATION
-    if attribute == 0x49:
+    if attribute == DW_AT_type:
         return D_TYPE
-    if attribute == 0x4C:
+    if attribute == DW_AT_virtuality:
         return D_VIRTUALITY
-    if attribute == 0x69:
+    if attribute == DW_AT_signature:
         return D_SIGNATURE
-    if attribute == 0x6B:
+    if attribute == DW_AT_data_bit_offset:
         return D_DATA_BIT_OFFSET
-    if attribute == 0x72:
+    if attribute == DW_AT_str_offsets_base:
         return D_STR_OFFSETS_BASE
-    if attribute == 0x73 or attribute == 0x2133:  # GNU_addr_base
+    if attribute == DW_AT_addr_base or attribute == DW_AT_GNU_addr_base:
         return D_ADDR_BASE
-    if attribute == 0x74:
+    if attribute == DW_AT_rnglists_base:
         return D_RNGLISTS_BASE
-    if attribute == 0x76 or attribute == 0x2130:  # GNU_dwo_name
+    if attribute == DW_AT_dwo_name or attribute == DW_AT_GNU_dwo_name:
         return D_DWO_NAME
-    if attribute == 0x8C:
+    if attribute == DW_AT_loclists_base:
         return D_LOCLISTS_BASE
-    if attribute == 0x2139:  # GNU_annotation
+    if attribute == DW_AT_GNU_annotation:
         return D_ANNOTATION
     return NO_SLOT
 
@@ -330,6 +332,9 @@ def add_attribute(
             return 0
         if flush(t, pending):
             return 1
+        if size >= 0:
+            pending[0] = cython.cast(uint32_t, size)
+            return 0
         return not u32s_push(cython.address(t.ops), skipping(word))
     if flush(t, pending):
         return 1
@@ -368,7 +373,7 @@ def add_decl(t: cython.pointer[AbbrevTable], code: uint64_t, tag: uint64_t, chil
         t.decls = decls
         t.cap = cap
     t.decls[t.n].code = code
-    t.decls[t.n].tag = cython.cast(cython.ushort, tag) if tag < 0xFFFF else 0xFFFE
+    t.decls[t.n].tag = cython.cast(cython.ushort, tag) if tag < TAG_TYPE_TAG else TAG_TYPE_TAG - 1
     t.decls[t.n].children = children != 0
     t.decls[t.n].program = cython.cast(uint32_t, t.ops.n)
     if code != t.n + 1:
@@ -394,7 +399,7 @@ def read_attributes(
         at = cur_tell(c)
         attribute = cur_uleb(c)
         form = cur_uleb(c)
-        implicit = cur_sleb(c) if form == 0x21 else 1
+        implicit = cur_sleb(c) if form == DW_FORM_implicit_const else 1
         if c.bad:
             return fault_set(fault, FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED, IN_ABBREV, cur_tell(c), 0, 0)
         if attribute == 0 and form == 0:
@@ -562,7 +567,7 @@ def abbrevs_have_form(section: Span, offset: uint64_t, form: uint64_t, read: cyt
                 break
             if found == form:
                 return True
-            if found == 0x21:
+            if found == DW_FORM_implicit_const:
                 cur_sleb(cython.address(c))
     read[0] += cur_tell(cython.address(c)) - offset
     return False

@@ -27,7 +27,8 @@ from cython.cimports.pybtf.core.dwarf.alternate_units import *
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_read, die_skip_children
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import *
-from cython.cimports.pybtf.core.model.dwarf_unit import T_REF_LOCAL, Type, Unit
+from cython.cimports.pybtf.core.model.dwarf_constants import *
+from cython.cimports.pybtf.core.model.dwarf_unit import T_REF_LOCAL, Type, Unit, is_structure
 
 
 @cython.cfunc
@@ -43,7 +44,7 @@ def survey_alternates(w: cython.pointer[Walker]) -> cython.int:
     for i in range(w.n_headers, w.n_units):
         if unit_enter(w, cython.address(w.headers[i])):
             return 1
-        if w.d.tag == 0x3C:
+        if w.d.tag == DW_TAG_partial_unit:
             w.needed[i - w.n_headers] |= NEED_PARTIAL
         if w.d.children and survey_imports(w):
             return 1
@@ -60,7 +61,7 @@ def survey_imports(w: cython.pointer[Walker]) -> cython.int:
             return 1
         if w.d.tag == 0:
             break
-        if w.d.tag == 0x3D:
+        if w.d.tag == DW_TAG_imported_unit:
             survey_import(w)
         if die_skip_children(cython.address(w.r), cython.address(w.d)):
             return 1
@@ -73,17 +74,23 @@ def survey_imports(w: cython.pointer[Walker]) -> cython.int:
 def survey_die(w: cython.pointer[Walker], mode: uint8_t) -> cython.void:
     """Notes what units the DIE that has just been read needs. It is the child of a frame of this mode."""
     tag: uint16_t = w.d.tag
-    if tag == 0x3D:  # imported_unit
+    if tag == DW_TAG_imported_unit:
         if mode == IN_UNIT:
             survey_import(w)
-    elif tag == 0x08 or tag == 0x3A:  # imported declaration, imported module
+    elif tag == DW_TAG_imported_declaration or tag == DW_TAG_imported_module:
         if dispatches(mode):
             survey_slot(w, D_IMPORT)
     elif is_object(tag, mode):
         survey_slot(w, D_TYPE)
         survey_slot(w, D_ORIGIN)
         # Nobody asks a member, an enumerator, a parameter or a constant for it.
-        if tag != 0x0D and tag != 0x1C and tag != 0x28 and tag != 0x05 and tag != 0x27:
+        if (
+            tag != DW_TAG_member
+            and tag != DW_TAG_inheritance
+            and tag != DW_TAG_enumerator
+            and tag != DW_TAG_formal_parameter
+            and tag != DW_TAG_constant
+        ):
             survey_slot(w, D_SPECIFICATION)
 
 
@@ -102,17 +109,21 @@ def dispatches(mode: uint8_t) -> cython.bint:
 def is_object(tag: uint16_t, mode: uint8_t) -> cython.bint:
     """Whether the reference makes an object of a DIE with this tag in a frame of this mode, kept or not."""
     code: cython.bint = mode == IN_FUNCTION or mode == IN_BLOCK
-    if tag == 0x2E:  # subprogram
+    if tag == DW_TAG_subprogram:
         return dispatches(mode) or mode == IN_ENUM
-    if tag == 0x05:  # formal_parameter
+    if tag == DW_TAG_formal_parameter:
         return code or mode == IN_SUBROUTINE
-    if tag == 0x0B:  # lexical_block
+    if tag == DW_TAG_lexical_block:
         return code
-    if tag == 0x0D or tag == 0x1C:  # member, inheritance
+    if tag == DW_TAG_member or tag == DW_TAG_inheritance:
         return mode == IN_STRUCT
-    if tag == 0x28:  # enumerator
+    if tag == DW_TAG_enumerator:
         return mode == IN_ENUM
-    if tag == 0x2F or tag == 0x30 or 0x4106 <= tag <= 0x4108:  # template parameters and packs
+    if (
+        tag == DW_TAG_template_type_param
+        or tag == DW_TAG_template_value_param
+        or DW_TAG_GNU_template_template_param <= tag <= DW_TAG_GNU_formal_parameter_pack
+    ):
         return code or mode == IN_STRUCT
     return dispatches(mode) and is_plain_object(tag)
 
@@ -122,13 +133,37 @@ def is_object(tag: uint16_t, mode: uint8_t) -> cython.bint:
 @cython.exceptval(check=False)
 def is_plain_object(tag: uint16_t) -> cython.bint:
     """Types, variables, constants and namespaces: objects wherever they are looked at."""
-    if tag == 0x0F or tag == 0x13 or tag == 0x16 or tag == 0x24 or tag == 0x26 or tag == 0x34 or tag == 0x17:
+    if (
+        tag == DW_TAG_pointer_type
+        or tag == DW_TAG_structure_type
+        or tag == DW_TAG_typedef
+        or tag == DW_TAG_base_type
+        or tag == DW_TAG_const_type
+        or tag == DW_TAG_variable
+        or tag == DW_TAG_union_type
+    ):
         return True
-    if tag == 0x01 or tag == 0x02 or tag == 0x04 or tag == 0x10 or tag == 0x12 or tag == 0x15 or tag == 0x1F:
+    if (
+        tag == DW_TAG_array_type
+        or tag == DW_TAG_class_type
+        or tag == DW_TAG_enumeration_type
+        or tag == DW_TAG_reference_type
+        or tag == DW_TAG_string_type
+        or tag == DW_TAG_subroutine_type
+        or tag == DW_TAG_ptr_to_member_type
+    ):
         return True
-    if tag == 0x27 or tag == 0x35 or tag == 0x37 or tag == 0x38 or tag == 0x39 or tag == 0x3B or tag == 0x42:
+    if (
+        tag == DW_TAG_constant
+        or tag == DW_TAG_volatile_type
+        or tag == DW_TAG_restrict_type
+        or tag == DW_TAG_interface_type
+        or tag == DW_TAG_namespace
+        or tag == DW_TAG_unspecified_type
+        or tag == DW_TAG_rvalue_reference_type
+    ):
         return True
-    return tag == 0x47
+    return tag == DW_TAG_atomic_type
 
 
 @cython.cfunc
@@ -200,12 +235,12 @@ def lost_references(w: cython.pointer[cython.const[Walker]]) -> uint64_t:
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         # Nobody asks an enumeration for its underlying type.
-        if t.tag != 0x04 and not t.flags & T_REF_LOCAL:
+        if t.tag != DW_TAG_enumeration_type and not t.flags & T_REF_LOCAL:
             n += is_lost(w, t.ref)
-        if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
+        if is_structure(t.tag):
             for k in range(t.first, t.first + t.count):
                 n += is_lost(w, u.members[k].ref)
-        elif t.tag == 0x15:
+        elif t.tag == DW_TAG_subroutine_type:
             for k in range(t.first, t.first + t.count):
                 n += is_lost(w, u.type_params[k].ref)
     for i in range(u.n_variables):

@@ -23,6 +23,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
     reference,
     walk_name,
 )
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_REF_LOCAL, TAG_TYPE_TAG, Annotation, Type
 from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, FAULT_REFERENCE, FAULT_SHARED, IN_INFO, fault_set
 from cython.cimports.pybtf.core.support.cursor import cur_init, cur_tell
@@ -85,7 +86,7 @@ def step(w: cython.pointer[Walker], at: cython.pointer[uint64_t], steps: cython.
     cur_init(cython.address(w.r.c), w.sections.info.p, at[0], w.r.end, w.sections.swap)
     if die_read(cython.address(w.r), cython.address(w.d)):
         return -1
-    if w.d.tag != 0x6001:
+    if w.d.tag != DW_TAG_GNU_annotation:
         return 0
     at[0] = reference(w, D_ANNOTATION)
     return -1 if w.fault.code else 1

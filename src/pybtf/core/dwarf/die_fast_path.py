@@ -17,6 +17,7 @@ from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.die_fast_path import *
 from cython.cimports.pybtf.core.dwarf.open_objects import close_frame
 from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
 from cython.cimports.pybtf.core.support.check import FIXED_SIZE
@@ -277,7 +278,7 @@ def end_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
 @cython.exceptval(check=False)
 def end_type(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     """The type of the topmost frame has no more children. Nonzero: fault."""
-    if f.mode == IN_STRUCT and f.chain == 0 and f.anns_mark == w.n_anns and w.u.language != RUST:
+    if f.mode == IN_STRUCT and f.chain == 0 and f.anns_mark == w.n_anns and w.u.language != DW_LANG_Rust:
         return end_struct(w, f)
     return close_frame(w, f)
 
@@ -394,7 +395,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
         if s.kind == SHAPE_MEMBER:
             # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
             bits = p[s.bits_at] if s.bits else 0
-            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == 0x17) or (s.bits and bits == 0):
+            if f.mode != IN_STRUCT or not (s.valued or f.type.tag == DW_TAG_union_type) or (s.bits and bits == 0):
                 break
             if not put_member(w, f, name, ref, value, bits):
                 break

@@ -13,6 +13,7 @@ from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, die_has, die_
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, first_operation_address
 from cython.cimports.pybtf.core.dwarf.open_objects import open_frame, opened
 from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_INDEX, IN_ADDR, fault_set
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_u8, cur_u32, cur_u64, cur_uleb
@@ -29,7 +30,7 @@ def fill_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.void
     t.tag = d.tag
     t.ref = reference(w, D_TYPE)
     # A base type is recognised by its name.
-    t.name = walk_name(w, D_NAME) if d.tag == 0x24 else walk_name_word(w, D_NAME)
+    t.name = walk_name(w, D_NAME) if d.tag == DW_TAG_base_type else walk_name_word(w, D_NAME)
     t.size = cython.cast(uint32_t, die_number(d, D_BYTE_SIZE))
     t.encoding = cython.cast(uint8_t, die_number(d, D_ENCODING))
     t.spec = reference(w, D_SPECIFICATION)
@@ -113,7 +114,7 @@ def open_function(w: cython.pointer[Walker]) -> cython.int:
         func.flags |= F_HAS_ORIGIN
     if die_number(d, D_INLINE):
         func.flags |= F_INLINE
-    if die_number(d, D_CALLING_CONVENTION) == 3:
+    if die_number(d, D_CALLING_CONVENTION) == DW_CC_nocall:
         func.flags |= F_NOCALL
     return opened(w, f)
 
@@ -229,7 +230,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     memset(m, 0, cython.sizeof(Member))
     m.name = walk_name_word(w, D_NAME)
     m.ref = reference(w, D_TYPE)
-    if d.tag == 0x1C:
+    if d.tag == DW_TAG_inheritance:
         m.flags |= M_INHERITANCE
         f.type.flags |= T_BITS
         if die_number(d, D_VIRTUALITY):
@@ -242,7 +243,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
         m.flags |= M_DATA_BIT_OFFSET
     elif die_has(d, D_MEMBER_LOCATION):
         m.bit_offset = cython.cast(uint64_t, m.byte_offset) * 8
-    elif f.type.tag != 0x17 and d.tag == 0x0D:
+    elif f.type.tag != DW_TAG_union_type and d.tag == DW_TAG_member:
         m.flags |= M_STATIC
     m.bitfield_size = cython.cast(uint8_t, die_number(d, D_BIT_SIZE))
     if m.bitfield_size or m.flags & M_DATA_BIT_OFFSET:
@@ -266,7 +267,7 @@ def offset_value(w: cython.pointer[Walker], a: cython.pointer[Attr]) -> uint64_t
         cur_init(cython.address(c), w.sections.info.p, a.v, a.v + a.size, w.sections.swap)
         code = cur_u8(cython.address(c))
         value = cur_uleb(cython.address(c))
-        if not c.bad and c.pos == c.end and (code == 0x23 or code == 0x10):
+        if not c.bad and c.pos == c.end and (code == DW_OP_plus_uconst or code == DW_OP_constu):
             return value
     return cython.cast(uint64_t, -1)
 

@@ -15,6 +15,7 @@ from cython.cimports.libc.string import memchr
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, Reader, die_next
 from cython.cimports.pybtf.core.model.debug_sections import Span
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_ABBREV_CODE,
     FAULT_ALTERNATE,
@@ -93,7 +94,7 @@ def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr
         if r.alternate:
             word = in_alternate(word)
         # An indirect form that is again indirect, or implicit, makes no sense.
-        if word == UNKNOWN_FORM or (word & 0xFF) == OP_INDIRECT or form == 0x21:
+        if word == UNKNOWN_FORM or (word & 0xFF) == OP_INDIRECT or form == DW_FORM_implicit_const:
             return fault_set(r.fault, FAULT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
         a.cls = (word >> 16) & 0xFF
         if (word & 0xFF) == OP_IMPLICIT:

@@ -1,6 +1,7 @@
 # DWARF expressions (see expressions.py).
 
 from libc.stdint cimport uint8_t, uint64_t
+from pybtf.core.model.dwarf_constants cimport *
 from pybtf.core.model.debug_sections cimport DebugSections, Span
 from pybtf.core.model.dwarf_unit cimport Unit
 from pybtf.core.support.cursor cimport Cursor
@@ -16,24 +17,6 @@ cdef enum:                      # operands of an operation; 0, 1, 2, 4 and 8: so
     ARG_REF_LEB = 27
     ARG_UNKNOWN = 255           # no such operation
 
-cdef enum:                      # the operations that are told apart
-    OP_ADDR = 0x03
-    OP_CONSTU = 0x10
-    OP_CONSTS = 0x11
-    OP_PLUS_UCONST = 0x23
-    OP_LIT0 = 0x30
-    OP_LIT31 = 0x4F
-    OP_REG0 = 0x50
-    OP_REG31 = 0x6F
-    OP_BREG0 = 0x70
-    OP_BREG31 = 0x8F
-    OP_FBREG = 0x91
-    OP_PIECE = 0x93
-    OP_STACK_VALUE = 0x9F
-    OP_ADDRX = 0xA1
-    OP_ENTRY_VALUE = 0xA3
-    OP_GNU_ENTRY_VALUE = 0xF3
-
 cdef struct Shape:              # what one valid expression looks like
     const uint8_t *p
     size_t n                    # bytes
@@ -44,14 +27,14 @@ cdef struct Shape:              # what one valid expression looks like
     bint stack_value_later      # DW_OP_stack_value stands somewhere behind the first
 
 cdef inline bint is_register(int op) noexcept nogil:
-    return op >= OP_REG0 and op <= OP_REG31
+    return op >= DW_OP_reg0 and op <= DW_OP_reg31
 
 cdef inline bint is_constant(int op) noexcept nogil:
     # The other constants (const1u...) do not count.
-    return (op >= OP_LIT0 and op <= OP_LIT31) or op == OP_CONSTU or op == OP_CONSTS
+    return (op >= DW_OP_lit0 and op <= DW_OP_lit31) or op == DW_OP_constu or op == DW_OP_consts
 
 cdef inline bint is_entry_value(int op) noexcept nogil:
-    return op == OP_ENTRY_VALUE or op == OP_GNU_ENTRY_VALUE
+    return op == DW_OP_entry_value or op == DW_OP_GNU_entry_value
 
 # Describes the expression of `n` bytes at `p`, in `section`: 1, or 0 if some operation is unknown or cut off.
 cdef bint expression_check(

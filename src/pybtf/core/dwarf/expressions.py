@@ -19,17 +19,12 @@ from cython.cimports.pybtf.core.dwarf.expressions import (
     ARG_TYPED,
     ARG_U8_LEB,
     ARG_UNKNOWN,
-    OP_BREG0,
-    OP_BREG31,
-    OP_LIT0,
-    OP_REG0,
-    OP_REG31,
-    OP_STACK_VALUE,
     Shape,
     is_entry_value,
     is_register,
 )
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import Unit
 from cython.cimports.pybtf.core.support.cursor import (
     Cursor,
@@ -52,49 +47,49 @@ def _fill_operands() -> cython.void:
     """The operand table: DWARF 2 to 5, and the GNU operations of DWARF 4."""
     op: cython.int
     memset(_operands, ARG_UNKNOWN, 256)
-    for op in range(0x12, 0x30):  # stack, arithmetic, comparison
+    for op in range(DW_OP_dup, DW_OP_skip + 1):  # stack, arithmetic, comparison
         _operands[op] = 0
-    for op in range(OP_LIT0, OP_REG31 + 1):
+    for op in range(DW_OP_lit0, DW_OP_reg31 + 1):
         _operands[op] = 0
-    for op in range(OP_BREG0, OP_BREG31 + 1):
+    for op in range(DW_OP_breg0, DW_OP_breg31 + 1):
         _operands[op] = ARG_LEB
-    _operands[0x03] = ARG_ADDRESS  # addr
-    _operands[0x06] = 0  # deref
-    _operands[0x08] = _operands[0x09] = 1  # const1u, const1s
-    _operands[0x0A] = _operands[0x0B] = 2  # const2u, const2s
-    _operands[0x0C] = _operands[0x0D] = 4  # const4u, const4s
-    _operands[0x0E] = _operands[0x0F] = 8  # const8u, const8s
-    _operands[0x10] = _operands[0x11] = ARG_LEB  # constu, consts
-    _operands[0x15] = 1  # pick
-    _operands[0x23] = ARG_LEB  # plus_uconst
-    _operands[0x28] = _operands[0x2F] = 2  # bra, skip
-    _operands[0x90] = ARG_LEB  # regx
-    _operands[0x91] = ARG_LEB  # fbreg
-    _operands[0x92] = ARG_LEB_LEB  # bregx
-    _operands[0x93] = ARG_LEB  # piece
-    _operands[0x94] = _operands[0x95] = 1  # deref_size, xderef_size
-    _operands[0x96] = _operands[0x97] = 0  # nop, push_object_address
-    _operands[0x98] = 2  # call2
-    _operands[0x99] = 4  # call4
-    _operands[0x9A] = ARG_REF  # call_ref
-    _operands[0x9B] = _operands[0x9C] = 0  # form_tls_address, call_frame_cfa
-    _operands[0x9D] = ARG_LEB_LEB  # bit_piece
-    _operands[0x9E] = ARG_BLOCK  # implicit_value
-    _operands[0x9F] = 0  # stack_value
-    _operands[0xA0] = _operands[0xF2] = ARG_REF_LEB  # implicit_pointer
-    _operands[0xA1] = _operands[0xFB] = ARG_LEB  # addrx
-    _operands[0xA2] = _operands[0xFC] = ARG_LEB  # constx
-    _operands[0xA3] = _operands[0xF3] = ARG_BLOCK  # entry_value
-    _operands[0xA4] = _operands[0xF4] = ARG_TYPED  # const_type
-    _operands[0xA5] = _operands[0xF5] = ARG_LEB_LEB  # regval_type
-    _operands[0xA6] = _operands[0xF6] = ARG_U8_LEB  # deref_type
-    _operands[0xA7] = ARG_U8_LEB  # xderef_type
-    _operands[0xA8] = _operands[0xF7] = ARG_LEB  # convert
-    _operands[0xA9] = _operands[0xF9] = ARG_LEB  # reinterpret
-    _operands[0xE0] = 0  # GNU_push_tls_address
-    _operands[0xF0] = 0  # GNU_uninit
-    _operands[0xFA] = 4  # GNU_parameter_ref
-    _operands[0xFD] = ARG_REF  # GNU_variable_value
+    _operands[DW_OP_addr] = ARG_ADDRESS
+    _operands[DW_OP_deref] = 0
+    _operands[DW_OP_const1u] = _operands[DW_OP_const1s] = 1
+    _operands[DW_OP_const2u] = _operands[DW_OP_const2s] = 2
+    _operands[DW_OP_const4u] = _operands[DW_OP_const4s] = 4
+    _operands[DW_OP_const8u] = _operands[DW_OP_const8s] = 8
+    _operands[DW_OP_constu] = _operands[DW_OP_consts] = ARG_LEB
+    _operands[DW_OP_pick] = 1
+    _operands[DW_OP_plus_uconst] = ARG_LEB
+    _operands[DW_OP_bra] = _operands[DW_OP_skip] = 2
+    _operands[DW_OP_regx] = ARG_LEB
+    _operands[DW_OP_fbreg] = ARG_LEB
+    _operands[DW_OP_bregx] = ARG_LEB_LEB
+    _operands[DW_OP_piece] = ARG_LEB
+    _operands[DW_OP_deref_size] = _operands[DW_OP_xderef_size] = 1
+    _operands[DW_OP_nop] = _operands[DW_OP_push_object_address] = 0
+    _operands[DW_OP_call2] = 2
+    _operands[DW_OP_call4] = 4
+    _operands[DW_OP_call_ref] = ARG_REF
+    _operands[DW_OP_form_tls_address] = _operands[DW_OP_call_frame_cfa] = 0
+    _operands[DW_OP_bit_piece] = ARG_LEB_LEB
+    _operands[DW_OP_implicit_value] = ARG_BLOCK
+    _operands[DW_OP_stack_value] = 0
+    _operands[DW_OP_implicit_pointer] = _operands[DW_OP_GNU_implicit_pointer] = ARG_REF_LEB
+    _operands[DW_OP_addrx] = _operands[DW_OP_GNU_addr_index] = ARG_LEB
+    _operands[DW_OP_constx] = _operands[DW_OP_GNU_const_index] = ARG_LEB
+    _operands[DW_OP_entry_value] = _operands[DW_OP_GNU_entry_value] = ARG_BLOCK
+    _operands[DW_OP_const_type] = _operands[DW_OP_GNU_const_type] = ARG_TYPED
+    _operands[DW_OP_regval_type] = _operands[DW_OP_GNU_regval_type] = ARG_LEB_LEB
+    _operands[DW_OP_deref_type] = _operands[DW_OP_GNU_deref_type] = ARG_U8_LEB
+    _operands[DW_OP_xderef_type] = ARG_U8_LEB
+    _operands[DW_OP_convert] = _operands[DW_OP_GNU_convert] = ARG_LEB
+    _operands[DW_OP_reinterpret] = _operands[DW_OP_GNU_reinterpret] = ARG_LEB
+    _operands[DW_OP_GNU_push_tls_address] = 0
+    _operands[DW_OP_GNU_uninit] = 0
+    _operands[DW_OP_GNU_parameter_ref] = 4
+    _operands[DW_OP_GNU_variable_value] = ARG_REF
 
 
 _fill_operands()
@@ -214,14 +209,14 @@ def expression_check(
                 if size == 1 and cur_left(cython.address(c)):
                     op = c.pos[0]
                     if is_register(op):
-                        shape.entry_register = op - OP_REG0
+                        shape.entry_register = op - DW_OP_reg0
                 cur_skip(cython.address(c), size)
             else:
                 expression_skip(cython.address(c), op, unit, limit, sections.info.n)
         else:
             if shape.ops == 1:
                 shape.second = op
-            if op == OP_STACK_VALUE:
+            if op == DW_OP_stack_value:
                 shape.stack_value_later = True
             expression_skip(cython.address(c), op, unit, limit, sections.info.n)
         if c.bad:

@@ -2,23 +2,13 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 from pybtf.core.model.debug_sections cimport DebugSections
+from pybtf.core.model.dwarf_constants cimport *
 from pybtf.core.model.dwarf_unit cimport Param, Unit
 
 cdef enum:                      # how a DW_AT_location is given
     LOC_BLOCK = 1               # an expression: `expr`, `value` bytes
     LOC_LIST = 2                # `value`: offset in .debug_loc (version 2 to 4) or .debug_loclists (5)
     LOC_LISTX = 3               # `value`: index into the offset table at Unit.loclists_base
-
-cdef enum:                      # entries of .debug_loclists
-    LLE_END_OF_LIST = 0
-    LLE_BASE_ADDRESSX = 1
-    LLE_STARTX_ENDX = 2
-    LLE_STARTX_LENGTH = 3
-    LLE_OFFSET_PAIR = 4
-    LLE_DEFAULT_LOCATION = 5
-    LLE_BASE_ADDRESS = 6
-    LLE_START_END = 7
-    LLE_START_LENGTH = 8
 
 # The general case; needs Param.size. `one_word`: aggregates travel in one register at most (s390).
 cdef void location_walk(
@@ -39,8 +29,8 @@ cdef inline void location_read(
     Param *param, int kind, const uint8_t *expr, uint64_t value, Unit *unit, const DebugSections *sections,
     bint one_word,
 ) noexcept nogil:
-    if kind == LOC_BLOCK and value == 1 and expr[0] >= 0x50 and expr[0] <= 0x6F:
+    if kind == LOC_BLOCK and value == 1 and expr[0] >= DW_OP_reg0 and expr[0] <= DW_OP_reg31:
         if param.reg < 0:
-            param.reg = expr[0] - 0x50
+            param.reg = expr[0] - DW_OP_reg0
         return
     location_walk(param, kind, expr, value, unit, sections, one_word)

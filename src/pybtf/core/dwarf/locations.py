@@ -16,15 +16,6 @@ address must exist: the entry would be an error otherwise, and the rest unread.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint64_t
 from cython.cimports.pybtf.core.dwarf.expressions import (
-    OP_ADDR,
-    OP_ADDRX,
-    OP_BREG0,
-    OP_BREG31,
-    OP_FBREG,
-    OP_PIECE,
-    OP_PLUS_UCONST,
-    OP_REG0,
-    OP_STACK_VALUE,
     Shape,
     expression_check,
     expression_leb,
@@ -33,20 +24,12 @@ from cython.cimports.pybtf.core.dwarf.expressions import (
     is_register,
 )
 from cython.cimports.pybtf.core.dwarf.locations import (
-    LLE_BASE_ADDRESS,
-    LLE_BASE_ADDRESSX,
-    LLE_DEFAULT_LOCATION,
-    LLE_END_OF_LIST,
-    LLE_OFFSET_PAIR,
-    LLE_START_END,
-    LLE_START_LENGTH,
-    LLE_STARTX_ENDX,
-    LLE_STARTX_LENGTH,
     LOC_BLOCK,
     LOC_LIST,
     LOC_LISTX,
 )
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import Param, Unit
 from cython.cimports.pybtf.core.support.cursor import (
     Cursor,
@@ -78,10 +61,10 @@ def _single(param: cython.pointer(Param), s: cython.pointer(Shape), n: cython.si
     if n != 0:
         return
     if is_register(s.first):
-        _enter(param, s.first - OP_REG0)
-    elif s.ops == 2 and s.first >= OP_BREG0 and s.first <= OP_BREG31:
-        _enter(param, s.first - OP_BREG0)
-    elif s.first == OP_FBREG:
+        _enter(param, s.first - DW_OP_reg0)
+    elif s.ops == 2 and s.first >= DW_OP_breg0 and s.first <= DW_OP_breg31:
+        _enter(param, s.first - DW_OP_breg0)
+    elif s.first == DW_OP_fbreg:
         param.stack_at_entry = 1
     elif is_constant(s.first):
         param.const_at_entry = 1
@@ -113,7 +96,7 @@ def _pieces(
     cur_init(cython.address(c), s.p, 0, s.n, False)
     while cur_left(cython.address(c)):
         op = cython.cast(cython.int, cur_u8(cython.address(c)))
-        if op == OP_PIECE:
+        if op == DW_OP_piece:
             size = expression_leb(cython.address(c))
             if index:
                 if offset < word:
@@ -123,7 +106,7 @@ def _pieces(
             offset += size
         else:
             if is_register(op):
-                _enter(param, op - OP_REG0)
+                _enter(param, op - DW_OP_reg0)
             expression_skip(cython.address(c), op, unit, c.end, ~cython.cast(uint64_t, 0))
         index += 1
 
@@ -141,7 +124,7 @@ def _judge(
     """Take what list entry `n` tells about the parameter."""
     if s.ops == 0:
         return
-    if s.ops == 1 or (s.ops == 2 and s.second == OP_STACK_VALUE):
+    if s.ops == 1 or (s.ops == 2 and s.second == DW_OP_stack_value):
         _single(param, s, n)
     elif is_constant(s.first):
         if n == 0:
@@ -150,9 +133,9 @@ def _judge(
         if n != 0:
             return
         if is_register(s.first):
-            _enter(param, s.first - OP_REG0)
-        elif s.first >= OP_BREG0 and s.first <= OP_BREG31 and s.stack_value_later:
-            _enter(param, s.first - OP_BREG0)
+            _enter(param, s.first - DW_OP_reg0)
+        elif s.first >= DW_OP_breg0 and s.first <= DW_OP_breg31 and s.stack_value_later:
+            _enter(param, s.first - DW_OP_breg0)
     else:
         _pieces(param, s, unit)
 
@@ -223,30 +206,30 @@ def _next_range(
     """Step over the address range of an entry of .debug_loclists: 1 if an expression follows, 0 if not (a
     base address), -1 at the end of the list. Failures are left in the cursor."""
     kind: cython.int = cython.cast(cython.int, cur_u8(c))
-    if c.bad or kind == LLE_END_OF_LIST:
+    if c.bad or kind == DW_LLE_end_of_list:
         return -1
-    if kind == LLE_OFFSET_PAIR:
+    if kind == DW_LLE_offset_pair:
         cur_uleb(c)
         cur_uleb(c)
-    elif kind == LLE_STARTX_LENGTH:
+    elif kind == DW_LLE_startx_length:
         _skip_indexed(c, unit, sections)
         cur_uleb(c)
-    elif kind == LLE_STARTX_ENDX:
+    elif kind == DW_LLE_startx_endx:
         _skip_indexed(c, unit, sections)
         _skip_indexed(c, unit, sections)
-    elif kind == LLE_START_LENGTH:
+    elif kind == DW_LLE_start_length:
         _skip_address(c, unit)
         cur_uleb(c)
-    elif kind == LLE_START_END:
+    elif kind == DW_LLE_start_end:
         _skip_address(c, unit)
         _skip_address(c, unit)
-    elif kind == LLE_BASE_ADDRESS:
+    elif kind == DW_LLE_base_address:
         _skip_address(c, unit)
         return 0
-    elif kind == LLE_BASE_ADDRESSX:
+    elif kind == DW_LLE_base_addressx:
         _skip_indexed(c, unit, sections)
         return 0
-    elif kind != LLE_DEFAULT_LOCATION:
+    elif kind != DW_LLE_default_location:
         cur_fail(c, CUR_TRUNCATED)  # GNU view pairs (9) are unknown to the reference as well
     return 1
 
@@ -394,16 +377,16 @@ def first_operation_address(
     shape: Shape
     if kind != LOC_BLOCK or value == 0:
         return False
-    if expr[0] != OP_ADDR and expr[0] != OP_ADDRX:  # the reference does not know DW_OP_GNU_addr_index here
+    if expr[0] != DW_OP_addr and expr[0] != DW_OP_addrx:  # the reference does not know DW_OP_GNU_addr_index here
         return False
     if not expression_check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
         return False
     cur_init(cython.address(c), expr, 1, value, sections.swap)
-    if expr[0] == OP_ADDR:
+    if expr[0] == DW_OP_addr:
         address[0] = _read_address(cython.address(c), unit)
     elif not _address_at(cur_uleb(cython.address(c)), unit, sections, address):
         return False
-    if shape.ops == 2 and shape.second == OP_PLUS_UCONST:
+    if shape.ops == 2 and shape.second == DW_OP_plus_uconst:
         cur_skip(cython.address(c), 1)
         address[0] += expression_leb(cython.address(c))
     return not c.bad

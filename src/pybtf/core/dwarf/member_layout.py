@@ -13,6 +13,7 @@ Rust moves members around to save space, but describes them as they were written
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     M_DATA_BIT_OFFSET,
     M_STATIC,
@@ -33,7 +34,7 @@ def lay_out(u: cython.pointer[Unit], m: cython.pointer[Member], little: cython.b
     if m.storage == 0:
         t = strip_type(u, m.ref)
         m.storage = u.types[t].size if t else 0
-        if t and u.types[t].tag == 0x04 and m.storage == 0:
+        if t and u.types[t].tag == DW_TAG_enumeration_type and m.storage == 0:
             m.storage = 4
     if m.storage == 0:
         return

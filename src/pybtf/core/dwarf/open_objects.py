@@ -12,6 +12,7 @@ from cython.cimports.pybtf.core.dwarf.btf_tags import annotation_chain, tag_slot
 from cython.cimports.pybtf.core.dwarf.member_layout import sort_members
 from cython.cimports.pybtf.core.dwarf.open_objects import *
 from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_DEPTH, FAULT_TAGS, IN_INFO, fault_set
 from cython.cimports.pybtf.core.support.memory import room
@@ -186,13 +187,13 @@ def close_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.
         return no_memory(w)
     for i in range(count):
         u.members[u.n_members + i] = w.members[f.mark + i]
-    if u.language == RUST and count:
+    if u.language == DW_LANG_Rust and count:
         sort_members(cython.address(u.members[u.n_members]), cython.address(w.members[f.mark]), count)
     f.type.first = u.n_members
     f.type.count = count
     u.n_members += count
     w.n_members = f.mark
-    if f.chain and f.type.tag != 0x17 and annotation_chain(w, f.chain, -1):
+    if f.chain and f.type.tag != DW_TAG_union_type and annotation_chain(w, f.chain, -1):
         return -1
     if take_anns(w, f.anns_mark, cython.address(f.type.anns), cython.address(f.type.n_anns)):
         return -1

@@ -10,6 +10,7 @@ from cython.cimports.pybtf.core.dwarf.open_objects import open_frame
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.unit_open import *
 from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.support.memory import memmem, room
 
@@ -127,7 +128,7 @@ def import_unit(w: cython.pointer[Walker]) -> cython.int:
         return no_memory(w)
     if unit_open(w, cython.address(w.headers[low]), False):
         return FAILED
-    if w.d.tag != 0x3C or not w.d.children:
+    if w.d.tag != DW_TAG_partial_unit or not w.d.children:
         return DONE if leave_import(w) == 0 else FAILED
     f = open_frame(w, IN_UNIT, 0)
     if f == cython.NULL:

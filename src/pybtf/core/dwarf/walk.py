@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.dwarf.open_objects import close_frame, open_fram
 from cython.cimports.pybtf.core.dwarf.unit_open import import_unit, leave_import
 from cython.cimports.pybtf.core.dwarf.walk import *
 from cython.cimports.pybtf.core.dwarf.walk_state import *
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 
 
@@ -45,41 +46,52 @@ def dispatch(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
     """A DIE that is nothing special to the frame it was met in."""
     tag: uint16_t = w.d.tag
     f: cython.pointer[Frame]
-    if tag == 0x0F:  # pointer_type
+    if tag == DW_TAG_pointer_type:
         if w.d.children or die_has(cython.address(w.d), D_ANNOTATION):
             return open_type(w, IN_POINTER, 0)
         return plain_type(w)
-    elif tag == 0x13 or tag == 0x17 or tag == 0x02 or tag == 0x38:  # structure, union, class, interface
+    elif is_structure(tag):
         return open_type(w, IN_STRUCT, w.n_members)
-    elif tag == 0x16:  # typedef
+    elif tag == DW_TAG_typedef:
         if w.d.children:
             return open_type(w, IN_TYPEDEF, 0)
         return plain_type(w)
-    elif tag == 0x24 or tag == 0x26 or tag == 0x35 or tag == 0x37:  # base, const, volatile, restrict
+    elif (
+        tag == DW_TAG_base_type
+        or tag == DW_TAG_const_type
+        or tag == DW_TAG_volatile_type
+        or tag == DW_TAG_restrict_type
+    ):
         return plain_type(w)
-    elif tag == 0x01:
+    elif tag == DW_TAG_array_type:
         return open_type(w, IN_ARRAY, w.n_dims)
-    elif tag == 0x04:
+    elif tag == DW_TAG_enumeration_type:
         return open_type(w, IN_ENUM, w.n_enumerators)
-    elif tag == 0x15:
+    elif tag == DW_TAG_subroutine_type:
         return open_type(w, IN_SUBROUTINE, w.n_params)
-    elif tag == 0x2E:
+    elif tag == DW_TAG_subprogram:
         return open_function(w)
-    elif tag == 0x34:
+    elif tag == DW_TAG_variable:
         return open_variable(w, top_level)
-    elif tag == 0x39:  # namespace
+    elif tag == DW_TAG_namespace:
         f = open_frame(w, IN_NAMESPACE, 0)
         return FAILED if f == cython.NULL else opened(w, f)
-    elif tag == 0x10 or tag == 0x42 or tag == 0x1F or tag == 0x47 or tag == 0x12:
+    elif (
+        tag == DW_TAG_reference_type
+        or tag == DW_TAG_rvalue_reference_type
+        or tag == DW_TAG_ptr_to_member_type
+        or tag == DW_TAG_atomic_type
+        or tag == DW_TAG_string_type
+    ):
         # references, pointer to member, atomic, string: they have ids, though BTF cannot express them
         return plain_type(w)
-    elif tag == 0x3B:  # unspecified_type: void wherever it is referred to
+    elif tag == DW_TAG_unspecified_type:  # void wherever it is referred to
         return SKIP
-    elif tag == 0x27 or tag == 0x08 or tag == 0x3A:  # constant, imported declaration and module
+    elif tag == DW_TAG_constant or tag == DW_TAG_imported_declaration or tag == DW_TAG_imported_module:
         return SKIP
-    elif tag == 0x36 or tag == 0x0A or tag == 0x6001:  # dwarf_procedure, label, GNU_annotation
+    elif tag == DW_TAG_dwarf_procedure or tag == DW_TAG_label or tag == DW_TAG_GNU_annotation:
         return SKIP
-    elif tag == 0x3D and top_level:  # imported_unit
+    elif tag == DW_TAG_imported_unit and top_level:
         return import_unit(w)
     return unsupported(w)
 
@@ -97,7 +109,11 @@ def unsupported(w: cython.pointer[Walker]) -> cython.int:
 @cython.inline
 @cython.exceptval(check=False)
 def is_template(tag: uint16_t) -> cython.bint:
-    return tag == 0x2F or tag == 0x30 or 0x4106 <= tag <= 0x4108
+    return (
+        tag == DW_TAG_template_type_param
+        or tag == DW_TAG_template_value_param
+        or DW_TAG_GNU_template_template_param <= tag <= DW_TAG_GNU_formal_parameter_pack
+    )
 
 
 @cython.cfunc
@@ -105,11 +121,11 @@ def is_template(tag: uint16_t) -> cython.bint:
 @cython.exceptval(check=False)
 def in_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     tag: uint16_t = w.d.tag
-    if tag == 0x0D or tag == 0x1C:
+    if tag == DW_TAG_member or tag == DW_TAG_inheritance:
         return add_member(w, f)
-    if tag == 0x6000 or tag == 0x6001:
+    if is_annotation(tag):
         return annotation_child(w, -1)
-    if tag == 0x21 or tag == 0x33 or is_template(tag):  # subrange, variant part
+    if tag == DW_TAG_subrange_type or tag == DW_TAG_variant_part or is_template(tag):
         return SKIP
     return dispatch(w, False)
 
@@ -121,20 +137,20 @@ def in_function(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.i
     """A child of a function or of a block in it."""
     tag: uint16_t = w.d.tag
     g: cython.pointer[Frame]
-    if tag == 0x05:
+    if tag == DW_TAG_formal_parameter:
         return add_param(w, f) if f.mode == IN_FUNCTION else SKIP
-    elif tag == 0x34:
+    elif tag == DW_TAG_variable:
         return open_variable(w, False)
-    elif tag == 0x0B:  # lexical_block
+    elif tag == DW_TAG_lexical_block:
         g = open_frame(w, IN_BLOCK, 0)
         return FAILED if g == cython.NULL else opened(w, g)
-    elif tag == 0x1D or tag == 0x48 or tag == 0x4109:  # inlined_subroutine, call_site
+    elif tag == DW_TAG_inlined_subroutine or tag == DW_TAG_call_site or tag == DW_TAG_GNU_call_site:
         return SKIP
-    elif tag == 0x18:  # unspecified_parameters
+    elif tag == DW_TAG_unspecified_parameters:
         if f.mode == IN_FUNCTION:
             f.func.flags |= F_VARIADIC
         return SKIP
-    elif tag == 0x6000 or tag == 0x6001:
+    elif is_annotation(tag):
         return annotation_child(w, -1)
     elif is_template(tag):
         return SKIP
@@ -148,7 +164,11 @@ def in_pointer(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     """btf_type_tag children: each becomes a slot in front of the pointer, referring to the one before it."""
     t: Type
     value: uint32_t
-    if (w.d.tag != 0x6000 and w.d.tag != 0x6001) or not w.want_type_tags or not named(w, b"btf_type_tag", 12):
+    if (
+        not is_annotation(w.d.tag)
+        or not w.want_type_tags
+        or not named(w, b"btf_type_tag", 12)
+    ):
         return SKIP
     value = walk_name(w, D_CONST_VALUE)
     memset(cython.address(t), 0, cython.sizeof(Type))
@@ -176,18 +196,18 @@ def child(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     elif mode == IN_FUNCTION or mode == IN_BLOCK:
         return in_function(w, f)
     elif mode == IN_ENUM:
-        if tag == 0x28:
+        if tag == DW_TAG_enumerator:
             return add_enumerator(w)
-        return open_function(w) if tag == 0x2E else unsupported(w)
+        return open_function(w) if tag == DW_TAG_subprogram else unsupported(w)
     elif mode == IN_ARRAY:
-        return add_dimension(w, f) if tag == 0x21 else SKIP
+        return add_dimension(w, f) if tag == DW_TAG_subrange_type else SKIP
     elif mode == IN_SUBROUTINE:
-        if tag == 0x05:
+        if tag == DW_TAG_formal_parameter:
             return add_param(w, f)
-        if tag == 0x18:
+        if tag == DW_TAG_unspecified_parameters:
             f.type.flags |= T_VARIADIC
             return SKIP
-        return SKIP if tag == 0x21 else dispatch(w, False)
+        return SKIP if tag == DW_TAG_subrange_type else dispatch(w, False)
     elif mode == IN_UNIT:
         return dispatch(w, True)
     elif mode == IN_NAMESPACE:
@@ -195,7 +215,7 @@ def child(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     elif mode == IN_POINTER:
         return in_pointer(w, f)
     # typedef, variable, parameter, member: annotations only
-    if tag == 0x6000 or tag == 0x6001:
+    if is_annotation(tag):
         return annotation_child(w, f.index if mode == IN_MEMBER or mode == IN_PARAMETER else -1)
     return SKIP
 

@@ -33,7 +33,6 @@ cdef enum:                      # Frame.mode: whose children are being read
 
 cdef enum:
     MAX_DIMS = 64               # of an array; what is beyond does not count
-    RUST = 0x1C                 # DW_LANG_Rust
 
 cdef struct Frame:              # an object whose children are being read
     uint8_t mode

@@ -25,6 +25,7 @@ import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcmp, memcpy, strlen, strstr
+from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.function_table import (
     NO_ENTRY,
     SYM_CLONE,
@@ -34,9 +35,6 @@ from cython.cimports.pybtf.core.elf.function_table import (
     functable_find,
 )
 from cython.cimports.pybtf.core.elf.symbols import (
-    SHN_LORESERVE,
-    STT_FUNC,
-    STT_OBJECT,
     Symbol,
     SymbolSource,
     SymbolView,

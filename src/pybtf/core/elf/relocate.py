@@ -23,6 +23,7 @@ from cython.cimports.cpython.buffer import (
 )
 from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.relocate import (
     OP_ADD,
     OP_LEAVE,
@@ -31,7 +32,6 @@ from cython.cimports.pybtf.core.elf.relocate import (
     OP_UNKNOWN,
 )
 from cython.cimports.pybtf.core.elf.symbols import (
-    SHN_LORESERVE,
     Symbol,
     SymbolSource,
     SymbolView,
@@ -50,8 +50,6 @@ OPERATIONS = {
     "sub": OP_SUB,
 }
 
-SHN_ABS = cython.declare(cython.uint, 0xFFF1)
-SHN_COMMON = cython.declare(cython.uint, 0xFFF2)
 
 SET_WORD = cython.declare(uint8_t, OP_SET | 4 << 4)
 SET_LONG = cython.declare(uint8_t, OP_SET | 8 << 4)

@@ -16,15 +16,8 @@ from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memchr, memset, strcmp, strlen, strncmp
+from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.symbols import load32, load64
-
-SHT_RELA = cython.declare(uint32_t, 4)
-SHT_REL = cython.declare(uint32_t, 9)
-SHT_NULL = cython.declare(uint32_t, 0)
-SHT_NOBITS = cython.declare(uint32_t, 8)
-SHF_ALLOC = cython.declare(uint64_t, 2)
-SHF_GROUP = cython.declare(uint64_t, 0x200)
-SHF_COMPRESSED = cython.declare(uint64_t, 0x800)
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
 LONGEST = cython.declare(cython.size_t, 64)  # more than the bytes of a name of a section with DWARF

@@ -2,13 +2,8 @@
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+from pybtf.core.elf.elf_constants cimport *
 from pybtf.core.support.cursor cimport bswap16, bswap32, bswap64
-
-cdef enum:
-    STT_OBJECT = 1
-    STT_FUNC = 2
-    SHN_LORESERVE = 0xFF00
-    SHN_XINDEX = 0xFFFF
 
 cdef struct SymbolView:         # a symbol table and what it refers to, as bytes
     const uint8_t *symtab

@@ -10,7 +10,7 @@ who decoded what when.
 import cython
 from cython.cimports.libc.stdint import int32_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, realloc
-from cython.cimports.libc.string import memcpy
+from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind
 from cython.cimports.pybtf.core.classes.class_record import *
@@ -44,6 +44,8 @@ from cython.cimports.pybtf.core.support.memory import (
 
 MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in the reference
+#: The reference counts parameters in a byte when it stores them: the 257th takes the place of the first, and so on.
+PLACES = cython.declare(uint32_t, 256)
 KFUNC_FASTCALL = cython.declare(uint32_t, 1 << 12)
 KFUNC_ARENA_RETURN = cython.declare(uint32_t, 1 << 13)
 KFUNC_ARENA_FIRST = cython.declare(uint32_t, 1 << 14)
@@ -206,6 +208,7 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
     count: uint32_t = r[REC_COUNT]
     ids: cython.pointer[uint32_t]
     k: uint32_t
+    at: uint32_t
     name: uint32_t = functable_head(e.table, f.entry) + 1
     p: cython.pointer[uint32_t]
     if not u32s_reserve(cython.address(e.scratch), count + 1):
@@ -219,10 +222,14 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
     p = encoder_add(e, 0, (KIND_FUNC_PROTO << 24) | count, ids[0], 2 * count)
     if p == cython.NULL:
         return 1
+    if count > PLACES:
+        memset(p, 0, 2 * count * cython.sizeof(uint32_t))
     for k in range(count):
-        p[2 * k] = cut_name(e, r[REC_HEAD + 2 * k])
-        p[2 * k + 1] = ids[1 + k]
-        encoder_string(e, p[2 * k])
+        at = k % PLACES
+        if k < PLACES or r[REC_HEAD + 2 * k]:  # that of `...` stays
+            p[2 * at] = cut_name(e, r[REC_HEAD + 2 * k])
+        p[2 * at + 1] = ids[1 + k]
+        encoder_string(e, p[2 * at])
     if f.full_symbol_name:
         name = string_intern(e.strings, f.name, f.name_len, True)
         if name == NO_STRING:

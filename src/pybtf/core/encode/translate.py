@@ -9,6 +9,7 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.encode.translate import T_ENUM64, T_FLOAT, KnownStrings
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import *
@@ -116,7 +117,7 @@ def plain_members(m: cython.pointer[Member], count: uint32_t, p: cython.pointer[
 @cython.nogil
 @cython.exceptval(check=False)
 def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.int:
-    union_: cython.bint = t.tag == 0x17
+    union_: cython.bint = t.tag == DW_TAG_union_type
     kind: uint32_t = KIND_UNION if union_ else KIND_STRUCT
     m: cython.pointer[Member]
     i: uint32_t
@@ -173,6 +174,7 @@ def enum_type(
     e: cython.pointer[Enumerator]
     i: uint32_t
     flag: uint32_t = 0
+    encoding: uint32_t
     wide: cython.bint = options & T_ENUM64 and size > 4
     if size != 1 and size != 2 and size != 4 and size != 8:
         return fault(v, t, FAULT_ENUM_SIZE, size)
@@ -182,9 +184,10 @@ def enum_type(
         return fault(v, t, FAULT_MEMORY, 0)
     for i in range(t.first, t.first + t.count):
         if u.enumerators[i].name == 0:
-            return fault(v, t, FAULT_NO_NAME, 0x28)
+            return fault(v, t, FAULT_NO_NAME, DW_TAG_enumerator)
     if wide:
-        flag = t.ref != 0 and (u.types[t.ref].encoding == 5 or u.types[t.ref].encoding == 6)
+        encoding = u.types[t.ref].encoding
+        flag = t.ref != 0 and (encoding == DW_ATE_signed or encoding == DW_ATE_signed_char)
         put(v, t.name, KIND_ENUM64, flag, t.count, size)
         for i in range(t.first, t.first + t.count):
             e = cython.address(u.enumerators[i])
@@ -241,35 +244,35 @@ def translate(
     options: cython.int,
 ) -> cython.int:
     tag: uint16_t = t.tag
-    if tag == 0x0F:
+    if tag == DW_TAG_pointer_type:
         put(v, 0, KIND_PTR, 0, 0, t.ref)
-    elif tag == 0x13 or tag == 0x17 or tag == 0x02:
+    elif tag == DW_TAG_structure_type or tag == DW_TAG_union_type or tag == DW_TAG_class_type:
         return struct_type(u, v, t)
-    elif tag == 0x15:
+    elif tag == DW_TAG_subroutine_type:
         return prototype(u, v, t)
-    elif tag == 0x26:
+    elif tag == DW_TAG_const_type:
         put(v, 0, KIND_CONST, 0, 0, t.ref)
-    elif tag == 0x01:
+    elif tag == DW_TAG_array_type:
         put(v, 0, KIND_ARRAY, 0, 0, 0)
         word(v, t.ref)
         word(v, 0)
         word(v, t.first)
         v.n_arrays += 1
-    elif tag == 0x16:
+    elif tag == DW_TAG_typedef:
         if t.name == 0:
             return fault(v, t, FAULT_NO_NAME, tag)
         put(v, t.name, KIND_TYPEDEF, 0, 0, t.ref)
-    elif tag == 0x04:
+    elif tag == DW_TAG_enumeration_type:
         return enum_type(u, v, t, options)
-    elif tag == 0x24:
+    elif tag == DW_TAG_base_type:
         return base_type(v, t, known, options)
-    elif tag == 0x35:
+    elif tag == DW_TAG_volatile_type:
         put(v, 0, KIND_VOLATILE, 0, 0, t.ref)
-    elif tag == 0x37:
+    elif tag == DW_TAG_restrict_type:
         put(v, 0, KIND_RESTRICT, 0, 0, t.ref)
     elif tag == TAG_TYPE_TAG:
         if t.name == 0:
-            return fault(v, t, FAULT_NO_NAME, 0x6000)
+            return fault(v, t, FAULT_NO_NAME, DW_TAG_LLVM_annotation)
         put(v, t.name, KIND_TYPE_TAG, 0, 0, t.ref)
     else:
         return fault(v, t, FAULT_UNSUPPORTED_TAG, tag)
@@ -283,7 +286,7 @@ def type_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue], id: uint32_
     """The declaration tags of one struct, union or typedef."""
     t: cython.pointer[Type] = cython.address(u.types[id])
     i: uint32_t
-    if t.tag != 0x13 and t.tag != 0x17 and t.tag != 0x16:
+    if t.tag != DW_TAG_structure_type and t.tag != DW_TAG_union_type and t.tag != DW_TAG_typedef:
         return 0
     for i in range(t.anns, t.anns + t.n_anns):
         if u.anns[i].value == 0:
@@ -354,7 +357,7 @@ def translate_types(
             return fault(v, t, FAULT_MEMORY, 0)
         if translate(u, v, t, known, options):
             return 1
-        if t.tag == 0x24 and v.int_id == 0 and t.name == known.int_:
+        if t.tag == DW_TAG_base_type and v.int_id == 0 and t.name == known.int_:
             v.int_id = i
     v.offs.p[u.n_types] = cython.cast(uint32_t, v.words.n)
     v.offs.n = u.n_types + 1

@@ -6,19 +6,6 @@ from pybtf.core.support.memory cimport U32s
 cdef extern from *:
     int ctz64 "__builtin_ctzll"(unsigned long long) noexcept nogil
 
-cdef enum:                      # e_machine values with rules of their own
-    EM_SPARC = 2
-    EM_MIPS = 8
-    EM_PPC = 20
-    EM_PPC64 = 21
-    EM_S390 = 22
-    EM_ARM = 40
-    EM_SPARCV9 = 43
-    EM_ARC = 45
-    EM_X86_64 = 62
-    EM_AARCH64 = 183
-    EM_RISCV = 243
-
 cdef struct Machine:
     int R                       # parameters passed in registers
     int regs[8]                 # their DWARF numbers, if `known`

@@ -14,29 +14,15 @@ parameters are counted like integers: that is the reference's behaviour, on whic
 
 import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
+from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.functions.calling_convention import (
-    EM_AARCH64,
-    EM_ARC,
-    EM_ARM,
-    EM_MIPS,
-    EM_PPC,
-    EM_PPC64,
-    EM_RISCV,
-    EM_S390,
-    EM_SPARC,
-    EM_SPARCV9,
-    EM_X86_64,
     Machine,
     ctz64,
 )
 from cython.cimports.pybtf.core.functions.packed_structs import (
-    TAG_CLASS,
-    TAG_CONST,
-    TAG_INTERFACE,
-    TAG_STRUCT,
-    TAG_TYPEDEF,
     infer_packed,
 )
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_OPTIMIZED,
     F_SIGNATURE_CHANGED,
@@ -50,6 +36,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Param,
     Type,
     Unit,
+    is_structure,
 )
 from cython.cimports.pybtf.core.support.memory import U32s
 
@@ -240,8 +227,8 @@ def _is_struct(unit: cython.pointer(Unit), ref: uint32_t) -> cython.bint:
         if ref == 0 or ref >= unit.n_types:
             return False
         tag = unit.types[ref].tag
-        if tag != TAG_TYPEDEF and tag != TAG_CONST:
-            return tag == TAG_STRUCT
+        if tag != DW_TAG_typedef and tag != DW_TAG_const_type:
+            return tag == DW_TAG_structure_type
         ref = unit.types[ref].ref
     return False
 
@@ -302,7 +289,7 @@ def uncertain_location(
         if ref == 0 or ref >= unit.n_types:
             continue
         t = unit.types + ref
-        if t.name == 0 or (t.tag != TAG_STRUCT and t.tag != TAG_CLASS and t.tag != TAG_INTERFACE):
+        if t.name == 0 or t.tag == DW_TAG_union_type or not is_structure(t.tag):
             continue
         packed = infer_packed(unit, ref, align)
         if packed:
@@ -355,7 +342,7 @@ def find_candidate(unit: cython.pointer(cython.const[Unit]), param: cython.point
         ref = t.ref
     else:
         return
-    if t.tag != TAG_STRUCT:
+    if t.tag != DW_TAG_structure_type:
         return
     for i in range(t.count):
         member = unit.members + t.first + i

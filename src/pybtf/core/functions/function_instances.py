@@ -16,6 +16,7 @@ from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, cl
 from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_of_file
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, uncertain_location
 from cython.cimports.pybtf.core.functions.function_instances import Observer
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
@@ -182,8 +183,9 @@ def remember(
     i: uint32_t
     uncertain: cython.int
     changed: cython.bint = true_signature and f.flags & F_SIGNATURE_CHANGED
-    if f.count >= MAX_PARAMS:
-        return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, f.count)
+    total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
+    if total > MAX_PARAMS:
+        return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
     if not room(
         cython.cast(cython.pp_void, cython.address(v.states)),
         cython.address(v.cap_states),
@@ -217,7 +219,7 @@ def remember(
     s.n_anns = f.n_anns
     for i in range(f.anns, f.anns + f.n_anns):
         if u.anns[i].value == 0:
-            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, f.die, f.die, 0x2E)
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, f.die, f.die, DW_TAG_subprogram)
         if not u32s_push(cython.address(v.anns), u.anns[i].value):
             return out_of_memory(v, f)
         if not u32s_push(cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)):
@@ -251,7 +253,7 @@ def observe_functions(
         f = cython.address(u.functions[i])
         if f.flags & F_EMPTY_NAME and not f.flags & F_DECLARATION and table.n and table.name_len[0] == 0:
             # The symbol table has a function without a name as well, so the reference would write this one.
-            return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, 0x2E)
+            return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, DW_TAG_subprogram)
         if left_out(u, v, f, table, o.file):
             continue
         if remember(u, v, f, o, c, strings, table, machine, true_signature):

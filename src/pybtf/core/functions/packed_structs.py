@@ -17,19 +17,20 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.functions.packed_structs import (
-    TAG_ARRAY,
-    TAG_BASE,
-    TAG_CLASS,
-    TAG_ENUM,
-    TAG_INTERFACE,
-    TAG_POINTER,
-    TAG_REFERENCE,
-    TAG_RVALUE_REFERENCE,
-    TAG_STRING,
-    TAG_STRUCT,
-    TAG_SUBROUTINE,
-    TAG_UNION,
+    DW_TAG_array_type,
+    DW_TAG_base_type,
+    DW_TAG_class_type,
+    DW_TAG_enumeration_type,
+    DW_TAG_interface_type,
+    DW_TAG_pointer_type,
+    DW_TAG_reference_type,
+    DW_TAG_rvalue_reference_type,
+    DW_TAG_string_type,
+    DW_TAG_structure_type,
+    DW_TAG_subroutine_type,
+    DW_TAG_union_type,
 )
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     LONGEST_TYPE_CHAIN,
     M_INHERITANCE,
@@ -40,6 +41,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Member,
     Type,
     Unit,
+    is_structure,
     is_transparent,
     strip_type,
 )
@@ -56,7 +58,7 @@ BUSY = cython.declare(uint32_t, 0xFFFFFFFF)  # an alignment that is being comput
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_pointer(tag: uint16_t) -> cython.bint:
-    return tag == TAG_POINTER or tag == TAG_REFERENCE or tag == TAG_RVALUE_REFERENCE
+    return tag == DW_TAG_pointer_type or tag == DW_TAG_reference_type or tag == DW_TAG_rvalue_reference_type
 
 
 @cython.cfunc
@@ -73,17 +75,17 @@ def type_size(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint64_
         t = unit.types + id
         if _is_pointer(t.tag):
             return count * unit.address_size
-        if t.tag == TAG_BASE:
+        if t.tag == DW_TAG_base_type:
             return count * (t.size & 0x1FFF)  # sizes are kept in bits, in 16 bits
-        if t.tag == TAG_ENUM:
+        if t.tag == DW_TAG_enumeration_type:
             return count * (t.size if t.size else 4)
-        if t.tag == TAG_SUBROUTINE:
+        if t.tag == DW_TAG_subroutine_type:
             return count * (t.size if t.size else unit.address_size)
-        if t.tag == TAG_STRUCT or t.tag == TAG_UNION or t.tag == TAG_CLASS or t.tag == TAG_INTERFACE:
+        if is_structure(t.tag):
             return count * t.size
-        if t.tag == TAG_STRING:
+        if t.tag == DW_TAG_string_type:
             return count * t.size
-        if t.tag == TAG_ARRAY:
+        if t.tag == DW_TAG_array_type:
             count *= t.first
         id = t.ref
     return 0
@@ -115,7 +117,7 @@ def _alignment(
     for steps in range(LONGEST_TYPE_CHAIN):
         if id == 0 or id >= unit.n_types:
             break
-        if not is_transparent(unit.types[id].tag) and unit.types[id].tag != TAG_ARRAY:
+        if not is_transparent(unit.types[id].tag) and unit.types[id].tag != DW_TAG_array_type:
             break
         id = unit.types[id].ref
     else:
@@ -125,11 +127,16 @@ def _alignment(
     t = unit.types + id
     if _is_pointer(t.tag):
         return unit.address_size
-    if t.tag == TAG_BASE:
+    if t.tag == DW_TAG_base_type:
         return max(cython.cast(uint32_t, t.size & 0x1FFF), 1)
-    if t.tag == TAG_ENUM:
+    if t.tag == DW_TAG_enumeration_type:
         return t.size if t.size else 4
-    if t.tag != TAG_STRUCT and t.tag != TAG_UNION and t.tag != TAG_CLASS and t.tag != TAG_INTERFACE:
+    if (
+        t.tag != DW_TAG_structure_type
+        and t.tag != DW_TAG_union_type
+        and t.tag != DW_TAG_class_type
+        and t.tag != DW_TAG_interface_type
+    ):
         return 1
     if align[id]:
         return 1 if align[id] == BUSY else align[id]
@@ -222,7 +229,11 @@ def _mark_misplaced(
         id = strip_type(unit, member.ref)
         if id == 0:
             continue
-        if unit.types[id].tag != TAG_STRUCT and unit.types[id].tag != TAG_CLASS and unit.types[id].tag != TAG_INTERFACE:
+        if (
+            unit.types[id].tag != DW_TAG_structure_type
+            and unit.types[id].tag != DW_TAG_class_type
+            and unit.types[id].tag != DW_TAG_interface_type
+        ):
             continue
         if member.byte_offset % _alignment(unit, id, align, 0):
             unit.types[id].flags |= T_PACKED | T_PACKED_KNOWN

@@ -26,6 +26,7 @@ from cython.cimports.pybtf.core.functions.reference_cycles import (
 )
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_CYCLE,
@@ -77,7 +78,7 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
         t = cython.address(u.types[i])
         if not t.flags & T_REF_LOCAL:
             t.ref = type_id(u, t.ref)
-        if t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
+        if is_structure(t.tag):
             for k in range(t.first, t.first + t.count):
                 u.members[k].ref = type_id(u, u.members[k].ref)
             if t.name == 0 and t.spec:
@@ -85,7 +86,7 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
                 t.name = u.types[named].name
                 if t.name == 0 and u.types[named].spec and endless_types(u, t.spec):
                     return fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
-        elif t.tag == 0x15:
+        elif t.tag == DW_TAG_subroutine_type:
             for k in range(t.first, t.first + t.count):
                 u.type_params[k].ref = type_id(u, u.type_params[k].ref)
     return 0
@@ -220,7 +221,7 @@ def param_size(u: cython.pointer[Unit], ref: uint32_t) -> uint16_t:
     t: cython.pointer[Type]
     while ref and steps < LONGEST_TYPE_CHAIN:
         t = cython.address(u.types[ref])
-        if t.tag == 0x0F:
+        if t.tag == DW_TAG_pointer_type:
             return u.address_size
         if t.size:
             return cython.cast(uint16_t, t.size)

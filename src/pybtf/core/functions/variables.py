@@ -12,6 +12,7 @@ from cython.cimports.libc.string import memcmp
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable, object_symbol
 from cython.cimports.pybtf.core.functions.resolve import variable_specified
 from cython.cimports.pybtf.core.functions.variables import SectionRange, VariableRules
+from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
@@ -115,21 +116,26 @@ def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
     while id and steps < LONGEST_TYPE_CHAIN:
         steps += 1
         t = cython.address(u.types[id])
-        if t.tag == 0x01:
+        if t.tag == DW_TAG_array_type:
             if t.count:  # an array without any dimension is as large as its element
                 times *= t.first
             id = t.ref
-        elif t.tag == 0x0F or t.tag == 0x10 or t.tag == 0x42 or t.tag == 0x1F:
+        elif (
+            t.tag == DW_TAG_pointer_type
+            or t.tag == DW_TAG_reference_type
+            or t.tag == DW_TAG_rvalue_reference_type
+            or t.tag == DW_TAG_ptr_to_member_type
+        ):
             return times * u.address_size
-        elif t.tag == 0x15:
+        elif t.tag == DW_TAG_subroutine_type:
             return times * (t.size if t.size else u.address_size)
-        elif t.tag == 0x24:
+        elif t.tag == DW_TAG_base_type:
             return times * (t.size & 0x1FFF)
-        elif t.tag == 0x04:
+        elif t.tag == DW_TAG_enumeration_type:
             return times * (t.size if t.size else 4)
-        elif t.tag == 0x12:
+        elif t.tag == DW_TAG_string_type:
             return times * t.size
-        elif t.tag == 0x13 or t.tag == 0x17 or t.tag == 0x02 or t.tag == 0x38:
+        elif is_structure(t.tag):
             if t.size == 1 and not instance_members(u, t):
                 return 0
             return times * t.size
@@ -153,7 +159,7 @@ def add(
     r.n_anns = d.n_anns
     for i in range(d.anns, d.anns + d.n_anns):
         if u.anns[i].value == 0:
-            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, d.die, d.die, 0x34)
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, d.die, d.die, DW_TAG_variable)
         if not u32s_push(cython.address(v.anns), u.anns[i].value) or not u32s_push(
             cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)
         ):

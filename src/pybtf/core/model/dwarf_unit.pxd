@@ -4,6 +4,7 @@
 # names of types but base types, of members and of enumerators are name words (`lazy_names.py`).
 
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from pybtf.core.model.dwarf_constants cimport *
 from pybtf.core.support.memory cimport U32s, U64s, U8s
 
 cdef enum:
@@ -211,9 +212,24 @@ cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
     u.version = u.bases[i].version
     u.offset_size = u.bases[i].offset_size
 
+cdef inline bint is_structure(uint16_t tag) noexcept nogil:
+    return (
+        tag == DW_TAG_structure_type or tag == DW_TAG_union_type or tag == DW_TAG_class_type
+        or tag == DW_TAG_interface_type
+    )
+
+cdef inline bint is_annotation(uint16_t tag) noexcept nogil:
+    return tag == DW_TAG_LLVM_annotation or tag == DW_TAG_GNU_annotation
+
 cdef inline bint is_transparent(uint16_t tag) noexcept nogil:
     # Whether a type has size and alignment of the one it refers to: typedef, const, volatile, restrict, _Atomic.
-    return tag == 0x16 or tag == 0x26 or tag == 0x35 or tag == 0x37 or tag == 0x47
+    return (
+        tag == DW_TAG_typedef
+        or tag == DW_TAG_const_type
+        or tag == DW_TAG_volatile_type
+        or tag == DW_TAG_restrict_type
+        or tag == DW_TAG_atomic_type
+    )
 
 cdef inline uint32_t strip_type(const Unit *u, uint32_t id) noexcept nogil:
     # The type itself, without typedefs and const, volatile, restrict, _Atomic; 0 for void or a chain without end.

@@ -65,17 +65,19 @@ def together(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: uint32_
     u: uint32_t
     i: uint32_t
     p: cython.pointer[uint32_t]
-    has_x: cython.bint
-    has_y: cython.bint
+    has_x: uint32_t
+    has_y: uint32_t
     if (a.marks[x] | a.marks[y]) & ARRAYS or not spend(a, e.class_list.n):
         return True
-    for u in range(e.n_streams):
+    if not a.marks[x] & a.marks[y] & OCCURS:
+        return False
+    for u in range(max(e.first_unit.p[x], e.first_unit.p[y]), e.n_streams):
         p = e.class_list.p + e.streams[u].classes
-        has_x = has_y = False
-        for i in range(1, e.streams[u].n_types):
-            has_x = has_x or p[i] == x
-            has_y = has_y or p[i] == y
-        if has_x and has_y:
+        has_x = has_y = 0
+        for i in range(1, e.streams[u].n_types):  # without a branch: many at a time
+            has_x |= p[i] == x
+            has_y |= p[i] == y
+        if has_x & has_y:
             return True
     return False
 

@@ -41,12 +41,21 @@ cdef enum:                      # marks of a class or a key
     COMMON = 128                # of an odd class: some type is usual
     SEPARATE = 256              # no odd type of the class can be taken for a usual one
     UNCERTAIN = 512             # all types of the class are kept
-    DEPENDENT = 1024            # ... and their units are kept whole
     NEAR = 2048                 # it has slots
     UNCLEAR = 4096              # of a key: the usual definition is still to be chosen
     ENUM_KEY = 8192
     ARRAYS = 32768              # it leads to an array before a name
-    QUIET = 16384               # odd and usual types can be taken for each other, which so far does not matter
+
+cdef enum:                      # tints of a class in the unit at hand, while the class list is rewritten
+    UNDECIDED = 1               # usual types that may be taken for odd ones, and what is not compared and refers to them
+    RESOLVES = 2                # the type by which a declaration is resolved
+
+cdef enum:                      # of a class: what is to be done where a unit has a type of it
+    WATCHED = 1                 # its entry may change, or decides something
+    CONTESTED = 2               # it gives a name a meaning that may have others
+    REACHING = 4                # it may reach a class that is not separate
+    TAINTED = 8                 # its first usual type may reach an undecided type
+    TAINTED_ODD = 16            # one of the others that are kept may
 
 cdef enum:
     MANY = 0xFFFFFFFF           # Analysis.meaning: the unit has the name more than once
@@ -63,7 +72,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *visited
     uint32_t *depth             # structs, unions and prototypes on the longest way down to a name
     uint32_t *usual             # by key: the usual definition
-    uint32_t *count             # units
+    uint32_t *count             # units that have it; then, those that have an odd type of it
     uint32_t *here              # by key: the `round` it was last met in
     uint32_t *meaning           # by key, in that unit: the entry that defines it; 0 it is only declared; MANY
     uint32_t *users             # in work
@@ -73,10 +82,14 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *masks_at          # first mask, plus 1
     uint32_t *event             # by key: the unit by which a declaration is surely resolved, NO_UNIT none
     uint32_t *event_class
+    uint32_t *settled           # the first unit with a decided type, NO_UNIT none yet
     uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition
     uint16_t *marks
     uint8_t *tint               # in work
+    uint8_t *watch
     uint8_t *odd                # by unit: it has odd types
+    size_t next_state           # the first function state that was not looked at
+    bint disturbed              # the unit at hand has a tainted type
     uint32_t stamp
     uint32_t round              # units entered
     uint32_t seeds
@@ -87,7 +100,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     Mask *masks
     uint32_t n_masks, cap_masks
     U32s common                 # classes that are odd here and usual there
-    U32s before
+    U32s before                 # in work; then, small ids of the unit's types that something has to be asked of
     U32s todo
 
 cdef int certify(Encoder *e) noexcept nogil
@@ -96,7 +109,9 @@ cdef bint spend(Analysis *a, uint64_t steps) noexcept nogil
 cdef void doubt(Analysis *a, uint32_t c, uint16_t mark) noexcept nogil
 cdef int visit(Analysis *a, uint32_t c) noexcept nogil
 cdef int push_targets(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
-cdef void enter(Encoder *e, Analysis *a, uint32_t u, uint16_t wanted) noexcept nogil
+cdef void enter(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
+cdef void contest(Analysis *a, uint16_t mark) noexcept nogil
+cdef int watch(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
 cdef bint meet(Analysis *a, uint32_t k, uint32_t entry) noexcept nogil
 
 cdef inline bint is_compared(const uint32_t *r) noexcept nogil:

@@ -39,14 +39,14 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_find
-from cython.cimports.pybtf.core.encode.encoder import CLASS_BITS, ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, ENCODE_MEMORY, NO_UNIT, Encoder, Stream, encoder_fail
 from cython.cimports.pybtf.core.reduction.array_masking import doubt_arrays
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.refine import refine, spread
 from cython.cimports.pybtf.core.reduction.separate import contacts, separate
 from cython.cimports.pybtf.core.reduction.variants import choose_usual, find_odd
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold
-from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
+from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s_reserve
 
 DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
@@ -360,8 +360,8 @@ def meet(a: cython.pointer[Analysis], k: uint32_t, entry: uint32_t) -> cython.bi
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, wanted: uint16_t) -> cython.void:
-    """Notes what unit `u` says of names; `wanted`: a mark that they have, 0 of all."""
+def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """Notes what unit `u` says of names."""
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
@@ -369,8 +369,50 @@ def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t, 
     a.round += 1
     for i in range(1, t.n_types):
         k = a.key[p[i] & CLASS_BITS]
-        if k and (wanted == 0 or a.marks[k] & wanted):
+        if k:
             meet(a, k, p[i])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
+    """From here on classes are watched that give names with this mark a meaning, and no others."""
+    c: uint32_t
+    for c in range(1, a.n):
+        a.watch[c] = CONTESTED if a.key[c] and a.marks[a.key[c]] & mark else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`. Nonzero:
+    no memory.
+    """
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    c: uint32_t
+    known: uint8_t
+    a.before.n = 0
+    a.round += 1
+    a.disturbed = False
+    if not u32s_reserve(cython.address(a.before), t.n_types):
+        return 1
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        known = a.watch[c] & ~REACHING
+        if known == 0:
+            continue
+        if known & CONTESTED:
+            meet(a, a.key[c], p[i])
+        if known & TAINTED or (known & TAINTED_ODD and (p[i] & APART or a.marks[c] & UNCERTAIN)):
+            a.disturbed = True
+        if known & WATCHED:
+            a.before.p[a.before.n] = i
+            a.before.n += 1
+    return 0
 
 
 # ---- all of it --------------------------------------------------------------------------------------------
@@ -434,11 +476,11 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
         return 1
     while not a.tired:
         a.seeds = 0
-        if contacts(e, a):
-            return 1
+        contacts(e, a)
         if a.seeds == 0:
             break
-        spread(e, a)
+        if spread(e, a):
+            return 1
     if not a.tired and refine(e, a):
         return 1
     return keep_everything(e) if a.tired else 0
@@ -470,7 +512,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 19 * 4 + 2 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -495,9 +537,11 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.event_class = at + 16 * n
         a.contact = at + 17 * n
         a.users = at + 18 * n
-        a.marks = cython.cast(cython.pointer[uint16_t], at + 19 * n)
+        a.settled = at + 19 * n
+        a.marks = cython.cast(cython.pointer[uint16_t], at + 20 * n)
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
-        a.odd = a.tint + n
+        a.watch = a.tint + n
+        a.odd = a.watch + n
         memset(a.first_odd, 0xFF, n * 4)
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
         status = analyse(e, cython.address(a))

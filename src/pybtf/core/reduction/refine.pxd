@@ -3,5 +3,5 @@
 from pybtf.core.encode.encoder cimport Encoder
 from pybtf.core.reduction.certify cimport Analysis
 
-cdef void spread(Encoder *e, Analysis *a) noexcept nogil
+cdef int spread(Encoder *e, Analysis *a) noexcept nogil
 cdef int refine(Encoder *e, Analysis *a) noexcept nogil

@@ -23,6 +23,7 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
 from cython.cimports.pybtf.core.reduction.variants import compare_numbers
 from cython.cimports.pybtf.core.support.memory import (
     U32s,
@@ -34,7 +35,6 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_push,
 )
 
-BOTH = cython.declare(uint32_t, 1536)  # UNCERTAIN | DEPENDENT
 
 
 # ---- uncertain classes --------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
     changed: cython.bint = False
     for c in range(1, a.n):
         if a.marks[c] & UNCERTAIN and a.marks[c] & FULL and a.key[c]:
-            a.marks[a.key[c]] |= a.marks[c] & BOTH
+            a.marks[a.key[c]] |= a.marks[c] & UNCERTAIN
     for c in range(1, a.n):
         if is_key(class_record(e.classes, c)):
             continue
@@ -69,8 +69,8 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
                 if is_key(class_record(e.classes, to)):
                     found = True
                 else:
-                    marks |= a.marks[to] & BOTH
-        a.tint[c] = found
+                    marks |= a.marks[to] & UNCERTAIN
+        a.tint[c] = found and not (a.marks[c] | marks) & UNCERTAIN
         if marks & ~a.marks[c]:
             a.marks[c] |= marks
             changed = True
@@ -81,48 +81,51 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.nogil
 @cython.exceptval(check=False)
 def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """By names that the unit defines. Whether anything has changed."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
-    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t
+    """By names that the unit defines, to classes of `a.before`. Whether anything has changed."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    at: cython.size_t
     k: uint32_t
     c: uint32_t
     to: uint32_t
-    marks: uint32_t
     f: Refs
     changed: cython.bint = False
-    enter(e, a, u, UNCERTAIN)
-    for i in range(1, t.n_types):
-        c = p[i]
-        if c & APART or not a.tint[c]:
+    for at in range(a.before.n):
+        c = p[a.before.p[at]]
+        if c & APART or a.marks[c] & UNCERTAIN:
             continue
         refs_of(class_record(e.classes, c), cython.address(f))
         if not spend(a, 1 + f.n):
             return False
-        marks = 0
         for k in range(f.n + 1):
             to = f.third if k == f.n else f.first[k * f.step + 1]
             if to and a.here[to] == a.round and a.meaning[to] and a.meaning[to] != MANY:
-                marks |= a.marks[a.meaning[to] & CLASS_BITS] & BOTH
-        if marks & ~a.marks[c]:
-            a.marks[c] |= marks
-            changed = True
+                if a.marks[a.meaning[to] & CLASS_BITS] & UNCERTAIN:
+                    a.marks[c] |= UNCERTAIN
+                    changed = True
     return changed
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Marks what reaches something uncertain."""
+def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Marks what reaches something uncertain. Nonzero: no memory."""
     u: uint32_t
+    c: uint32_t
     changed: cython.bint = True
     while changed and not a.tired:
         changed = spread_classes(e, a)
+        contest(a, UNCERTAIN)
+        for c in range(1, a.n):
+            if a.tint[c]:
+                a.watch[c] |= WATCHED
         for u in range(e.n_streams):
-            if spread_in_unit(e, a, u):
+            if watch(e, a, u):
+                return 1
+            if a.before.n and spread_in_unit(e, a, u):
                 changed = True
     memset(a.tint, 0, a.n)
+    return 0
 
 
 # ---- the class list ---------------------------------------------------------------------------------------------
@@ -180,22 +183,36 @@ def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cy
 def refine_unit(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
 ) -> cython.int:
-    """Rewrites the entries of a unit; classes with a tint have a type there that resolves a declaration."""
+    """Rewrites the entries of a unit; classes with RESOLVES have a type there that resolves a declaration."""
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    at: cython.size_t
     i: uint32_t
     c: uint32_t
-    enter(e, a, u, CONFLICT)
-    for i in range(1, t.n_types):
-        c = p[i]
-        if c & APART or a.marks[c] & UNCERTAIN or a.tint[c]:
+    if watch(e, a, u):
+        return 1
+    if decide(e, a, u):
+        t.whole = True
+    for at in range(a.before.n):
+        i = a.before.p[at]
+        c = p[i] & CLASS_BITS
+        if p[i] & APART or a.marks[c] & UNCERTAIN or a.tint[c] & RESOLVES:
             p[i] |= APART
             t.whole = True
-        elif a.n_slots[c] and not is_compared(class_record(e.classes, c)):
-            c = variant(e, a, scratch, c)
-            if c == NO_CLASS:
+    for at in range(a.before.n):
+        i = a.before.p[at]
+        c = p[i] & CLASS_BITS
+        if t.whole and a.tint[c] & UNDECIDED:
+            p[i] |= APART
+    for at in range(a.before.n):
+        a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
+    for at in range(a.before.n):
+        i = a.before.p[at]
+        c = p[i]
+        if not c & APART and a.n_slots[c] and not is_compared(class_record(e.classes, c)):
+            p[i] = variant(e, a, scratch, c)
+            if p[i] == NO_CLASS:
                 return 1
-            p[i] = c
     return 0
 
 
@@ -252,10 +269,14 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     memset(cython.address(events), 0, cython.sizeof(U64s))
     memset(cython.address(scratch), 0, cython.sizeof(U32s))
     failed = list_events(a, cython.address(events))
+    prepare(e, a)
+    for at in range(events.n):
+        a.watch[cython.cast(uint32_t, events.p[at])] |= WATCHED
+    at = 0
     for u in range(e.n_streams):
         first = at
         while at < events.n and events.p[at] >> 32 == u:
-            a.tint[cython.cast(uint32_t, events.p[at])] = 1
+            a.tint[cython.cast(uint32_t, events.p[at])] = RESOLVES
             at += 1
         failed = failed or refine_unit(e, a, cython.address(scratch), u)
         while first < at:

@@ -1,7 +1,18 @@
 # Whether odd types can be taken for usual ones (see separate.py).
 
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.encode.encoder cimport Encoder
-from pybtf.core.reduction.certify cimport Analysis
+from pybtf.core.reduction.certify cimport COMMON, ODD, SEPARATE, Analysis
+
+cdef enum:
+    MASKED = 64                 # slots that masks have room for
 
 cdef int separate(Encoder *e, Analysis *a) noexcept nogil
-cdef int contacts(Encoder *e, Analysis *a) noexcept nogil
+cdef void contacts(Encoder *e, Analysis *a) noexcept nogil
+cdef uint64_t defined_slots(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
+cdef uint64_t separate_slots(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
+cdef bint told_apart(Analysis *a, uint32_t c, uint64_t usual, uint64_t separate) noexcept nogil
+
+cdef inline bint is_mixed(Analysis *a, uint32_t c) noexcept nogil:
+    # Whether odd types of the class may be taken for usual ones.
+    return (a.marks[c] & (ODD | COMMON | SEPARATE)) == (ODD | COMMON)

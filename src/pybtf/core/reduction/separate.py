@@ -18,22 +18,16 @@ If no event comes before the first contact, the classes that meet the declaratio
 uncertain, and so are the classes that are not separate.
 
 If each event comes before, a class that is not separate only leaves open to which of two candidates, usual or odd, a
-usual type goes that has the declaration. That matters to who refers to it, directly, and remains: if nobody does from
-the first odd type on, the class is *quiet*, else it is uncertain.
+usual type goes that has the declaration (undecided.py).
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_third_is_type
+from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
-from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.separate import MASKED, is_mixed
 from cython.cimports.pybtf.core.support.memory import room, u32s_push
-
-MASKED = cython.declare(uint32_t, 64)  # slots that masks have room for
-IS_OPEN = cython.declare(uint8_t, 1)
-IS_CLOSED = cython.declare(uint8_t, 2)
 
 
 # ---- slots ------------------------------------------------------------------------------------------------------
@@ -190,6 +184,21 @@ def earliest(at: cython.pointer[uint32_t], u: uint32_t) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def defined_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
+    """Which slots of a usual type of class `c` the unit at hand defines."""
+    mask: uint64_t = 0
+    i: uint32_t
+    to: uint32_t
+    for i in range(min(a.n_slots[c], MASKED)):
+        to = a.slots[a.slots_at[c] + i].to
+        if a.meaning[to] or not is_key(class_record(e.classes, to)):
+            mask |= cython.cast(uint64_t, 1) << i
+    return mask
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def note_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> uint64_t:
     """Notes in the slots of `c` that unit `u` has a usual type of it. Which slots are defined there."""
     mask: uint64_t = 0
@@ -272,19 +281,22 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     u: uint32_t
     i: uint32_t
     c: uint32_t
+    at: cython.size_t
     mask: uint64_t
     p: cython.pointer[uint32_t]
-    t: cython.pointer[Stream]
+    contest(a, CONFLICT)
+    for c in range(1, a.n):
+        if a.n_slots[c] and is_compared(class_record(e.classes, c)):
+            a.watch[c] |= WATCHED
     for u in range(e.n_streams):
-        t = cython.address(e.streams[u])
-        p = e.class_list.p + t.classes
-        enter(e, a, u, CONFLICT)
+        p = e.class_list.p + e.streams[u].classes
+        if watch(e, a, u):
+            return 1
         if a.odd[u]:
             tint_unit(e, a, u, 1)
-        for i in range(1, t.n_types):
+        for at in range(a.before.n):
+            i = a.before.p[at]
             c = p[i] & CLASS_BITS
-            if a.n_slots[c] == 0 or not is_compared(class_record(e.classes, c)):
-                continue
             if not spend(a, a.n_slots[c]):
                 return 0
             if p[i] & APART:
@@ -376,15 +388,6 @@ def separate(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def is_mixed(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
-    """Whether odd types of the class may be taken for usual ones."""
-    return (a.marks[c] & (ODD | COMMON | SEPARATE)) == ODD | COMMON
-
-
-@cython.cfunc
-@cython.nogil
 @cython.exceptval(check=False)
 def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
     c: uint32_t
@@ -444,153 +447,20 @@ def doubt_slot(
     both: cython.bint = x.declared != NO_UNIT and x.defined != NO_UNIT
     if a.contact[to] != NO_UNIT and a.event[to] >= a.contact[to] and (is_mixed(a, c) or both):
         doubt(a, c, UNCERTAIN)
-    if not is_mixed(a, c):
-        return
-    if both and a.event[to] >= a.first_odd[c]:
-        # What the declaration is resolved to depends on which candidate such a type meets.
-        doubt(a, c, UNCERTAIN)
-    if is_key(class_record(e.classes, to)):
-        to = a.usual[to]
-    if is_mixed(a, to):
-        doubt(a, c, UNCERTAIN)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def contacts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Marks what becomes uncertain where odd types come too near, and counts it in `seeds`. Nonzero: no memory."""
+def contacts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """Marks what becomes uncertain where odd types come too near, and counts it in `seeds`."""
     c: uint32_t
     i: uint32_t
-    quiet: cython.bint = False
     note_events(e, a)
     for c in range(1, a.n):
         if not is_compared(class_record(e.classes, c)):
             continue
-        a.marks[c] &= ~cython.cast(uint32_t, QUIET)
         for i in range(a.n_slots[c]):
             doubt_slot(e, a, c, a.slots + a.slots_at[c] + i)
-        if not is_mixed(a, c):
-            continue
-        if meets_wild(e, a, c):
-            doubt(a, c, UNCERTAIN | DEPENDENT)
-        elif e.first_unit.p[c] >= a.first_odd[c]:
+        if is_mixed(a, c) and meets_wild(e, a, c):
             doubt(a, c, UNCERTAIN)
-        elif not a.marks[c] & UNCERTAIN:
-            a.marks[c] |= QUIET
-            quiet = True
-    if quiet:
-        listen(e, a)
-    return 0
-
-
-# ---- quiet classes ----------------------------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def note_open(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
-    """Gives the quiet classes a tint of which unit `u` has usual types: IS_OPEN, if odd ones may stand for them, or
-    IS_CLOSED. Whether it has some.
-    """
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
-    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t
-    c: uint32_t
-    found: cython.bint = False
-    for i in range(1, t.n_types):
-        c = p[i]
-        if c & APART or not a.marks[c] & QUIET or u < a.first_odd[c]:
-            continue
-        if not found:
-            found = True
-            enter(e, a, u, 0)
-        a.tint[c] = IS_CLOSED if told_apart(a, c, note_usual(e, a, c, u), separate_slots(e, a, c)) else IS_OPEN
-    return found
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def hear(a: cython.pointer[Analysis], to: uint32_t, tint: uint8_t) -> cython.void:
-    """A reference, in the unit at hand, that remains: its target is not to have one of these tints."""
-    if to and a.here[to] == a.round:
-        to = a.meaning[to] & CLASS_BITS if a.meaning[to] != MANY else 0
-    if a.tint[to] & tint:
-        doubt(a, to, UNCERTAIN)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def listen_types(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """The references of types that are not compared, or are kept."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
-    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
-    i: uint32_t
-    k: uint32_t
-    c: uint32_t
-    f: Refs
-    tint: uint8_t
-    for i in range(1, t.n_types):
-        c = p[i] & CLASS_BITS
-        tint = IS_OPEN
-        if is_compared(class_record(e.classes, c)):
-            if p[i] & APART or (a.marks[c] & UNCERTAIN and a.marks[c] & ODD):
-                # Kept, and compared with odd types, from here on with what stands for the targets in this unit.
-                tint = IS_OPEN | IS_CLOSED
-            elif e.first_unit.p[c] != u and not a.marks[c] & (ODD | UNCERTAIN):
-                continue
-        refs_of(class_record(e.classes, c), cython.address(f))
-        hear(a, f.third, tint)
-        for k in range(f.n):
-            hear(a, f.first[k * f.step + 1], tint)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def listen_records(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
-    """The references of tags and variables."""
-    t: cython.pointer[Stream] = cython.address(e.streams[u])
-    i: uint32_t
-    r: cython.pointer[uint32_t]
-    for i in range(t.n):
-        if e.locals.p[t.first + i] < t.n_types:
-            continue
-        r = e.stream_words.p + e.starts.p[t.first + i]
-        if wire_third_is_type(wire_kind(r)) and r[2] < t.n_types:
-            hear(a, e.class_list.p[t.classes + r[2]] & CLASS_BITS, IS_OPEN)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def listen(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Makes quiet classes uncertain that a reference needs to be exact."""
-    u: uint32_t
-    i: uint32_t
-    k: uint32_t
-    at: cython.size_t = 0
-    s: cython.pointer[State]
-    t: cython.pointer[Stream]
-    for u in range(e.n_streams):
-        while at < e.n_states and e.states[at].unit < u:
-            at += 1
-        t = cython.address(e.streams[u])
-        if not note_open(e, a, u):
-            continue
-        if not spend(a, t.n_types):
-            return
-        listen_types(e, a, u)
-        listen_records(e, a, u)
-        while at < e.n_states and e.states[at].unit == u:
-            s = cython.address(e.states[at])
-            for k in range(class_record(e.classes, s.proto)[REC_COUNT] + 1):
-                i = e.state_locals.p[s.locals + k]
-                if i < t.n_types:
-                    hear(a, e.class_list.p[t.classes + i] & CLASS_BITS, IS_OPEN)
-            at += 1
-        tint_unit(e, a, u, 0)

@@ -37,12 +37,13 @@ def count_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
     c: uint32_t
     p: cython.pointer[uint32_t]
     t: cython.pointer[Stream]
+    contest(a, CONFLICT)
     for u in range(e.n_streams):
         t = cython.address(e.streams[u])
         p = e.class_list.p + t.classes
         for i in range(1, t.n_types):
             c = p[i]
-            if a.marks[c] & FULL and a.marks[a.key[c]] & CONFLICT:
+            if a.watch[c] and a.marks[c] & FULL:
                 if a.count[c] == 0:
                     a.contact[c] = u
                 a.count[c] += 1
@@ -123,7 +124,7 @@ def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
     i: uint32_t
     k: uint32_t
     f: Refs
-    enter(e, a, u, 0)
+    enter(e, a, u)
     a.before.n = 0
     a.todo.n = 0
     for i in range(1, t.n_types):
@@ -314,10 +315,13 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
     u: uint32_t
     i: uint32_t
     c: uint32_t
-    k: uint32_t
     p: cython.pointer[uint32_t]
     t: cython.pointer[Stream]
     found: cython.bint
+    contest(a, CONFLICT)
+    for c in range(1, a.n):
+        if a.marks[c] & (MINOR | WILD):
+            a.watch[c] |= WATCHED
     for u in range(e.n_streams):
         t = cython.address(e.streams[u])
         p = e.class_list.p + t.classes
@@ -325,8 +329,7 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
         a.round += 1
         for i in range(1, t.n_types):
             c = p[i]
-            k = a.key[c]
-            if a.marks[c] & (MINOR | WILD) or (k and a.marks[k] & CONFLICT and meet(a, k, c)):
+            if a.watch[c] and (a.watch[c] & WATCHED or meet(a, a.key[c], c)):
                 found = True
                 break
         if found:

@@ -29,7 +29,7 @@ cdef struct Strings:
     Arena copies                # of the text of entries whose memory goes away
     const BaseStrings *base     # looked at before a string is added; NULL none
     const Models *models        # of the same base
-    uint8_t *doubles            # a bit by offset in the base (modulo): may it be the text of an id of its own? And for 0
+    uint8_t *doubles            # a bit by offset in the base (modulo): its text may have an id of its own; and for 0
     uint32_t doubles_mask
     int busy
 

@@ -1,0 +1,73 @@
+"""Types by what people call them: names, patterns, and what is near a name that is not there."""
+
+from __future__ import annotations
+
+from ..errors import InputError, UsageError
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..core.btf.type_view import View
+
+# Kinds, as BTF numbers them.
+STRUCT, UNION, ENUM, FWD, TYPEDEF, FUNC, VAR, ENUM64 = 4, 5, 6, 7, 8, 12, 14, 19
+SHOWN = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF, FUNC, VAR)
+KEYWORDS = {
+    "struct": (STRUCT,),
+    "union": (UNION,),
+    "enum": (ENUM, ENUM64),
+    "typedef": (TYPEDEF,),
+    "function": (FUNC,),
+    "variable": (VAR,),
+}
+_WILD = frozenset("*?[")
+
+
+def chosen(view: View, wanted: Iterable[str]) -> list[int]:
+    """The ids of the types that are called so, each once, in the order in which they are wanted."""
+    ids: dict[int, None] = {}
+    for name in wanted:
+        ids |= dict.fromkeys(_by_name(view, name))
+    return list(ids)
+
+
+def _by_name(view: View, wanted: str) -> list[int]:
+    keyword, _, name = wanted.rpartition(" ")
+    if keyword and keyword not in KEYWORDS:
+        raise UsageError(f"{wanted!r}: {keyword!r} is none of {', '.join(KEYWORDS)}")
+    kinds = KEYWORDS[keyword] if keyword else SHOWN
+    if name.isascii() and name.isdecimal() and not keyword:
+        if len(name) > 10 or not 0 < int(name) < len(view):
+            raise InputError(view.name, f"no type has the id {name}", f"1 to {len(view) - 1}")
+        return [int(name)]
+    found = [id for id in _named(view, name) if view.kind(id) in kinds]
+    if not found:
+        declared = keyword in ("", "struct", "union")
+        found = [id for id in _named(view, name) if declared and view.kind(id) == FWD]
+    if not found:
+        raise InputError(view.name, f"no type is called {wanted!r}", "the name of a type", nearest(view, name))
+    return found
+
+
+def _named(view: View, name: str) -> list[int]:
+    if not _WILD & set(name):
+        return view.find(name.encode("utf-8", "surrogateescape"))
+    from fnmatch import fnmatchcase
+
+    names = [view.name_of(id).decode("utf-8", "surrogateescape") for id in range(1, len(view))]
+    matching = {each for each in set(names) if each and fnmatchcase(each, name)}
+    found = [(each, id) for id, each in enumerate(names, 1) if each in matching]
+    return [id for _, id in sorted(found)]
+
+
+def nearest(view: View, name: str) -> str:
+    """A sentence with names that look like this one, or nothing."""
+    from difflib import get_close_matches
+
+    names = {each.decode("utf-8", "replace") for each in view.names()}
+    close = get_close_matches(name, {each for each in names if abs(len(each) - len(name)) < 4}, 3, 0.7)
+    if not close:
+        close = sorted((each for each in names if name.lower() in each.lower()), key=len)[:3]
+    return f"Nearest: {', '.join(close)}" if close else ""

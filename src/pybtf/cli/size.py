@@ -1,0 +1,153 @@
+"""`pybtf size`: where the bytes of BTF go."""
+
+from __future__ import annotations
+
+import sys
+
+from ..errors import UsageError
+from .arguments import FLAG, PATH, TEXT, Option
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..core.btf.type_view import View
+
+ORDERS = ("kind", "type", "prefix")
+OPTIONS = (
+    Option("by", TEXT, "kind|type|prefix"),
+    Option("count", TEXT, "N"),
+    Option("against", PATH, "OTHER"),
+    Option("base", PATH, "FILE"),
+    Option("json", FLAG),
+)
+KINDS = (
+    "void", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT", "FUNC",
+    "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
+)  # fmt: skip
+_STRINGS = {1: "of types", 2: "of members", 4: "of enumerators", 8: "of parameters", 0: "of nothing"}
+_SHARED = "of several of these"
+SHOWN = 10
+
+Row = tuple[str, int, int]
+"""A name, bytes, and how many there are."""
+
+
+def size(
+    files: tuple[str, ...], by: str | None, count: str | None, against: str | None, base: str | None, json: bool
+) -> int:
+    """The command, after its options have been read. The exit status."""
+    if len(files) != 1:
+        raise UsageError("missing argument 'FILE'; see pybtf size --help" if not files else "one FILE at a time")
+    if by is not None and by not in ORDERS:
+        raise UsageError(f"--by: nothing is called {by!r}; there are {', '.join(ORDERS)}")
+    if count is not None and not (count.isascii() and count.isdecimal() and len(count) < 8):
+        raise UsageError(f"--count takes a number, and {count!r} is none")
+    if [files[0], base, against].count("-") > 1:
+        raise UsageError("only one of the files can be standard input")
+    from ..btf.opening import open_view
+
+    tables = measure(open_view(files[0], base), by, int(count or SHOWN))
+    if against is not None:
+        tables = growth(tables, measure(open_view(against, base), by, 1 << 30 if by else SHOWN), int(count or SHOWN))
+    if json:
+        from json import dumps
+
+        rows = {title: [{"name": row[0], "bytes": row[1], "number": row[2]} for row in rows] for title, rows in tables}
+        sys.stdout.write(dumps(rows, indent=2) + "\n")
+    else:
+        sys.stdout.write(_text(tables, against is not None))
+    sys.stdout.flush()
+    return 0
+
+
+def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]]]:
+    """Tables, each with its title. The first sums up to the size of the file, unless `by` asks for another one."""
+    from ..core.show.show_graph import TypeGraph
+
+    graph = TypeGraph(view)
+    records = graph.records()
+    first = view.first_own
+    kinds = [view.kind(first + at) for at in range(len(records))]
+    if by == "type":
+        return [("records", _largest(view, records, kinds, count))]
+    if by == "prefix":
+        return [("prefixes of names", _prefixes(view, records, count))]
+    by_kind: dict[int, tuple[int, int]] = {}
+    for kind, bytes in zip(kinds, records, strict=True):
+        had = by_kind.get(kind, (0, 0))
+        by_kind[kind] = had[0] + bytes, had[1] + 1
+    rows = [(KINDS[kind], *sums) for kind, sums in by_kind.items()]
+    rows.sort(key=lambda row: (-row[1], row[0]))
+    if by == "kind":
+        return [("types", rows)]
+    total, types, text = view.sizes()
+    strings: dict[str, tuple[int, int]] = {}
+    for mark, (number, bytes) in graph.strings().items():
+        name = _STRINGS.get(mark, _SHARED)
+        had = strings.get(name, (0, 0))
+        strings[name] = had[0] + bytes, had[1] + number
+    named = sorted(((name, *sums) for name, sums in strings.items()), key=lambda row: (-row[1], row[0]))
+    whole = [
+        ("types", types, len(records)), ("strings", text, sum(row[2] for row in named)),
+        ("header and the rest", total - types - text, 1),
+    ]  # fmt: skip
+    return [
+        ("all", whole),
+        ("types", rows),
+        ("strings", named),
+        ("largest records", _largest(view, records, kinds, count)),
+        ("gone without the type", _largest(view, graph.retained(), kinds, count)),
+    ]
+
+
+def _largest(view: View, bytes: list[int], kinds: list[int], count: int) -> list[Row]:
+    from heapq import nlargest
+
+    first = view.first_own
+    chosen = nlargest(count, range(len(bytes)), key=lambda at: (bytes[at], -at))
+    return [(f"{KINDS[kinds[at]]} {_name(view, first + at)}", bytes[at], 1) for at in chosen]
+
+
+def _name(view: View, id: int) -> str:
+    return view.name_of(id).decode("utf-8", "backslashreplace") or f"[{id}]"
+
+
+def _prefixes(view: View, records: list[int], count: int) -> list[Row]:
+    """By what stands in front of the first underscore in a name, which is not at its beginning."""
+    sums: dict[bytes, list[int]] = {}
+    for at, bytes in enumerate(records):
+        name = view.name_of(view.first_own + at)
+        prefix = name[: len(name) - len(name.lstrip(b"_"))] + name.lstrip(b"_").partition(b"_")[0]
+        row = sums.setdefault(prefix, [0, 0])
+        row[0] += bytes
+        row[1] += 1
+    rows: list[Row] = [
+        (key.decode("utf-8", "backslashreplace") or "(no name)", row[0], row[1]) for key, row in sums.items()
+    ]
+    return sorted(rows, key=lambda row: (-row[1], row[0]))[:count]
+
+
+def growth(
+    tables: list[tuple[str, list[Row]]], others: list[tuple[str, list[Row]]], count: int
+) -> list[tuple[str, list[Row]]]:
+    """How much more there is than in the other file; what changed most comes first, and what did not is left out."""
+    found = []
+    for (title, rows), (_, other) in zip(tables, others, strict=True):
+        left, right = {row[0]: row[1:] for row in rows}, {row[0]: row[1:] for row in other}
+        names = dict.fromkeys([*left, *right])
+        pairs = [(name, left.get(name, (0, 0)), right.get(name, (0, 0))) for name in names]
+        changes = [(name, new[0] - old[0], new[1] - old[1]) for name, new, old in pairs if new != old]
+        found.append((title, sorted(changes, key=lambda row: (-abs(row[1]), row[0]))[: max(count, len(KINDS))]))
+    return found
+
+
+def _text(tables: list[tuple[str, list[Row]]], signed: bool) -> str:
+    number = "{:+,}" if signed else "{:,}"
+    lines: list[str] = []
+    for title, rows in tables:
+        total = sum(row[1] for row in rows)
+        lines += ["", f"{title}:"] if lines else [f"{title}:"]
+        for name, bytes, count in rows:
+            share = f" {100 * bytes / total:5.1f}%" if total and not signed else ""
+            lines.append(f"{number.format(bytes):>13}{share} {number.format(count):>10}  {name}")
+    return "\n".join(lines).encode("utf-8", "backslashreplace").decode() + "\n"

@@ -1,0 +1,47 @@
+# Types as Python objects, made without running Python.
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t
+
+cdef extern from *:
+    """
+    /* Fills a slot of a frozen instance by its descriptor. */
+    static inline int pybtf_set_slot(PyObject *descriptor, PyObject *instance, PyObject *value) {
+        return Py_TYPE(descriptor)->tp_descr_set(descriptor, instance, value);
+    }
+    /* An instance, or a row of some type of tuples, with nothing in it yet. */
+    static inline PyObject *pybtf_new(PyObject *type, Py_ssize_t size) {
+        return PyType_GenericAlloc((PyTypeObject *) type, size);
+    }
+    static inline void pybtf_set_item(PyObject *row, Py_ssize_t index, PyObject *value) {
+        Py_INCREF(value);
+        PyTuple_SET_ITEM(row, index, value);
+    }
+    """
+    int set_slot "pybtf_set_slot"(object descriptor, object instance, object value) except -1
+    object new "pybtf_new"(object type, Py_ssize_t size)
+    void set_item "pybtf_set_item"(object row, Py_ssize_t index, object value)
+    PyObject *PyDict_GetItemWithError(object names, object offset) except? NULL
+
+cdef class TypeIndex:
+    cdef object data            # keeps what lies in it alive
+    cdef readonly TypeIndex base
+    cdef const char *text       # strings, which are terminated
+    cdef size_t text_start      # offset of the first of them; those before are the base's
+    cdef size_t text_end
+    cdef uint32_t *words
+    cdef size_t n_words
+    cdef uint32_t *starts       # of records, in words; and the end
+    cdef readonly uint32_t first_id
+    cdef readonly uint32_t end_id
+    cdef uint32_t *heads        # of chains of ids whose names have one hash
+    cdef uint32_t *after        # the next one, by id
+    cdef uint32_t mask
+    cdef readonly dict names    # by offset, as far as they have been asked for
+    cdef object grow(self, size_t *cap)
+    cdef const char *string(self, size_t offset) noexcept
+    cdef str name_at(self, uint32_t offset)
+    cdef bint is_sound(self, const uint32_t *r) noexcept
+    cdef object fill(self, object made, const uint32_t *r, list slots, object row)
+    cdef tuple rows(self, const uint32_t *r, object row)
+    cdef object hash_names(self)

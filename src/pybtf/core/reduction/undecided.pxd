@@ -1,0 +1,8 @@
+# Usual types that may be taken for odd ones, and the units that are kept whole for them (see undecided.py).
+
+from libc.stdint cimport uint32_t
+from pybtf.core.encode.encoder cimport Encoder
+from pybtf.core.reduction.certify cimport Analysis
+
+cdef void prepare(Encoder *e, Analysis *a) noexcept nogil
+cdef bint decide(Encoder *e, Analysis *a, uint32_t u) noexcept nogil

@@ -1,0 +1,332 @@
+# cython: annotation_typing=True
+"""Where members lie: holes, padding, bit-fields, and the attributes that must have brought them there.
+
+BTF has offsets and sizes, and no attributes. A member that lies further on than its type's alignment explains must have
+been aligned by one; a member that lies where its type's alignment does not allow it is in a packed struct.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint32_t
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.btf.kinds import (
+    KIND_ARRAY,
+    KIND_ENUM,
+    KIND_ENUM64,
+    KIND_FLOAT,
+    KIND_INT,
+    KIND_PTR,
+    KIND_STRUCT,
+    KIND_TYPE_TAG,
+    KIND_TYPEDEF,
+)
+from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
+from cython.cimports.pybtf.core.btf.type_view import (
+    is_composite,
+    is_modifier,
+    member_bits,
+    member_offset,
+    view_record,
+)
+from cython.cimports.pybtf.core.show.show_types import (
+    CACHELINE,
+    FACTS_BUSY,
+    FACTS_KNOWN,
+    MEETS_BOUNDARY,
+    MEETS_NEXT,
+    MEETS_PREVIOUS,
+    MEETS_UNIT,
+    SHOW_CYCLE,
+    SHOW_MAX_CHAIN,
+    Facts,
+    Place,
+    Show,
+    show_enter,
+    show_fail,
+)
+
+LARGEST = cython.declare(uint32_t, 1 << 31)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def behind(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
+    """The type behind typedefs, qualifiers and tags."""
+    steps: uint32_t = 0
+    first: uint32_t = id
+    kind: uint32_t
+    while id:
+        kind = wire_kind(view_record(s.v, id))
+        if kind != KIND_TYPEDEF and not is_modifier(kind) and kind != KIND_TYPE_TAG:
+            break
+        id = view_record(s.v, id)[2]
+        steps += 1
+        if steps > SHOW_MAX_CHAIN:
+            show_fail(s, SHOW_CYCLE, first)
+            return 0
+    return id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def elements(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
+    """As `behind`; and of arrays, that of their elements."""
+    steps: uint32_t = 0
+    id = behind(s, id)
+    while id and wire_kind(view_record(s.v, id)) == KIND_ARRAY:
+        id = behind(s, view_record(s.v, id)[3])
+        steps += 1
+        if steps > SHOW_MAX_CHAIN:
+            show_fail(s, SHOW_CYCLE, id)
+            return 0
+    return id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def size_of(s: cython.pointer[Show], id: uint32_t) -> int64_t:
+    """In bytes, at most 32 bits of them; 0 of what has none."""
+    count: int64_t = 1
+    steps: uint32_t = 0
+    kind: uint32_t
+    id = behind(s, id)
+    while id and wire_kind(view_record(s.v, id)) == KIND_ARRAY:
+        count = cython.cast(uint32_t, count * view_record(s.v, id)[5])
+        id = behind(s, view_record(s.v, id)[3])
+        steps += 1
+        if steps > SHOW_MAX_CHAIN:
+            show_fail(s, SHOW_CYCLE, id)
+            return 0
+    if id == 0:
+        return 0
+    kind = wire_kind(view_record(s.v, id))
+    if kind == KIND_PTR:
+        return cython.cast(uint32_t, count * s.v.pointer_size)
+    if is_composite(kind) or kind == KIND_INT or kind == KIND_ENUM or kind == KIND_ENUM64 or kind == KIND_FLOAT:
+        return cython.cast(uint32_t, count * view_record(s.v, id)[2])
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def natural_of(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
+    """The alignment of a type without attributes; 0 of what has none."""
+    kind: uint32_t
+    size: uint32_t
+    f: cython.pointer[Facts]
+    id = elements(s, id)
+    if id == 0:
+        return 0
+    kind = wire_kind(view_record(s.v, id))
+    if kind == KIND_PTR:
+        return s.v.pointer_size
+    if is_composite(kind):
+        f = facts_of(s, id)
+        return f.natural if f != cython.NULL else 0
+    if kind == KIND_INT or kind == KIND_ENUM or kind == KIND_ENUM64 or kind == KIND_FLOAT:
+        size = view_record(s.v, id)[2]
+        return size
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def facts_of(s: cython.pointer[Show], id: uint32_t) -> cython.pointer[Facts]:
+    """Of a struct or union. NULL if it contains itself."""
+    f: cython.pointer[Facts] = s.facts + id
+    if f.state == FACTS_KNOWN:
+        return f
+    if f.state == FACTS_BUSY:
+        show_fail(s, SHOW_CYCLE, id)
+        return cython.NULL
+    if not show_enter(s, id):
+        return cython.NULL
+    f.state = FACTS_BUSY
+    study(s, id, f, cython.NULL)
+    f.state = FACTS_KNOWN
+    s.depth -= 1
+    return f
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def power_above(value: uint32_t) -> uint32_t:
+    """The smallest power of two that is larger."""
+    power: uint32_t = 1
+    while power <= value and power < LARGEST:
+        power *= 2
+    return power
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def forced_alignment(gap: uint32_t, offset: uint32_t, natural: uint32_t) -> uint32_t:
+    """The attribute that explains a gap in front of an offset; 0 if the type does."""
+    align: uint32_t
+    if natural == 0 or gap < natural or gap == 0 or offset % 2:
+        return 0
+    align = power_above(gap)
+    if offset % CACHELINE == 0 and align < CACHELINE:
+        align = CACHELINE
+    return align
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def member_facts(s: cython.pointer[Show], f: cython.pointer[Facts], type: uint32_t) -> cython.void:
+    """What the type of a member adds."""
+    inner: cython.pointer[Facts]
+    id: uint32_t = type
+    if id == 0 or wire_kind(view_record(s.v, id)) != KIND_STRUCT:
+        return
+    inner = facts_of(s, id)
+    if inner == cython.NULL:
+        return
+    if inner.ends_flexible:
+        f.flexible_end += 1
+    if inner.flexible_end or inner.flexible_middle:
+        f.flexible_middle += 1
+    if inner.holes:
+        f.with_holes += 1
+        f.holes_inside += inner.holes
+    if inner.bit_holes:
+        f.with_bit_holes += 1
+        f.bit_holes_inside += inner.bit_holes
+    if inner.padding:
+        f.paddings += 1
+        f.padding_inside += inner.padding
+    if inner.bit_padding:
+        f.bit_paddings += 1
+        f.bit_padding_inside += inner.bit_padding
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def study(
+    s: cython.pointer[Show], id: uint32_t, f: cython.pointer[Facts], places: cython.pointer[Place]
+) -> cython.void:
+    """Fill in the facts, and the place of each member if there is room for them."""
+    r: cython.pointer[uint32_t] = view_record(s.v, id)
+    m: cython.pointer[uint32_t] = r + 3
+    is_struct: cython.bint = wire_kind(r) == KIND_STRUCT
+    p = cython.declare(Place)
+    last = cython.declare(Place)
+    natural: uint32_t
+    i: uint32_t
+    start: int64_t
+    end: int64_t = 0
+    unit_end: int64_t = 0  # of the unit that bit-fields share
+    first_end: int64_t = 0  # the same, as the first bit-field there has it
+    solid: int64_t = 0  # where members that have a size end, in bits
+    whole: int64_t
+    until: int64_t
+    limit: int64_t
+    memset(f, 0, cython.sizeof(Facts))
+    memset(cython.address(last), 0, cython.sizeof(Place))
+    f.state = FACTS_BUSY
+    f.natural = 1
+    for i in range(wire_vlen(r)):
+        memset(cython.address(p), 0, cython.sizeof(Place))
+        natural = natural_of(s, m[1])
+        p.size = cython.cast(uint32_t, size_of(s, m[1]))
+        p.bits = member_bits(r, m)
+        start = member_offset(r, m)
+        if natural > f.natural:
+            f.natural = natural
+        p.offset = start // 8
+        if p.bits:
+            if p.size:
+                p.offset = start // (8 * cython.cast(int64_t, p.size)) * p.size
+            p.bit = start - 8 * cython.cast(int64_t, p.offset)
+        elif natural and p.offset % natural:
+            f.packed = True
+        if is_struct and start > end:
+            until = start
+            if unit_end > end:
+                if until > unit_end:
+                    until = unit_end
+                p.bit_hole = until - end
+                end = until
+            until = end
+            if p.bits and 8 * cython.cast(int64_t, p.offset) > until:
+                until = 8 * cython.cast(int64_t, p.offset)
+            if p.bits:
+                p.bit_hole += start - until
+                p.hole = (until - end) // 8
+            else:
+                p.hole = (start - end) // 8
+        if i and is_struct:
+            if p.bit_hole or not last.bits:
+                limit = 8 * (cython.cast(int64_t, last.offset) + last.size)
+            else:
+                limit = first_end
+            if p.bits and p.offset <= last.offset and (p.offset < last.offset or (not last.bits and last.size)):
+                p.meets = MEETS_PREVIOUS
+            elif (p.bits or last.bits) and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < limit:
+                p.meets = MEETS_NEXT
+            elif p.bit_hole and p.bits:
+                p.meets = MEETS_UNIT if p.offset == last.offset else MEETS_BOUNDARY
+        if p.bit_hole:
+            f.bit_holes += 1
+            f.bit_hole_bits += p.bit_hole
+        if p.hole:
+            f.holes += 1
+            f.hole_bytes += p.hole
+        if is_struct and p.bit == 0 and start > solid:
+            p.align = forced_alignment(cython.cast(uint32_t, (start - solid) // 8), p.offset, natural)
+        if p.align:
+            f.forced += 1
+            if p.hole:
+                f.forced_holes += 1
+                f.forced_bytes += p.hole
+        if places != cython.NULL:
+            places[i] = p
+        whole = start + (p.bits if p.bits else 8 * cython.cast(int64_t, p.size))
+        if p.bits:
+            f.sum_bits += p.bits
+            limit = 8 * (cython.cast(int64_t, p.offset) + p.size)
+            if limit > unit_end:
+                unit_end = limit
+            if (p.offset != last.offset or not last.bits) and limit > first_end:
+                first_end = limit
+        else:
+            f.sum_members += p.size
+            unit_end = first_end = 0
+        if whole > end:
+            end = whole
+        if p.size and whole > solid:
+            solid = whole
+        member_facts(s, f, m[1])
+        last = p
+        m += 3
+    if f.natural and r[2] % f.natural:
+        f.packed = True
+    if is_struct and wire_vlen(r):
+        m -= 3
+        f.ends_flexible = m[1] and wire_kind(view_record(s.v, m[1])) == KIND_ARRAY and view_record(s.v, m[1])[5] == 0
+    if is_struct:
+        whole = 8 * cython.cast(int64_t, r[2])
+        until = whole
+        if unit_end > end:
+            if until > unit_end:
+                until = unit_end
+            if until > end:
+                f.bit_padding = until - end
+                end = until
+        if whole > end:
+            f.padding = (whole - end) // 8
+        if whole > solid:
+            f.align = forced_alignment(cython.cast(uint32_t, (whole - solid) // 8), r[2], f.natural)
+    if f.holes or f.padding or not is_struct:
+        f.packed = False
+    if f.packed:
+        f.align = 0

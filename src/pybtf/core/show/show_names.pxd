@@ -1,0 +1,9 @@
+from libc.stdint cimport uint32_t
+from pybtf.core.show.show_types cimport Show
+from pybtf.core.dump.text_buffer cimport Text
+
+cdef void put_type(Show *s, uint32_t id) noexcept nogil
+cdef void put_parameters(Show *s, uint32_t id) noexcept nogil
+cdef void put_enum(Show *s, uint32_t id, uint32_t level) noexcept nogil
+cdef void put_qualifier(Text *t, uint32_t kind) noexcept nogil
+cdef void put_outermost(Show *s, uint32_t id) noexcept nogil

@@ -1,0 +1,225 @@
+# cython: annotation_typing=True
+"""Types by their names, with the spaces that pahole puts between the words; enumerators in columns."""
+
+import cython
+from cython.cimports.libc.stdint import int32_t, int64_t, uint32_t, uint64_t
+from cython.cimports.libc.string import strlen
+from cython.cimports.pybtf.core.btf.kinds import (
+    KIND_ARRAY,
+    KIND_CONST,
+    KIND_ENUM64,
+    KIND_FUNC_PROTO,
+    KIND_FWD,
+    KIND_PTR,
+    KIND_RESTRICT,
+    KIND_TYPE_TAG,
+    KIND_UNION,
+    KIND_VOLATILE,
+)
+from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
+from cython.cimports.pybtf.core.btf.type_view import (
+    is_composite,
+    is_enum,
+    is_modifier,
+    kind_flag,
+    view_name,
+    view_record,
+)
+from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_signed, put_unsigned
+from cython.cimports.pybtf.core.show.show_types import Show, show_enter, show_step
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_qualifier(t: cython.pointer[Text], kind: uint32_t) -> cython.void:
+    if kind == KIND_CONST:
+        put(t, b"const")
+    elif kind == KIND_VOLATILE:
+        put(t, b"volatile")
+    elif kind == KIND_RESTRICT:
+        put(t, b"restrict")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_modified(s: cython.pointer[Show], id: uint32_t, pointed_to: cython.bint) -> cython.void:
+    """A qualified type. The qualifier stands behind a pointer that is pointed to, and in front of all else."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    kind: uint32_t = wire_kind(view_record(s.v, id))
+    of: uint32_t = view_record(s.v, id)[2]
+    if (pointed_to or kind == KIND_RESTRICT) and is_pointer(s, of):
+        put_type(s, of)
+        put_char(t, 32)
+        put_qualifier(t, kind)
+        if kind == KIND_RESTRICT:
+            put_char(t, 32)
+        return
+    put_qualifier(t, kind)
+    put_char(t, 32)
+    put_type(s, of)
+    put_char(t, 32)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def is_pointer(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
+    return id != 0 and wire_kind(view_record(s.v, id)) == KIND_PTR
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_pointer(s: cython.pointer[Show], to: uint32_t) -> cython.void:
+    """A pointer; there are two spaces behind what is qualified."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    of: uint32_t = behind_tags(s, to)
+    if of and wire_kind(view_record(s.v, of)) == KIND_FUNC_PROTO:
+        put_type(s, view_record(s.v, of)[2])
+        put(t, b" (*)")
+        put_parameters(s, of)
+    elif of and is_modifier(wire_kind(view_record(s.v, of))):
+        put_modified(s, of, True)
+        put(t, b" *")
+    else:
+        put_type(s, to)
+        put(t, b" *")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_outermost(s: cython.pointer[Show], id: uint32_t) -> cython.void:
+    """The type of a member. In front of its name there is one space, whatever it is."""
+    put_type(s, id)
+    if id and wire_kind(view_record(s.v, id)) == KIND_CONST and s.out.n:
+        s.out.n -= 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_type(s: cython.pointer[Show], id: uint32_t) -> cython.void:
+    """The name of a type, as it stands in front of a member or among parameters."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    r: cython.pointer[uint32_t]
+    kind: uint32_t
+    if id == 0:
+        put(t, b"void")
+        return
+    if not show_enter(s, id):
+        return
+    r = view_record(s.v, id)
+    kind = wire_kind(r)
+    if kind == KIND_PTR:
+        put_pointer(s, r[2])
+    elif is_modifier(kind):
+        put_modified(s, id, False)
+    elif kind == KIND_TYPE_TAG:
+        put_type(s, r[2])
+    elif kind == KIND_ARRAY:
+        put_type(s, r[3])
+    elif kind == KIND_FUNC_PROTO:
+        put_type(s, r[2])
+        put(t, b" ()")
+        put_parameters(s, id)
+    else:
+        if is_composite(kind) or kind == KIND_FWD:
+            put(t, b"union" if kind == KIND_UNION or (kind == KIND_FWD and kind_flag(r)) else b"struct")
+            put_char(t, 32)
+        elif is_enum(kind):
+            put(t, b"enum ")
+        put(t, view_name(s.v, r[0]))
+    s.depth -= 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def behind_tags(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
+    steps: uint32_t = 0
+    while id and wire_kind(view_record(s.v, id)) == KIND_TYPE_TAG and steps < 64:
+        id = view_record(s.v, id)[2]
+        steps += 1
+    return id
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_parameters(s: cython.pointer[Show], id: uint32_t) -> cython.void:
+    """The parameters of a prototype, with their names if they have any."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    r: cython.pointer[uint32_t] = view_record(s.v, id)
+    count: uint32_t = wire_vlen(r)
+    i: uint32_t
+    name: cython.p_const_char
+    put_char(t, 40)
+    if count == 0:
+        put(t, b"void")
+    for i in range(count):
+        if not show_step(s, id):
+            return
+        if i:
+            put(t, b", ")
+        if r[4 + 2 * i] == 0 and i == count - 1:
+            put(t, b"...")
+            break
+        put_type(s, r[4 + 2 * i])
+        name = view_name(s.v, r[3 + 2 * i])
+        if name[0]:
+            put_char(t, 32)
+            put(t, name)
+    put_char(t, 41)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.void:
+    """The keyword, the name and the enumerators, up to the closing brace."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    r: cython.pointer[uint32_t] = view_record(s.v, id)
+    m: cython.pointer[uint32_t]
+    wide: cython.bint = wire_kind(r) == KIND_ENUM64
+    step: uint32_t = 3 if wide else 2
+    longest: cython.size_t = 0
+    length: cython.size_t
+    value: uint64_t
+    i: uint32_t
+    m = r + 3
+    for i in range(wire_vlen(r)):
+        length = strlen(view_name(s.v, m[0]))
+        if length > longest:
+            longest = length
+        m += step
+    put(t, b"enum ")
+    if r[0]:
+        put(t, view_name(s.v, r[0]))
+        put_char(t, 32)
+    put(t, b"{\n")
+    m = r + 3
+    for i in range(wire_vlen(r)):
+        if not show_step(s, id):
+            return
+        put_many(t, 9, level + 1)
+        length = strlen(view_name(s.v, m[0]))
+        put(t, view_name(s.v, m[0]))
+        put_many(t, 32, longest - length)
+        put(t, b" = ")
+        value = m[1]
+        if wide:
+            value |= cython.cast(uint64_t, m[2]) << 32
+        if not kind_flag(r):
+            put_unsigned(t, value)
+        elif wide:
+            put_signed(t, cython.cast(int64_t, value))
+        else:
+            put_signed(t, cython.cast(int32_t, m[1]))
+        put(t, b",\n")
+        m += step
+    put_many(t, 9, level)
+    put_char(t, 125)

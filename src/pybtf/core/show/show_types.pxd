@@ -1,0 +1,113 @@
+# One type as people read it: what printing it needs.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from pybtf.core.dump.text_buffer cimport Text
+from pybtf.core.btf.type_view cimport TypeView, View
+
+cdef enum:                      # Show.status
+    SHOW_OK = 0
+    SHOW_MEMORY = 1
+    SHOW_CYCLE = 2              # `bad` contains itself, or is made of itself
+    SHOW_DEEP = 3
+    SHOW_EFFORT = 4
+
+cdef enum:
+    SHOW_MAX_CHAIN = 256
+    SHOW_MAX_DEPTH = 64         # structs in structs
+    CACHELINE = 64
+
+cdef enum:                      # Facts.state
+    FACTS_NEW = 0
+    FACTS_BUSY = 1
+    FACTS_KNOWN = 2
+
+cdef enum:                      # Place.meets: what there is to say of a bit-field here, or in front
+    MEETS_NOTHING = 0
+    MEETS_PREVIOUS = 1          # it begins in a unit in which another member lies
+    MEETS_NEXT = 2              # a bit-field was in front, in whose unit it lies
+    MEETS_UNIT = 3              # bits of the unit are left out
+    MEETS_BOUNDARY = 4          # the rest of the unit is left out
+
+cdef struct Place:              # of one member of a struct
+    uint32_t offset             # in bytes; of a bit-field, of the unit it lies in
+    uint32_t bit                # of a bit-field: within the unit
+    uint32_t bits               # its width, 0: it is none
+    uint32_t size               # in bytes
+    uint32_t hole               # bytes in front of it that nothing uses
+    uint32_t bit_hole           # bits in front of it
+    uint32_t align              # that it must have been given; 0: its type's
+    int meets                   # MEETS_*
+
+cdef struct Facts:              # of one struct or union
+    uint8_t state
+    bint packed
+    bint ends_flexible          # its last member is an array without a size
+    uint32_t natural            # alignment that follows from its members
+    uint32_t align              # that it must have been given; 0: the natural one
+    uint32_t holes
+    uint32_t hole_bytes
+    uint32_t bit_holes
+    uint32_t bit_hole_bits
+    uint32_t padding
+    uint32_t bit_padding
+    uint32_t sum_members
+    uint32_t sum_bits           # of bit-fields
+    uint32_t with_holes         # members whose types have holes
+    uint32_t holes_inside
+    uint32_t with_bit_holes
+    uint32_t bit_holes_inside
+    uint32_t paddings
+    uint32_t padding_inside
+    uint32_t bit_paddings
+    uint32_t bit_padding_inside
+    uint32_t forced
+    uint32_t forced_holes
+    uint32_t forced_bytes
+    uint32_t flexible_end
+    uint32_t flexible_middle
+
+cdef struct Format:
+    bint hex
+    bint expand                 # members of structs in place of their names
+    bint expand_pointers
+
+cdef struct Show:
+    const TypeView *v
+    Text out
+    Facts *facts                # by id
+    Format format
+    uint32_t depth
+    uint64_t effort
+    int status
+    uint32_t bad
+
+cdef inline void show_fail(Show *s, int status, uint32_t id) noexcept nogil:
+    if s.status == SHOW_OK:
+        s.status = status
+        s.bad = id
+
+cdef inline bint show_step(Show *s, uint32_t id) noexcept nogil:
+    # To be asked at each step. 0: stop.
+    if s.status != SHOW_OK:
+        return 0
+    if s.effort == 0 or s.out.status:
+        show_fail(s, SHOW_EFFORT, id)
+        return 0
+    s.effort -= 1
+    return 1
+
+cdef inline bint show_enter(Show *s, uint32_t id) noexcept nogil:
+    # To be asked before a recursion, and to be followed by `s.depth -= 1` if the answer is 1.
+    if not show_step(s, id):
+        return 0
+    if s.depth >= SHOW_MAX_DEPTH:
+        show_fail(s, SHOW_DEEP, id)
+        return 0
+    s.depth += 1
+    return 1
+
+cdef class Shower:
+    cdef View view
+    cdef Show s
+    cdef check(self)
+    cdef learn(self, uint32_t id)

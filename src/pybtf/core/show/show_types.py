@@ -1,0 +1,188 @@
+# cython: annotation_typing=True
+"""Types as text for people: structs with their layout, enums, typedefs. The text is that of pahole."""
+
+import cython
+from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memset, strcmp
+from cython.cimports.pybtf.core.btf.kinds import KIND_FWD, KIND_PTR
+from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
+from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
+from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, text_free
+from cython.cimports.pybtf.core.show.show_layout import behind, facts_of, study
+from cython.cimports.pybtf.core.show.show_names import put_type
+from cython.cimports.pybtf.core.show.show_print import put_definition
+from cython.cimports.pybtf.core.show.show_types import (
+    SHOW_CYCLE,
+    SHOW_DEEP,
+    SHOW_EFFORT,
+    SHOW_MAX_DEPTH,
+    SHOW_MEMORY,
+    SHOW_OK,
+    Facts,
+    Place,
+    Show,
+    show_fail,
+)
+
+FREE_EFFORT = cython.declare(cython.size_t, 1 << 26)
+EFFORT_PER_WORD = cython.declare(cython.size_t, 256)
+
+REASONS = {
+    SHOW_CYCLE: ("type {id} contains itself", "a pointer between the two"),
+    SHOW_DEEP: ("type {id} nests too deeply", f"at most {SHOW_MAX_DEPTH} levels"),
+    SHOW_EFFORT: (
+        "the text takes too many steps, or becomes too long, at type {id}",
+        "BTF made by a compiler or encoder",
+    ),
+}
+
+
+@cython.cclass
+class Shower:
+    """The types of a BTF as text, and what the text says of structs as numbers."""
+
+    def __cinit__(self):
+        memset(cython.address(self.s), 0, cython.sizeof(Show))
+
+    def __dealloc__(self):
+        text_free(cython.address(self.s.out))
+        free(self.s.facts)
+
+    def __init__(self, view: View, hex: cython.bint = False):
+        self.view = view
+        self.s.v = cython.address(view.v)
+        self.s.format.hex = hex
+        self.s.effort = FREE_EFFORT + EFFORT_PER_WORD * view.n_words
+        self.s.out.limit = self.s.effort
+        self.s.facts = cython.cast(cython.pointer[Facts], calloc(view.v.n, cython.sizeof(Facts)))
+        if self.s.facts == cython.NULL:
+            raise MemoryError
+
+    @cython.cfunc
+    def check(self):
+        """Raise what has gone wrong."""
+        if self.s.status == SHOW_MEMORY or self.s.out.status == TEXT_MEMORY:
+            raise MemoryError
+        if self.s.status == SHOW_OK and self.s.out.status:
+            show_fail(cython.address(self.s), SHOW_EFFORT, 0)
+        if self.s.status != SHOW_OK:
+            found, expected = REASONS[self.s.status]
+            self.view.fail(self.s.bad, 0, found.format(id=self.s.bad), expected)
+
+    @cython.cfunc
+    def learn(self, id: uint32_t):
+        """See to it that the facts of a struct or union are known."""
+        if not 0 < id < self.view.v.n or not is_composite(wire_kind(view_record(self.s.v, id))):
+            raise IndexError(id)
+        facts_of(cython.address(self.s), id)
+        self.check()
+
+    def text(self, id: uint32_t) -> bytes:
+        """The definition or declaration of a type. Raises `InputError` if it contains itself."""
+        if not 0 < id < self.view.v.n:
+            raise IndexError(id)
+        self.s.out.done += self.s.out.n
+        self.s.out.n = 0
+        put_definition(cython.address(self.s), id)
+        self.check()
+        return self.s.out.p[: self.s.out.n]
+
+    def composites(self, named: cython.bint = True) -> list:
+        """The ids of all own structs and unions (that have a name)."""
+        id: uint32_t
+        found: list = []
+        for id in range(self.view.v.first_own, self.view.v.n):
+            if is_composite(wire_kind(view_record(self.s.v, id))) and (view_record(self.s.v, id)[0] or not named):
+                found.append(id)
+        return found
+
+    def sums(self, id: uint32_t) -> dict:
+        """Size, holes and padding of a struct or union."""
+        r: cython.pointer[cython.const[uint32_t]]
+        f: Facts
+        self.learn(id)
+        r = view_record(self.s.v, id)
+        f = self.s.facts[id]
+        return {
+            "size": r[2],
+            "members": wire_vlen(r),
+            "holes": f.holes,
+            "hole_bytes": f.hole_bytes,
+            "bit_holes": f.bit_holes,
+            "bit_hole_bits": f.bit_hole_bits,
+            "padding": f.padding,
+            "bit_padding": f.bit_padding,
+            "packed": bool(f.packed),
+            "flexible_array": bool(f.ends_flexible),
+            "embedded_flexible_arrays": f.flexible_end + f.flexible_middle,
+        }
+
+    def members(self, id: uint32_t) -> list:
+        """Of each member its name, type, offset, bit, bits and size, and the bytes and bits left out in front of it."""
+        r: cython.pointer[cython.const[uint32_t]]
+        count: uint32_t
+        i: uint32_t
+        f: Facts
+        found: list = []
+        name: bytes
+        places: cython.pointer[Place]
+        self.learn(id)
+        r = view_record(self.s.v, id)
+        count = wire_vlen(r)
+        places = cython.cast(cython.pointer[Place], calloc(count + 1, cython.sizeof(Place)))
+        if places == cython.NULL:
+            raise MemoryError
+        study(cython.address(self.s), id, cython.address(f), places)
+        for i in range(count):
+            name = view_name(self.s.v, r[3 + 3 * i])
+            found.append(
+                (
+                    name, r[4 + 3 * i], places[i].offset, places[i].bit, places[i].bits, places[i].size,
+                    places[i].hole, places[i].bit_hole,
+                )
+            )  # fmt: skip
+        free(places)
+        return found
+
+    def type_name(self, id: uint32_t) -> bytes:
+        """A type as it stands in front of a member."""
+        if id >= self.view.v.n:
+            raise IndexError(id)
+        self.s.out.done += self.s.out.n
+        self.s.out.n = 0
+        put_type(cython.address(self.s), id)
+        self.check()
+        return self.s.out.p[: self.s.out.n]
+
+    def users(self, name: bytes, pointers: cython.bint) -> list:
+        """The structs with members of a struct of this name, or pointers to one: id and name of the member."""
+        i: uint32_t
+        id: uint32_t
+        of: uint32_t
+        r: cython.pointer[uint32_t]
+        wanted: cython.p_const_char = name
+        found: list = []
+        member: bytes
+        for id in self.composites():
+            r = view_record(self.s.v, id)
+            for i in range(wire_vlen(r)):
+                of = behind(cython.address(self.s), r[4 + 3 * i])
+                if pointers:
+                    if of == 0 or wire_kind(view_record(self.s.v, of)) != KIND_PTR:
+                        continue
+                    of = behind(cython.address(self.s), view_record(self.s.v, of)[2])
+                if of == 0 or not is_composite(wire_kind(view_record(self.s.v, of))):
+                    if of == 0 or wire_kind(view_record(self.s.v, of)) != KIND_FWD:
+                        continue
+                if strcmp(view_name(self.s.v, view_record(self.s.v, of)[0]), wanted) == 0:
+                    member = view_name(self.s.v, r[3 + 3 * i])
+                    found.append((id, member))
+        self.check()
+        return found
+
+
+def show_types(view: View, ids: list) -> list:
+    """The texts of these types, one for each."""
+    shower = Shower(view)
+    return [shower.text(id) for id in ids]
