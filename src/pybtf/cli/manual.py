@@ -10,8 +10,8 @@ Usage: pybtf COMMAND [ARGUMENTS]
        pybtf --version | --help | help [COMMAND]
 
 Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
-pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's. Verify BTF: by the rules of the kernel's
-loader.
+pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's. Verify BTF: by the rules of the
+kernel's loader.
 
 Commands:
   encode      Encode the DWARF of an ELF file as BTF
