@@ -41,7 +41,7 @@ LAYERS = {
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf dwarf request",
-    "verify": "basics core/accept elf btf request pipeline",
+    "verify": "basics core/accept elf btf",
     "interface": "basics btf request pipeline",
     "reproduce": "basics btf dwarf request interface",
     "cli": (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import textwrap
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, environment
+from minimal_btf import Maker
 
 CONTRIB = ROOT / "contrib"
 VMLINUX = ROOT / "fixtures" / "gates" / "bin" / "vmlinux.le64.elf"
@@ -93,6 +95,26 @@ def test_scripts_of_a_workflow_are_sound(require: Callable[[str], str], path: Pa
     assert len(found) == 4
     for script in found:
         subprocess.run([require("bash"), "-n", "-c", script], check=True)
+
+
+def test_verify_btf(commands: dict[str, str], tmp_path: Path) -> None:
+    """A folder of modules is on the kernel's BTF, or is not."""
+    kernel, other = Maker().add(2, 0, 0).proto(1, ("x", 1)), Maker().add(2, 0, 1).add(2, 0, 0)
+    own = struct.pack("<3I", len(kernel.strings), 12 << 24, 3)
+    sizes = (24, 0, len(own), len(own), 5)
+    (tmp_path / "module.btf").write_bytes(struct.pack("<HBB5I", 0xEB9F, 1, 0, *sizes) + own + b"init\0")
+    for name, made in (("vmlinux", kernel), ("other", other)):
+        (tmp_path / name).write_bytes(made.make())
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        argv = [str(CONTRIB / "ci" / "verify-btf"), *arguments]
+        return subprocess.run(argv, cwd=tmp_path, env=commands, capture_output=True, text=True, check=False)
+
+    assert run("vmlinux", "module.btf").returncode == 0
+    wrong = run("other", "module.btf")
+    assert wrong.returncode == 1
+    assert "module.btf: does not belong to other" in wrong.stdout
+    assert run("vmlinux").returncode == 2
 
 
 def test_both_workflows_do_the_same() -> None:

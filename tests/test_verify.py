@@ -10,15 +10,32 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import randbtf
 from conftest import ROOT
-from minimal_btf import ARRAY, CASES, CONST, FUNC, INT, KERNELS, PROTO, PTR, TYPEDEF, VAR, Case, Maker
+from minimal_btf import (
+    ARRAY,
+    CASES,
+    CONST,
+    ENUM,
+    ENUM64,
+    FUNC,
+    FWD,
+    INT,
+    KERNELS,
+    PROTO,
+    PTR,
+    TYPEDEF,
+    VAR,
+    Case,
+    Maker,
+)
 from pybtf.cli.main import main
 from pybtf.verify import rules
+from pybtf.verify.distilled import Targets, relocate
+from pybtf.verify.fit import is_wrong
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
 from pybtf.verify.words import kernel_message
@@ -204,6 +221,92 @@ def test_the_base_beside_is_taken(verify: Verify, bases: tuple[Path, Path, Path]
     assert (status, f"accepted on {right.parent / 'vmlinux'}" in text) == (0, True)
 
 
+def middle(count: int) -> bytes:
+    """Split BTF with so many names that begin in the middle of `list_head`."""
+    own = copy(BASE)
+    for number in range(count):
+        own.add(TYPEDEF, BASE.known[b"list_head"] + 1 + number, 1)
+    return split(BASE, own)
+
+
+def test_one_name_in_the_middle_is_no_proof() -> None:
+    base = judge(BASE.make(), VMLINUX).layer
+    wrong = [is_wrong(judge(middle(count), MODULE, base=base)) for count in (0, 1, 2)]
+    assert wrong == [False, False, True]
+
+
+def test_members_over_each_other() -> None:
+    base = judge(BASE.make(), VMLINUX).layer
+    own = copy(BASE).struct("s", 24, ("a", 3, 0), ("b", 1, 64), ("c", 1, 128)).struct("t", 8, ("a", 1, 0), ("b", 1, 0))
+    judged = judge(split(BASE, own), MODULE, base=base)
+    assert [(rules.RULES[finding[0]].key, finding[2]) for finding in judged.found] == [("OVERLAP", 1)]
+
+
+# A base of a module's own
+
+
+def relocated(below: Maker, own: Maker, vmlinux: Maker) -> list[tuple[int, str]]:
+    base = judge(below.make(), VMLINUX).layer
+    there = judge(vmlinux.make(), VMLINUX).layer
+    assert base is not None
+    assert there is not None
+    module = judge(split(below, own), MODULE, base=base).layer
+    assert module is not None
+    return relocate(base, module, Targets(there))
+
+
+VMLINUX_TYPES = (
+    Maker()
+    .struct("list_head", 16)
+    .struct("task_struct", 64, flag=1)
+    .struct("twice", 8)
+    .struct("twice", 16)
+    .struct("same", 8)
+    .struct("same", 8)
+    .add(ENUM, "color", 4)
+    .add(ENUM64, "wide", 8)
+)
+
+
+@pytest.mark.parametrize(
+    ("below", "embedded", "fits"),
+    [
+        (Maker().struct("list_head", 16), True, True),
+        (Maker().struct("list_head", 24), True, False),
+        (Maker().struct("list_head", 24), False, True),
+        (Maker().struct("nothing", 8), False, False),
+        (Maker().struct("twice", 8), False, True),
+        (Maker().struct("twice", 24), False, False),
+        (Maker().struct("same", 8), False, False),
+        (Maker().add(FWD, "list_head", 0), False, True),
+        (Maker().add(FWD, "task_struct", 0), False, False),
+        (Maker().add(ENUM, "color", 4), False, True),
+        (Maker().add(ENUM, "color", 2), False, False),
+        (Maker().add(ENUM, "wide", 8), False, True),
+        (Maker().add(ENUM64, "wide", 8), False, False),
+        (Maker().struct(0, 8), False, False),
+        (Maker().add(TYPEDEF, "list_head", 1), False, False),
+        (Maker().add(INT, "int", 8, 64), False, False),
+    ],
+)
+def test_a_type_of_the_modules_own_base(below: Maker, embedded: bool, fits: bool) -> None:
+    """As 6.12, 7.2 and 7.3 answered for altered modules."""
+    own = copy(below)
+    if embedded:
+        own.struct("mine", 32, (0, 2, 0))
+    else:
+        own.add(PTR, 0, 2)
+    assert (relocated(below, own, VMLINUX_TYPES) == []) == fits
+
+
+def test_names_below_are_those_of_types() -> None:
+    below = Maker().struct("list_head", 16)
+    below.name("other")
+    own = copy(below).struct("mine", 4, ("other", 1, 0))
+    ((code, text),) = relocated(below, own, VMLINUX_TYPES)
+    assert (code, "'other'" in text) == (2, True)
+
+
 # What is printed
 
 
@@ -319,4 +422,3 @@ def test_the_header_is_a_table_of_lies() -> None:
     header = check_header(b"\x9f\xeb\1\0" + b"\xff" * 28, True, 702, True, False)
     assert header.types is None
     assert header.found
-

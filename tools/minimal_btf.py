@@ -1,8 +1,9 @@
 """Minimal BTF for each rule of the kernel's loader, from both sides, and what kernels answer.
 
-Type 1 is always INT `int`; the case follows. `CASES` has a rule, a label, the bytes, and the answers: that of 6.18, then
-those of other versions, as `<601 EINVAL` or `>=701 0`. Versions are 100 times the major and the minor. The answers were
-given by 5.10, 6.1, 6.12, 6.18, 7.2 and 7.3. A kind that a version does not know is refused there with EINVAL.
+Type 1 is always INT `int`; the case follows. `CASES` has a rule, a label, the bytes, and the answers: that of 6.18,
+then those of other versions, as `<601 EINVAL` or `>=701 0`. Versions are 100 times the major and the minor. The
+answers were given by 5.10, 6.1, 6.12, 6.18, 7.2 and 7.3. A kind that a version does not know is refused there
+with EINVAL.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class Maker:
         assert isinstance(tail, bytes)
         assert isinstance(extra, bytes)
         fields = {
-            "magic": 0xEB9F, "version": 1, "flags": 0, "hdr_len": 24 + len(extra), "type_off": 0, "type_len": len(types),
+            "magic": 0xEB9F, "version": 1, "flags": 0, "hdr_len": 24 + len(extra), "type_off": 0,
+            "type_len": len(types),
             "str_off": len(types) + len(gap), "str_len": len(strings), **changes,
         }  # fmt: skip
         return struct.pack("<HBB5I", *fields.values()) + extra + types + gap + strings + tail
@@ -285,7 +287,12 @@ def _references() -> None:
     case("REF5", "PTR to FUNC of smaller id", new().proto(0).add(FUNC, "f", 2).add(PTR, 0, 3), since)
     case("REF5", "CONST to FUNC of larger id", new().proto(0).add(CONST, 0, 4).add(FUNC, "f", 2), since)
     case("REF5", "PTR to FUNC of larger id", new().proto(0).add(PTR, 0, 4).add(FUNC, "f", 2), BAD)
-    case("REF5", "PTR to CONST to FUNC of larger id", new().proto(0).add(PTR, 0, 4).add(CONST, 0, 5).add(FUNC, "f", 2), BAD)
+    case(
+        "REF5",
+        "PTR to CONST to FUNC of larger id",
+        new().proto(0).add(PTR, 0, 4).add(CONST, 0, 5).add(FUNC, "f", 2),
+        BAD,
+    )
     case("TAG1", "PTR, TYPE_TAG, CONST", new().add(CONST, 0, 1).add(TYPE_TAG, "t", 2).add(PTR, 0, 3), OK)
     case("TAG1", "TYPEDEF, PTR, TYPE_TAG", new().add(TYPE_TAG, "t", 1).add(PTR, 0, 2).add(TYPEDEF, "x", 3), OK)
     case("TAG1", "CONST, TYPE_TAG", new().add(TYPE_TAG, "t", 1).add(CONST, 0, 2), "EINVAL; >=702 0")
@@ -492,7 +499,9 @@ def _special() -> None:
 
     def listed(tag: bool, locked: bool) -> Maker:
         made = new().add(INT, "u64", 8, 64)
-        made.struct("bpf_list_head", 16, ("a", 2, 0), ("b", 2, 64)).struct("bpf_list_node", 24, ("a", 2, 0), ("b", 2, 64), ("c", 2, 128))
+        made.struct("bpf_list_head", 16, ("a", 2, 0), ("b", 2, 64)).struct(
+            "bpf_list_node", 24, ("a", 2, 0), ("b", 2, 64), ("c", 2, 128)
+        )
         made.struct("bpf_spin_lock", 4, ("val", 1, 0))
         made.struct("item", 24, ("node", 4, 0))
         made.struct("s", 24, ("head", 3, 0), *((("lock", 5, 128),) if locked else ()))

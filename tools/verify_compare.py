@@ -7,8 +7,8 @@ types whose references, sizes and names are drawn near what is allowed, minimal 
 tools/randbtf.py's, damaged or not. With --large, as many again are that BTF, of a whole kernel, with a few words
 changed. The errnos are compared, and for what is refused the kernel's message.
 
-Exit status: 1 if one verdict differs; the input is kept in build/verify-found. --record writes inputs and verdicts for the
-tests: fixtures/verify/kernel-VERSION.json.
+Exit status: 1 if one verdict differs; the input is kept in build/verify-found. --record writes inputs and verdicts for
+the tests: fixtures/verify/kernel-VERSION.json.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ from minimal_btf import (
     VOLATILE,
     Maker,
 )
-
 from pybtf.btf.files import read_btf
 from pybtf.verify.judge import judge
 from pybtf.verify.words import kernel_message
@@ -105,8 +104,9 @@ class Graph:
         vlen = int(self.random.random() < 0.01)
         if kind == INT:
             bits = choose((8, 16, 24, 31, 32, 64, 128, 0))
-            made.add(INT, self.name(0.1), choose((1, 2, 3, 4, 8, 16)) if choose((0, 1)) else max(1, bits // 8),
-                     choose((0, 1, 2, 4, 4, 3)) << 24 | choose((0, 0, 0, 1, 8)) << 16 | bits, flag=flag, vlen=vlen)  # fmt: skip
+            size = choose((1, 2, 3, 4, 8, 16)) if choose((0, 1)) else max(1, bits // 8)
+            word = choose((0, 1, 2, 4, 4, 3)) << 24 | choose((0, 0, 0, 1, 8)) << 16 | bits
+            made.add(INT, self.name(0.1), size, word, flag=flag, vlen=vlen)
         elif kind in (PTR, VOLATILE, CONST, RESTRICT):
             made.add(kind, self.name(0.99), self.id(), flag=flag, vlen=vlen)
         elif kind in (TYPEDEF, TYPE_TAG):
@@ -159,7 +159,9 @@ def damaged(chooser: random.Random, source: bytes, most: int = 4) -> bytes:
         at = 4 * chooser.randrange(1, len(data) // 4)
         old = int.from_bytes(data[at : at + 4], "little")
         kind = chooser.randrange(1, 20) << 24 | chooser.randrange(4)
-        new = chooser.choice((chooser.randrange(12), chooser.choice(WORDS), old + 1, old - 1, old ^ 1 << chooser.randrange(32), kind))
+        new = chooser.choice(
+            (chooser.randrange(12), chooser.choice(WORDS), old + 1, old - 1, old ^ 1 << chooser.randrange(32), kind)
+        )
         data[at : at + 4] = (new & 0xFFFFFFFF).to_bytes(4, "little")
     return bytes(data)
 
@@ -192,7 +194,9 @@ def near(chooser: random.Random, source: bytes) -> bytes:
         old = int.from_bytes(data[at : at + 4], "little")
         there = start + 4 * chooser.randrange(type_len // 4)
         other = int.from_bytes(data[there : there + 4], "little")
-        new = chooser.choice((other, other, chooser.randrange(100_000), old + 1, old - 1, old ^ 1 << chooser.randrange(32)))
+        new = chooser.choice(
+            (other, other, chooser.randrange(100_000), old + 1, old - 1, old ^ 1 << chooser.randrange(32))
+        )
         data[at : at + 4] = (new & 0xFFFFFFFF).to_bytes(4, "little")
     return bytes(data)
 

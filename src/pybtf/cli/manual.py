@@ -10,7 +10,8 @@ Usage: pybtf COMMAND [ARGUMENTS]
        pybtf --version | --help | help [COMMAND]
 
 Encode BTF, the type information of the Linux kernel's BPF, from the DWARF in an ELF file: the same bytes as
-pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's. Verify BTF: by the rules of the kernel's loader.
+pahole 1.32 makes. Print BTF: the same text as bpftool's and pahole's. Verify BTF: by the rules of the
+kernel's loader.
 
 Commands:
   encode      Encode the DWARF of an ELF file as BTF
@@ -251,8 +252,8 @@ What is asked:
                        As this version would answer, 4.18 or newer; default: the version that FILE is of, or
                        is for, if it says so, else 7.2. With all, a table of those that differ
   --loader user|vmlinux|module
-                       Who loads it; default: by what FILE is. A program (user), which is judged most strictly;
-                       the kernel its own (vmlinux), or a module's
+                       Who loads it; default: what FILE is for. A program (user), which is judged most
+                       strictly; the kernel its own (vmlinux), or a module's
   --strict             What is loaded but odd, or wrong and not noticed by a kernel, counts as well
 
 How:
@@ -269,7 +270,7 @@ Examples:
   pybtf verify --base vmlinux /lib/modules/6.12.1
   pybtf verify --base old/vmlinux --base new/vmlinux module.ko.xz
 
-Exit status: 0 a kernel accepts all of them, and modules belong to their base; 1 not so; 2 the command line is at
+Exit status: 0 a kernel accepts all, and modules belong to their base; 1 not so; 2 the command line is at
 fault.
 """
 

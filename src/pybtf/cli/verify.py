@@ -74,7 +74,9 @@ def read_versions(kernel: str | None) -> list[int]:
         return list(VERSIONS)
     version = version_of(kernel)
     if version is None:
-        raise UsageError(f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {kernel!r}")
+        raise UsageError(
+            f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {kernel!r}"
+        )
     return [version]
 
 
@@ -86,6 +88,7 @@ def is_bad(result: dict[str, Any], strict: bool) -> bool:
 
 def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dict[str, Any]]:
     """What is to be said of each file, in the order of the arguments."""
+
     def work(path: str, _: object) -> dict[str, Any]:
         try:
             return run(path, settings)  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""A module that brings a base of its own, `.BTF.base`: a few types, by name and size, which the kernel looks for in vmlinux.
+"""A module that brings a base of its own, `.BTF.base`: a few types that the kernel looks for in vmlinux, since 6.11.
 
-Since 6.11. Each has to match exactly one type of its name there, used or not; then the module's ids are rewritten. Older
-kernels ignore the section, and take the module's BTF for split from vmlinux: they load it, with wrong types.
+Each has to match exactly one type of its name there, used or not; then the module's ids are rewritten. Older kernels
+ignore the section, and take the module's BTF for split from vmlinux: they load it, with wrong types.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
         result = result_of(source, MODULE, settings, REJECTED, [below])
         result["notes"].append(".BTF.base itself is damaged")
         return result
-    judged = judge(
-        source.data, MODULE, version, base=below.layer, little=source.little, pointer=source.pointer
-    )
+    judged = judge(source.data, MODULE, version, base=below.layer, little=source.little, pointer=source.pointer)
     result = result_of(source, MODULE, settings, REJECTED if judged.errno else ACCEPTED, [judged])
     if judged.errno or judged.layer is None:
         return result

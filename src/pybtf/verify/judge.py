@@ -12,8 +12,8 @@ USER, VMLINUX, MODULE = LOADERS = ("user", "vmlinux", "module")
 READ_SINCE = {USER: 418, VMLINUX: 505, MODULE: 511}
 """The first version in which a loader reads BTF."""
 
-VERSIONS = (418, 500, 501, 502, 504, 505, 506, 511, 512, 513, 516, 517, 519, 600, 601, 602, 603, 604, 609, 611, 615, 700,
-            701, 702)  # fmt: skip
+VERSIONS = (418, 500, 501, 502, 504, 505, 506, 511, 512, 513, 516, 517, 519, 600, 601, 602, 603, 604, 609, 611, 615,
+            700, 701, 702)  # fmt: skip
 """Versions that changed a rule. Between two of them a kernel answers as the first."""
 NEWEST = VERSIONS[-1]
 
@@ -39,7 +39,9 @@ class Judgement:
     @property
     def first(self) -> tuple[int, int, int, int] | None:
         """What the kernel names, and stops at; None if it accepts."""
-        return next((each for each in self.found if severity(RULES[each[0]], self.loader, self.version) == REJECTED), None)
+        return next(
+            (each for each in self.found if severity(RULES[each[0]], self.loader, self.version) == REJECTED), None
+        )
 
     @property
     def errno(self) -> int:
@@ -75,7 +77,10 @@ def judge(
     little: bool = True,
     pointer: int = 0,
 ) -> Judgement:
-    """What a kernel of this version, byte order and pointer size (0: as the BTF has it) says of raw BTF. `base`: what it is split from."""
+    """What a kernel of this version and byte order says of raw BTF. `base`: what it is split from.
+
+    `pointer`: the size of pointers; 0 if only the BTF says it.
+    """
     header = check_header(data, little, version, loader == USER, base is not None)
     found = header.found
     counts: dict[int, int] = {}
@@ -99,8 +104,8 @@ def judge(
     if loader == USER and version >= 602 and result.first is None:
         from .special import check_special
 
-        code = check_special(layer, version)
-        if code is not None:
-            found.append(code)
+        special = check_special(layer, version)
+        if special is not None:
+            found.append(special)
+            counts[special[0]] = 1
     return result
-

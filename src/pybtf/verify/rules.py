@@ -1,8 +1,8 @@
 """Every rule: what is wrong in plain words, what a kernel answers, with which errno.
 
-The number of a rule is its place in `RULES`, which has the order of the numbers in core/accept.pxd; a test compares the
-two. `text` and `message` are formats, of `value` (what was found), `at` (the number of the member, enumerator, entry or
-parameter), `low` and `high` (the halves of the value).
+The number of a rule is its place in `RULES`, which has the order of the numbers in core/accept/accept.pxd; a test
+compares the two. `text` and `message` are formats, of `value` (what was found), `at` (the number of the member,
+enumerator, entry or parameter), `low` and `high` (the halves of the value).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ERRNO_NAMES = {errno.EINVAL: "EINVAL", errno.E2BIG: "E2BIG", errno.EEXIST: "EEXI
 
 @record(frozen=True)
 class Rule:
-    """`id` is that of docs/verify.md, `key` the name of its number in the core. `since`: the first version that has it."""
+    """`id` is that of docs/verify.md, `key` the name of its number. `since`: the first version that has it."""
 
     key: str
     id: str
@@ -48,8 +48,14 @@ def _g(key: str, id: str, text: str, message: str, code: int = errno.EINVAL, sin
 
 RULES = (
     _h("HDR_LEN", "H1", "{value} bytes; a header has at least 8", "hdr_len not found"),
-    _h("HDR_TRUNCATED", "H2", "the header says that it has {value} bytes, more than there are", "btf_header not found"),
-    _h("HDR_LONG", "H3", "byte {value} of the header, behind what is known, is not 0", "Unsupported btf_header", errno.E2BIG),
+    _h("HDR_TRUNCATED", "H2", "the header claims {value} bytes, more than there are", "btf_header not found"),
+    _h(
+        "HDR_LONG",
+        "H3",
+        "byte {value} of the header, behind what is known, is not 0",
+        "Unsupported btf_header",
+        errno.E2BIG,
+    ),
     _h("MAGIC", "H4", "magic {value:#06x}; it is 0xeb9f in the kernel's byte order", "Invalid magic"),
     _h("VERSION", "H5", "version {value}; there is only 1", "Unsupported version", ENOTSUPP),
     _h("FLAGS", "H6", "flags {value:#x}; there are none", "Unsupported flags", ENOTSUPP),
@@ -62,8 +68,19 @@ RULES = (
     _h("TOO_LARGE", "H14", "{value} bytes; 16 MiB at most", "", errno.E2BIG),
     _h("LAYOUT_ALIGN", "LAY", "the layout begins at {value}, no multiple of 4", "Unaligned layout_off", since=701),
     _h("LAYOUT_SMALL", "LAY", "a layout of {value} bytes", "Layout section is too small", since=701),
-    _h("LAYOUT_MULTIPLE", "LAY", "a layout of {value} bytes, no multiple of 4", "layout_len is not multiple of 4", since=701),
-    _h("STRINGS", "S1", "{value} bytes of strings; 1 byte to 16 MiB (before 5.4: 64 KiB), and the last is NUL", "Invalid string section"),
+    _h(
+        "LAYOUT_MULTIPLE",
+        "LAY",
+        "a layout of {value} bytes, no multiple of 4",
+        "layout_len is not multiple of 4",
+        since=701,
+    ),
+    _h(
+        "STRINGS",
+        "S1",
+        "{value} bytes of strings; 1 byte to 16 MiB (before 5.4: 64 KiB), and the last is NUL",
+        "Invalid string section",
+    ),
     _h("STRINGS_START", "S2", "the first string is not the empty one", "Invalid string section"),
     _h("TYPES_ALIGN", "T1", "the types begin at {value}, no multiple of 4", "Unaligned type_off"),
     _h("NO_TYPES", "T2", "no types", "No type found"),
@@ -88,22 +105,47 @@ RULES = (
     _r("FLOAT_SIZE", "FLT1", "{value} bytes; 2, 4, 8, 12 or 16", "Invalid type_size"),
     _r("FWD_TYPE", "FWD1", "the third word is {value}; it is 0", "type != 0"),
     _r("ENUM_SIZE", "ENUM1", "{value} bytes; 1, 2, 4 or 8 (before 5.4: 4)", "Unexpected size"),
-    _r("ENUM_NAME_OFFSET", "ENUM3", "enumerator {at}: a name at {value}, behind the strings", "Invalid name_offset:{value}"),
+    _r(
+        "ENUM_NAME_OFFSET",
+        "ENUM3",
+        "enumerator {at}: a name at {value}, behind the strings",
+        "Invalid name_offset:{value}",
+    ),
     _r("ENUM_NAME", "ENUM3", "enumerator {at}: no identifier", "Invalid name"),
     _r("ARRAY_SIZE", "ARR1", "the third word is {value}; it is 0", "size != 0"),
     _r("ARRAY_ELEM", "ARR2", "elements of type id {value}", "Invalid elem"),
     _r("ARRAY_INDEX", "ARR2", "an index of type id {value}", "Invalid index"),
-    _r("MEMBER_NAME_OFFSET", "MEM1", "member {at}: a name at {value}, behind the strings", "Invalid member name_offset:{value}"),
+    _r(
+        "MEMBER_NAME_OFFSET",
+        "MEM1",
+        "member {at}: a name at {value}, behind the strings",
+        "Invalid member name_offset:{value}",
+    ),
     _r("MEMBER_NAME", "MEM1", "member {at}: no identifier", "Invalid name"),
     _r("MEMBER_VOID", "MEM2", "member {at} is of type id {value}", "Invalid type_id"),
-    _r("MEMBER_ORDER", "MEM3", "member {at} at bit {value}: offsets never decrease, and are 0 in a union", "Invalid member bits_offset"),
-    _r("MEMBER_OFFSET", "MEM4", "member {at} at bit {value}, behind the end", "Member bits_offset exceeds its struct size"),
+    _r(
+        "MEMBER_ORDER",
+        "MEM3",
+        "member {at} at bit {value}: offsets never decrease, and are 0 in a union",
+        "Invalid member bits_offset",
+    ),
+    _r(
+        "MEMBER_OFFSET",
+        "MEM4",
+        "member {at} at bit {value}, behind the end",
+        "Member bits_offset exceeds its struct size",
+    ),
     _r("FUNC_LINKAGE", "FUN1", "linkage {value}; 0 is static, 1 is global", "Invalid func linkage", since=506),
     _r("VAR_LINKAGE", "VAR2", "linkage {value}; 0 is static, 1 is global", "Linkage not supported"),
     _r("SEC_EMPTY", "SEC1", "no entries", "vlen == 0"),
     _r("SEC_SIZE", "SEC1", "size 0", "size == 0"),
     _r("SEC_TYPE", "SEC2", "entry {at} is of type id {value}", "Invalid type_id"),
-    _r("SEC_OFFSET", "SEC3", "entry {at} at {value}: before the end of the one before, or behind the end", "Invalid offset"),
+    _r(
+        "SEC_OFFSET",
+        "SEC3",
+        "entry {at} at {value}: before the end of the one before, or behind the end",
+        "Invalid offset",
+    ),
     _r("SEC_ENTRY", "SEC4", "entry {at} has {value} bytes", "Invalid size"),
     _r("SEC_END", "SEC4", "entry {at} ends at {value}, behind the end", "Invalid offset+size"),
     _r("SEC_SUM", "SEC4", "the entries have {value} bytes, more than the section", "Invalid btf_info size"),
@@ -113,8 +155,13 @@ RULES = (
     _g("REF_KIND", "REF4", "type {value} is a variable, a section or a tag", "Invalid type_id"),
     _g("REF_FUNC", "REF5", "type {value} is a function", "Invalid type_id"),
     _g("LOOP", "LOOP1", "leads to type {value}, which leads back here", "Loop detected", errno.EEXIST),
-    _g("DEPTH", "LOOP2", "type {value} is the 33rd in a row that leads to one of larger id",
-       "Exceeded max resolving depth:32", errno.E2BIG),
+    _g(
+        "DEPTH",
+        "LOOP2",
+        "type {value} is the 33rd in a row that leads to one of larger id",
+        "Exceeded max resolving depth:32",
+        errno.E2BIG,
+    ),
     _g("ELEM", "ARR3", "elements of type {value}, which has no size", "Invalid elem"),
     _g("INDEX", "ARR4", "an index of type {value}, which is no INT of whole bytes", "Invalid index"),
     _g("ARRAY_INT", "ARR4", "elements of type {value}, an INT not of whole bytes", "Invalid array of int"),
@@ -141,14 +188,28 @@ RULES = (
     _g("FUNC_ARG", "FUN3", "parameter {at} of prototype {value} has no name", "Invalid arg#{at}"),
     Rule("CHAIN", "CHN", CHAIN, "33 modifiers in a row", "Max chain length or cycle detected", errno.ELOOP, 519),
     Rule("CHAIN_MISSING", "CHN", CHAIN, "leads to type {value}, which does not exist", "", errno.EINVAL, 519),
-    Rule("TAG_ORDER", "TAG1", CHAIN, "a type tag behind another modifier (free since 7.2)",
-         "Type tags don't precede modifiers", errno.EINVAL, 519),
+    Rule(
+        "TAG_ORDER",
+        "TAG1",
+        CHAIN,
+        "a type tag behind another modifier (free since 7.2)",
+        "Type tags don't precede modifiers",
+        errno.EINVAL,
+        519,
+    ),
     Rule("SPECIAL", "SPC", SPECIAL, "{value}", "", errno.EINVAL, 602),
     Rule("MIDDLE", "FIT1", FIT, "a name at {value}, in the middle of one of the base's", "", 0),
     Rule("OVERLAP", "FIT5", FIT, "member {at} begins at bit {value}, inside of the one before", "", 0),
-    Rule("UNSORTED", "ORD", ORDER, "types are not sorted by name from here on: kernels since 7.0 search them by halves,"
-         " and miss most names", "", 0, 700),
-)  # fmt: skip
+    Rule(
+        "UNSORTED",
+        "ORD",
+        ORDER,
+        "types are not sorted by name from here on: kernels since 7.0 search them by halves, and miss most names",
+        "",
+        0,
+        700,
+    ),
+)
 
 NUMBERS = {rule.key: number for number, rule in enumerate(RULES)}
 PARAMETERS = {"ARG", "ARG_NAME", "VARARG", "FUNC_ARG"}

@@ -119,9 +119,7 @@ class _Fields:
                 raise _Refused(errno.E2BIG)
         return found
 
-    def field(
-        self, id: int, number: int, of: int, at: int, seen: set[bytes], level: int
-    ) -> list[tuple[bytes, int]]:
+    def field(self, id: int, number: int, of: int, at: int, seen: set[bytes], level: int) -> list[tuple[bytes, int]]:
         count = 1
         while self.layer.kind(of) == _ARRAY:
             _, _, _, of, _, length = self.layer.record(of)

@@ -1,6 +1,6 @@
 """One file that is to be verified: which bases it may have, what kernels say, and whether it belongs there.
 
-What comes of it has only numbers, texts, lists and dicts: it is what `--json` prints, and crosses from worker to worker.
+What comes of it has only numbers, texts, lists and dicts: `--json` prints it, and it crosses from worker to worker.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DISTILLED_SINCE = 611
 
 @record()
 class Base:
-    """The BTF of a vmlinux, judged and resolved once for all that is split from it. `errno`: what its kernel says of it."""
+    """The BTF of a vmlinux, judged and resolved once for all that is split from it. `errno`: what its kernel says."""
 
     path: str
     layer: Layer
@@ -40,8 +40,8 @@ class Base:
 
 @record()
 class Settings:
-    """`versions`: those that are asked about, one or all; none: that of the kernel that a file says it is, or is for, else
-    the newest. `loader`: None if it follows from the file.
+    """`versions`: those that are asked about, one or all; none: that of the kernel that the file is or is for, if it
+    says so, else the newest. `loader`: None if it follows from the file.
     """
 
     versions: list[int]
@@ -95,7 +95,7 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
 
 
 def _base_beside(source: Source, settings: Settings) -> Base:
-    beside = os.path.join(os.path.dirname(source.path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
+    beside = os.path.join(os.path.dirname(source.path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib is dear
     if source.path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
         hint = "--base FILE names it: for a module the BTF of its kernel."
         raise InputError(source.path, "BTF that is split from a base", "to be told the base", hint)

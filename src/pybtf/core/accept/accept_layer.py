@@ -7,7 +7,16 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset, strcmp
-from cython.cimports.pybtf.core.accept.accept import CODES, KIND_DATASEC, KIND_INT, kind_of, record_of, text_of, vlen_of, wire_each
+from cython.cimports.pybtf.core.accept.accept import (
+    CODES,
+    KIND_DATASEC,
+    KIND_INT,
+    kind_of,
+    record_of,
+    text_of,
+    vlen_of,
+    wire_each,
+)
 from cython.cimports.pybtf.core.accept.accept_chains import check_chains
 from cython.cimports.pybtf.core.accept.accept_fit import check_fit, check_sorted
 from cython.cimports.pybtf.core.accept.accept_layer import Types
@@ -54,7 +63,8 @@ class Layer:
         free(self.y.found)
 
     def __init__(
-        self, data: bytes, types: tuple, strings: tuple, little: cython.bint, version: int, pointer: int, base: Layer = None
+        self, data: bytes, types: tuple, strings: tuple, little: cython.bint, version: int, pointer: int,
+        base: Layer = None,
     ):
         at: cython.size_t
         size: uint64_t
@@ -93,7 +103,10 @@ class Layer:
             wire_load(self.y.words, src + at, size // 4, swap)
             check_records(cython.address(self.y), self.y.offs, cython.cast(uint32_t, room))
             if self.y.pointer == 0:
-                self.y.pointer = self.y.base.pointer if self.y.base != cython.NULL else pointer_size(cython.address(self.y))
+                if self.y.base != cython.NULL:
+                    self.y.pointer = self.y.base.pointer
+                else:
+                    self.y.pointer = pointer_size(cython.address(self.y))
         self.check_memory()
 
     @cython.cfunc
@@ -157,7 +170,6 @@ class Layer:
 
     def counts(self) -> dict:
         """How often each rule was broken, by its number."""
-        code: cython.int
         return {code: self.y.counts[code] for code in range(CODES) if self.y.counts[code]}
 
     def kind(self, id: int) -> int:
@@ -209,11 +221,14 @@ class Layer:
             raise IndexError(id)
         r: cython.pointer[cython.const[uint32_t]] = record_of(cython.address(self.y), id)
         kind: uint32_t = kind_of(cython.address(self.y), id)
-        i: cython.size_t
         from_kind: cython.size_t = {1: 1, 3: 3, 14: 1, 17: 1}.get(kind, 0)
         each: cython.size_t = {4: 3, 5: 3, 6: 2, 13: 2, 15: 3, 19: 3}.get(kind, 0)
         words: cython.size_t = 3 + from_kind + each * vlen_of(cython.address(self.y), r)
-        return [r[i] for i in range(words)]
+        at: cython.size_t
+        found: list = []
+        for at in range(words):
+            found.append(r[at])
+        return found
 
     def text(self, offset: int) -> bytes:
         """The string at an offset; nothing if that is outside."""

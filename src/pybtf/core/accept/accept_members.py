@@ -26,7 +26,6 @@ from cython.cimports.pybtf.core.accept.accept import (
     add,
     bytes_of_bits,
     kind_of,
-    modifies,
     record_of,
 )
 from cython.cimports.pybtf.core.accept.accept_sizes import SIZED, UNKNOWN, is_regular, sized
@@ -44,7 +43,8 @@ def fits(size: uint32_t, offset: uint64_t, need: uint64_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def check_number(
-    y: cython.pointer[Layer], id: uint32_t, at: uint32_t, of: uint32_t, offset: uint64_t, width: uint32_t, flag: cython.bint
+    y: cython.pointer[Layer], id: uint32_t, at: uint32_t, of: uint32_t, offset: uint64_t, width: uint32_t,
+    flag: cython.bint,
 ) -> cython.void:
     """A member that is an INT."""
     r: cython.pointer[cython.const[uint32_t]] = record_of(y, of)
@@ -80,7 +80,8 @@ def check_number(
 @cython.nogil
 @cython.exceptval(check=False)
 def check_enumeration(
-    y: cython.pointer[Layer], id: uint32_t, at: uint32_t, of: uint32_t, offset: uint64_t, width: uint32_t, flag: cython.bint
+    y: cython.pointer[Layer], id: uint32_t, at: uint32_t, of: uint32_t, offset: uint64_t, width: uint32_t,
+    flag: cython.bint,
 ) -> cython.void:
     size: uint32_t = record_of(y, id)[2]
     if offset & 7 and (not flag or width == 0):

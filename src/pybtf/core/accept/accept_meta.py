@@ -13,7 +13,6 @@ from cython.cimports.pybtf.core.accept.accept import (
     INFO_BITS_513,
     INT_UNUSED,
     KIND_ARRAY,
-    KIND_CONST,
     KIND_DATASEC,
     KIND_DECL_TAG,
     KIND_ENUM,
@@ -30,7 +29,6 @@ from cython.cimports.pybtf.core.accept.accept import (
     KIND_TYPEDEF,
     KIND_UNION,
     KIND_VAR,
-    KIND_VOLATILE,
     NOTHING,
     R_ARRAY_ELEM,
     R_ARRAY_INDEX,
@@ -247,7 +245,8 @@ def check_section(y: cython.pointer[Layer], id: uint32_t, r: cython.pointer[cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def check_record(
-    y: cython.pointer[Layer], id: uint32_t, kind: uint32_t, r: cython.pointer[cython.const[uint32_t]], named: cython.bint
+    y: cython.pointer[Layer], id: uint32_t, kind: uint32_t, r: cython.pointer[cython.const[uint32_t]],
+    named: cython.bint,
 ) -> cython.void:
     """What is about one kind. `named`: the offset of the name is within the strings."""
     vlen: uint32_t = vlen_of(y, r)
@@ -308,8 +307,7 @@ def check_record(
 @cython.nogil
 @cython.exceptval(check=False)
 def check_records(y: cython.pointer[Layer], offs: cython.pointer[uint32_t], room: uint32_t) -> cython.void:
-    """All records of a layer; `y.end` says where ids end. `offs`: as `y.offs`, with room for as many, at most 12 bytes each.
-    """
+    """All records of a layer; then `y.end` is where ids end. `offs`: `y.offs`, which has this much room."""
     left: uint64_t = y.size
     at: uint32_t = 0
     kind: uint32_t

@@ -25,9 +25,7 @@ from cython.cimports.pybtf.core.accept.accept import (
     KIND_FWD,
     KIND_INT,
     KIND_PTR,
-    KIND_STRUCT,
     KIND_TYPEDEF,
-    KIND_UNION,
     KIND_VAR,
     MAX_DEPTH,
     NEW,
@@ -331,8 +329,8 @@ def unnamed(y: cython.pointer[cython.const[Layer]], id: uint32_t) -> uint32_t:
 
     Many functions may share a prototype with many parameters, so it is kept with the prototype, one more.
     """
-    l: cython.pointer[cython.const[Layer]] = layer_of(y, id)
-    kept: cython.pointer[uint32_t] = l.sizes + (id - l.first)
+    layer: cython.pointer[cython.const[Layer]] = layer_of(y, id)
+    kept: cython.pointer[uint32_t] = layer.sizes + (id - layer.first)
     r: cython.pointer[cython.const[uint32_t]] = record_of(y, id)
     i: uint32_t
     if kept[0] == 0:

@@ -34,7 +34,7 @@ def size_itself(
     y: cython.pointer[cython.const[Layer]], id: uint32_t, kind: uint32_t, size: cython.pointer[uint32_t]
 ) -> cython.bint:
     """The size of a type that is no modifier; whether it has one. Of an array that is not resolved it is 0."""
-    l: cython.pointer[cython.const[Layer]]
+    layer: cython.pointer[cython.const[Layer]]
     if (
         kind == KIND_INT or kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_ENUM or kind == KIND_ENUM64
         or kind == KIND_FLOAT or kind == KIND_DATASEC
@@ -42,8 +42,8 @@ def size_itself(
         size[0] = record_of(y, id)[2]
         return True
     if kind == KIND_ARRAY:
-        l = layer_of(y, id)
-        size[0] = l.sizes[id - l.first]
+        layer = layer_of(y, id)
+        size[0] = layer.sizes[id - layer.first]
         return True
     if kind == KIND_PTR:
         size[0] = y.pointer
