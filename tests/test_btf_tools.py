@@ -146,7 +146,7 @@ def test_good_btf_compiles_as_c(tmp_path: Path) -> None:
 @needs_bpftool
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_bad_c_is_reported(tmp_path: Path) -> None:
-    path = write(tmp_path / "bad.btf", [GOOD[0], Typedef("1bad", 1)])
+    path = write(tmp_path / "bad.btf", [GOOD[0], Struct("s", 4, (Member("if", 1, 0),))])
     result = run("c_roundtrip", path)
     assert result.returncode == 1
     assert f"{path}: gcc: fails: " in result.stdout

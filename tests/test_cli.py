@@ -272,7 +272,7 @@ def test_in_place(
 
     def embed(self: Encoded, path: str) -> Written:
         embedded.append((self.data, path))
-        return Written(path, {".BTF": "added"}, True, 9, 54, links)
+        return Written(path, {".BTF": "added"}, True, 54, links)
 
     monkeypatch.setattr(Encoded, "embed", embed)
     outcome = run("encode", elf)
@@ -303,7 +303,7 @@ def test_report_of_an_in_place_run_has_the_digest_of_the_input_before(
 ) -> None:
     def embed(self: Encoded, path: str) -> Written:
         Path(path).write_bytes(b"changed")
-        return Written(path, {".BTF": "added"}, True, 9, 7, 0)
+        return Written(path, {".BTF": "added"}, True, 7, 0)
 
     monkeypatch.setattr(Encoded, "embed", embed)
     digests = []

@@ -97,7 +97,7 @@ def test_commands_of_the_checkout_ignore_the_environment(tmp_path: Path) -> None
     if not (folder / "pybtf").exists() or not (folder / "../installed").exists():
         pytest.skip("not in the environment of `make build`")
     for name in COMMANDS:
-        assert (folder / name).read_text().splitlines()[0].endswith(" -I")
+        assert (folder / name).read_text().splitlines()[0].endswith(" -IS")
         usual = encode(folder / name, tmp_path)
         poisoned = poison(tmp_path / name)
         assert encode(folder / name, tmp_path, PYTHONHOME="/nowhere", PYTHONPATH=str(poisoned)) == usual

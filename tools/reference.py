@@ -3,6 +3,7 @@
     python tools/reference.py pahole                print the command that runs the reference
     python tools/reference.py bpftool               print the command that runs bpftool, which judges `pybtf dump`
     python tools/reference.py kernel 6.1-amd64      print the path of that kernel's vmlinux
+    python tools/reference.py judges                fetch both, and print a folder for PATH that has `bpftool`
     python tools/reference.py versions              print what is there, as JSON
 
 Nothing is installed. apt is pointed at a private folder (lists, cache, an empty package database) under
@@ -205,6 +206,17 @@ def bpftool() -> list[str]:
     return _program("bpftool", BPFTOOL_PACKAGES, "usr/sbin/bpftool")
 
 
+def judges() -> Path:
+    """A folder with commands that tests look for on the PATH: bpftool. Fetches pahole, too. Raises as `pahole`."""
+    pahole()
+    folder = cache_root() / "judges"
+    folder.mkdir(parents=True, exist_ok=True)
+    command = folder / "bpftool"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(bpftool())} "$@"\n')
+    command.chmod(0o755)
+    return folder
+
+
 def _program(folder: str, packages: Sequence[str], path: str) -> list[str]:
     """Runs a program of these packages, fetched into a folder of the cache, with the loader of its own suite."""
     root = cache_root() / folder
@@ -314,7 +326,7 @@ def modules(name: str) -> list[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["pahole", "bpftool", "kernel", "versions"])
+    parser.add_argument("what", choices=["pahole", "bpftool", "judges", "kernel", "versions"])
     parser.add_argument("name", nargs="?", help="a kernel: " + " ".join(KERNELS))
     options = parser.parse_args()
     if (options.what == "kernel") != bool(options.name):
@@ -324,6 +336,8 @@ def main() -> int:
             print(shlex.join(pahole()))
         elif options.what == "bpftool":
             print(shlex.join(bpftool()))
+        elif options.what == "judges":
+            print(judges())
         elif options.what == "kernel":
             print(kernel(options.name))
         else:

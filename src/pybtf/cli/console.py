@@ -12,7 +12,6 @@ import sys
 BOLD = "1"
 RED = "1;31"
 YELLOW = "1;33"
-DIM = "2"
 
 
 def is_terminal() -> bool:

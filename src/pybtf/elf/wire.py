@@ -25,7 +25,6 @@ ELFDATA2LSB = 1
 ELFDATA2MSB = 2
 EV_CURRENT = 1
 
-PT_LOAD = 1
 PN_XNUM = 0xFFFF
 """`e_phnum` when the true count is in `sh_info` of section 0."""
 
@@ -121,7 +120,6 @@ class Wire:
             return
         for kind, offset, vaddr, paddr, filesz, memsz, flags, align in self.phdr.iter_unpack(table):
             yield Phdr(kind, flags, offset, vaddr, paddr, filesz, memsz, align)
-
 
 
 

@@ -64,7 +64,6 @@ class Written:
     path: str
     placed: dict[str, str]
     changed: bool
-    old_size: int
     size: int
     other_links: int
 
@@ -89,7 +88,7 @@ def put_sections(
         if is_current(outline, sections):
             with explained(name, DETACHED_ADVICE):
                 os.utime(source.fd)
-            return Written(name, dict.fromkeys(sections, "unchanged"), False, outline.size, outline.size, 0)
+            return Written(name, dict.fromkeys(sections, "unchanged"), False, outline.size, 0)
         plan = make_plan(outline, sections)
         with Replacement(name, durable=durable, advice=DETACHED_ADVICE) as new:
             _copy(source, new, plan.keep)
@@ -97,7 +96,7 @@ def put_sections(
                 _apply(new.fd, plan)
             source.check_unchanged()
             new.publish()
-    return Written(name, plan.placed, True, outline.size, plan.size, source.stat.st_nlink - 1)
+    return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1)
 
 
 class _Source:

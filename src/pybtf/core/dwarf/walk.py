@@ -101,7 +101,6 @@ def dispatch(w: cython.pointer[Walker], top_level: cython.bint) -> cython.int:
 @cython.exceptval(check=False)
 def unsupported(w: cython.pointer[Walker]) -> cython.int:
     w.skipped_tags += 1
-    w.skipped_tag = w.d.tag
     return SKIP
 
 

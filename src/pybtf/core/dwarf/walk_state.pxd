@@ -82,7 +82,6 @@ cdef struct Walker:
     uint64_t abbrev_bytes       # of abbreviation tables, since there is this walker
     uint64_t annotations        # read along chains
     uint64_t skipped_tags       # DIEs of unsupported tags that were passed over
-    uint16_t skipped_tag        # one of them
     const TypeUnits *type_units
     uint64_t signatures_lost    # references by a signature that no type unit has
     # merge mode only: all unit headers, and which of them have been imported
