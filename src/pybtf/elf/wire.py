@@ -122,7 +122,6 @@ class Wire:
             yield Phdr(kind, flags, offset, vaddr, paddr, filesz, memsz, align)
 
 
-
 _WIRES = {
     (elf_class, data): Wire(elf_class == ELFCLASS64, data == ELFDATA2LSB)
     for elf_class in (ELFCLASS32, ELFCLASS64)

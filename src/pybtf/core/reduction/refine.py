@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From uncertain classes to what must be kept of each unit.
 
 Uncertainty spreads upwards: a class is uncertain if it reaches an uncertain one in some unit, by what that unit itself
@@ -34,9 +33,6 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_push,
 )
 
-BOTH = cython.declare(uint32_t, 1536)  # UNCERTAIN | DEPENDENT
-
-
 # ---- uncertain classes --------------------------------------------------------------------------------------------
 
 
@@ -54,7 +50,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
     changed: cython.bint = False
     for c in range(1, a.n):
         if a.marks[c] & UNCERTAIN and a.marks[c] & FULL and a.key[c]:
-            a.marks[a.key[c]] |= a.marks[c] & BOTH
+            a.marks[a.key[c]] |= a.marks[c] & (UNCERTAIN | DEPENDENT)
     for c in range(1, a.n):
         if is_key(class_record(e.classes, c)):
             continue
@@ -69,7 +65,7 @@ def spread_classes(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
                 if is_key(class_record(e.classes, to)):
                     found = True
                 else:
-                    marks |= a.marks[to] & BOTH
+                    marks |= a.marks[to] & (UNCERTAIN | DEPENDENT)
         a.tint[c] = found
         if marks & ~a.marks[c]:
             a.marks[c] |= marks
@@ -103,7 +99,7 @@ def spread_in_unit(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
         for k in range(f.n + 1):
             to = f.third if k == f.n else f.first[k * f.step + 1]
             if to and a.here[to] == a.round and a.meaning[to] and a.meaning[to] != MANY:
-                marks |= a.marks[a.meaning[to] & CLASS_BITS] & BOTH
+                marks |= a.marks[a.meaning[to] & CLASS_BITS] & (UNCERTAIN | DEPENDENT)
         if marks & ~a.marks[c]:
             a.marks[c] |= marks
             changed = True
