@@ -29,7 +29,7 @@ DIRECTIVES = {
     "initializedcheck": False,
     "infer_types": False,
     "embedsignature": True,
-    "annotation_typing": False,
+    "annotation_typing": True,
     "freethreading_compatible": True,
 }
 flags = ["-O3", "-std=gnu11", "-fno-strict-aliasing", "-Wno-unused-function", "-Wno-sign-compare"]

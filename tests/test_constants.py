@@ -9,6 +9,10 @@ import pytest
 
 import constants
 from conftest import ROOT
+from pybtf import pipeline
+from pybtf.btf.kinds import Kind
+from pybtf.core import codes
+from pybtf.dwarf import faults
 from pybtf.elf import constants as elf_names
 
 CORE = ROOT / "src" / "pybtf" / "core"
@@ -28,7 +32,7 @@ def test_names_of_elf_in_python_are_those_of_the_standard() -> None:
 
 
 NUMBER = re.compile(
-    r"\b(tag|form|attribute|op|code|encoding|language|e_machine|operation)\b\)? *([=!]=|[<>]=?) *"
+    r"\b(ate|tag|form|attribute|op|code|encoding|language|e_machine|operation)\b\)? *([=!]=|[<>]=?) *"
     r"(0x[0-9A-Fa-f]+|[1-9]\d*)\b"
 )
 
@@ -37,3 +41,25 @@ NUMBER = re.compile(
 def test_no_number_of_dwarf_is_compared_with(path: Path) -> None:
     code = re.sub(r'"""[\s\S]*?"""|#.*', "", path.read_text())
     assert [found.group() for found in NUMBER.finditer(code)] == []
+
+
+def names(file: str, prefix: str) -> list[str]:
+    """The enumeration in a file of the core, as the rest of pybtf knows it."""
+    found = re.findall(rf"^    {prefix}_(\w+)(?: =|$| *#)", (CORE / file).read_text(), re.M)
+    return [name.lower() for name in found if name != "N"]
+
+
+def test_what_leaves_the_core_by_its_place_has_the_right_name() -> None:
+    assert list(codes.COUNT_NAMES) == names("model/encoded_unit.pxd", "COUNT")
+    assert list(codes.FATE_NAMES) == names("functions/function_merge.pxd", "FATE")
+    assert ["ok", *codes.DEDUP_NAMES[1:]] == names("dedup/type_graph.pxd", "DEDUP")
+    assert list(codes.ERROR_NAMES[1:]) == names("encode/encoder.pxd", "ENCODE")
+    assert ["none", *codes.FAULT_NAMES.values()] == names("model/faults.pxd", "FAULT")
+    assert [f".debug_{name}" for name in names("model/faults.pxd", "IN")] == list(faults._SECTIONS)
+    assert list(pipeline._KIND_NAMES) == [kind.name for kind in Kind]
+
+
+def test_every_fault_has_its_sentence() -> None:
+    assert {*faults._DAMAGE, *faults._INEXPRESSIBLE, "memory"} == set(codes.FAULT_NAMES.values())
+    assert not set(faults._DAMAGE) & set(faults._INEXPRESSIBLE)
+    assert set(faults._HINTS) <= set(faults._DAMAGE)

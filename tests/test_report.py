@@ -13,7 +13,7 @@ import xxhash
 
 from pybtf import pipeline
 from pybtf import report as report_module
-from pybtf.core.run import COUNT_NAMES, FATE_NAMES
+from pybtf.core.codes import COUNT_NAMES, FATE_NAMES
 from pybtf.errors import UsageError
 from pybtf.features import Features
 from pybtf.options import EncodeOptions, available_cpus, make_options

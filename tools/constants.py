@@ -114,9 +114,11 @@ def main() -> int:
     status = 0
     for file in FILES:
         wanted = text(file)
+        if file.path.exists() and file.path.read_text() == wanted:
+            continue
         if "--check" not in sys.argv[1:]:
             file.path.write_text(wanted)
-        elif file.path.read_text() != wanted:
+        else:
             print(f"{file.path.relative_to(ROOT)} is not what this program writes", file=sys.stderr)
             status = 1
     return status

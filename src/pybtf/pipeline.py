@@ -15,6 +15,7 @@ from functools import cache
 
 from pybtf.base import Base, open_base
 from pybtf.belonging import check_base_of, check_sizes
+from pybtf.core.codes import OPTIONS
 from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
 from pybtf.core.elf.function_table_join import join_tables
 from pybtf.core.run import Run
@@ -46,19 +47,6 @@ UNPACKED = frozenset(
         "pubnames", "ranges", "rnglists", "str", "str_offsets", "sup", "types",
     )
 )  # fmt: skip
-
-# Bits of core/worker.pxd (OPT_*), by feature.
-_OPTION_BITS = {
-    "float": 1,
-    "enum64": 2,
-    "decl_tag": 4,
-    "type_tag": 8,
-    "true_signature": 32,
-    "consistent_func": 64,
-    "decl_tag_kfuncs": 128,
-    "attributes": 256,
-}
-_VARIABLES = 16
 
 
 def encode_file(
@@ -235,9 +223,9 @@ def _encode(
 
     # The list of types is complete. Drop what is there twice.
     with timings.pass_("deduplicate"):
-        code, type_id = run.deduplicate()
-        if code:
-            raise _dedup_error(image, code, type_id)
+        failure, type_id = run.deduplicate()
+        if failure:
+            raise _dedup_error(image, failure, type_id)
 
     # The types are final. Number and write them.
     with timings.pass_("output"):
@@ -291,8 +279,8 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
 
 @cache
 def _option_bits(features: tuple[str, ...]) -> int:
-    bits = sum(_OPTION_BITS.get(name, 0) for name in features)
-    return bits | (_VARIABLES if "var" in features or "global_var" in features else 0)
+    bits = sum(OPTIONS.get(name, 0) for name in features)
+    return bits | (OPTIONS["variables"] if "var" in features or "global_var" in features else 0)
 
 
 def _variable_ranges(
@@ -384,24 +372,24 @@ def _check(image: ElfImage, run: Run) -> None:
     error = run.error()
     if error is None:
         return
-    code, name = error
-    if code == 1:
+    what, name = error
+    if what == "memory":
         raise MemoryError(f"{image.path}: not enough memory")
-    if code == 2:
+    if what == "too_many":
         raise EncodeError(image.place(), "more types or strings than BTF can number", "less than 2 GiB of each")
-    if code == 3:
+    if what == "arena":
         raise EncodeError(
             image.place(),
             f"the kfunc {name} is flagged as taking or returning an arena pointer, but has no pointer there",
             "a pointer",
         )
-    if code == 6:
+    if what == "changed":
         raise InputError(image.place(), "was changed while it was read", "a file that nobody writes to")
-    if code == 5:
+    if what == "effort":
         raise EncodeError(
             image.place(), f"comparing the prototypes of the function {name} takes too long", "types made by a compiler"
         )
-    if code == 7:
+    if what == "bug":
         raise InternalError(f"{image.path}: no type stands for class {name}")
     raise EncodeError(
         image.place(image.sections[int(name)]),
@@ -411,18 +399,18 @@ def _check(image: ElfImage, run: Run) -> None:
     )
 
 
-def _dedup_error(image: ElfImage, code: int, type_id: int) -> Exception:
-    if code == 1:
+def _dedup_error(image: ElfImage, what: str, type_id: int) -> Exception:
+    if what == "memory":
         return MemoryError(f"{image.path}: not enough memory")
-    if code == 2:
+    if what == "cycle":
         return EncodeError(
             image.place(), f"type {type_id} refers to itself through pointers and qualifiers only", "a type that ends"
         )
-    if code == 5:
+    if what == "effort":
         return EncodeError(
             image.place(), f"comparing type {type_id} with its namesakes takes too long", "fewer conflicting types"
         )
-    return InternalError(f"{image.path}: de-duplication failed with code {code} at type {type_id}")
+    return InternalError(f"{image.path}: de-duplication failed ({what}) at type {type_id}")
 
 
 def _distill(image: ElfImage, run: Run, data: bytes) -> tuple[bytes, bytes]:

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The context of a run: what all workers read, made before the first of them starts, and freed after the last."""
 
 import cython

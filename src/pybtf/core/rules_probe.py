@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The doors through which tests reach the function rules, which are not visible from Python otherwise.
 
 Each door takes plain tuples and dictionaries, builds the C structures from them, calls one rule, and returns
@@ -52,12 +51,12 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 
 
 @cython.cfunc
-def _bytes(data: bytes) -> cython.pointer(cython.const[uint8_t]):
-    return cython.cast(cython.pointer(cython.const[uint8_t]), cython.cast(cython.p_char, data))
+def _bytes(data: bytes) -> cython.pointer[cython.const[uint8_t]]:
+    return cython.cast(cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, data))
 
 
 @cython.cfunc
-def _span(span: cython.pointer(Span), data: bytes) -> cython.void:
+def _span(span: cython.pointer[Span], data: bytes) -> cython.void:
     span.p = _bytes(data)
     span.n = len(data)
 
@@ -102,7 +101,7 @@ def probe_location(
     param.reg = -1
     param.size = size
     code: cython.int = {"block": LOC_BLOCK, "list": LOC_LIST, "listx": LOC_LISTX}[kind]
-    where: cython.pointer(cython.const[uint8_t]) = cython.NULL
+    where: cython.pointer[cython.const[uint8_t]] = cython.NULL
     number: uint64_t
     if kind == "block":
         where = _bytes(value)
@@ -170,15 +169,15 @@ class ProbeUnit:
 
     def __cinit__(self, types, members=(), params=(), *, address_size=8, clang=False):
         i: cython.size_t
-        t: cython.pointer(Type)
-        m: cython.pointer(Member)
-        p: cython.pointer(Param)
+        t: cython.pointer[Type]
+        m: cython.pointer[Member]
+        p: cython.pointer[Param]
         self.unit.address_size = address_size
         self.unit.is_clang = clang
         self.unit.n_types = len(types) + 1
-        self.unit.types = cython.cast(cython.pointer(Type), calloc(len(types) + 1, cython.sizeof(Type)))
-        self.unit.members = cython.cast(cython.pointer(Member), calloc(len(members) + 1, cython.sizeof(Member)))
-        self.unit.params = cython.cast(cython.pointer(Param), calloc(len(params) + 1, cython.sizeof(Param)))
+        self.unit.types = cython.cast(cython.pointer[Type], calloc(len(types) + 1, cython.sizeof(Type)))
+        self.unit.members = cython.cast(cython.pointer[Member], calloc(len(members) + 1, cython.sizeof(Member)))
+        self.unit.params = cython.cast(cython.pointer[Param], calloc(len(params) + 1, cython.sizeof(Param)))
         for i, (tag, ref, name, size, first, count) in enumerate(types):
             t = self.unit.types + i + 1
             t.tag, t.ref, t.name, t.size, t.first, t.count = tag, ref, name, size, first, count
@@ -225,7 +224,7 @@ class ProbeUnit:
         machine: Machine
         function: Function
         i: uint32_t
-        p: cython.pointer(Param)
+        p: cython.pointer[Param]
         memset(cython.address(function), 0, cython.sizeof(Function))
         machine_init(cython.address(machine), e_machine)
         function.count = self.unit.n_params
@@ -266,19 +265,19 @@ class ProbeClasses:
     """A class table of given records, each a tuple of words; class ids count from 1."""
 
     table: ClassTable
-    words: cython.pointer(uint32_t)
-    rows: cython.pointer(cython.pointer(uint32_t))
-    chunks: cython.pointer(cython.pointer(cython.pointer(uint32_t)))
+    words: cython.pointer[uint32_t]
+    rows: cython.pointer[cython.pointer[uint32_t]]
+    chunks: cython.pointer[cython.pointer[cython.pointer[uint32_t]]]
 
     def __cinit__(self, records):
         i: cython.size_t
         k: cython.size_t
         at: cython.size_t = 0
         count: cython.size_t = len(records) + 1
-        self.words = cython.cast(cython.pointer(uint32_t), calloc(sum(map(len, records)) + 1, cython.sizeof(uint32_t)))
-        self.rows = cython.cast(cython.pointer(cython.pointer(uint32_t)), calloc(count, cython.sizeof(cython.p_void)))
+        self.words = cython.cast(cython.pointer[uint32_t], calloc(sum(map(len, records)) + 1, cython.sizeof(uint32_t)))
+        self.rows = cython.cast(cython.pointer[cython.pointer[uint32_t]], calloc(count, cython.sizeof(cython.p_void)))
         self.chunks = cython.cast(
-            cython.pointer(cython.pointer(cython.pointer(uint32_t))),
+            cython.pointer[cython.pointer[cython.pointer[uint32_t]]],
             calloc(count // CLASS_CHUNK + 1, cython.sizeof(cython.p_void)),
         )
         for i, record in enumerate(records):
@@ -302,7 +301,7 @@ class ProbeClasses:
 
 
 @cython.cfunc
-def _fill_table(table: cython.pointer(FuncTable), entries: list, keep: list) -> cython.void:
+def fill_table(table: cython.pointer[FuncTable], entries: list, keep: list) -> cython.void:
     """`keep` gets the encoded names, which the table points into."""
     i: cython.size_t
     at: uint32_t = 0
@@ -329,25 +328,25 @@ def _fill_table(table: cython.pointer(FuncTable), entries: list, keep: list) -> 
 
 
 @cython.cfunc
-def _make_table(table: cython.pointer(FuncTable), entries: list, keep: list) -> cython.void:
+def make_table(table: cython.pointer[FuncTable], entries: list, keep: list) -> cython.void:
     n: cython.size_t = len(entries)
     symbols: cython.size_t = sum(len(entry[1]) for entry in entries)
     memset(table, 0, cython.sizeof(FuncTable))
     table.n = n
-    table.name = cython.cast(cython.pointer(cython.p_const_char), calloc(n + 1, cython.sizeof(cython.p_void)))
-    table.name_len = cython.cast(cython.pointer(uint32_t), calloc(n + 1, 4))
-    table.ambiguous = cython.cast(cython.pointer(uint8_t), calloc(n + 1, 1))
-    table.kfunc = cython.cast(cython.pointer(uint8_t), calloc(n + 1, 1))
-    table.kfunc_flags = cython.cast(cython.pointer(uint32_t), calloc(n + 1, 4))
-    table.first = cython.cast(cython.pointer(uint32_t), calloc(n + 1, 4))
-    table.value = cython.cast(cython.pointer(uint64_t), calloc(symbols + 1, 8))
-    table.sym_name = cython.cast(cython.pointer(cython.p_const_char), calloc(symbols + 1, cython.sizeof(cython.p_void)))
-    table.sym_flags = cython.cast(cython.pointer(uint8_t), calloc(symbols + 1, 1))
-    _fill_table(table, entries, keep)
+    table.name = cython.cast(cython.pointer[cython.p_const_char], calloc(n + 1, cython.sizeof(cython.p_void)))
+    table.name_len = cython.cast(cython.pointer[uint32_t], calloc(n + 1, 4))
+    table.ambiguous = cython.cast(cython.pointer[uint8_t], calloc(n + 1, 1))
+    table.kfunc = cython.cast(cython.pointer[uint8_t], calloc(n + 1, 1))
+    table.kfunc_flags = cython.cast(cython.pointer[uint32_t], calloc(n + 1, 4))
+    table.first = cython.cast(cython.pointer[uint32_t], calloc(n + 1, 4))
+    table.value = cython.cast(cython.pointer[uint64_t], calloc(symbols + 1, 8))
+    table.sym_name = cython.cast(cython.pointer[cython.p_const_char], calloc(symbols + 1, cython.sizeof(cython.p_void)))
+    table.sym_flags = cython.cast(cython.pointer[uint8_t], calloc(symbols + 1, 1))
+    fill_table(table, entries, keep)
 
 
 @cython.cfunc
-def _free_table(table: cython.pointer(FuncTable)) -> cython.void:
+def free_table(table: cython.pointer[FuncTable]) -> cython.void:
     free(table.name)
     free(table.name_len)
     free(table.ambiguous)
@@ -371,8 +370,8 @@ def probe_combine(entries, states, classes: ProbeClasses, *, consistent=True, tr
     options: cython.int = (FN_CONSISTENT if consistent else 0) | (FN_TRUE_SIGNATURE if true_signature else 0)
     keep: list = []
     n: cython.size_t = len(states)
-    array: cython.pointer(State) = cython.cast(cython.pointer(State), calloc(n + 1, cython.sizeof(State)))
-    _make_table(cython.address(table), list(entries), keep)
+    array: cython.pointer[State] = cython.cast(cython.pointer[State], calloc(n + 1, cython.sizeof(State)))
+    make_table(cython.address(table), list(entries), keep)
     memset(cython.address(out), 0, cython.sizeof(Emission))
     for i, (entry, address, proto, flags) in enumerate(states):
         array[i].entry, array[i].address, array[i].proto, array[i].flags = entry, address, proto, flags
@@ -399,5 +398,5 @@ def probe_combine(entries, states, classes: ProbeClasses, *, consistent=True, tr
         return emitted, [out.fate[i] for i in range(table.n)]
     finally:
         emission_free(cython.address(out))
-        _free_table(cython.address(table))
+        free_table(cython.address(table))
         free(array)

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """One encoding: the workers, the hand-over to the encoder, and what follows the last unit.
 
 All workers do the same. A worker claims the next unit, decodes it into a value and puts the value into the ring at
@@ -75,22 +74,14 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u64s_free
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.worker import *
 
+from pybtf.core.codes import COUNT_NAMES, DEDUP_NAMES, ERROR_NAMES, FATE_NAMES, FAULT_NAMES
+
 SECTION_NAMES = (
     "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
-)  # fmt: skip
-COUNT_NAMES = (
-    "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
-    "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
-    "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut", "alternate_lost",
 )  # fmt: skip
 MOST_CONFLICTS = cython.declare(cython.size_t, 1000)  # told by name
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
-if len(COUNT_NAMES) != N_COUNTS:
-    raise AssertionError("COUNT_NAMES has not a name for each count")
-FATE_NAMES = (
-    "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
-)  # fmt: skip
 
 
 @cython.final
@@ -483,7 +474,7 @@ class Run:
             name = cython.cast(uint32_t, f.value)
         return {
             "name": self.text(name),
-            "code": f.code,
+            "code": FAULT_NAMES[f.code],
             "section": f.section,
             "offset": f.offset,
             "die": f.die,
@@ -507,12 +498,12 @@ class Run:
         return -1 if low == self.x.n_units else self.x.headers[low].offset
 
     def error(self):
-        """The encoder's error (ENCODE_*) and the name or number it is about, or None."""
+        """The encoder's error (of ERROR_NAMES) and the name or number it is about, or None."""
         if self.e.error == 0:
             return None
         if self.e.error == ENCODE_ARENA or self.e.error == ENCODE_EFFORT:
-            return self.e.error, self.text(functable_head(self.x.table, self.e.error_entry) + 1)
-        return self.e.error, str(self.e.error_entry)
+            return ERROR_NAMES[self.e.error], self.text(functable_head(self.x.table, self.e.error_entry) + 1)
+        return ERROR_NAMES[self.e.error], str(self.e.error_entry)
 
     @cython.cfunc
     def text(self, sid: uint32_t):
@@ -540,7 +531,7 @@ class Run:
         return self.e.offs.n - self.first
 
     def deduplicate(self):
-        """Returns (DEDUP_* code, offending id): code 0 if all went well."""
+        """Returns (one of DEDUP_NAMES, offending id): "" if all went well."""
         input: DedupInput
         error: DedupError
         input.base = cython.NULL
@@ -566,7 +557,7 @@ class Run:
         error.id = 0
         with cython.nogil:
             dedup_run(cython.address(input), self.map, cython.address(error))
-        return error.code, error.id
+        return DEDUP_NAMES[error.code], error.id
 
     def data(self):
         """The finished BTF. Raises `OverflowError` if types and strings are not below 4 GiB together."""

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """What a worker does with one unit: header in, unit value out. Read `decode_unit` from top to bottom.
 
 A worker reads the input and the tables that are shared and immutable, interns strings and classes, and writes only its
@@ -35,7 +34,7 @@ from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
-from cython.cimports.pybtf.core.support.memory import room, u8s_free, u32s_free
+from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free
 from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
@@ -132,12 +131,7 @@ def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cyth
     while at < size:
         if at == x.sections.alternate_at:
             end = size
-        if not room(
-            cython.cast(cython.pp_void, cython.address(x.headers)),
-            cython.address(cap),
-            x.n_units + 1,
-            cython.sizeof(UnitHeader),
-        ):
+        if not grow(x.headers, cap, x.n_units + 1):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         h = cython.address(x.headers[x.n_units])
         own = at < x.sections.alternate_at

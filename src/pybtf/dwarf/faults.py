@@ -1,4 +1,4 @@
-"""Faults of the compiled core as exceptions: one sentence for each of the codes in core/model/faults.pxd."""
+"""Faults of the compiled core as exceptions: one sentence for each name of core/codes.py (FAULT_NAMES)."""
 
 from __future__ import annotations
 
@@ -24,58 +24,64 @@ _SECTIONS: Final = (
     ".debug_loclists",
 )
 
-# code: (found, expected); {v} is the fault's value, {x} the same as an unsigned hexadecimal number, {tag} the name of
+# name: (found, expected); {v} is the fault's value, {x} the same as an unsigned hexadecimal number, {tag} the name of
 # the DWARF tag it is, {name} a name
-_DAMAGE: Final[dict[int, tuple[str, str]]] = {
-    2: ("the data ends inside a value", "the rest of the value"),
-    3: ("a LEB128 number that does not end", "a number of at most 64 bits"),
-    4: ("a string without its NUL byte", "a NUL byte before the end of the section"),
-    5: ("the unknown attribute form {x}", "a form of DWARF 2 to 5"),
-    6: ("the abbreviation code {v}, which the unit's table does not have", "a code of its table"),
-    7: ("an abbreviation table that starts past the end of the section", "an offset below {x}"),
-    8: ("an offset past the end of the section", "an offset below {x}"),
-    9: ("a reference to {x}, which is outside", "the offset of a DIE"),
-    10: ("DWARF version {v}", "version 2, 3, 4 or 5"),
-    11: ("the unit length {x}", "a length that ends within the section"),
-    12: ("DIEs nested more than {v} deep", "a shallower tree"),
-    13: ("a unit that starts with {tag}", "DW_TAG_compile_unit"),
-    14: ("an abstract origin at {x} that is no function", "a DW_TAG_subprogram"),
-    15: ("addresses of {v} bytes", "4 or 8 bytes"),
-    16: ("{v} members, enumerators, parameters or declarations", "at most 65535"),
-    17: ("a chain of references that comes back to {x}", "a chain that ends"),
-    18: ("the index {v} past the end of its table", "a smaller index"),
-    19: ("data that is shared until there are {v} bytes or steps of it", "less sharing, as compilers leave it"),
-    20: ("{v} bytes of DWARF", "less than 4 GiB"),
-    21: ("an object with {v} declaration tags", "at most 65535"),
-    22: ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
-    23: ("a skeleton, whose contents are in the file {name}", "a unit that is here"),
-    24: ("something that is in another file (.gnu_debugaltlink), which is not there", "the alternate file"),
-    25: ("a reference to {x}, which is outside .debug_info of the alternate file {alternate}", "the offset of a DIE"),
-    26: ("a name at {x} of .debug_str of the alternate file {alternate}, where it has none", "the offset of a string"),
-    27: ("something that is in an alternate file of an alternate file", "a file that is complete"),
+_DAMAGE: Final[dict[str, tuple[str, str]]] = {
+    "truncated": ("the data ends inside a value", "the rest of the value"),
+    "leb": ("a LEB128 number that does not end", "a number of at most 64 bits"),
+    "string": ("a string without its NUL byte", "a NUL byte before the end of the section"),
+    "form": ("the unknown attribute form {x}", "a form of DWARF 2 to 5"),
+    "abbrev_code": ("the abbreviation code {v}, which the unit's table does not have", "a code of its table"),
+    "abbrev_offset": ("an abbreviation table that starts past the end of the section", "an offset below {x}"),
+    "offset": ("an offset past the end of the section", "an offset below {x}"),
+    "reference": ("a reference to {x}, which is outside", "the offset of a DIE"),
+    "version": ("DWARF version {v}", "version 2, 3, 4 or 5"),
+    "unit_length": ("the unit length {x}", "a length that ends within the section"),
+    "depth": ("DIEs nested more than {v} deep", "a shallower tree"),
+    "unit_tag": ("a unit that starts with {tag}", "DW_TAG_compile_unit"),
+    "origin": ("an abstract origin at {x} that is no function", "a DW_TAG_subprogram"),
+    "address_size": ("addresses of {v} bytes", "4 or 8 bytes"),
+    "too_many": ("{v} members, enumerators, parameters or declarations", "at most 65535"),
+    "cycle": ("a chain of references that comes back to {x}", "a chain that ends"),
+    "index": ("the index {v} past the end of its table", "a smaller index"),
+    "shared": ("data that is shared until there are {v} bytes or steps of it", "less sharing, as compilers leave it"),
+    "size": ("{v} bytes of DWARF", "less than 4 GiB"),
+    "tags": ("an object with {v} declaration tags", "at most 65535"),
+    "unit_type": ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
+    "split": ("a skeleton, whose contents are in the file {name}", "a unit that is here"),
+    "alternate": ("something that is in another file (.gnu_debugaltlink), which is not there", "the alternate file"),
+    "alternate_ref": (
+        "a reference to {x}, which is outside .debug_info of the alternate file {alternate}",
+        "the offset of a DIE",
+    ),
+    "alternate_string": (
+        "a name at {x} of .debug_str of the alternate file {alternate}, where it has none",
+        "the offset of a string",
+    ),
+    "nested": ("something that is in an alternate file of an alternate file", "a file that is complete"),
 }
 _HINTS: Final = {
-    23: "Files of split DWARF are not read; build without -gsplit-dwarf.",
-    24: "{no_alternate}",
-    27: "dwz makes no such files.",
+    "split": "Files of split DWARF are not read; build without -gsplit-dwarf.",
+    "alternate": "{no_alternate}",
+    "nested": "dwz makes no such files.",
 }
-_INEXPRESSIBLE: Final[dict[int, tuple[str, str, str]]] = {
-    32: ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
-    33: ("a {tag} without a name", "a name", ""),
-    34: ("a complex or imaginary floating-point type", "a real one", "Leave out the feature float."),
-    35: ("a floating-point type of {v} bytes", "2, 4, 8, 12 or 16 bytes", "Leave out the feature float."),
-    36: ("a member at bit {v}", "a multiple of 8, as it is no bitfield", ""),
-    37: ("a bitfield at bit {v}", "at most bit 16777215", ""),
-    38: ("a union member at bit {v}", "bit 0", ""),
-    39: ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", ""),
-    40: ("an enumeration of {v} bytes", "1, 2, 4 or 8 bytes", ""),
-    41: (
+_INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
+    "unsupported_tag": ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
+    "no_name": ("a {tag} without a name", "a name", ""),
+    "float_complex": ("a complex or imaginary floating-point type", "a real one", "Leave out the feature float."),
+    "float_size": ("a floating-point type of {v} bytes", "2, 4, 8, 12 or 16 bytes", "Leave out the feature float."),
+    "member_offset": ("a member at bit {v}", "a multiple of 8, as it is no bitfield", ""),
+    "bitfield_offset": ("a bitfield at bit {v}", "at most bit 16777215", ""),
+    "union_offset": ("a union member at bit {v}", "bit 0", ""),
+    "enum_value": ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", ""),
+    "enum_size": ("an enumeration of {v} bytes", "1, 2, 4 or 8 bytes", ""),
+    "variable_name": (
         "the variable {name}, whose name BTF does not allow",
         "at most 128 letters, digits, _ and .",
         "Add encode_force to the features.",
     ),
-    42: ("the variable {name}, which has no type", "a type", "Add encode_force to the features."),
-    43: ("a declaration tag without a value", "a nonempty string", ""),
+    "variable_type": ("the variable {name}, which has no type", "a type", "Add encode_force to the features."),
+    "empty_tag": ("a declaration tag without a value", "a nonempty string", ""),
 }
 
 
@@ -85,7 +91,7 @@ _OWN_TAGS: Final = {0: "a null entry", 0x6000: "DW_TAG_LLVM_annotation", 0x6001:
 def fault_error(path: str, fault: FaultInfo, sections: object = None) -> Exception:
     """The exception for a fault in the file `path`, or in the file that these `DebugSections` are of."""
     code = fault["code"]
-    if code == 1:
+    if code == "memory":
         return MemoryError(f"{path}: not enough memory")
     place = Place(
         path,

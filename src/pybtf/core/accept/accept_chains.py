@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Chains of modifiers, the one thing about references that kernels look at whoever loads the BTF, since 5.19.
 
 From each modifier on at most 32 are counted, up to one of smaller id, since that has been a beginning itself. Until 7.1

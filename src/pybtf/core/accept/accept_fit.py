@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """What no kernel notices: names that begin in the middle of one of the base's, members over each other, types unsorted.
 
 Encoders do not share the tails of strings. So where a name of split BTF begins in the middle of a string of the base,

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """One BTF, whole or split from another, judged by the rules of a kernel's version."""
 
 from sys import byteorder

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Where members may be, and how wide. It depends on what they are of, and on whether the struct's offsets have widths.
 
 Without widths the whole word is an offset in bits. With widths, a member of width 0 is no bit-field; an enumeration

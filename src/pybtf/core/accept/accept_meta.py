@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Records one by one, as a kernel goes through them first: each for itself, without a look at what it refers to.
 
 A kernel stops at the first defect. Here the next record is looked at, as long as it is known where that begins: not

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Names as kernels want them. Letters are those of Latin-1, whatever the encoding of the source was."""
 
 import cython

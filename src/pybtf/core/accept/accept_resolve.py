@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The graph of types, walked along its references in the order in which kernels walk it.
 
 The order decides: a walk has room for 32 types that are not resolved, so a chain of any length passes if each type

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Which types have a size: what a member, an element, a variable, a parameter may be of."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The types of one BTF for those who ask in Python: found by id and by name, made into objects one at a time.
 
 Only sound records become objects. For others the answer is None, and slower code (pybtf.btf.index, decode) says what is

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Walking, checking, loading and compacting BTF type sections.
 
 A type section is a sequence of records without an index: where record n begins is known only after walking

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """BTF that is open for reading by what prints it: one array of records, found by id, checked as a whole.
 
 After `View` has been made every record is whole, and every name and reference in it lies within its table. What is

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Is what is about to be written BTF? Asked of every output, before it is brought into the byte order of the file.
 
 A mistake of this program must not become a file that a kernel refuses, or worse, believes. So each record is walked

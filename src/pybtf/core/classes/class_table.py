@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Classes: the same type met in two units gets the same number, without asking which other types it reaches.
 
 The units of a kernel describe the same few ten thousand types thousands of times. A *class record* (class_record.pxd)

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From the types of a unit to their classes (class_table.py says what a class is).
 
 A type is described when everything it refers to has a class, or is named and so has a key. The order is depth first

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Records that have been met, in the words in which they were met.
 
 A record with name words (lazy_names.py) is looked up here first; only if it is new are its names settled and its class

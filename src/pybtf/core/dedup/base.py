@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """A base: the BTF of a kernel, read once, for any number of encodings of its modules, also at the same time.
 
 A kernel has a hundred thousand types, a typical module brings ten thousand and keeps five hundred. So whatever depends

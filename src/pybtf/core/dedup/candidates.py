@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The candidate table: see `candidates.pxd` for what it reproduces and how."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """De-duplication of BTF types: many units in, each distinct type once out, in the bytes of the reference.
 
 The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Are two types, one new (the candidate), one canonical, the same type, seen through everything they reach?
 
 Types refer to each other in cycles, so the answer is a hypothesis that holds until it is contradicted: while

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Looking up the next few types together, so that their memory is on its way at the same time.
 
 To look up a type is to visit a slot of a table, the node of the candidate that it names, and the candidate's record:

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Structs that a module defines itself although its base has one of that name, of another size.
 
 On the BTF of its own kernel a module has hardly any: belonging.py says what follows from that.

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The phases of de-duplication, each in the order of ids, each settling what later ones rely on (see
 `dedup.py`).
 

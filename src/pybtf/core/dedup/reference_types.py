@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The reference phase of de-duplication: pointers, arrays, prototypes and the like, see `dedup.py`.
 
 A type comes after all that it refers to, so that its words are final when it is looked up. A chain of any length waits

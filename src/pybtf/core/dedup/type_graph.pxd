@@ -12,6 +12,7 @@ cdef enum:                      # results of the phases (DedupError.code)
     DEDUP_KIND = 3              # a kind that cannot be compared was reached from a struct or typedef, or does not exist
     DEDUP_LARGE = 4             # more than 2^31 - 1 types or 2^32 words
     DEDUP_EFFORT = 5            # the comparisons exceed what any real input needs
+    N_DEDUP
 
 cdef enum:
     UNMAPPED = 0xFFFFFFFF       # in the map of the reference phase: not decided yet; as a hypothesis: none

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Declarations of C, and what stands at the outermost level of a header.
 
 C writes a declaration around the name: what a pointer, an array or a function is made of stands to the left, dimensions

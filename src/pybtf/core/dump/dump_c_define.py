@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Definitions of C: enums, structs and unions, as they stand by themselves or, without a name, in a declaration.
 
 A struct is written with padding where the next member would otherwise not get where it has to be. A name that has

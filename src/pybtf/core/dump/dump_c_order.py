@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The order of a header: what a definition contains has to be defined before it, what it points to only declared.
 
 So a struct is put behind the structs it contains, and nothing is done about those to which it has pointers: these are

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """A whole header of C: the frame that bpftool puts around it, the types in their order, the kernel's functions."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """One type as `bpftool --json btf dump` has it: an object; with `pretty`, laid out as with `--pretty`."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Sizes and alignments, in so far as a C dump needs them: to see where padding must be written, and what is packed.
 
 BTF has the offset of each member, but neither alignments nor attributes. A member that is not where its type would

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Counting the uses of names (dump_names.pxd): a hash table with linear probing, half full at most."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """One type as bpftool's raw dump has it: a line, and a line for each member, value, parameter or variable."""
 
 import cython

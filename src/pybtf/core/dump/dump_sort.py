@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The order in which bpftool looks at the types of a header: one that stays the same when unrelated types come or go.
 
 Types are ranked by what they are in the end: enums first, those without a name before the others, then what is made of

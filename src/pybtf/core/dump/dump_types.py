@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """All types, or some, as bpftool's raw and JSON dumps: written in pieces, so that no text is held whole."""
 
 import cython

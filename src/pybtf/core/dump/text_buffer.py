@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The rare part of writing text: getting more memory, or saying that there is none (text_buffer.pxd)."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Shapes: the abbreviations whose DIEs can be read at a glance.
 
 Nearly all DIEs of a kernel that are not in functions are members, enumerators, parameters of prototypes, types without

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Abbreviations compiled to small programs.
 
 A DIE starts with an abbreviation code; the abbreviation says which attributes follow and in which forms (DWARF 5,

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Which units of an alternate file are needed.
 
 `dwz -m` moves what several files have in common into one more file, their *alternate file*, and leaves references into
@@ -231,7 +230,7 @@ def lost_references(w: cython.pointer[cython.const[Walker]]) -> uint64_t:
     k: uint32_t
     n: uint64_t = 0
     t: cython.pointer[Type]
-    u: cython.pointer(cython.const[Unit]) = cython.address(w.u)
+    u: cython.pointer[cython.const[Unit]] = cython.address(w.u)
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         # Nobody asks an enumeration for its underlying type.

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """btf_decl_tag and btf_type_tag in DWARF, in the two shapes compilers give them.
 
 clang hangs DW_TAG_LLVM_annotation children under the object. GCC keeps DW_TAG_GNU_annotation DIEs anywhere in the
@@ -24,10 +23,10 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
     walk_name,
 )
 from cython.cimports.pybtf.core.model.dwarf_constants import *
-from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_REF_LOCAL, TAG_TYPE_TAG, Annotation, Type
+from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_REF_LOCAL, TAG_TYPE_TAG, Type
 from cython.cimports.pybtf.core.model.faults import FAULT_CYCLE, FAULT_REFERENCE, FAULT_SHARED, IN_INFO, fault_set
 from cython.cimports.pybtf.core.support.cursor import cur_init, cur_tell
-from cython.cimports.pybtf.core.support.memory import room
+from cython.cimports.pybtf.core.support.memory import grow
 
 LONGEST_CHAIN = cython.declare(cython.int, 65535)
 # Objects may share a chain. Each then has all its tags: a small unit could ask for any number of them.
@@ -39,12 +38,7 @@ CHAINS_PER_BYTE = cython.declare(uint64_t, 4)
 @cython.exceptval(check=False)
 def push(w: cython.pointer[Walker], component: cython.int) -> cython.int:
     """Records the declaration tag in `w.d` for the innermost open object. Nonzero: fault."""
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.anns)),
-        cython.address(w.cap_anns),
-        w.n_anns + 1,
-        cython.sizeof(Annotation),
-    ):
+    if not grow(w.anns, w.cap_anns, w.n_anns + 1):
         return no_memory(w)
     w.anns[w.n_anns].value = walk_name(w, D_CONST_VALUE)
     w.anns[w.n_anns].component = component

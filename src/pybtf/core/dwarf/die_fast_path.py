@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Reading DIEs at a glance: those of a known shape (abbrev_layout.py), in frames where their tags mean what they mostly
 mean.
 
@@ -21,7 +20,7 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
 from cython.cimports.pybtf.core.support.check import FIXED_SIZE
-from cython.cimports.pybtf.core.support.memory import room
+from cython.cimports.pybtf.core.support.memory import grow
 
 FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
 CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviation code and a short name take at most
@@ -87,12 +86,7 @@ def put_member(
 ) -> cython.bint:
     """`bits`: of a bitfield, and then `at` counts bits too; else 0."""
     m: cython.pointer[Member]
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.members)),
-        cython.address(w.cap_members),
-        w.n_members + 1,
-        cython.sizeof(Member),
-    ):
+    if not grow(w.members, w.cap_members, w.n_members + 1):
         return False
     m = cython.address(w.members[w.n_members])
     memset(m, 0, cython.sizeof(Member))
@@ -116,12 +110,7 @@ def put_member(
 @cython.inline
 @cython.exceptval(check=False)
 def put_enumerator(w: cython.pointer[Walker], name: uint32_t, value: uint64_t) -> cython.bint:
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.enumerators)),
-        cython.address(w.cap_enumerators),
-        w.n_enumerators + 1,
-        cython.sizeof(Enumerator),
-    ):
+    if not grow(w.enumerators, w.cap_enumerators, w.n_enumerators + 1):
         return False
     w.enumerators[w.n_enumerators].name = name
     w.enumerators[w.n_enumerators].value = value
@@ -137,12 +126,7 @@ def put_parameter(
     w: cython.pointer[Walker], f: cython.pointer[Frame], name: uint32_t, ref: uint32_t
 ) -> cython.bint:
     """A parameter of a subroutine type, of which no more is taken (open_objects.py)."""
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.params)),
-        cython.address(w.cap_params),
-        w.n_params + 1,
-        cython.sizeof(Param),
-    ):
+    if not grow(w.params, w.cap_params, w.n_params + 1):
         return False
     w.params[w.n_params].name = name
     w.params[w.n_params].ref = ref
@@ -156,12 +140,7 @@ def put_parameter(
 @cython.inline
 @cython.exceptval(check=False)
 def put_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame], number: uint64_t) -> cython.bint:
-    if w.n_dims - f.mark >= MAX_DIMS or not room(
-        cython.cast(cython.pp_void, cython.address(w.dims)),
-        cython.address(w.cap_dims),
-        w.n_dims + 1,
-        cython.sizeof(uint64_t),
-    ):
+    if w.n_dims - f.mark >= MAX_DIMS or not grow(w.dims, w.cap_dims, w.n_dims + 1):
         return False
     w.dims[w.n_dims] = number
     w.n_dims += 1
@@ -175,12 +154,7 @@ def put_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame], number: u
 def new_type(w: cython.pointer[Walker]) -> cython.pointer[Type]:
     """The next place in the table of types, NULL: no memory."""
     u: cython.pointer[Unit] = cython.address(w.u)
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.types)),
-        cython.address(u.cap_types),
-        u.n_types + 1,
-        cython.sizeof(Type),
-    ):
+    if not grow(u.types, u.cap_types, u.n_types + 1):
         return cython.NULL
     u.n_types += 1
     return cython.address(u.types[u.n_types - 1])
@@ -251,12 +225,7 @@ def end_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     u: cython.pointer[Unit] = cython.address(w.u)
     count: uint32_t = w.n_members - f.mark
     t: cython.pointer[Type]
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.members)),
-        cython.address(u.cap_members),
-        u.n_members + count,
-        cython.sizeof(Member),
-    ):
+    if not grow(u.members, u.cap_members, u.n_members + count):
         return no_memory(w)
     t = new_type(w)
     if t == cython.NULL:

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From the offset of a DIE to the index of what it became: a type, a function, a parameter, a variable.
 
 A unit of the usual size has some ten thousand references to its own types. So types are found without a search: there

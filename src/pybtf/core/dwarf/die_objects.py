@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From a DIE to an object of the unit: types, functions, variables, and what structs, enums and arrays are made of.
 
 Objects that can have children open a frame (open_objects.py); the others enter their table or stack at once.
@@ -17,7 +16,7 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_INDEX, IN_ADDR, fault_set
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_u8, cur_u32, cur_u64, cur_uleb
-from cython.cimports.pybtf.core.support.memory import room
+from cython.cimports.pybtf.core.support.memory import grow
 
 
 @cython.cfunc
@@ -60,12 +59,7 @@ def open_alias(w: cython.pointer[Walker]) -> cython.int:
     u: cython.pointer[Unit] = cython.address(w.u)
     f: cython.pointer[Frame]
     target: uint32_t = reference(w, D_SIGNATURE)
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.aliases)),
-        cython.address(u.cap_aliases),
-        u.n_aliases + 1,
-        cython.sizeof(Alias),
-    ):
+    if not grow(u.aliases, u.cap_aliases, u.n_aliases + 1):
         return no_memory(w)
     if target != NO_INDEX:
         u.aliases[u.n_aliases].die = cython.cast(uint32_t, w.d.offset)
@@ -217,12 +211,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     d: cython.pointer[Die] = cython.address(w.d)
     m: cython.pointer[Member]
     a: cython.pointer[Attr]
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.members)),
-        cython.address(w.cap_members),
-        w.n_members + 1,
-        cython.sizeof(Member),
-    ):
+    if not grow(w.members, w.cap_members, w.n_members + 1):
         return no_memory(w)
     m = cython.address(w.members[w.n_members])
     w.n_members += 1
@@ -277,12 +266,7 @@ def offset_value(w: cython.pointer[Walker], a: cython.pointer[Attr]) -> uint64_t
 @cython.exceptval(check=False)
 def add_enumerator(w: cython.pointer[Walker]) -> cython.int:
     e: cython.pointer[Enumerator]
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.enumerators)),
-        cython.address(w.cap_enumerators),
-        w.n_enumerators + 1,
-        cython.sizeof(Enumerator),
-    ):
+    if not grow(w.enumerators, w.cap_enumerators, w.n_enumerators + 1):
         return no_memory(w)
     e = cython.address(w.enumerators[w.n_enumerators])
     w.n_enumerators += 1
@@ -304,12 +288,7 @@ def add_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython
             n = d.a[D_UPPER_BOUND].v + 1
     elif die_has(d, D_COUNT):
         n = die_number(d, D_COUNT)
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.dims)),
-        cython.address(w.cap_dims),
-        w.n_dims + 1,
-        cython.sizeof(uint64_t),
-    ):
+    if not grow(w.dims, w.cap_dims, w.n_dims + 1):
         return no_memory(w)
     w.dims[w.n_dims] = n
     w.n_dims += 1
@@ -322,12 +301,7 @@ def add_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython
 def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     d: cython.pointer[Die] = cython.address(w.d)
     p: cython.pointer[Param]
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.params)),
-        cython.address(w.cap_params),
-        w.n_params + 1,
-        cython.sizeof(Param),
-    ):
+    if not grow(w.params, w.cap_params, w.n_params + 1):
         return no_memory(w)
     p = cython.address(w.params[w.n_params])
     w.n_params += 1

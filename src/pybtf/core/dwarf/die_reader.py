@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Reading one DIE: runs the program of its abbreviation (abbrevs.py) over the bytes of the unit.
 
 Values of wanted attributes go to slots of a `Die` that the caller reuses; which slots are valid is a bit mask, so

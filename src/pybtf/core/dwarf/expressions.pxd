@@ -17,7 +17,7 @@ cdef enum:                      # operands of an operation; 0, 1, 2, 4 and 8: so
     ARG_REF_LEB = 27
     ARG_UNKNOWN = 255           # no such operation
 
-cdef struct Shape:              # what one valid expression looks like
+cdef struct Expression:         # what one valid expression looks like
     const uint8_t *p
     size_t n                    # bytes
     size_t ops                  # operations
@@ -38,7 +38,7 @@ cdef inline bint is_entry_value(int op) noexcept nogil:
 
 # Describes the expression of `n` bytes at `p`, in `section`: 1, or 0 if some operation is unknown or cut off.
 cdef bint expression_check(
-    Shape *shape, const uint8_t *p, size_t n, const Span *section, const Unit *unit, const DebugSections *sections,
+    Expression *shape, const uint8_t *p, size_t n, const Span *section, const Unit *unit, const DebugSections *sections,
 ) noexcept nogil
 
 # A LEB128 operand as a bit pattern of 64 bits, read as generously as the reference's reader does: one that the

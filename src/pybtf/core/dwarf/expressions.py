@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """DWARF expressions: what one looks like, and whether all of it can be understood.
 
 An expression counts only if every operation in it is known and complete. So it is first checked as a whole
@@ -19,7 +18,7 @@ from cython.cimports.pybtf.core.dwarf.expressions import (
     ARG_TYPED,
     ARG_U8_LEB,
     ARG_UNKNOWN,
-    Shape,
+    Expression,
     is_entry_value,
     is_register,
 )
@@ -39,66 +38,66 @@ from cython.cimports.pybtf.core.support.cursor import (
 
 CUR_TRUNCATED = cython.declare(cython.int, 1)
 
-_operands = cython.declare(cython.uchar[256])  # ARG_* of each operation
+operands_of = cython.declare(cython.uchar[256])  # ARG_* of each operation
 
 
 @cython.cfunc
-def _fill_operands() -> cython.void:
+def fill_operands() -> cython.void:
     """The operand table: DWARF 2 to 5, and the GNU operations of DWARF 4."""
     op: cython.int
-    memset(_operands, ARG_UNKNOWN, 256)
+    memset(operands_of, ARG_UNKNOWN, 256)
     for op in range(DW_OP_dup, DW_OP_skip + 1):  # stack, arithmetic, comparison
-        _operands[op] = 0
+        operands_of[op] = 0
     for op in range(DW_OP_lit0, DW_OP_reg31 + 1):
-        _operands[op] = 0
+        operands_of[op] = 0
     for op in range(DW_OP_breg0, DW_OP_breg31 + 1):
-        _operands[op] = ARG_LEB
-    _operands[DW_OP_addr] = ARG_ADDRESS
-    _operands[DW_OP_deref] = 0
-    _operands[DW_OP_const1u] = _operands[DW_OP_const1s] = 1
-    _operands[DW_OP_const2u] = _operands[DW_OP_const2s] = 2
-    _operands[DW_OP_const4u] = _operands[DW_OP_const4s] = 4
-    _operands[DW_OP_const8u] = _operands[DW_OP_const8s] = 8
-    _operands[DW_OP_constu] = _operands[DW_OP_consts] = ARG_LEB
-    _operands[DW_OP_pick] = 1
-    _operands[DW_OP_plus_uconst] = ARG_LEB
-    _operands[DW_OP_bra] = _operands[DW_OP_skip] = 2
-    _operands[DW_OP_regx] = ARG_LEB
-    _operands[DW_OP_fbreg] = ARG_LEB
-    _operands[DW_OP_bregx] = ARG_LEB_LEB
-    _operands[DW_OP_piece] = ARG_LEB
-    _operands[DW_OP_deref_size] = _operands[DW_OP_xderef_size] = 1
-    _operands[DW_OP_nop] = _operands[DW_OP_push_object_address] = 0
-    _operands[DW_OP_call2] = 2
-    _operands[DW_OP_call4] = 4
-    _operands[DW_OP_call_ref] = ARG_REF
-    _operands[DW_OP_form_tls_address] = _operands[DW_OP_call_frame_cfa] = 0
-    _operands[DW_OP_bit_piece] = ARG_LEB_LEB
-    _operands[DW_OP_implicit_value] = ARG_BLOCK
-    _operands[DW_OP_stack_value] = 0
-    _operands[DW_OP_implicit_pointer] = _operands[DW_OP_GNU_implicit_pointer] = ARG_REF_LEB
-    _operands[DW_OP_addrx] = _operands[DW_OP_GNU_addr_index] = ARG_LEB
-    _operands[DW_OP_constx] = _operands[DW_OP_GNU_const_index] = ARG_LEB
-    _operands[DW_OP_entry_value] = _operands[DW_OP_GNU_entry_value] = ARG_BLOCK
-    _operands[DW_OP_const_type] = _operands[DW_OP_GNU_const_type] = ARG_TYPED
-    _operands[DW_OP_regval_type] = _operands[DW_OP_GNU_regval_type] = ARG_LEB_LEB
-    _operands[DW_OP_deref_type] = _operands[DW_OP_GNU_deref_type] = ARG_U8_LEB
-    _operands[DW_OP_xderef_type] = ARG_U8_LEB
-    _operands[DW_OP_convert] = _operands[DW_OP_GNU_convert] = ARG_LEB
-    _operands[DW_OP_reinterpret] = _operands[DW_OP_GNU_reinterpret] = ARG_LEB
-    _operands[DW_OP_GNU_push_tls_address] = 0
-    _operands[DW_OP_GNU_uninit] = 0
-    _operands[DW_OP_GNU_parameter_ref] = 4
-    _operands[DW_OP_GNU_variable_value] = ARG_REF
+        operands_of[op] = ARG_LEB
+    operands_of[DW_OP_addr] = ARG_ADDRESS
+    operands_of[DW_OP_deref] = 0
+    operands_of[DW_OP_const1u] = operands_of[DW_OP_const1s] = 1
+    operands_of[DW_OP_const2u] = operands_of[DW_OP_const2s] = 2
+    operands_of[DW_OP_const4u] = operands_of[DW_OP_const4s] = 4
+    operands_of[DW_OP_const8u] = operands_of[DW_OP_const8s] = 8
+    operands_of[DW_OP_constu] = operands_of[DW_OP_consts] = ARG_LEB
+    operands_of[DW_OP_pick] = 1
+    operands_of[DW_OP_plus_uconst] = ARG_LEB
+    operands_of[DW_OP_bra] = operands_of[DW_OP_skip] = 2
+    operands_of[DW_OP_regx] = ARG_LEB
+    operands_of[DW_OP_fbreg] = ARG_LEB
+    operands_of[DW_OP_bregx] = ARG_LEB_LEB
+    operands_of[DW_OP_piece] = ARG_LEB
+    operands_of[DW_OP_deref_size] = operands_of[DW_OP_xderef_size] = 1
+    operands_of[DW_OP_nop] = operands_of[DW_OP_push_object_address] = 0
+    operands_of[DW_OP_call2] = 2
+    operands_of[DW_OP_call4] = 4
+    operands_of[DW_OP_call_ref] = ARG_REF
+    operands_of[DW_OP_form_tls_address] = operands_of[DW_OP_call_frame_cfa] = 0
+    operands_of[DW_OP_bit_piece] = ARG_LEB_LEB
+    operands_of[DW_OP_implicit_value] = ARG_BLOCK
+    operands_of[DW_OP_stack_value] = 0
+    operands_of[DW_OP_implicit_pointer] = operands_of[DW_OP_GNU_implicit_pointer] = ARG_REF_LEB
+    operands_of[DW_OP_addrx] = operands_of[DW_OP_GNU_addr_index] = ARG_LEB
+    operands_of[DW_OP_constx] = operands_of[DW_OP_GNU_const_index] = ARG_LEB
+    operands_of[DW_OP_entry_value] = operands_of[DW_OP_GNU_entry_value] = ARG_BLOCK
+    operands_of[DW_OP_const_type] = operands_of[DW_OP_GNU_const_type] = ARG_TYPED
+    operands_of[DW_OP_regval_type] = operands_of[DW_OP_GNU_regval_type] = ARG_LEB_LEB
+    operands_of[DW_OP_deref_type] = operands_of[DW_OP_GNU_deref_type] = ARG_U8_LEB
+    operands_of[DW_OP_xderef_type] = ARG_U8_LEB
+    operands_of[DW_OP_convert] = operands_of[DW_OP_GNU_convert] = ARG_LEB
+    operands_of[DW_OP_reinterpret] = operands_of[DW_OP_GNU_reinterpret] = ARG_LEB
+    operands_of[DW_OP_GNU_push_tls_address] = 0
+    operands_of[DW_OP_GNU_uninit] = 0
+    operands_of[DW_OP_GNU_parameter_ref] = 4
+    operands_of[DW_OP_GNU_variable_value] = ARG_REF
 
 
-_fill_operands()
+fill_operands()
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def expression_leb(c: cython.pointer(Cursor)) -> uint64_t:
+def expression_leb(c: cython.pointer[Cursor]) -> uint64_t:
     """A LEB128 operand as a bit pattern of 64 bits, read as generously as the reference's reader does: one
     that the expression cuts off, or of more than ten bytes, is all ones, not an error."""
     value: uint64_t = 0
@@ -118,7 +117,7 @@ def expression_leb(c: cython.pointer(Cursor)) -> uint64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _fixed(c: cython.pointer(Cursor), limit: cython.pointer(cython.const[uint8_t]), size: cython.int) -> uint64_t:
+def fixed(c: cython.pointer[Cursor], limit: cython.pointer[cython.const[uint8_t]], size: cython.int) -> uint64_t:
     """An address or offset of 4 or 8 bytes. It may, as in the reference, run past the expression, not past
     the section."""
     whole: Cursor = c[0]
@@ -135,14 +134,14 @@ def _fixed(c: cython.pointer(Cursor), limit: cython.pointer(cython.const[uint8_t
 @cython.nogil
 @cython.exceptval(check=False)
 def expression_skip(
-    c: cython.pointer(Cursor),
+    c: cython.pointer[Cursor],
     op: cython.int,
-    unit: cython.pointer(cython.const[Unit]),
-    limit: cython.pointer(cython.const[uint8_t]),
+    unit: cython.pointer[cython.const[Unit]],
+    limit: cython.pointer[cython.const[uint8_t]],
     info_size: uint64_t,
 ) -> cython.void:
     """Move over the operands of `op`; an unknown operation fails the cursor."""
-    kind: cython.int = _operands[op]
+    kind: cython.int = operands_of[op]
     if kind <= 8:
         cur_skip(c, kind)
     elif kind == ARG_LEB:
@@ -155,7 +154,7 @@ def expression_skip(
     elif kind == ARG_BLOCK:
         cur_skip(c, expression_leb(c))
     elif kind == ARG_ADDRESS:
-        _fixed(c, limit, unit.address_size)
+        fixed(c, limit, unit.address_size)
     elif kind == ARG_U8_LEB:
         if cur_left(c) < 2:
             cur_fail(c, CUR_TRUNCATED)
@@ -168,7 +167,7 @@ def expression_skip(
         # DWARF 2 gave these references the size of an address. They must lie in .debug_info.
         if kind == ARG_REF_LEB and cur_left(c) <= (unit.address_size if unit.version < 3 else unit.offset_size):
             cur_fail(c, CUR_TRUNCATED)
-        if _fixed(c, limit, unit.address_size if unit.version < 3 else unit.offset_size) > info_size:
+        if fixed(c, limit, unit.address_size if unit.version < 3 else unit.offset_size) > info_size:
             cur_fail(c, CUR_TRUNCATED)
         if kind == ARG_REF_LEB:
             expression_leb(c)
@@ -180,18 +179,18 @@ def expression_skip(
 @cython.nogil
 @cython.exceptval(check=False)
 def expression_check(
-    shape: cython.pointer(Shape),
-    p: cython.pointer(cython.const[uint8_t]),
+    shape: cython.pointer[Expression],
+    p: cython.pointer[cython.const[uint8_t]],
     n: cython.size_t,
-    section: cython.pointer(cython.const[Span]),
-    unit: cython.pointer(cython.const[Unit]),
-    sections: cython.pointer(cython.const[DebugSections]),
+    section: cython.pointer[cython.const[Span]],
+    unit: cython.pointer[cython.const[Unit]],
+    sections: cython.pointer[cython.const[DebugSections]],
 ) -> cython.bint:
     """Describe the expression of `n` bytes at `p`, in `section`; 0 if some operation is unknown or cut off."""
     c: Cursor
     op: cython.int
     size: uint64_t
-    limit: cython.pointer(cython.const[uint8_t]) = p + n
+    limit: cython.pointer[cython.const[uint8_t]] = p + n
     if section.p <= p and limit <= section.p + section.n:
         limit = section.p + section.n
     shape.p = p

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Locations: where a parameter lives when its function is entered, and where a variable lives.
 
 Of a DW_AT_location only a few facts matter: the register that holds the parameter at entry, or that it is a
@@ -16,7 +15,7 @@ address must exist: the entry would be an error otherwise, and the rest unread.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint64_t
 from cython.cimports.pybtf.core.dwarf.expressions import (
-    Shape,
+    Expression,
     expression_check,
     expression_leb,
     expression_skip,
@@ -53,17 +52,17 @@ ENTRY_BYTES = cython.declare(uint64_t, 16)  # what the range of an entry is coun
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _single(param: cython.pointer(Param), s: cython.pointer(Shape), n: cython.size_t) -> cython.void:
+def single(param: cython.pointer[Param], s: cython.pointer[Expression], n: cython.size_t) -> cython.void:
     """One operation, with or without a DW_OP_stack_value behind it, in list entry `n`."""
     if s.entry_register >= 0:
-        _enter(param, s.entry_register)
+        enter(param, s.entry_register)
         return
     if n != 0:
         return
     if is_register(s.first):
-        _enter(param, s.first - DW_OP_reg0)
+        enter(param, s.first - DW_OP_reg0)
     elif s.ops == 2 and s.first >= DW_OP_breg0 and s.first <= DW_OP_breg31:
-        _enter(param, s.first - DW_OP_breg0)
+        enter(param, s.first - DW_OP_breg0)
     elif s.first == DW_OP_fbreg:
         param.stack_at_entry = 1
     elif is_constant(s.first):
@@ -73,7 +72,7 @@ def _single(param: cython.pointer(Param), s: cython.pointer(Shape), n: cython.si
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _enter(param: cython.pointer(Param), reg: cython.int) -> cython.void:
+def enter(param: cython.pointer[Param], reg: cython.int) -> cython.void:
     # The first register found wins.
     if param.reg < 0:
         param.reg = reg
@@ -82,8 +81,8 @@ def _enter(param: cython.pointer(Param), reg: cython.int) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _pieces(
-    param: cython.pointer(Param), s: cython.pointer(Shape), unit: cython.pointer(cython.const[Unit])
+def pieces(
+    param: cython.pointer[Param], s: cython.pointer[Expression], unit: cython.pointer[cython.const[Unit]]
 ) -> cython.void:
     """Registers and pieces of an aggregate of several words. A piece in front of everything else stands for a
     part that is not available."""
@@ -106,7 +105,7 @@ def _pieces(
             offset += size
         else:
             if is_register(op):
-                _enter(param, op - DW_OP_reg0)
+                enter(param, op - DW_OP_reg0)
             expression_skip(cython.address(c), op, unit, c.end, ~cython.cast(uint64_t, 0))
         index += 1
 
@@ -114,18 +113,18 @@ def _pieces(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _judge(
-    param: cython.pointer(Param),
-    s: cython.pointer(Shape),
+def judge(
+    param: cython.pointer[Param],
+    s: cython.pointer[Expression],
     n: cython.size_t,
-    unit: cython.pointer(cython.const[Unit]),
+    unit: cython.pointer[cython.const[Unit]],
     one_word: cython.bint,
 ) -> cython.void:
     """Take what list entry `n` tells about the parameter."""
     if s.ops == 0:
         return
     if s.ops == 1 or (s.ops == 2 and s.second == DW_OP_stack_value):
-        _single(param, s, n)
+        single(param, s, n)
     elif is_constant(s.first):
         if n == 0:
             param.const_at_entry = 1
@@ -133,11 +132,11 @@ def _judge(
         if n != 0:
             return
         if is_register(s.first):
-            _enter(param, s.first - DW_OP_reg0)
+            enter(param, s.first - DW_OP_reg0)
         elif s.first >= DW_OP_breg0 and s.first <= DW_OP_breg31 and s.stack_value_later:
-            _enter(param, s.first - DW_OP_breg0)
+            enter(param, s.first - DW_OP_breg0)
     else:
-        _pieces(param, s, unit)
+        pieces(param, s, unit)
 
 
 # ---------------------------------------------------------------- location lists
@@ -146,14 +145,14 @@ def _judge(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _skip_address(c: cython.pointer(Cursor), unit: cython.pointer(cython.const[Unit])) -> cython.void:
+def skip_address(c: cython.pointer[Cursor], unit: cython.pointer[cython.const[Unit]]) -> cython.void:
     cur_skip(c, unit.address_size)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _read_address(c: cython.pointer(Cursor), unit: cython.pointer(cython.const[Unit])) -> uint64_t:
+def read_address(c: cython.pointer[Cursor], unit: cython.pointer[cython.const[Unit]]) -> uint64_t:
     if unit.address_size == 8:
         return cur_u64(c)
     if unit.address_size == 4:
@@ -164,11 +163,11 @@ def _read_address(c: cython.pointer(Cursor), unit: cython.pointer(cython.const[U
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _address_at(
+def address_at(
     index: uint64_t,
-    unit: cython.pointer(cython.const[Unit]),
-    sections: cython.pointer(cython.const[DebugSections]),
-    address: cython.pointer(uint64_t),
+    unit: cython.pointer[cython.const[Unit]],
+    sections: cython.pointer[cython.const[DebugSections]],
+    address: cython.pointer[uint64_t],
 ) -> cython.bint:
     """The entry `index` of the unit's part of .debug_addr; 0 if there is none."""
     c: Cursor
@@ -177,31 +176,31 @@ def _address_at(
     if width == 0 or unit.addr_base > size or index >= (size - unit.addr_base) // width:
         return False
     cur_init(cython.address(c), sections.addr.p, unit.addr_base + index * width, size, sections.swap)
-    address[0] = _read_address(cython.address(c), unit)
+    address[0] = read_address(cython.address(c), unit)
     return not c.bad
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _skip_indexed(
-    c: cython.pointer(Cursor),
-    unit: cython.pointer(cython.const[Unit]),
-    sections: cython.pointer(cython.const[DebugSections]),
+def skip_indexed(
+    c: cython.pointer[Cursor],
+    unit: cython.pointer[cython.const[Unit]],
+    sections: cython.pointer[cython.const[DebugSections]],
 ) -> cython.void:
     address: uint64_t = 0
     index: uint64_t = cur_uleb(c)
-    if not c.bad and not _address_at(index, unit, sections, cython.address(address)):
+    if not c.bad and not address_at(index, unit, sections, cython.address(address)):
         cur_fail(c, CUR_TRUNCATED)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _next_range(
-    c: cython.pointer(Cursor),
-    unit: cython.pointer(cython.const[Unit]),
-    sections: cython.pointer(cython.const[DebugSections]),
+def next_range(
+    c: cython.pointer[Cursor],
+    unit: cython.pointer[cython.const[Unit]],
+    sections: cython.pointer[cython.const[DebugSections]],
 ) -> cython.int:
     """Step over the address range of an entry of .debug_loclists: 1 if an expression follows, 0 if not (a
     base address), -1 at the end of the list. Failures are left in the cursor."""
@@ -212,22 +211,22 @@ def _next_range(
         cur_uleb(c)
         cur_uleb(c)
     elif kind == DW_LLE_startx_length:
-        _skip_indexed(c, unit, sections)
+        skip_indexed(c, unit, sections)
         cur_uleb(c)
     elif kind == DW_LLE_startx_endx:
-        _skip_indexed(c, unit, sections)
-        _skip_indexed(c, unit, sections)
+        skip_indexed(c, unit, sections)
+        skip_indexed(c, unit, sections)
     elif kind == DW_LLE_start_length:
-        _skip_address(c, unit)
+        skip_address(c, unit)
         cur_uleb(c)
     elif kind == DW_LLE_start_end:
-        _skip_address(c, unit)
-        _skip_address(c, unit)
+        skip_address(c, unit)
+        skip_address(c, unit)
     elif kind == DW_LLE_base_address:
-        _skip_address(c, unit)
+        skip_address(c, unit)
         return 0
     elif kind == DW_LLE_base_addressx:
-        _skip_indexed(c, unit, sections)
+        skip_indexed(c, unit, sections)
         return 0
     elif kind != DW_LLE_default_location:
         cur_fail(c, CUR_TRUNCATED)  # GNU view pairs (9) are unknown to the reference as well
@@ -237,10 +236,10 @@ def _next_range(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _next_old_range(c: cython.pointer(Cursor), unit: cython.pointer(cython.const[Unit])) -> cython.int:
-    """As `_next_range`, for .debug_loc: pairs of addresses; the largest address announces a new base."""
-    begin: uint64_t = _read_address(c, unit)
-    end: uint64_t = _read_address(c, unit)
+def next_old_range(c: cython.pointer[Cursor], unit: cython.pointer[cython.const[Unit]]) -> cython.int:
+    """As `next_range`, for .debug_loc: pairs of addresses; the largest address announces a new base."""
+    begin: uint64_t = read_address(c, unit)
+    end: uint64_t = read_address(c, unit)
     if c.bad or (begin == 0 and end == 0):
         return -1
     if begin == (cython.cast(uint64_t, 0xFFFFFFFF) if unit.address_size == 4 else ~cython.cast(uint64_t, 0)):
@@ -251,7 +250,7 @@ def _next_old_range(c: cython.pointer(Cursor), unit: cython.pointer(cython.const
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _afford(unit: cython.pointer(Unit), size: uint64_t) -> cython.bint:
+def afford(unit: cython.pointer[Unit], size: uint64_t) -> cython.bint:
     if size >= unit.list_bytes:
         unit.list_bytes = 0
         return False
@@ -262,17 +261,17 @@ def _afford(unit: cython.pointer(Unit), size: uint64_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _walk_list(
-    param: cython.pointer(Param),
-    section: cython.pointer(cython.const[Span]),
+def walk_list(
+    param: cython.pointer[Param],
+    section: cython.pointer[cython.const[Span]],
     offset: uint64_t,
-    unit: cython.pointer(Unit),
-    sections: cython.pointer(cython.const[DebugSections]),
+    unit: cython.pointer[Unit],
+    sections: cython.pointer[cython.const[DebugSections]],
     one_word: cython.bint,
 ) -> cython.void:
     """What is read is taken from `unit.list_bytes`; the reading ends when that is used up, and the caller must look."""
     c: Cursor
-    shape: Shape
+    shape: Expression
     size: uint64_t
     found: cython.int
     n: cython.size_t = 0
@@ -282,12 +281,12 @@ def _walk_list(
         return
     cur_init(cython.address(c), section.p, offset, section.n, sections.swap)
     while True:
-        if not _afford(unit, ENTRY_BYTES):
+        if not afford(unit, ENTRY_BYTES):
             return
         if modern:
-            found = _next_range(cython.address(c), unit, sections)
+            found = next_range(cython.address(c), unit, sections)
         else:
-            found = _next_old_range(cython.address(c), unit)
+            found = next_old_range(cython.address(c), unit)
         if found < 0 or c.bad:
             return
         if found == 0:
@@ -295,12 +294,12 @@ def _walk_list(
         size = cur_uleb(cython.address(c)) if modern else cur_u16(cython.address(c))
         if c.bad or size > cur_left(cython.address(c)):
             return
-        if not _afford(unit, size):
+        if not afford(unit, size):
             return
         if not expression_check(cython.address(shape), c.pos, size, section, unit, sections):
             return
         c.pos += size
-        _judge(param, cython.address(shape), n, unit, one_word)
+        judge(param, cython.address(shape), n, unit, one_word)
         if param.reg >= 0 and not wide:
             return  # nothing in the entries to come could change anything
         n += 1
@@ -309,11 +308,11 @@ def _walk_list(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _indexed_list(
+def indexed_list(
     index: uint64_t,
-    unit: cython.pointer(cython.const[Unit]),
-    sections: cython.pointer(cython.const[DebugSections]),
-    offset: cython.pointer(uint64_t),
+    unit: cython.pointer[cython.const[Unit]],
+    sections: cython.pointer[cython.const[DebugSections]],
+    offset: cython.pointer[uint64_t],
 ) -> cython.bint:
     """DW_FORM_loclistx: the offset of list `index`, counted like the table from Unit.loclists_base."""
     c: Cursor
@@ -334,28 +333,28 @@ def _indexed_list(
 @cython.nogil
 @cython.exceptval(check=False)
 def location_walk(
-    param: cython.pointer(Param),
+    param: cython.pointer[Param],
     kind: cython.int,
-    expr: cython.pointer(cython.const[uint8_t]),
+    expr: cython.pointer[cython.const[uint8_t]],
     value: uint64_t,
-    unit: cython.pointer(Unit),
-    sections: cython.pointer(cython.const[DebugSections]),
+    unit: cython.pointer[Unit],
+    sections: cython.pointer[cython.const[DebugSections]],
     one_word: cython.bint,
 ) -> cython.void:
     """See locations.pxd."""
-    shape: Shape
+    shape: Expression
     offset: uint64_t = value
     if kind == LOC_BLOCK:
         if expression_check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
-            _judge(param, cython.address(shape), 0, unit, one_word)
+            judge(param, cython.address(shape), 0, unit, one_word)
     elif kind == LOC_LISTX:
-        if _indexed_list(value, unit, sections, cython.address(offset)):
-            _walk_list(param, cython.address(sections.loclists), offset, unit, sections, one_word)
+        if indexed_list(value, unit, sections, cython.address(offset)):
+            walk_list(param, cython.address(sections.loclists), offset, unit, sections, one_word)
     elif kind == LOC_LIST:
         if unit.version >= 5:
-            _walk_list(param, cython.address(sections.loclists), offset, unit, sections, one_word)
+            walk_list(param, cython.address(sections.loclists), offset, unit, sections, one_word)
         else:
-            _walk_list(param, cython.address(sections.loc), offset, unit, sections, one_word)
+            walk_list(param, cython.address(sections.loc), offset, unit, sections, one_word)
 
 
 # ---------------------------------------------------------------- variables
@@ -366,15 +365,15 @@ def location_walk(
 @cython.exceptval(check=False)
 def first_operation_address(
     kind: cython.int,
-    expr: cython.pointer(cython.const[uint8_t]),
+    expr: cython.pointer[cython.const[uint8_t]],
     value: uint64_t,
-    unit: cython.pointer(cython.const[Unit]),
-    sections: cython.pointer(cython.const[DebugSections]),
-    address: cython.pointer(uint64_t),
+    unit: cython.pointer[cython.const[Unit]],
+    sections: cython.pointer[cython.const[DebugSections]],
+    address: cython.pointer[uint64_t],
 ) -> cython.bint:
     """See locations.pxd."""
     c: Cursor
-    shape: Shape
+    shape: Expression
     if kind != LOC_BLOCK or value == 0:
         return False
     if expr[0] != DW_OP_addr and expr[0] != DW_OP_addrx:  # the reference does not know DW_OP_GNU_addr_index here
@@ -383,8 +382,8 @@ def first_operation_address(
         return False
     cur_init(cython.address(c), expr, 1, value, sections.swap)
     if expr[0] == DW_OP_addr:
-        address[0] = _read_address(cython.address(c), unit)
-    elif not _address_at(cur_uleb(cython.address(c)), unit, sections, address):
+        address[0] = read_address(cython.address(c), unit)
+    elif not address_at(cur_uleb(cython.address(c)), unit, sections, address):
         return False
     if shape.ops == 2 and shape.second == DW_OP_plus_uconst:
         cur_skip(cython.address(c), 1)

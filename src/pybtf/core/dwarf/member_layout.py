@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Where bitfields lie, and the order of members in Rust.
 
 Before DWARF 4, a bitfield was described by its storage unit (DW_AT_byte_size bytes at DW_AT_data_member_location)

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Frames: an object waits in one while its children are read, and enters its table when the frame closes.
 
 Its members, enumerators, parameters, dimensions and annotations wait on stacks, where those of the innermost open
@@ -15,7 +14,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_DEPTH, FAULT_TAGS, IN_INFO, fault_set
-from cython.cimports.pybtf.core.support.memory import room
+from cython.cimports.pybtf.core.support.memory import grow
 
 MAX_DEPTH = cython.declare(uint32_t, 4096)
 
@@ -31,12 +30,7 @@ def open_frame(w: cython.pointer[Walker], mode: uint8_t, mark: uint32_t) -> cyth
             cython.address(w.fault), FAULT_DEPTH, IN_INFO, w.d.offset, w.d.offset, cython.cast(int64_t, MAX_DEPTH)
         )
         return cython.NULL
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.frames)),
-        cython.address(w.cap_frames),
-        w.n_frames + 1,
-        cython.sizeof(Frame),
-    ):
+    if not grow(w.frames, w.cap_frames, w.n_frames + 1):
         no_memory(w)
         return cython.NULL
     f = cython.address(w.frames[w.n_frames])
@@ -106,12 +100,7 @@ def take_anns(
         return 0
     if count > 0xFFFF:
         return fault_set(cython.address(w.fault), FAULT_TAGS, IN_INFO, w.d.offset, w.d.offset, count)
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.anns)),
-        cython.address(u.cap_anns),
-        u.n_anns + count,
-        cython.sizeof(Annotation),
-    ):
+    if not grow(u.anns, u.cap_anns, u.n_anns + count):
         return no_memory(w)
     for i in range(count):
         u.anns[u.n_anns + i] = w.anns[mark + i]
@@ -131,12 +120,7 @@ def take_params(
     u: cython.pointer[Unit] = cython.address(w.u)
     count: uint32_t = w.n_params - mark
     i: uint32_t
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.params)),
-        cython.address(u.cap_params),
-        u.n_params + count,
-        cython.sizeof(Param),
-    ):
+    if not grow(u.params, u.cap_params, u.n_params + count):
         return no_memory(w)
     for i in range(count):
         u.params[u.n_params + i] = w.params[mark + i]
@@ -154,12 +138,7 @@ def close_subroutine(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cyt
     u: cython.pointer[Unit] = cython.address(w.u)
     count: uint32_t = w.n_params - f.mark
     i: uint32_t
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.type_params)),
-        cython.address(u.cap_type_params),
-        u.n_type_params + count,
-        cython.sizeof(TypeParam),
-    ):
+    if not grow(u.type_params, u.cap_type_params, u.n_type_params + count):
         return no_memory(w)
     for i in range(count):
         u.type_params[u.n_type_params + i].name = w.params[f.mark + i].name
@@ -178,12 +157,7 @@ def close_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.
     u: cython.pointer[Unit] = cython.address(w.u)
     count: uint32_t = w.n_members - f.mark
     i: uint32_t
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.members)),
-        cython.address(u.cap_members),
-        u.n_members + count,
-        cython.sizeof(Member),
-    ):
+    if not grow(u.members, u.cap_members, u.n_members + count):
         return no_memory(w)
     for i in range(count):
         u.members[u.n_members + i] = w.members[f.mark + i]
@@ -207,12 +181,7 @@ def close_enum(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     u: cython.pointer[Unit] = cython.address(w.u)
     count: uint32_t = w.n_enumerators - f.mark
     i: uint32_t
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.enumerators)),
-        cython.address(u.cap_enumerators),
-        u.n_enumerators + count,
-        cython.sizeof(Enumerator),
-    ):
+    if not grow(u.enumerators, u.cap_enumerators, u.n_enumerators + count):
         return no_memory(w)
     for i in range(count):
         u.enumerators[u.n_enumerators + i] = w.enumerators[f.mark + i]
@@ -257,12 +226,7 @@ def close_function(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cytho
         return -1
     if take_anns(w, f.anns_mark, cython.address(f.func.anns), cython.address(f.func.n_anns)):
         return -1
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.functions)),
-        cython.address(u.cap_functions),
-        u.n_functions + 1,
-        cython.sizeof(Function),
-    ):
+    if not grow(u.functions, u.cap_functions, u.n_functions + 1):
         return no_memory(w)
     u.functions[u.n_functions] = f.func
     u.n_functions += 1
@@ -276,12 +240,7 @@ def close_variable(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cytho
     u: cython.pointer[Unit] = cython.address(w.u)
     if take_anns(w, f.anns_mark, cython.address(f.var.anns), cython.address(f.var.n_anns)):
         return -1
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.variables)),
-        cython.address(u.cap_variables),
-        u.n_variables + 1,
-        cython.sizeof(Variable),
-    ):
+    if not grow(u.variables, u.cap_variables, u.n_variables + 1):
         return no_memory(w)
     u.variables[u.n_variables] = f.var
     u.n_variables += 1

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Type units: which DIE a signature stands for.
 
 `-fdebug-types-section` puts every struct, union and enumeration into a unit of its own, and all units refer to it by a

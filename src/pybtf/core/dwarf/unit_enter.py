@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Entering a unit: the walker's reader is set to its first DIE, in the file it is in, with its abbreviations."""
 
 import cython

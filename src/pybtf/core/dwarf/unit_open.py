@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Opening a unit: its header, its abbreviations, its root DIE. Imported partial units open inside another."""
 
 import cython
@@ -12,7 +11,7 @@ from cython.cimports.pybtf.core.dwarf.unit_open import *
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
-from cython.cimports.pybtf.core.support.memory import memmem, room
+from cython.cimports.pybtf.core.support.memory import grow, memmem
 
 # Bytes of names a unit may read, for each of its own bytes: fifty times what the longest C++ names come to.
 NAMES_PER_BYTE = cython.declare(uint64_t, 256)
@@ -41,12 +40,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
         return 1
     if h.first_die >= h.end:
         return 0
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.bases)),
-        cython.address(u.cap_bases),
-        u.n_bases + 1,
-        cython.sizeof(Bases),
-    ):
+    if not grow(u.bases, u.cap_bases, u.n_bases + 1):
         return no_memory(w)
     b = cython.address(u.bases[u.n_bases])
     u.n_bases += 1
@@ -78,12 +72,7 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
 def nested_table(w: cython.pointer[Walker]) -> cython.int:
     """A table for the unit about to be opened inside others, which keep theirs. Nonzero: no memory."""
     cap: uint32_t = w.cap_tables
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.tables)),
-        cython.address(w.cap_tables),
-        w.n_imports,
-        cython.sizeof(AbbrevTable),
-    ):
+    if not grow(w.tables, w.cap_tables, w.n_imports):
         return 1
     if w.cap_tables > cap:
         memset(w.tables + cap, 0, (w.cap_tables - cap) * cython.sizeof(AbbrevTable))
@@ -113,12 +102,7 @@ def import_unit(w: cython.pointer[Walker]) -> cython.int:
             high = middle
     if low == w.n_headers or w.headers[low].first_die != target or w.imported[low]:
         return SKIP
-    if not room(
-        cython.cast(cython.pp_void, cython.address(w.imports)),
-        cython.address(w.cap_imports),
-        w.n_imports + 1,
-        cython.sizeof(Import),
-    ):
+    if not grow(w.imports, w.cap_imports, w.n_imports + 1):
         return no_memory(w)
     w.imports[w.n_imports].reader = w.r
     w.imports[w.n_imports].bases = w.u.n_bases - 1
@@ -150,12 +134,7 @@ def leave_import(w: cython.pointer[Walker]) -> cython.int:
     w.r.table = cython.address(w.tables[w.n_imports - 1]) if w.n_imports else cython.address(w.table)
     w.d.children = 0
     # Functions point at the bases of their unit by number, and the importing unit's have to be the last.
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.bases)),
-        cython.address(u.cap_bases),
-        u.n_bases + 1,
-        cython.sizeof(Bases),
-    ):
+    if not grow(u.bases, u.cap_bases, u.n_bases + 1):
         return no_memory(w)
     u.bases[u.n_bases] = u.bases[i.bases]
     u.n_bases += 1

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Decoding the DIE tree of a unit: the one interpreter loop of the DWARF side.
 
 The walk is depth first, in DIE order, and an object enters its table only after all its children (the small ids

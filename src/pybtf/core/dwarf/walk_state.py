@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """What every part of the walk over a unit uses: the walker itself, names, and the table of types.
 
 See walk.py for the walk.
@@ -23,7 +22,7 @@ from cython.cimports.pybtf.core.dwarf.die_reader import Attr, die_string, die_st
 from cython.cimports.pybtf.core.dwarf.type_units import type_unit_find
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections
-from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, Type, TypeParam, Unit
+from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, Type, Unit
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_ALTERNATE,
     FAULT_ALTERNATE_REF,
@@ -37,7 +36,7 @@ from cython.cimports.pybtf.core.model.faults import (
 )
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_cache, name_cached, names_free, names_init
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, string_intern
-from cython.cimports.pybtf.core.support.memory import room
+from cython.cimports.pybtf.core.support.memory import grow
 
 
 @cython.cfunc
@@ -65,30 +64,10 @@ def walker_expect(w: cython.pointer[Walker], bytes: cython.size_t) -> cython.bin
     u: cython.pointer[Unit] = cython.address(w.u)
     n: uint32_t = cython.cast(uint32_t, min(bytes, 1 << 20))
     return (
-        room(
-            cython.cast(cython.pp_void, cython.address(u.types)),
-            cython.address(u.cap_types),
-            n // 32,
-            cython.sizeof(Type),
-        )
-        and room(
-            cython.cast(cython.pp_void, cython.address(u.members)),
-            cython.address(u.cap_members),
-            n // 16,
-            cython.sizeof(Member),
-        )
-        and room(
-            cython.cast(cython.pp_void, cython.address(u.type_params)),
-            cython.address(u.cap_type_params),
-            n // 64,
-            cython.sizeof(TypeParam),
-        )
-        and room(
-            cython.cast(cython.pp_void, cython.address(u.params)),
-            cython.address(u.cap_params),
-            n // 256,
-            cython.sizeof(Param),
-        )
+        grow(u.types, u.cap_types, n // 32)
+        and grow(u.members, u.cap_members, n // 16)
+        and grow(u.type_params, u.cap_type_params, n // 64)
+        and grow(u.params, u.cap_params, n // 256)
     )
 
 
@@ -144,9 +123,7 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     w.names.bytes = w.annotations = 0
     u.bytes = 0
     w.fault.code = 0
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.types)), cython.address(u.cap_types), 1, cython.sizeof(Type)
-    ):
+    if not grow(u.types, u.cap_types, 1):
         return no_memory(w)
     memset(u.types, 0, cython.sizeof(Type))
     u.n_types = 1
@@ -300,12 +277,7 @@ def named(w: cython.pointer[Walker], name: cython.p_const_char, length: cython.s
 @cython.exceptval(check=False)
 def add_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.int:
     u: cython.pointer[Unit] = cython.address(w.u)
-    if not room(
-        cython.cast(cython.pp_void, cython.address(u.types)),
-        cython.address(u.cap_types),
-        u.n_types + 1,
-        cython.sizeof(Type),
-    ):
+    if not grow(u.types, u.cap_types, u.n_types + 1):
         return no_memory(w)
     u.types[u.n_types] = t[0]
     u.n_types += 1

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The immutable table of ELF functions, and the set of ELF objects, both from a symbol table.
 
 A function of DWARF is encoded only if the symbol table has a function of that name, and what the encoder
@@ -135,7 +134,7 @@ class FunctionTable:
 
     def entries(self):
         """For tests and reports: (base name, ambiguous, [(symbol name, st_value), ...]) in sort order."""
-        t: cython.pointer(FuncTable) = cython.address(self.t)
+        t: cython.pointer[FuncTable] = cython.address(self.t)
         result: list = []
         i: uint32_t
         j: uint32_t
@@ -159,7 +158,7 @@ class FunctionTable:
 
     def kfuncs(self):
         """For tests and reports: the flags of all kfuncs by base name."""
-        t: cython.pointer(FuncTable) = cython.address(self.t)
+        t: cython.pointer[FuncTable] = cython.address(self.t)
         result: dict = {}
         i: uint32_t
         for i in range(t.n):
@@ -179,11 +178,11 @@ def text(name: cython.p_const_char, size: cython.size_t):
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def build(t: cython.pointer(FuncTable), v: cython.pointer(SymbolView), bad: cython.pointer(uint32_t)) -> cython.int:
+def build(t: cython.pointer[FuncTable], v: cython.pointer[SymbolView], bad: cython.pointer[uint32_t]) -> cython.int:
     """Fill `t`. On failure whatever was allocated stays in `t`, to be freed by its owner."""
     n: uint32_t = count_type(v, STT_FUNC)
-    a: cython.pointer(Candidate) = cython.cast(
-        cython.pointer(Candidate), malloc((cython.cast(cython.size_t, n) * 2 + 1) * cython.sizeof(Candidate))
+    a: cython.pointer[Candidate] = cython.cast(
+        cython.pointer[Candidate], malloc((cython.cast(cython.size_t, n) * 2 + 1) * cython.sizeof(Candidate))
     )
     status: cython.int = NO_MEMORY
     if a != cython.NULL:
@@ -197,7 +196,7 @@ def build(t: cython.pointer(FuncTable), v: cython.pointer(SymbolView), bad: cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def count_type(v: cython.pointer(SymbolView), kind: cython.int) -> uint32_t:
+def count_type(v: cython.pointer[SymbolView], kind: cython.int) -> uint32_t:
     at: cython.size_t = 4 if v.is64 else 12
     step: cython.size_t = 24 if v.is64 else 16
     count: uint32_t = 0
@@ -211,14 +210,14 @@ def count_type(v: cython.pointer(SymbolView), kind: cython.int) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def gather(
-    v: cython.pointer(SymbolView),
-    a: cython.pointer(Candidate),
-    n: cython.pointer(uint32_t),
-    bad: cython.pointer(uint32_t),
+    v: cython.pointer[SymbolView],
+    a: cython.pointer[Candidate],
+    n: cython.pointer[uint32_t],
+    bad: cython.pointer[uint32_t],
 ) -> cython.int:
     """Put the function symbols that take part into `a`, in table order, and their number into `n`."""
     s = cython.declare(Symbol)
-    c: cython.pointer(Candidate)
+    c: cython.pointer[Candidate]
     name: cython.p_const_char
     count: uint32_t = 0
     base: cython.size_t
@@ -272,7 +271,7 @@ def first_bytes(name: cython.p_const_char, size: cython.size_t) -> uint64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.inline
-def in_order(x: cython.pointer(Candidate), y: cython.pointer(Candidate), strtab: cython.p_const_char) -> cython.bint:
+def in_order(x: cython.pointer[Candidate], y: cython.pointer[Candidate], strtab: cython.p_const_char) -> cython.bint:
     """Whether x may stay before y: its base name is not greater."""
     shorter: uint32_t
     r: cython.int
@@ -290,12 +289,12 @@ def in_order(x: cython.pointer(Candidate), y: cython.pointer(Candidate), strtab:
 @cython.nogil
 @cython.exceptval(check=False)
 def sort(
-    a: cython.pointer(Candidate), spare: cython.pointer(Candidate), n: uint32_t, strtab: cython.p_const_char
-) -> cython.pointer(Candidate):
+    a: cython.pointer[Candidate], spare: cython.pointer[Candidate], n: uint32_t, strtab: cython.p_const_char
+) -> cython.pointer[Candidate]:
     """Stable merge sort by base name, from runs of doubling width. The result is in `a` or in `spare`."""
     width: cython.size_t = 1
     low: cython.size_t
-    swap: cython.pointer(Candidate)
+    swap: cython.pointer[Candidate]
     while width < n:
         low = 0
         while low < n:
@@ -312,8 +311,8 @@ def sort(
 @cython.nogil
 @cython.exceptval(check=False)
 def merge(
-    a: cython.pointer(Candidate),
-    out: cython.pointer(Candidate),
+    a: cython.pointer[Candidate],
+    out: cython.pointer[Candidate],
     low: cython.size_t,
     middle: cython.size_t,
     high: cython.size_t,
@@ -340,7 +339,7 @@ def merge(
 @cython.nogil
 @cython.exceptval(check=False)
 def fill(
-    t: cython.pointer(FuncTable), v: cython.pointer(SymbolView), a: cython.pointer(Candidate), n: uint32_t
+    t: cython.pointer[FuncTable], v: cython.pointer[SymbolView], a: cython.pointer[Candidate], n: uint32_t
 ) -> cython.int:
     """Make the table of the sorted candidates `a`."""
     s = cython.declare(Symbol)
@@ -371,22 +370,22 @@ def fill(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def allocate(t: cython.pointer(FuncTable), n: cython.size_t) -> cython.bint:
+def allocate(t: cython.pointer[FuncTable], n: cython.size_t) -> cython.bint:
     """Arrays for `n` symbols in up to `n` entries."""
     slots: cython.size_t = 8
     while slots < 2 * n:
         slots *= 2
     t.slot_mask = cython.cast(uint32_t, slots - 1)
-    t.slots = cython.cast(cython.pointer(uint32_t), calloc(slots, cython.sizeof(uint32_t)))
+    t.slots = cython.cast(cython.pointer[uint32_t], calloc(slots, cython.sizeof(uint32_t)))
     t.name = cython.cast(cython.pp_const_char, malloc((n + 1) * cython.sizeof(cython.p_const_char)))
-    t.name_len = cython.cast(cython.pointer(uint32_t), malloc((n + 1) * cython.sizeof(uint32_t)))
-    t.ambiguous = cython.cast(cython.pointer(uint8_t), malloc(n + 1))
-    t.kfunc = cython.cast(cython.pointer(uint8_t), calloc(n + 1, 1))
-    t.kfunc_flags = cython.cast(cython.pointer(uint32_t), calloc(n + 1, cython.sizeof(uint32_t)))
-    t.first = cython.cast(cython.pointer(uint32_t), malloc((n + 1) * cython.sizeof(uint32_t)))
-    t.value = cython.cast(cython.pointer(uint64_t), malloc((n + 1) * cython.sizeof(uint64_t)))
+    t.name_len = cython.cast(cython.pointer[uint32_t], malloc((n + 1) * cython.sizeof(uint32_t)))
+    t.ambiguous = cython.cast(cython.pointer[uint8_t], malloc(n + 1))
+    t.kfunc = cython.cast(cython.pointer[uint8_t], calloc(n + 1, 1))
+    t.kfunc_flags = cython.cast(cython.pointer[uint32_t], calloc(n + 1, cython.sizeof(uint32_t)))
+    t.first = cython.cast(cython.pointer[uint32_t], malloc((n + 1) * cython.sizeof(uint32_t)))
+    t.value = cython.cast(cython.pointer[uint64_t], malloc((n + 1) * cython.sizeof(uint64_t)))
     t.sym_name = cython.cast(cython.pp_const_char, malloc((n + 1) * cython.sizeof(cython.p_const_char)))
-    t.sym_flags = cython.cast(cython.pointer(uint8_t), malloc(n + 1))
+    t.sym_flags = cython.cast(cython.pointer[uint8_t], malloc(n + 1))
     return (
         t.slots != cython.NULL
         and t.name != cython.NULL
@@ -416,7 +415,7 @@ def symbol_flags(suffix: cython.p_const_char) -> uint8_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_ambiguous(t: cython.pointer(FuncTable), entry: uint32_t) -> cython.bint:
+def is_ambiguous(t: cython.pointer[FuncTable], entry: uint32_t) -> cython.bint:
     known: uint64_t = 0
     i: uint32_t
     for i in range(t.first[entry], t.first[entry + 1]):
@@ -429,7 +428,7 @@ def is_ambiguous(t: cython.pointer(FuncTable), entry: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def insert(t: cython.pointer(FuncTable), entry: uint32_t) -> cython.void:
+def insert(t: cython.pointer[FuncTable], entry: uint32_t) -> cython.void:
     at: uint32_t = hash_bytes(t.name[entry], t.name_len[entry]) & t.slot_mask
     while t.slots[at]:
         at = (at + 1) & t.slot_mask
@@ -445,7 +444,7 @@ def insert(t: cython.pointer(FuncTable), entry: uint32_t) -> cython.void:
 def object_symbol(
     table: FunctionTable, section: uint32_t, name: cython.p_const_char, size: cython.size_t
 ) -> cython.bint:
-    o: cython.pointer(ObjectSet) = cython.address(table.objects)
+    o: cython.pointer[ObjectSet] = cython.address(table.objects)
     return o.name != cython.NULL and o.name[object_slot(o, section, name, size)] != cython.NULL
 
 
@@ -453,7 +452,7 @@ def object_symbol(
 @cython.nogil
 @cython.exceptval(check=False)
 def object_slot(
-    o: cython.pointer(ObjectSet), section: uint32_t, name: cython.p_const_char, size: cython.size_t
+    o: cython.pointer[ObjectSet], section: uint32_t, name: cython.p_const_char, size: cython.size_t
 ) -> uint32_t:
     """The slot that holds this name, or the free one where it belongs."""
     at: uint32_t = (hash_bytes(name, size) + section) & o.mask
@@ -468,10 +467,10 @@ def object_slot(
 @cython.nogil
 @cython.exceptval(check=False)
 def collect_objects(
-    o: cython.pointer(ObjectSet),
-    v: cython.pointer(SymbolView),
+    o: cython.pointer[ObjectSet],
+    v: cython.pointer[SymbolView],
     only: uint32_t,
-    bad: cython.pointer(uint32_t),
+    bad: cython.pointer[uint32_t],
 ) -> cython.int:
     """Fill `o` with the objects of section `only`, or of all sections if it is 0."""
     s = cython.declare(Symbol)
@@ -484,8 +483,8 @@ def collect_objects(
     while slots < 2 * cython.cast(cython.size_t, count_objects(v, only)):
         slots *= 2
     o.mask = cython.cast(uint32_t, slots - 1)
-    o.name_len = cython.cast(cython.pointer(uint32_t), malloc(slots * cython.sizeof(uint32_t)))
-    o.section = cython.cast(cython.pointer(uint32_t), malloc(slots * cython.sizeof(uint32_t)))
+    o.name_len = cython.cast(cython.pointer[uint32_t], malloc(slots * cython.sizeof(uint32_t)))
+    o.section = cython.cast(cython.pointer[uint32_t], malloc(slots * cython.sizeof(uint32_t)))
     o.name = cython.cast(cython.pp_const_char, calloc(slots, cython.sizeof(cython.p_const_char)))
     if o.name == cython.NULL or o.name_len == cython.NULL or o.section == cython.NULL:
         return NO_MEMORY
@@ -511,7 +510,7 @@ def collect_objects(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def count_objects(v: cython.pointer(SymbolView), only: uint32_t) -> uint32_t:
+def count_objects(v: cython.pointer[SymbolView], only: uint32_t) -> uint32_t:
     s = cython.declare(Symbol)
     count: uint32_t = 0
     i: uint32_t
@@ -525,7 +524,7 @@ def count_objects(v: cython.pointer(SymbolView), only: uint32_t) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.inline
-def is_object(s: cython.pointer(Symbol), only: uint32_t) -> cython.bint:
+def is_object(s: cython.pointer[Symbol], only: uint32_t) -> cython.bint:
     if s.type != STT_OBJECT or s.section == 0 or (s.section >= SHN_LORESERVE and not s.extended):
         return False
     return only == 0 or s.section == only

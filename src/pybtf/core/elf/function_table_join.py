@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """One function table of several files, for encodings that put all of them into one BTF.
 
 A function of one file has nothing to do with that of the same name in another: each has an entry of its own, so equal
@@ -13,7 +12,7 @@ from cython.cimports.libc.stdlib import malloc
 from cython.cimports.libc.string import memcmp, memcpy
 from cython.cimports.pybtf.core.elf.function_table import FuncTable, FunctionTable, allocate, insert
 
-Part = cython.struct(table=cython.pointer(FuncTable), at=uint32_t)
+Part = cython.struct(table=cython.pointer[FuncTable], at=uint32_t)
 
 
 def join_tables(tables: list) -> FunctionTable:
@@ -24,7 +23,7 @@ def join_tables(tables: list) -> FunctionTable:
     count: uint32_t = len(tables)
     i: uint32_t
     done: cython.bint
-    parts: cython.pointer(Part) = cython.cast(cython.pointer(Part), PyMem_Malloc((count + 1) * cython.sizeof(Part)))
+    parts: cython.pointer[Part] = cython.cast(cython.pointer[Part], PyMem_Malloc((count + 1) * cython.sizeof(Part)))
     if parts == cython.NULL:
         raise MemoryError
     for i in range(count):
@@ -45,15 +44,15 @@ def join_tables(tables: list) -> FunctionTable:
 @cython.nogil
 @cython.exceptval(check=False)
 def join(
-    t: cython.pointer(FuncTable), parts: cython.pointer(Part), count: uint32_t, size: cython.size_t
+    t: cython.pointer[FuncTable], parts: cython.pointer[Part], count: uint32_t, size: cython.size_t
 ) -> cython.bint:
     """Fill `t` with `size` symbols. 0: no memory."""
     symbol: uint32_t = 0
     next: uint32_t
     if not allocate(t, size):
         return False
-    t.file = cython.cast(cython.pointer(uint32_t), malloc((size + 1) * cython.sizeof(uint32_t)))
-    t.head = cython.cast(cython.pointer(uint32_t), malloc((size + 1) * cython.sizeof(uint32_t)))
+    t.file = cython.cast(cython.pointer[uint32_t], malloc((size + 1) * cython.sizeof(uint32_t)))
+    t.head = cython.cast(cython.pointer[uint32_t], malloc((size + 1) * cython.sizeof(uint32_t)))
     if t.file == cython.NULL or t.head == cython.NULL:
         return False
     t.first[0] = 0
@@ -69,7 +68,7 @@ def join(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def first_part(parts: cython.pointer(Part), count: uint32_t) -> uint32_t:
+def first_part(parts: cython.pointer[Part], count: uint32_t) -> uint32_t:
     """The part whose next entry comes first, `count` if all are at their end."""
     best: uint32_t = count
     i: uint32_t
@@ -83,7 +82,7 @@ def first_part(parts: cython.pointer(Part), count: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def compare(a: cython.pointer(FuncTable), i: uint32_t, b: cython.pointer(FuncTable), j: uint32_t) -> cython.int:
+def compare(a: cython.pointer[FuncTable], i: uint32_t, b: cython.pointer[FuncTable], j: uint32_t) -> cython.int:
     """Names as bytes, a prefix first."""
     x: uint32_t = a.name_len[i]
     y: uint32_t = b.name_len[j]
@@ -97,7 +96,7 @@ def compare(a: cython.pointer(FuncTable), i: uint32_t, b: cython.pointer(FuncTab
 @cython.nogil
 @cython.exceptval(check=False)
 def add_entry(
-    t: cython.pointer(FuncTable), from_: cython.pointer(FuncTable), i: uint32_t, file: uint32_t, symbol: uint32_t
+    t: cython.pointer[FuncTable], from_: cython.pointer[FuncTable], i: uint32_t, file: uint32_t, symbol: uint32_t
 ) -> cython.void:
     """Append entry `i` of a table, whose symbols begin at `symbol` here."""
     first: uint32_t = from_.first[i]

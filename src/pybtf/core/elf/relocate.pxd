@@ -2,8 +2,8 @@
 # field in bytes << 4.
 
 cdef enum:
-    OP_UNKNOWN = 0      # not a relocation type of the machine
-    OP_LEAVE = 1        # known, but without effect on debug sections
-    OP_SET = 2          # field = value
-    OP_ADD = 3          # field += value
-    OP_SUB = 4          # field -= value
+    RELOC_UNKNOWN = 0      # not a relocation type of the machine
+    RELOC_LEAVE = 1        # known, but without effect on debug sections
+    RELOC_SET = 2          # field = value
+    RELOC_ADD = 3          # field += value
+    RELOC_SUB = 4          # field -= value

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Applying the relocations of one section to a private copy of it.
 
 The file says, per relocation: an offset in the section, a type, a symbol, and (RELA) an addend; with REL the
@@ -25,11 +24,11 @@ from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint16_t, uin
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.relocate import (
-    OP_ADD,
-    OP_LEAVE,
-    OP_SET,
-    OP_SUB,
-    OP_UNKNOWN,
+    RELOC_ADD,
+    RELOC_LEAVE,
+    RELOC_SET,
+    RELOC_SUB,
+    RELOC_UNKNOWN,
 )
 from cython.cimports.pybtf.core.elf.symbols import (
     Symbol,
@@ -44,15 +43,15 @@ from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.cursor import bswap16, bswap32, bswap64
 
 OPERATIONS = {
-    "leave": OP_LEAVE,
-    "set": OP_SET,
-    "add": OP_ADD,
-    "sub": OP_SUB,
+    "leave": RELOC_LEAVE,
+    "set": RELOC_SET,
+    "add": RELOC_ADD,
+    "sub": RELOC_SUB,
 }
 
 
-SET_WORD = cython.declare(uint8_t, OP_SET | 4 << 4)
-SET_LONG = cython.declare(uint8_t, OP_SET | 8 << 4)
+SET_WORD = cython.declare(uint8_t, RELOC_SET | 4 << 4)
+SET_LONG = cython.declare(uint8_t, RELOC_SET | 8 << 4)
 
 OK = cython.declare(cython.int, 0)
 BAD_TYPE = cython.declare(cython.int, 1)
@@ -188,9 +187,9 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
             return BAD_TYPE
         i += 1
         cell = job.table[e.type] if e.type < job.types else 0
-        if cell & 15 == OP_LEAVE:
+        if cell & 15 == RELOC_LEAVE:
             continue
-        if cell & 15 == OP_UNKNOWN:
+        if cell & 15 == RELOC_UNKNOWN:
             job.number = e.type
             return BAD_TYPE
         if e.symbol != last:
@@ -333,9 +332,9 @@ def apply_one(job: cython.pointer[Job], offset: uint64_t, cell: uint8_t, value: 
         job.number = offset
         return False
     p = job.out + offset
-    if op == OP_SUB:
+    if op == RELOC_SUB:
         value = load_field(p, width, job.symbols.swap) - value
-    elif op == OP_ADD or not job.rela:
+    elif op == RELOC_ADD or not job.rela:
         value += load_field(p, width, job.symbols.swap)
     store_field(p, width, job.symbols.swap, value)
     return True

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The section table of an ELF file, with one object per section that is asked for.
 
 A kernel module is encoded in milliseconds and has sixty sections, a third of which matter. So the table is copied and

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """A symbol table as bytes that stay in memory, and the error of a symbol that cannot be used.
 
 Reading one symbol is in `symbols.pxd`, inline. `SymbolSource` owns what it reads from: three buffers, usually
@@ -42,7 +41,7 @@ class SymbolSource:
         if self.strtab_buffer.len >> 32:
             raise SymbolError(0, f"a string table of {self.strtab_buffer.len} bytes", "less than 2^32")
         self.view.n = cython.cast(uint32_t, count)
-        self.view.symtab = cython.cast(cython.pointer(cython.const[uint8_t]), self.symtab_buffer.buf)
+        self.view.symtab = cython.cast(cython.pointer[cython.const[uint8_t]], self.symtab_buffer.buf)
         self.view.strtab = cython.cast(cython.p_const_char, self.strtab_buffer.buf)
         self.view.strtab_size = self.strtab_buffer.len
         self.view.is64 = is64
@@ -51,7 +50,7 @@ class SymbolSource:
             PyObject_GetBuffer(shndx, cython.address(self.shndx_buffer), PyBUF_SIMPLE)
             if cython.cast(uint64_t, self.shndx_buffer.len) < count * 4:
                 raise SymbolError(0, f"{self.shndx_buffer.len} bytes of extended section indexes", f"{count * 4}")
-            self.view.shndx = cython.cast(cython.pointer(cython.const[uint8_t]), self.shndx_buffer.buf)
+            self.view.shndx = cython.cast(cython.pointer[cython.const[uint8_t]], self.shndx_buffer.buf)
 
     def __dealloc__(self):
         PyBuffer_Release(cython.address(self.symtab_buffer))
@@ -71,7 +70,7 @@ class SymbolSource:
         found: list = []
         s = cython.declare(Symbol)
         i: uint32_t
-        v: cython.pointer(SymbolView) = cython.address(self.view)
+        v: cython.pointer[SymbolView] = cython.address(self.view)
         budget: uint64_t = name_budget(v)
         size: cython.size_t
         for i in range(v.n):
@@ -102,7 +101,7 @@ def too_long(source: SymbolSource, index: uint32_t):
 def bad_name(source: SymbolSource, index: uint32_t):
     """The error for symbol `index`, whose name `name_ok` refused."""
     s = cython.declare(Symbol)
-    v: cython.pointer(SymbolView) = cython.address(source.view)
+    v: cython.pointer[SymbolView] = cython.address(source.view)
     read_symbol(v, index, cython.address(s))
     if v.strtab_size and v.strtab[v.strtab_size - 1]:
         return SymbolError(index, "the string table does not end with a NUL", "a NUL")

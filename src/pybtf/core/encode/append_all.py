@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Units of which all is kept: straight into the list of types, with final ids.
 
 On a base, and where several files make one BTF, no type is dropped before the de-duplication. Then nothing has to wait
@@ -14,13 +13,18 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
 from cython.cimports.pybtf.core.encode.append_unit import encoder_string
-from cython.cimports.pybtf.core.encode.encoder import ENCODE_MEMORY, ENCODE_TOO_MANY, Encoder, Stream, encoder_fail
+from cython.cimports.pybtf.core.encode.encoder import (
+    ENCODE_MEMORY,
+    ENCODE_TOO_MANY,
+    MAX_TYPES,
+    Encoder,
+    Stream,
+    encoder_fail,
+)
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.strings.string_table import IN_BASE
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import u32s_reserve, u64s_push, u64s_reserve
-
-MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 
 @cython.cfunc

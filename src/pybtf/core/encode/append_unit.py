@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Units into the encoder: what of each unit is kept, and when strings are inserted.
 
 The units of a kernel hold millions of types, of which nearly all are exact repeats. Of a unit only those types are
@@ -25,6 +24,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     ENCODE_CHANGED,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
+    MAX_TYPES,
     NO_UNIT,
     Encoder,
     SectionEntry,
@@ -36,10 +36,9 @@ from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.strings.base_strings import base_string
 from cython.cimports.pybtf.core.strings.string_table import StringEntry, string_entry
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold, load_acquire
-from cython.cimports.pybtf.core.support.memory import room, u32s_push, u32s_reserve, u64s_push
+from cython.cimports.pybtf.core.support.memory import grow, u32s_push, u32s_reserve, u64s_push
 
 MAX_STRINGS = cython.declare(uint64_t, 0x7FFFFFFF)
-MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 
 # ---- strings ------------------------------------------------------------------------------------------------
@@ -252,12 +251,7 @@ def stream_variables(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], f
             local += 1
         if not first:
             continue
-        if not room(
-            cython.cast(cython.pp_void, cython.address(e.entries)),
-            cython.address(e.cap_entries),
-            e.n_entries + 1,
-            cython.sizeof(SectionEntry),
-        ):
+        if not grow(e.entries, e.cap_entries, e.n_entries + 1):
             return encoder_fail(e, ENCODE_MEMORY)
         x = cython.address(e.entries[e.n_entries])
         e.n_entries += 1
@@ -326,12 +320,7 @@ def save_states(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
 @cython.exceptval(check=False)
 def new_stream(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.pointer[Stream]:
     s: cython.pointer[Stream]
-    if not room(
-        cython.cast(cython.pp_void, cython.address(e.streams)),
-        cython.address(e.cap_streams),
-        e.n_streams + 1,
-        cython.sizeof(Stream),
-    ):
+    if not grow(e.streams, e.cap_streams, e.n_streams + 1):
         encoder_fail(e, ENCODE_MEMORY)
         return cython.NULL
     s = cython.address(e.streams[e.n_streams])

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From the kept records of all units to one list of types with ids.
 
 Records stand in the order of their units and of their small ids, which is the order the reference has them in,
@@ -18,6 +17,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     ENCODE_BUG,
     ENCODE_MEMORY,
     ENCODE_TOO_MANY,
+    MAX_TYPES,
     NO_UNIT,
     Encoder,
     Stream,
@@ -25,8 +25,6 @@ from cython.cimports.pybtf.core.encode.encoder import (
 )
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_reserve, u64s_free, u64s_reserve
-
-MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 
 @cython.cfunc

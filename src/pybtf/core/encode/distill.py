@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Distilled base: split BTF and the little of its base that it needs, so that it can be matched with another kernel's.
 
 A module that is built apart from its kernel meets kernels whose BTF numbers types differently. So it brings along a

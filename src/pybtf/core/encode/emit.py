@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From the type list to the bytes of the `.BTF` section: compaction, renumbering, header, strings, byte order.
 
 Survivors of the de-duplication keep their order and get consecutive ids. Strings are written in order of first

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From the type list of an encoding on a base to the bytes of split BTF.
 
 Records of the base name strings by their offset in its string section; own records do so only from here on, because

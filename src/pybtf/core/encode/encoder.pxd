@@ -19,6 +19,10 @@ cdef enum:                      # Encoder.error
     ENCODE_EFFORT = 5           # comparing the prototypes of function `error_entry` takes too long
     ENCODE_CHANGED = 6          # a unit that is decoded once more is not what it was
     ENCODE_BUG = 7              # no type stands for those of a class: class `error_entry`
+    N_ENCODE_ERRORS             # and 0, none
+
+cdef enum:
+    MAX_TYPES = 0x7FFFFFFF      # of the list: ids are of 31 bits
 
 cdef enum:
     NO_UNIT = 0xFFFFFFFF

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The encoder: the only writer of the type list. It is fed with unit values in the order of `.debug_info`
 (append_unit.py), and after the last one appends what concerns the file as a whole: functions by name, and sections of
 variables.
@@ -8,7 +7,7 @@ who decoded what when.
 """
 
 import cython
-from cython.cimports.libc.stdint import int32_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int32_t, uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
@@ -42,7 +41,6 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_push,
 )
 
-MAX_TYPES = cython.declare(uint64_t, 0x7FFFFFFF)
 LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in the reference
 #: The reference counts parameters in a byte when it stores them: the 257th takes the place of the first, and so on.
 PLACES = cython.declare(uint32_t, 256)

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """DWARF types to BTF records: one record per small id, in order, with small ids for references.
 
 The records have the layout of the BTF type section in host byte order; a name is a string id. What cannot be said in
@@ -8,11 +7,12 @@ BTF is a fault of the unit, which the encoder reports when it gets to that unit.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.encode.translate import T_ENUM64, T_FLOAT, KnownStrings
+from cython.cimports.pybtf.core.encode.translate import KnownStrings
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import *
+from cython.cimports.pybtf.core.model.options import OPT_ENUM64, OPT_FLOAT
 from cython.cimports.pybtf.core.support.memory import u32s_push, u32s_reserve
 
 MAX_VLEN = cython.declare(uint32_t, 65535)
@@ -67,12 +67,14 @@ def base_type(
     ate: uint8_t = t.encoding
     if name == 0:
         return fault(v, t, FAULT_NO_NAME, t.tag)
-    if ate == 5 or ate == 6:  # signed, signed_char
-        encoding = 1
-    elif ate == 2:  # boolean
-        encoding = 4
-    elif options & T_FLOAT and (ate == 3 or ate == 4 or ate == 9):  # complex, float, imaginary
-        if ate != 4:
+    if ate == DW_ATE_signed or ate == DW_ATE_signed_char:
+        encoding = INT_SIGNED
+    elif ate == DW_ATE_boolean:
+        encoding = INT_BOOL
+    elif options & OPT_FLOAT and (
+        ate == DW_ATE_complex_float or ate == DW_ATE_float or ate == DW_ATE_imaginary_float
+    ):
+        if ate != DW_ATE_float:
             return fault(v, t, FAULT_FLOAT_COMPLEX, t.tag)
         if size != 2 and size != 4 and size != 8 and size != 12 and size != 16:
             return fault(v, t, FAULT_FLOAT_SIZE, size)
@@ -175,7 +177,7 @@ def enum_type(
     i: uint32_t
     flag: uint32_t = 0
     encoding: uint32_t
-    wide: cython.bint = options & T_ENUM64 and size > 4
+    wide: cython.bint = options & OPT_ENUM64 and size > 4
     if size != 1 and size != 2 and size != 4 and size != 8:
         return fault(v, t, FAULT_ENUM_SIZE, size)
     if t.count > MAX_VLEN:
@@ -195,7 +197,7 @@ def enum_type(
             word(v, cython.cast(uint32_t, e.value))
             word(v, cython.cast(uint32_t, e.value >> 32))
         return 0
-    if options & T_ENUM64:
+    if options & OPT_ENUM64:
         for i in range(t.first, t.first + t.count):
             e = cython.address(u.enumerators[i])
             if cython.cast(int64_t, e.value) < ENUM_MIN or cython.cast(int64_t, e.value) > ENUM_MAX:

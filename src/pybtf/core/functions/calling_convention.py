@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Signatures: does the code of a function still take the parameters its source declares?
 
 A compiler that knows all callers may change a function: drop a parameter, pass a member instead of a struct,
@@ -46,7 +45,7 @@ from cython.cimports.pybtf.core.support.memory import U32s
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _known(m: cython.pointer(Machine), count: cython.int, first: cython.int) -> cython.void:
+def known_registers(m: cython.pointer[Machine], count: cython.int, first: cython.int) -> cython.void:
     i: cython.int
     m.R = count
     m.known = True
@@ -57,7 +56,7 @@ def _known(m: cython.pointer(Machine), count: cython.int, first: cython.int) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def machine_init(m: cython.pointer(Machine), e_machine: cython.int) -> cython.void:
+def machine_init(m: cython.pointer[Machine], e_machine: cython.int) -> cython.void:
     """The parameter registers of an ELF machine; none at all for machines that are not listed."""
     m.R = 0
     m.known = False
@@ -68,9 +67,9 @@ def machine_init(m: cython.pointer(Machine), e_machine: cython.int) -> cython.vo
         m.regs[0], m.regs[1], m.regs[2] = 5, 4, 1
         m.regs[3], m.regs[4], m.regs[5] = 2, 8, 9
     elif e_machine == EM_AARCH64 or e_machine == EM_ARM:
-        _known(m, 8, 0)
+        known_registers(m, 8, 0)
     elif e_machine == EM_S390:
-        _known(m, 5, 2)
+        known_registers(m, 5, 2)
     elif (
         e_machine == EM_RISCV
         or e_machine == EM_PPC
@@ -86,7 +85,7 @@ def machine_init(m: cython.pointer(Machine), e_machine: cython.int) -> cython.vo
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _expects(m: cython.pointer(cython.const[Machine]), r: cython.int, reg: cython.int) -> cython.bint:
+def expects(m: cython.pointer[cython.const[Machine]], r: cython.int, reg: cython.int) -> cython.bint:
     """Whether parameter register `r` exists and is known to be `reg`."""
     return r < m.R and m.known and m.regs[r] == reg
 
@@ -94,8 +93,8 @@ def _expects(m: cython.pointer(cython.const[Machine]), r: cython.int, reg: cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _slots(
-    p: cython.pointer(cython.const[Param]), m: cython.pointer(cython.const[Machine]), word: cython.int
+def slots_of(
+    p: cython.pointer[cython.const[Param]], m: cython.pointer[cython.const[Machine]], word: cython.int
 ) -> cython.int:
     """Registers the parameter takes."""
     if p.size <= word or word <= 0 or m.is_s390:
@@ -109,10 +108,10 @@ def _slots(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _analyse_plain_clang(
-    unit: cython.pointer(Unit), func: cython.pointer(Function), m: cython.pointer(cython.const[Machine])
+def analyse_plain_clang(
+    unit: cython.pointer[Unit], func: cython.pointer[Function], m: cython.pointer[cython.const[Machine]]
 ) -> cython.void:
-    p: cython.pointer(Param)
+    p: cython.pointer[Param]
     i: uint32_t
     k: cython.int
     slots: cython.int
@@ -124,11 +123,11 @@ def _analyse_plain_clang(
             continue
         if r >= m.R:
             return
-        slots = _slots(p, m, unit.address_size)
+        slots = slots_of(p, m, unit.address_size)
         if p.reg >= 0:
             found = False
             for k in range(r, min(r + slots, m.R)):
-                if _expects(m, k, p.reg):
+                if expects(m, k, p.reg):
                     found = True
             if not found:
                 p.unexpected = 1
@@ -138,10 +137,10 @@ def _analyse_plain_clang(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _located(
-    p: cython.pointer(Param),
-    following: cython.pointer(Param),
-    m: cython.pointer(cython.const[Machine]),
+def located(
+    p: cython.pointer[Param],
+    following: cython.pointer[Param],
+    m: cython.pointer[cython.const[Machine]],
     r: cython.int,
     slots: cython.int,
     changed: cython.bint,
@@ -170,7 +169,7 @@ def _located(
     if changed and (p.first_word or p.second_word):
         if p.first_word and p.second_word:
             return slots
-        if following != cython.NULL and following.reg >= 0 and _expects(m, r + slots, following.reg):
+        if following != cython.NULL and following.reg >= 0 and expects(m, r + slots, following.reg):
             p.candidate_name = 0
             return slots
         if p.candidate_name and p.candidate_ref:
@@ -182,30 +181,30 @@ def _located(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _analyse_accounted(
-    unit: cython.pointer(Unit),
-    func: cython.pointer(Function),
-    m: cython.pointer(cython.const[Machine]),
+def analyse_accounted(
+    unit: cython.pointer[Unit],
+    func: cython.pointer[Function],
+    m: cython.pointer[cython.const[Machine]],
     changed: cython.bint,
 ) -> cython.void:
     """GCC, or clang with a changed signature. `changed`: and true signatures are wanted."""
-    p: cython.pointer(Param)
-    following: cython.pointer(Param)
+    p: cython.pointer[Param]
+    following: cython.pointer[Param]
     i: uint32_t
     slots: cython.int
     r: cython.int = 0
     for i in range(func.count):
         p = unit.params + func.first + i
         following = p + 1 if i + 1 < func.count else cython.NULL
-        slots = _slots(p, m, unit.address_size)
+        slots = slots_of(p, m, unit.address_size)
         if p.has_loc:
-            r += _located(p, following, m, r, slots, changed)
+            r += located(p, following, m, r, slots, changed)
         elif p.has_const and not unit.is_clang:
             p.optimized = 1
             r += 1 if p.in_memory else slots
         elif not changed:
             r += 1 if p.in_memory else slots
-        elif following != cython.NULL and following.reg >= 0 and _expects(m, r + slots, following.reg):
+        elif following != cython.NULL and following.reg >= 0 and expects(m, r + slots, following.reg):
             r += slots
         else:
             p.optimized = 1
@@ -219,7 +218,7 @@ def _analyse_accounted(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _is_struct(unit: cython.pointer(Unit), ref: uint32_t) -> cython.bint:
+def is_struct(unit: cython.pointer[Unit], ref: uint32_t) -> cython.bint:
     """Whether a type is a structure_type, looking through typedef and const only."""
     steps: uint32_t
     tag: uint16_t
@@ -237,21 +236,21 @@ def _is_struct(unit: cython.pointer(Unit), ref: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def analyse_function(
-    unit: cython.pointer(Unit),
-    func: cython.pointer(Function),
-    m: cython.pointer(cython.const[Machine]),
+    unit: cython.pointer[Unit],
+    func: cython.pointer[Function],
+    m: cython.pointer[cython.const[Machine]],
     true_signature: cython.bint,
 ) -> cython.void:
     """See calling_convention.pxd."""
-    p: cython.pointer(Param)
+    p: cython.pointer[Param]
     i: uint32_t
     optimized: cython.bint = False
     unexpected: cython.bint = False
     signature_changed: cython.bint = (func.flags & F_SIGNATURE_CHANGED) != 0
     if unit.is_clang and not signature_changed:
-        _analyse_plain_clang(unit, func, m)
+        analyse_plain_clang(unit, func, m)
     else:
-        _analyse_accounted(unit, func, m, true_signature and signature_changed)
+        analyse_accounted(unit, func, m, true_signature and signature_changed)
     for i in range(func.count):
         p = unit.params + func.first + i
         if p.optimized or not p.has_loc:
@@ -261,7 +260,7 @@ def analyse_function(
     if unexpected:
         # A struct passed by value makes the count of registers unreliable: such functions are let pass.
         for i in range(func.count):
-            if _is_struct(unit, unit.params[func.first + i].ref):
+            if is_struct(unit, unit.params[func.first + i].ref):
                 unexpected = False
                 break
     if optimized:
@@ -274,13 +273,13 @@ def analyse_function(
 @cython.nogil
 @cython.exceptval(check=False)
 def uncertain_location(
-    unit: cython.pointer(Unit),
-    func: cython.pointer(cython.const[Function]),
-    m: cython.pointer(cython.const[Machine]),
-    align: cython.pointer(U32s),
+    unit: cython.pointer[Unit],
+    func: cython.pointer[cython.const[Function]],
+    m: cython.pointer[cython.const[Machine]],
+    align: cython.pointer[U32s],
 ) -> cython.int:
     """See calling_convention.pxd. Only a named struct that the parameter's type refers to directly counts."""
-    t: cython.pointer(Type)
+    t: cython.pointer[Type]
     i: uint32_t
     ref: uint32_t
     packed: cython.int
@@ -303,7 +302,7 @@ def uncertain_location(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _only_bit(word: uint64_t) -> cython.int:
+def only_bit(word: uint64_t) -> cython.int:
     """The number of the single bit that is set, or -1."""
     if word == 0 or word & (word - 1):
         return -1
@@ -313,13 +312,13 @@ def _only_bit(word: uint64_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def find_candidate(unit: cython.pointer(cython.const[Unit]), param: cython.pointer(Param)) -> cython.void:
+def find_candidate(unit: cython.pointer[cython.const[Unit]], param: cython.pointer[Param]) -> cython.void:
     """See calling_convention.pxd. The member that starts where the only described piece of the parameter starts.
 
     Only the first one there counts: if it has no name or no type, there is no candidate.
     """
-    t: cython.pointer(cython.const[Type])
-    member: cython.pointer(cython.const[Member])
+    t: cython.pointer[cython.const[Type]]
+    member: cython.pointer[cython.const[Member]]
     offset: uint64_t
     steps: uint32_t
     i: uint32_t
@@ -327,7 +326,7 @@ def find_candidate(unit: cython.pointer(cython.const[Unit]), param: cython.point
     bit: cython.int
     if param.name == 0 or (param.first_word == 0) == (param.second_word == 0):
         return
-    bit = _only_bit(param.first_word | param.second_word)
+    bit = only_bit(param.first_word | param.second_word)
     if bit < 0:
         return
     offset = bit

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Functions of a unit: which instances are remembered, and what is remembered of them.
 
 An instance is any DW_TAG_subprogram that is no declaration: abstract, out-of-line copy or plain. Whether the
@@ -37,7 +36,7 @@ from cython.cimports.pybtf.core.model.function_state import (
 )
 from cython.cimports.pybtf.core.strings.lazy_names import name_settle
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
-from cython.cimports.pybtf.core.support.memory import room, u8s_append, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u32s_push, u32s_reserve
 
 MAX_PARAMS = cython.declare(uint32_t, 65535)
 
@@ -186,12 +185,7 @@ def remember(
     total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
     if total > MAX_PARAMS:
         return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
-    if not room(
-        cython.cast(cython.pp_void, cython.address(v.states)),
-        cython.address(v.cap_states),
-        v.n_states + 1,
-        cython.sizeof(State),
-    ):
+    if not grow(v.states, v.cap_states, v.n_states + 1):
         return out_of_memory(v, f)
     s = cython.address(v.states[v.n_states])
     s.address = f.address

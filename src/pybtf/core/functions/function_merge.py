@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Functions: from what all units observed about each function to the ones that are emitted.
 
 A function of the symbol table may have been seen many times: inlined in some units, compiled in others, with
@@ -55,9 +54,9 @@ NONE = cython.declare(uint32_t, 0xFFFFFFFF)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _by_value(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
-    x: cython.pointer(cython.const[Site]) = cython.cast(cython.pointer(cython.const[Site]), a)
-    y: cython.pointer(cython.const[Site]) = cython.cast(cython.pointer(cython.const[Site]), b)
+def by_value(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
+    x: cython.pointer[cython.const[Site]] = cython.cast(cython.pointer[cython.const[Site]], a)
+    y: cython.pointer[cython.const[Site]] = cython.cast(cython.pointer[cython.const[Site]], b)
     if x.value != y.value:
         return -1 if x.value < y.value else 1
     return -1 if x.suffixed < y.suffixed else x.suffixed > y.suffixed
@@ -66,15 +65,15 @@ def _by_value(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _find_sites(c: cython.pointer(Combiner), entry: uint32_t) -> cython.bint:
+def find_sites(c: cython.pointer[Combiner], entry: uint32_t) -> cython.bint:
     """Collect the addresses of the entry's symbols, each once, with what the symbols there have in common."""
-    t: cython.pointer(cython.const[FuncTable]) = c.table
+    t: cython.pointer[cython.const[FuncTable]] = c.table
     first: uint32_t = t.first[entry]
     n: uint32_t = t.first[entry + 1] - first
-    p: cython.pointer(Site)
+    p: cython.pointer[Site]
     i: uint32_t
     if n > c.cap_sites:
-        p = cython.cast(cython.pointer(Site), realloc(c.sites, n * cython.sizeof(Site)))
+        p = cython.cast(cython.pointer[Site], realloc(c.sites, n * cython.sizeof(Site)))
         if p == cython.NULL:
             return False
         c.sites = p
@@ -86,7 +85,7 @@ def _find_sites(c: cython.pointer(Combiner), entry: uint32_t) -> cython.bint:
     c.n_sites = n
     if n < 2:
         return True
-    qsort(c.sites, n, cython.sizeof(Site), _by_value)
+    qsort(c.sites, n, cython.sizeof(Site), by_value)
     c.n_sites = 1
     p = c.sites
     for i in range(1, n):
@@ -102,7 +101,7 @@ def _find_sites(c: cython.pointer(Combiner), entry: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _site(c: cython.pointer(Combiner), address: uint64_t) -> cython.pointer(Site):
+def site_of(c: cython.pointer[Combiner], address: uint64_t) -> cython.pointer[Site]:
     """What the entry's symbols say about an address; NULL if there is none."""
     low: uint32_t = 0
     high: uint32_t = c.n_sites
@@ -124,11 +123,11 @@ def _site(c: cython.pointer(Combiner), address: uint64_t) -> cython.pointer(Site
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _accumulate(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.int:
+def accumulate(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.int:
     """Let the flags of the run flow together, and compare prototypes. Nonzero: as `combine_functions`."""
     shared: uint8_t = S_UNEXPECTED | S_INCONSISTENT | S_UNCERTAIN | S_REORDERED
-    a: cython.pointer(cython.const[State]) = c.states + c.order[begin]
-    b: cython.pointer(cython.const[State])
+    a: cython.pointer[cython.const[State]] = c.states + c.order[begin]
+    b: cython.pointer[cython.const[State]]
     merged: uint8_t = c.flags[begin] & shared
     i: cython.size_t
     matched: cython.int
@@ -153,31 +152,31 @@ def _accumulate(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.s
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _skip_optimized(c: cython.pointer(Combiner), i: cython.size_t) -> cython.bint:
+def skip_optimized(c: cython.pointer[Combiner], i: cython.size_t) -> cython.bint:
     """Whether the state at place `i` is that of a clone whose parameters are not those of the source."""
-    site: cython.pointer(Site)
+    site: cython.pointer[Site]
     if c.options & FN_TRUE_SIGNATURE or not c.flags[i] & S_OPTIMIZED:
         return False
     if c.flags[i] & S_SIGNATURE_CHANGED:
         return True
     if c.states[c.order[i]].address == 0:
         return False
-    site = _site(c, c.states[c.order[i]].address)
+    site = site_of(c, c.states[c.order[i]].address)
     return site != cython.NULL and site.clone
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _canonical(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.size_t:
+def canonical_of(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.size_t:
     """The place of the state that speaks for the run: one at the address of a symbol, whole if possible."""
     i: cython.size_t
     placed: cython.size_t = end
     if end - begin == 1:
         return begin
     for i in range(begin, end):
-        if _site(c, c.states[c.order[i]].address) != cython.NULL:
-            if not _skip_optimized(c, i):
+        if site_of(c, c.states[c.order[i]].address) != cython.NULL:
+            if not skip_optimized(c, i):
                 return i
             if placed == end:
                 placed = i
@@ -187,14 +186,14 @@ def _canonical(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.si
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _true_clone(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.size_t:
+def true_clone(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.size_t:
     """The place of the first sound state at the address of a suffixed symbol; `end` if there is none."""
     i: cython.size_t
-    site: cython.pointer(Site)
+    site: cython.pointer[Site]
     for i in range(begin, end):
         if c.states[c.order[i]].address == 0 or c.flags[i] & (S_UNEXPECTED | S_UNCERTAIN):
             continue
-        site = _site(c, c.states[c.order[i]].address)
+        site = site_of(c, c.states[c.order[i]].address)
         if site != cython.NULL and site.suffixed != NONE:
             return i
     return end
@@ -203,7 +202,7 @@ def _true_clone(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.s
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _fate(c: cython.pointer(Combiner), begin: cython.size_t, canonical: cython.size_t) -> cython.int:
+def fate_of(c: cython.pointer[Combiner], begin: cython.size_t, canonical: cython.size_t) -> cython.int:
     """Why the run is dropped, or FATE_EMITTED. Only the test for inconsistency can be switched off."""
     flags: uint8_t = c.flags[begin]
     if flags & S_UNEXPECTED:
@@ -214,7 +213,7 @@ def _fate(c: cython.pointer(Combiner), begin: cython.size_t, canonical: cython.s
         return FATE_UNCERTAIN
     if flags & S_REORDERED:
         return FATE_REORDERED
-    if _skip_optimized(c, canonical):
+    if skip_optimized(c, canonical):
         return FATE_OPTIMIZED
     if c.table.ambiguous[c.states[c.order[begin]].entry]:
         return FATE_AMBIGUOUS
@@ -224,17 +223,17 @@ def _fate(c: cython.pointer(Combiner), begin: cython.size_t, canonical: cython.s
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _emit(c: cython.pointer(Combiner), i: cython.size_t, plain: cython.bint) -> cython.bint:
+def emit(c: cython.pointer[Combiner], i: cython.size_t, plain: cython.bint) -> cython.bint:
     """Append the state at place `i` to the emission; `plain`: by the normal path. 0 if memory ran out."""
-    out: cython.pointer(Emission) = c.out
-    t: cython.pointer(cython.const[FuncTable]) = c.table
-    s: cython.pointer(cython.const[State]) = c.states + c.order[i]
-    e: cython.pointer(Emitted)
-    site: cython.pointer(Site) = cython.NULL
+    out: cython.pointer[Emission] = c.out
+    t: cython.pointer[cython.const[FuncTable]] = c.table
+    s: cython.pointer[cython.const[State]] = c.states + c.order[i]
+    e: cython.pointer[Emitted]
+    site: cython.pointer[Site] = cython.NULL
     cap: cython.size_t
     if out.n == out.cap:
         cap = out.cap * 2 if out.cap else 1024
-        e = cython.cast(cython.pointer(Emitted), realloc(out.p, cap * cython.sizeof(Emitted)))
+        e = cython.cast(cython.pointer[Emitted], realloc(out.p, cap * cython.sizeof(Emitted)))
         if e == cython.NULL:
             return False
         out.p = e
@@ -249,7 +248,7 @@ def _emit(c: cython.pointer(Combiner), i: cython.size_t, plain: cython.bint) -> 
     e.kfunc = plain and t.kfunc[s.entry]
     e.kfunc_flags = t.kfunc_flags[s.entry] if t.kfunc[s.entry] else 0
     if c.options & FN_TRUE_SIGNATURE and s.address:
-        site = _site(c, s.address)
+        site = site_of(c, s.address)
     if site != cython.NULL and site.suffixed != NONE:
         e.full_symbol_name = True
         e.name = t.sym_name[site.suffixed]
@@ -260,27 +259,27 @@ def _emit(c: cython.pointer(Combiner), i: cython.size_t, plain: cython.bint) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _combine_run(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.size_t) -> cython.int:
+def combine_run(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.int:
     entry: uint32_t = c.states[c.order[begin]].entry
     fate: cython.int = FATE_EMITTED
     chosen: cython.size_t = end
     clone: cython.bint = False
     status: cython.int
-    if not _find_sites(c, entry):
+    if not find_sites(c, entry):
         return 1
-    status = _accumulate(c, begin, end)
+    status = accumulate(c, begin, end)
     if status:
         return status
     if c.options & FN_TRUE_SIGNATURE:
-        chosen = _true_clone(c, begin, end)
+        chosen = true_clone(c, begin, end)
         clone = chosen < end
     if not clone:
-        chosen = _canonical(c, begin, end)
-        fate = _fate(c, begin, chosen)
+        chosen = canonical_of(c, begin, end)
+        fate = fate_of(c, begin, chosen)
     c.out.counts[fate] += 1
     if c.out.fate[entry] != FATE_EMITTED:
         c.out.fate[entry] = fate
-    return fate == FATE_EMITTED and not _emit(c, chosen, not clone)
+    return fate == FATE_EMITTED and not emit(c, chosen, not clone)
 
 
 # ---------------------------------------------------------------- all states
@@ -289,32 +288,32 @@ def _combine_run(c: cython.pointer(Combiner), begin: cython.size_t, end: cython.
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _same_name(t: cython.pointer(cython.const[FuncTable]), a: uint32_t, b: uint32_t) -> cython.bint:
+def same_name(t: cython.pointer[cython.const[FuncTable]], a: uint32_t, b: uint32_t) -> cython.bint:
     return t.name_len[a] == t.name_len[b] and memcmp(t.name[a], t.name[b], t.name_len[a]) == 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _sort(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
+def sort(c: cython.pointer[Combiner], n: cython.size_t) -> cython.bint:
     """Fill `order` by (name, address is zero), stably: a counting sort, entries being in name order already."""
     rank: uint32_t = 0
     i: cython.size_t
     e: uint32_t
     key: cython.size_t
     entries: cython.size_t = c.table.n
-    ranks: cython.pointer(uint32_t) = cython.cast(
-        cython.pointer(uint32_t), malloc((entries + 1) * cython.sizeof(uint32_t))
+    ranks: cython.pointer[uint32_t] = cython.cast(
+        cython.pointer[uint32_t], malloc((entries + 1) * cython.sizeof(uint32_t))
     )
-    starts: cython.pointer(cython.size_t) = cython.cast(
-        cython.pointer(cython.size_t), calloc(2 * entries + 2, cython.sizeof(cython.size_t))
+    starts: cython.pointer[cython.size_t] = cython.cast(
+        cython.pointer[cython.size_t], calloc(2 * entries + 2, cython.sizeof(cython.size_t))
     )
     if ranks == cython.NULL or starts == cython.NULL:
         free(ranks)
         free(starts)
         return False
     for e in range(c.table.n):
-        if e and not _same_name(c.table, e - 1, e):
+        if e and not same_name(c.table, e - 1, e):
             rank += 1
         ranks[e] = rank
     for i in range(n):
@@ -333,13 +332,13 @@ def _sort(c: cython.pointer(Combiner), n: cython.size_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.int:
+def combine_all(c: cython.pointer[Combiner], n: cython.size_t) -> cython.int:
     status: cython.int
     begin: cython.size_t = 0
     end: cython.size_t
     entry: uint32_t
     i: cython.size_t
-    if not _sort(c, n):
+    if not sort(c, n):
         return 1
     for i in range(n):
         c.flags[i] = c.states[c.order[i]].flags
@@ -348,7 +347,7 @@ def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.int:
         end = begin + 1
         while end < n and c.states[c.order[end]].entry == entry:
             end += 1
-        status = _combine_run(c, begin, end)
+        status = combine_run(c, begin, end)
         if status:
             return status
         begin = end
@@ -359,12 +358,12 @@ def _combine_all(c: cython.pointer(Combiner), n: cython.size_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def combine_functions(
-    states: cython.pointer(cython.const[State]),
+    states: cython.pointer[cython.const[State]],
     n: cython.size_t,
-    table: cython.pointer(cython.const[FuncTable]),
-    classes: cython.pointer(cython.const[ClassTable]),
+    table: cython.pointer[cython.const[FuncTable]],
+    classes: cython.pointer[cython.const[ClassTable]],
     options: cython.int,
-    out: cython.pointer(Emission),
+    out: cython.pointer[Emission],
 ) -> cython.int:
     """See function_merge.pxd."""
     c: Combiner
@@ -375,11 +374,11 @@ def combine_functions(
     c.options = options
     c.out = out
     matcher_init(cython.address(c.matcher), classes)
-    c.order = cython.cast(cython.pointer(uint32_t), malloc((n + 1) * cython.sizeof(uint32_t)))
-    c.flags = cython.cast(cython.pointer(uint8_t), malloc(n + 1))
-    out.fate = cython.cast(cython.pointer(uint8_t), calloc(cython.cast(cython.size_t, table.n) + 1, 1))
+    c.order = cython.cast(cython.pointer[uint32_t], malloc((n + 1) * cython.sizeof(uint32_t)))
+    c.flags = cython.cast(cython.pointer[uint8_t], malloc(n + 1))
+    out.fate = cython.cast(cython.pointer[uint8_t], calloc(cython.cast(cython.size_t, table.n) + 1, 1))
     if c.order != cython.NULL and c.flags != cython.NULL and out.fate != cython.NULL:
-        status = _combine_all(cython.address(c), n)
+        status = combine_all(cython.address(c), n)
     matcher_free(cython.address(c.matcher))
     free(c.order)
     free(c.flags)
@@ -390,7 +389,7 @@ def combine_functions(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def emission_free(e: cython.pointer(Emission)) -> cython.void:
+def emission_free(e: cython.pointer[Emission]) -> cython.void:
     free(e.p)
     free(e.fate)
     memset(e, 0, cython.sizeof(Emission))

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Packed structs: was `__attribute__((packed))` on it? DWARF does not say, the layout has to tell.
 
 A struct without holes and padding whose members do not lie where their natural alignment would put them, or
@@ -57,23 +56,23 @@ BUSY = cython.declare(uint32_t, 0xFFFFFFFF)  # an alignment that is being comput
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _is_pointer(tag: uint16_t) -> cython.bint:
+def is_pointer(tag: uint16_t) -> cython.bint:
     return tag == DW_TAG_pointer_type or tag == DW_TAG_reference_type or tag == DW_TAG_rvalue_reference_type
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def type_size(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint64_t:
+def type_size(unit: cython.pointer[cython.const[Unit]], id: uint32_t) -> uint64_t:
     """See packed_structs.pxd."""
-    t: cython.pointer(cython.const[Type])
+    t: cython.pointer[cython.const[Type]]
     steps: uint32_t
     count: uint64_t = 1
     for steps in range(LONGEST_TYPE_CHAIN):
         if id == 0 or id >= unit.n_types:
             return 0
         t = unit.types + id
-        if _is_pointer(t.tag):
+        if is_pointer(t.tag):
             return count * unit.address_size
         if t.tag == DW_TAG_base_type:
             return count * (t.size & 0x1FFF)  # sizes are kept in bits, in 16 bits
@@ -97,7 +96,7 @@ def type_size(unit: cython.pointer(cython.const[Unit]), id: uint32_t) -> uint64_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _counts(member: cython.pointer(cython.const[Member])) -> cython.bint:
+def counts(member: cython.pointer[cython.const[Member]]) -> cython.bint:
     """Whether a member takes part: a static one does not, nor does a virtual base."""
     return not (member.flags & M_STATIC or (member.flags & M_INHERITANCE and member.flags & M_VIRTUAL))
 
@@ -105,11 +104,11 @@ def _counts(member: cython.pointer(cython.const[Member])) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _alignment(
-    unit: cython.pointer(cython.const[Unit]), id: uint32_t, align: cython.pointer(uint32_t), depth: cython.int
+def alignment(
+    unit: cython.pointer[cython.const[Unit]], id: uint32_t, align: cython.pointer[uint32_t], depth: cython.int
 ) -> uint32_t:
     """The natural alignment of a type, at least 1. `align` remembers those of structs and unions."""
-    t: cython.pointer(cython.const[Type])
+    t: cython.pointer[cython.const[Type]]
     i: uint32_t
     steps: uint32_t
     found: uint32_t
@@ -125,7 +124,7 @@ def _alignment(
     if id == 0 or id >= unit.n_types:
         return 1
     t = unit.types + id
-    if _is_pointer(t.tag):
+    if is_pointer(t.tag):
         return unit.address_size
     if t.tag == DW_TAG_base_type:
         return max(cython.cast(uint32_t, t.size & 0x1FFF), 1)
@@ -144,8 +143,8 @@ def _alignment(
         return 1
     align[id] = BUSY
     for i in range(t.count):
-        if _counts(unit.members + t.first + i):
-            found = _alignment(unit, unit.members[t.first + i].ref, align, depth + 1)
+        if counts(unit.members + t.first + i):
+            found = alignment(unit, unit.members[t.first + i].ref, align, depth + 1)
             if found > largest:
                 largest = found
     align[id] = largest
@@ -158,12 +157,12 @@ def _alignment(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cython.const[Type])) -> cython.bint:
+def has_holes(unit: cython.pointer[cython.const[Unit]], t: cython.pointer[cython.const[Type]]) -> cython.bint:
     """Whether whole bytes lie unused between the members of a struct or behind the last one.
 
     The reference counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.
     """
-    member: cython.pointer(cython.const[Member])
+    member: cython.pointer[cython.const[Member]]
     i: uint32_t
     holes: uint8_t = 0
     in_bitfield: cython.bint = False
@@ -175,7 +174,7 @@ def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cytho
     size: int64_t
     for i in range(t.count):
         member = unit.members + t.first + i
-        if not _counts(member):
+        if not counts(member):
             continue
         size = member.bitfield_size
         if not size:
@@ -215,16 +214,16 @@ def _has_holes(unit: cython.pointer(cython.const[Unit]), t: cython.pointer(cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _mark_misplaced(
-    unit: cython.pointer(Unit), t: cython.pointer(Type), align: cython.pointer(uint32_t)
+def mark_misplaced(
+    unit: cython.pointer[Unit], t: cython.pointer[Type], align: cython.pointer[uint32_t]
 ) -> cython.void:
     """A struct with holes is not packed; a member of it that lies at an unnatural offset all the same is."""
-    member: cython.pointer(Member)
+    member: cython.pointer[Member]
     i: uint32_t
     id: uint32_t
     for i in range(t.count):
         member = unit.members + t.first + i
-        if not _counts(member):
+        if not counts(member):
             continue
         id = strip_type(unit, member.ref)
         if id == 0:
@@ -235,24 +234,24 @@ def _mark_misplaced(
             and unit.types[id].tag != DW_TAG_interface_type
         ):
             continue
-        if member.byte_offset % _alignment(unit, id, align, 0):
+        if member.byte_offset % alignment(unit, id, align, 0):
             unit.types[id].flags |= T_PACKED | T_PACKED_KNOWN
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _unnatural(unit: cython.pointer(Unit), t: cython.pointer(Type), align: cython.pointer(uint32_t)) -> cython.bint:
+def unnatural(unit: cython.pointer[Unit], t: cython.pointer[Type], align: cython.pointer[uint32_t]) -> cython.bint:
     """Whether a struct without holes has a member or an end at an unnatural place."""
-    member: cython.pointer(Member)
+    member: cython.pointer[Member]
     i: uint32_t
     natural: uint32_t
     largest: uint32_t = 1
     for i in range(t.count):
         member = unit.members + t.first + i
-        if not _counts(member):
+        if not counts(member):
             continue
-        natural = _alignment(unit, member.ref, align, 0)
+        natural = alignment(unit, member.ref, align, 0)
         if member.byte_offset % natural:
             return True
         if natural > largest:
@@ -263,9 +262,9 @@ def _unnatural(unit: cython.pointer(Unit), t: cython.pointer(Type), align: cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def infer_packed(unit: cython.pointer(Unit), id: uint32_t, align: cython.pointer(U32s)) -> cython.int:
+def infer_packed(unit: cython.pointer[Unit], id: uint32_t, align: cython.pointer[U32s]) -> cython.int:
     """See packed_structs.pxd."""
-    t: cython.pointer(Type) = unit.types + id
+    t: cython.pointer[Type] = unit.types + id
     packed: cython.bint = False
     if t.flags & T_PACKED_KNOWN:
         return (t.flags & T_PACKED) != 0
@@ -274,10 +273,10 @@ def infer_packed(unit: cython.pointer(Unit), id: uint32_t, align: cython.pointer
             return -1
         memset(align.p, 0, unit.n_types * cython.sizeof(uint32_t))
         align.n = unit.n_types
-    if _has_holes(unit, t):
-        _mark_misplaced(unit, t, align.p)
+    if has_holes(unit, t):
+        mark_misplaced(unit, t, align.p)
     else:
-        packed = _unnatural(unit, t, align.p)
+        packed = unnatural(unit, t, align.p)
     t.flags |= T_PACKED_KNOWN
     if packed:
         t.flags |= T_PACKED

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Whether two prototypes match: by the reference's rules, on the classes of their types.
 
 Both types are walked in parallel. Same class means same type, so the walk mostly ends at once. It never enters named
@@ -54,7 +53,7 @@ SMALL_TABLE = cython.declare(cython.size_t, 256)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) -> cython.size_t:
+def slot(table: cython.pointer[uint64_t], size: cython.size_t, pair: uint64_t) -> cython.size_t:
     """Where `pair` is, or would go, in a table of a power of two."""
     i: cython.size_t = fold(pair, SALT2)
     i &= size - 1
@@ -66,14 +65,14 @@ def _slot(table: cython.pointer(uint64_t), size: cython.size_t, pair: uint64_t) 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _resize(m: cython.pointer(Matcher), size: cython.size_t) -> cython.bint:
+def resize(m: cython.pointer[Matcher], size: cython.size_t) -> cython.bint:
     i: cython.size_t
-    table: cython.pointer(uint64_t) = cython.cast(cython.pointer(uint64_t), calloc(size, cython.sizeof(uint64_t)))
+    table: cython.pointer[uint64_t] = cython.cast(cython.pointer[uint64_t], calloc(size, cython.sizeof(uint64_t)))
     if table == cython.NULL:
         return False
     for i in range(m.size):
         if m.seen[i]:
-            table[_slot(table, size, m.seen[i])] = m.seen[i]
+            table[slot(table, size, m.seen[i])] = m.seen[i]
     free(m.seen)
     m.seen = table
     m.size = size
@@ -83,12 +82,12 @@ def _resize(m: cython.pointer(Matcher), size: cython.size_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _is_new(m: cython.pointer(Matcher), pair: uint64_t) -> cython.int:
+def is_new(m: cython.pointer[Matcher], pair: uint64_t) -> cython.int:
     """Whether the pair is visited for the first time; -1 if memory ran out."""
     i: cython.size_t
-    if m.used * 2 >= m.size and not _resize(m, m.size * 2 if m.size else SMALL_TABLE):
+    if m.used * 2 >= m.size and not resize(m, m.size * 2 if m.size else SMALL_TABLE):
         return -1
-    i = _slot(m.seen, m.size, pair)
+    i = slot(m.seen, m.size, pair)
     if m.seen[i]:
         return 0
     m.seen[i] = pair
@@ -99,7 +98,7 @@ def _is_new(m: cython.pointer(Matcher), pair: uint64_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _forget(m: cython.pointer(Matcher)) -> cython.void:
+def forget(m: cython.pointer[Matcher]) -> cython.void:
     """Empty the matcher for the next comparison; a table that grew large is given back."""
     m.todo.n = 0
     m.used = 0
@@ -114,7 +113,7 @@ def _forget(m: cython.pointer(Matcher)) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _kind(r: cython.pointer(cython.const[uint32_t])) -> cython.int:
+def kind_at(r: cython.pointer[cython.const[uint32_t]]) -> cython.int:
     """The kind for the comparison: a forward declaration, or a key, is a struct or union like any other."""
     kind: cython.int = record_kind(r)
     if kind == KIND_FWD:
@@ -133,7 +132,7 @@ def _kind(r: cython.pointer(cython.const[uint32_t])) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _push(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.bint:
+def push(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.bint:
     if a == b:
         return True
     return u64s_push(cython.address(m.todo), cython.cast(uint64_t, a) << 32 | b)
@@ -142,14 +141,14 @@ def _push(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _push_parameters(
-    m: cython.pointer(Matcher),
-    a: cython.pointer(cython.const[uint32_t]),
-    b: cython.pointer(cython.const[uint32_t]),
+def push_parameters(
+    m: cython.pointer[Matcher],
+    a: cython.pointer[cython.const[uint32_t]],
+    b: cython.pointer[cython.const[uint32_t]],
 ) -> cython.bint:
     i: uint32_t
     for i in range(a[REC_COUNT]):
-        if not _push(m, a[REC_HEAD + 2 * i + 1], b[REC_HEAD + 2 * i + 1]):
+        if not push(m, a[REC_HEAD + 2 * i + 1], b[REC_HEAD + 2 * i + 1]):
             return False
     return True
 
@@ -157,10 +156,10 @@ def _push_parameters(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
+def walk_pair(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.int:
     """Compare two types down to where prototypes branch; parameters are queued. See `matcher_compare`."""
-    ra: cython.pointer(cython.const[uint32_t])
-    rb: cython.pointer(cython.const[uint32_t])
+    ra: cython.pointer[cython.const[uint32_t]]
+    rb: cython.pointer[cython.const[uint32_t]]
     kind: cython.int
     other: cython.int
     fresh: cython.int
@@ -170,13 +169,13 @@ def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
         if m.steps == 0 or m.used >= MAX_PAIRS:
             return -2
         m.steps -= 1
-        fresh = _is_new(m, cython.cast(uint64_t, a) << 32 | b)
+        fresh = is_new(m, cython.cast(uint64_t, a) << 32 | b)
         if fresh <= 0:
             return 1 if fresh == 0 else -1
         ra = class_record(m.classes, a)
         rb = class_record(m.classes, b)
-        kind = _kind(ra)
-        other = _kind(rb)
+        kind = kind_at(ra)
+        other = kind_at(rb)
         if kind != other:
             if kind == KIND_CONST:
                 a = ra[REC_THIRD]
@@ -203,7 +202,7 @@ def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
         elif kind == KIND_FUNC_PROTO:
             if ra[REC_COUNT] != rb[REC_COUNT]:
                 return 0
-            if not _push_parameters(m, ra, rb):
+            if not push_parameters(m, ra, rb):
                 return -1
         elif (
             kind != KIND_PTR
@@ -221,15 +220,15 @@ def _walk(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def matcher_compare(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cython.int:
+def matcher_compare(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.int:
     """See prototype_match.pxd."""
     pair: uint64_t
-    result: cython.int = _walk(m, a, b)
+    result: cython.int = walk_pair(m, a, b)
     while result == 1 and m.todo.n:
         m.todo.n -= 1
         pair = m.todo.p[m.todo.n]
-        result = _walk(m, cython.cast(uint32_t, pair >> 32), cython.cast(uint32_t, pair))
-    _forget(m)
+        result = walk_pair(m, cython.cast(uint32_t, pair >> 32), cython.cast(uint32_t, pair))
+    forget(m)
     return result
 
 
@@ -237,7 +236,7 @@ def matcher_compare(m: cython.pointer(Matcher), a: uint32_t, b: uint32_t) -> cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def matcher_init(
-    m: cython.pointer(Matcher), classes: cython.pointer(cython.const[ClassTable])
+    m: cython.pointer[Matcher], classes: cython.pointer[cython.const[ClassTable]]
 ) -> cython.void:
     memset(m, 0, cython.sizeof(Matcher))
     m.classes = classes
@@ -247,7 +246,7 @@ def matcher_init(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def matcher_free(m: cython.pointer(Matcher)) -> cython.void:
+def matcher_free(m: cython.pointer[Matcher]) -> cython.void:
     u64s_free(cython.address(m.todo))
     free(m.seen)
 
@@ -255,7 +254,7 @@ def matcher_free(m: cython.pointer(Matcher)) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def types_match(classes: cython.pointer(cython.const[ClassTable]), a: uint32_t, b: uint32_t) -> cython.int:
+def types_match(classes: cython.pointer[cython.const[ClassTable]], a: uint32_t, b: uint32_t) -> cython.int:
     """See prototype_match.pxd."""
     m: Matcher
     result: cython.int

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Chains of DW_AT_abstract_origin and DW_AT_specification must end.
 
 A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From DIE offsets to small ids, and what follows from it: the second half of decoding a unit.
 
 The order of the passes is part of the result, because some of them copy what earlier ones have left: all types, then

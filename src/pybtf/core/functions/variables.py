@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Variables of a unit: per-CPU variables, or all with the feature global_var (specification 6).
 
 A variable counts if it is a top-level DIE with a fixed address inside a section that is wanted. Relocated and per-CPU
@@ -24,7 +23,7 @@ from cython.cimports.pybtf.core.model.faults import (
     fault_set,
 )
 from cython.cimports.pybtf.core.strings.string_table import Text, string_text
-from cython.cimports.pybtf.core.support.memory import room, u32s_push
+from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
 MAX_NAME = cython.declare(uint32_t, 128)
 LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
@@ -164,12 +163,7 @@ def add(
             cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)
         ):
             return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, d.die, d.die, 0)
-    if not room(
-        cython.cast(cython.pp_void, cython.address(v.vars)),
-        cython.address(v.cap_vars),
-        v.n_vars + 1,
-        cython.sizeof(VarRecord),
-    ):
+    if not grow(v.vars, v.cap_vars, v.n_vars + 1):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, d.die, d.die, 0)
     v.vars[v.n_vars] = r[0]
     v.n_vars += 1

@@ -193,8 +193,12 @@ cdef enum:
     DW_OP_GNU_addr_index = 0xfb
     DW_OP_GNU_const_index = 0xfc
     DW_OP_GNU_variable_value = 0xfd
+    DW_ATE_boolean = 0x02
+    DW_ATE_complex_float = 0x03
+    DW_ATE_float = 0x04
     DW_ATE_signed = 0x05
     DW_ATE_signed_char = 0x06
+    DW_ATE_imaginary_float = 0x09
     DW_CC_nocall = 0x03
     DW_LANG_Rust = 0x1c
     DW_LLE_end_of_list = 0x00

@@ -1,8 +1,8 @@
 # What is asked of a run: bits of Context.options and Encoder.options.
 
 cdef enum:
-    OPT_FLOAT = 1               # as T_FLOAT
-    OPT_ENUM64 = 2              # as T_ENUM64
+    OPT_FLOAT = 1
+    OPT_ENUM64 = 2
     OPT_DECL_TAG = 4
     OPT_TYPE_TAG = 8
     OPT_VARIABLES = 16

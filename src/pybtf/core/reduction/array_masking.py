@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Types that the reference's comparison may take for equal although they differ.
 
 Of two arrays that it compares, it looks at the numbers of elements; at the elements only when nothing was assumed of

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Which types must be kept besides the first of each class, for the result to be the reference's.
 
 append_unit.py drops a type if an earlier unit had one of the same class. That changes nothing if the reference's

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """From uncertain classes to what must be kept of each unit.
 
 Uncertainty spreads upwards: a class is uncertain if it reaches an uncertain one in some unit, by what that unit itself

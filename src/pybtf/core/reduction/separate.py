@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Whether odd types can be taken for usual ones, and what follows if so.
 
 A class may be odd in some units and usual in others. Two such types are compared name by name. They are surely told
@@ -27,7 +26,7 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.separate import MASKED, is_mixed
-from cython.cimports.pybtf.core.support.memory import room, u32s_push
+from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
 # ---- slots ------------------------------------------------------------------------------------------------------
 
@@ -88,12 +87,7 @@ def add_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
                 if leads(e, a, f.first[k * f.step + 1]) and visit(a, f.first[k * f.step + 1]) < 0:
                     return 1
             continue
-        if not room(
-            cython.cast(cython.pp_void, cython.address(a.slots)),
-            cython.address(a.cap_slots),
-            a.all_slots + 1,
-            cython.sizeof(Slot),
-        ):
+        if not grow(a.slots, a.cap_slots, a.all_slots + 1):
             return 1
         x = cython.address(a.slots[a.all_slots])
         x.to = to
@@ -153,12 +147,7 @@ def add_mask(
         if not spend(a, 1):
             return 0
         i = m.next
-    if not room(
-        cython.cast(cython.pp_void, cython.address(a.masks)),
-        cython.address(a.cap_masks),
-        a.n_masks + 1,
-        cython.sizeof(Mask),
-    ):
+    if not grow(a.masks, a.cap_masks, a.n_masks + 1):
         return 1
     m = cython.address(a.masks[a.n_masks])
     m.next = a.masks_at[c]

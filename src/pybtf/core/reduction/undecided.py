@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Usual types that may be taken for odd ones, and the units that are kept whole for them.
 
 A usual type is *decided* in its unit if it surely differs from all odd types of its class: by a slot that says so, as

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Which definition of a name is the usual one, and which types reach another.
 
 A driver calls a private structure `cache_req`; so does the kernel's RPC code, and half of all types could reach that

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """What hangs on a type: those that need it, and those that only it brings in.
 
 A type is *only there for* another if every way to it from a type that nobody refers to leads through that other one,

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Where members lie: holes, padding, bit-fields, and the attributes that must have brought them there.
 
 BTF has offsets and sizes, and no attributes. A member that lies further on than its type's alignment explains must have

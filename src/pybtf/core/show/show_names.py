@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Types by their names, with the spaces that pahole puts between the words; enumerators in columns."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Structs and unions with offsets, sizes, holes and cache lines."""
 
 import cython

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Comments about a struct as a whole: the sums at its end, and what is said behind a member of its type."""
 
 import cython

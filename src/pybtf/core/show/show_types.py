@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Types as text for people: structs with their layout, enums, typedefs. The text is that of pahole."""
 
 import cython

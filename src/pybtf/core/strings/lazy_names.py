@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Names that are not looked up: a word that stands for a text before the text is read.
 
 A kernel's DWARF has 14 million DIEs, and most of their names belong to types and members that were seen in

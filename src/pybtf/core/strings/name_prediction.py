@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Models: the names that types and their members will have, judging by the base.
 
 Most types of a module are those of its kernel. So when the name of a struct is known, and how many members it has, the

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Interned strings: one table, written by all workers at once.
 
 A string id stands for a text for the whole run, whatever section or unit it came from, so that everything above

@@ -5,7 +5,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
-from pybtf.core.support.memory cimport room
+from pybtf.core.support.memory cimport grow
 
 cdef enum:
     ARENA_BLOCK = 262144        # bytes that are asked for at one time
@@ -21,7 +21,7 @@ cdef inline void *arena_take(Arena *a, size_t size) noexcept nogil:
     cdef size_t block = size if size > ARENA_BLOCK else ARENA_BLOCK
     cdef uint8_t *p
     if size > a.left:
-        if not room(<void **> &a.blocks, &a.cap_blocks, a.n_blocks + 1, sizeof(void *)):
+        if not grow(a.blocks, a.cap_blocks, a.n_blocks + 1):
             return NULL
         p = <uint8_t *> malloc(block)
         if p == NULL:

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """What becomes of memory that is given back.
 
 By default much of it goes back to the system: large blocks always, others when enough of them are free at the end. A

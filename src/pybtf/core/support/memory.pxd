@@ -122,20 +122,29 @@ cdef inline void u8s_free(U8s *a) noexcept nogil:
     a.p = NULL
     a.n = a.cap = 0
 
-cdef inline bint room(void **p, uint32_t *cap, uint32_t need, size_t size) noexcept nogil:
-    # Makes an array of `size`-byte elements hold at least `need`; 0 if there is no memory or `need` wrapped.
-    cdef uint64_t bigger
-    cdef void *q
-    if need <= cap[0] and p[0] != NULL:
-        return 1
-    bigger = cap[0] * <uint64_t> 2 if cap[0] else 64
-    while bigger < need:
-        bigger *= 2
-    if bigger > 0xFFFFFFF0ULL:
-        return 0
-    q = realloc(p[0], bigger * size)
-    if q == NULL:
-        return 0
-    p[0] = q
-    cap[0] = <uint32_t> bigger
-    return 1
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <stdlib.h>
+    static inline int pybtf_grow(void **p, uint32_t *cap, uint32_t need, size_t size)
+    {
+        uint64_t bigger = *cap ? *cap * (uint64_t)2 : 64;
+        void *q;
+        if (need <= *cap && *p != NULL)
+            return 1;
+        while (bigger < need)
+            bigger *= 2;
+        if (bigger > 0xFFFFFFF0u)
+            return 0;
+        q = realloc(*p, bigger * size);
+        if (q == NULL)
+            return 0;
+        *p = q;
+        *cap = (uint32_t)bigger;
+        return 1;
+    }
+    #define PYBTF_GROW(p, cap, need) pybtf_grow((void **)&(p), &(cap), (need), sizeof(*(p)))
+    """
+    # grow(array, capacity, need): makes the array, which this may move, hold at least `need` elements. Both are places,
+    # not values. 0 if there is no memory, or `need` wrapped.
+    bint grow "PYBTF_GROW" (...) noexcept nogil

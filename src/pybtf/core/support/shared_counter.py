@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """Numbers of which each is given once, to whichever process asks first.
 
 Forked processes share them in a word of memory, from whose both ends numbers are taken, by one atomic operation each.

@@ -1,4 +1,3 @@
-# cython: annotation_typing=True
 """The input is mapped, not read. If somebody truncates the file meanwhile, or its disk fails, there is no error to
 check for: the process gets SIGBUS at some load instruction, on any thread, and dies without a word.
 

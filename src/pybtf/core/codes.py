@@ -1,0 +1,78 @@
+"""Numbers of the core by the names that the rest of pybtf knows them by. Only these names leave the core.
+
+`tests/test_constants.py` compares them with the numbers' own names.
+"""
+
+from cython.cimports.pybtf.core.dedup.type_graph import N_DEDUP
+from cython.cimports.pybtf.core.encode.encoder import N_ENCODE_ERRORS
+from cython.cimports.pybtf.core.functions.function_merge import FATE_N
+from cython.cimports.pybtf.core.model.encoded_unit import N_COUNTS
+from cython.cimports.pybtf.core.model.faults import *
+from cython.cimports.pybtf.core.model.options import *
+
+COUNT_NAMES = (
+    "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
+    "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
+    "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut", "alternate_lost",
+)  # fmt: skip
+ERROR_NAMES = ("", "memory", "too_many", "arena", "section", "effort", "changed", "bug")  # of ENCODE_*
+DEDUP_NAMES = ("", "memory", "cycle", "kind", "large", "effort")  # of DEDUP_*
+OPTIONS = {  # by feature, but `variables`
+    "float": OPT_FLOAT,
+    "enum64": OPT_ENUM64,
+    "decl_tag": OPT_DECL_TAG,
+    "type_tag": OPT_TYPE_TAG,
+    "variables": OPT_VARIABLES,
+    "true_signature": OPT_TRUE_SIGNATURE,
+    "consistent_func": OPT_CONSISTENT,
+    "decl_tag_kfuncs": OPT_KFUNC_TAGS,
+    "attributes": OPT_ATTRIBUTES,
+}
+FATE_NAMES = (
+    "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
+)  # fmt: skip
+FAULT_NAMES = {
+    FAULT_MEMORY: "memory",
+    FAULT_TRUNCATED: "truncated",
+    FAULT_LEB: "leb",
+    FAULT_STRING: "string",
+    FAULT_FORM: "form",
+    FAULT_ABBREV_CODE: "abbrev_code",
+    FAULT_ABBREV_OFFSET: "abbrev_offset",
+    FAULT_OFFSET: "offset",
+    FAULT_REFERENCE: "reference",
+    FAULT_VERSION: "version",
+    FAULT_UNIT_LENGTH: "unit_length",
+    FAULT_DEPTH: "depth",
+    FAULT_UNIT_TAG: "unit_tag",
+    FAULT_ORIGIN: "origin",
+    FAULT_ADDRESS_SIZE: "address_size",
+    FAULT_TOO_MANY: "too_many",
+    FAULT_CYCLE: "cycle",
+    FAULT_INDEX: "index",
+    FAULT_SHARED: "shared",
+    FAULT_SIZE: "size",
+    FAULT_TAGS: "tags",
+    FAULT_UNIT_TYPE: "unit_type",
+    FAULT_SPLIT: "split",
+    FAULT_ALTERNATE: "alternate",
+    FAULT_ALTERNATE_REF: "alternate_ref",
+    FAULT_ALTERNATE_STRING: "alternate_string",
+    FAULT_NESTED: "nested",
+    FAULT_UNSUPPORTED_TAG: "unsupported_tag",
+    FAULT_NO_NAME: "no_name",
+    FAULT_FLOAT_COMPLEX: "float_complex",
+    FAULT_FLOAT_SIZE: "float_size",
+    FAULT_MEMBER_OFFSET: "member_offset",
+    FAULT_BITFIELD_OFFSET: "bitfield_offset",
+    FAULT_UNION_OFFSET: "union_offset",
+    FAULT_ENUM_VALUE: "enum_value",
+    FAULT_ENUM_SIZE: "enum_size",
+    FAULT_VARIABLE_NAME: "variable_name",
+    FAULT_VARIABLE_TYPE: "variable_type",
+    FAULT_EMPTY_TAG: "empty_tag",
+}
+if [len(COUNT_NAMES), len(FATE_NAMES), len(ERROR_NAMES), len(DEDUP_NAMES)] != [
+    N_COUNTS, FATE_N, N_ENCODE_ERRORS, N_DEDUP
+]:  # fmt: skip
+    raise AssertionError("not each number of the core has its name")

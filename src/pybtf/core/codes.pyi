@@ -1,0 +1,6 @@
+OPTIONS: dict[str, int]
+ERROR_NAMES: tuple[str, ...]
+DEDUP_NAMES: tuple[str, ...]
+COUNT_NAMES: tuple[str, ...]
+FATE_NAMES: tuple[str, ...]
+FAULT_NAMES: dict[int, str]
