@@ -142,3 +142,38 @@ def test_a_witness_that_is_uncertain_itself(tmp_path: Path) -> None:
     ]
     path.write_bytes(kernel(units).data)
     assert differences(path) == []
+
+
+C2: Any = ("struct", 16, (("m0", ("name", "struct", "c", 0), 0, 0), ("m1", ("name", "struct", "c", 0), 8, 0)))
+
+
+def test_a_decided_type_goes_with_one_that_is_not(tmp_path: Path) -> None:
+    """The last nameless struct defines `c`, but is reached by the array of the unit before, which declares it."""
+    path = tmp_path / "program"
+    usual = ("struct", "c", *C2[1:])
+    odd = ("struct", "c", 16, ())
+    units = [
+        [usual, ("typedef", "t", C2)],
+        [("typedef", "t", ("fresh", C2))],
+        [odd, ("typedef", "t", C2)],
+        [("typedef", "t", ("fresh", ("array", ("fresh", C2), 2)))],
+        [("typedef", "t", ("array", C2, 2)), usual],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
+def test_a_first_type_is_told_from_odd_ones_by_its_own_names(tmp_path: Path) -> None:
+    """`t` of the last unit has `c` defined; what stands for the struct it refers to has it declared."""
+    path = tmp_path / "program"
+    inner = ("struct", 8, (("n", ("name", "struct", "c", 0), 0, 0),))
+    outer = ("struct", 16, (("m0", inner, 0, 0), ("m1", ("name", "struct", "c", 0), 8, 0)))
+    usual = ("struct", "c", 16, (("odd", inner, 0, 0),))
+    units = [
+        [("typedef", "t", ("array", outer, 2))],
+        [usual],
+        [("struct", "c", 8, ()), ("typedef", "t", outer)],
+        [usual, ("typedef", "t", outer)],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []

@@ -203,8 +203,8 @@ def refers(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t)
 @cython.nogil
 @cython.exceptval(check=False)
 def only_name(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint32_t:
-    """The definition of the only name that a class which is not compared has in its slots, in the unit at hand.
-    0: there are other slots, or it is not of the usual class.
+    """The definition, in the unit at hand, of the only name that a class which is not compared has in its slots; 0:
+    there are other slots, or it is not of the usual class.
     """
     k: uint32_t
     if not a.watch[c] & VARIES or a.n_slots[c] != 1:
