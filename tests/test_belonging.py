@@ -22,7 +22,7 @@ from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage
 from pybtf.elf.modules import is_module, release_of_module
 from pybtf.elf.writer import put_sections
-from test_split import FEATURES, base_path, check, golden, module
+from test_split import FEATURES, MODULES, base_path, check, golden, module
 
 TARGET = "gcc"
 BASE = base_path(TARGET)
@@ -284,3 +284,13 @@ def test_a_type_that_is_not_there() -> None:
                 ask(id)
             assert isinstance(caught.value, pybtf.PybtfError)
             assert isinstance(caught.value, IndexError)
+
+
+DISTILLED = [name for target, name in MODULES if target == TARGET and golden(target, name, "distilled") is not None]
+
+
+@pytest.mark.parametrize("name", DISTILLED)
+def test_sizes_are_those_of_the_module_before_it_gets_a_base_of_its_own(make: Make, name: str) -> None:
+    """What moves from the base into a distilled module is no type that the module defines."""
+    encoded = pybtf.encode(make(of=name), base=BASE, features=f"{FEATURES},distilled_base")
+    assert encoded.data == golden(TARGET, name, "distilled")

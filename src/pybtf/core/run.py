@@ -107,6 +107,7 @@ class Run:
     map: cython.pointer[uint32_t]  # of the de-duplication: `own_map`, or that of `space`
     own_map: cython.pointer[uint32_t]
     layout: Layout
+    own_words: cython.size_t  # of the types that `data` wrote, which stay where they are
     section_names: cython.pointer[uint32_t]
     n_section_names: uint32_t
     symbols: FunctionTable  # of the file in work
@@ -121,6 +122,7 @@ class Run:
         memset(cython.address(self.x), 0, cython.sizeof(Context))
         memset(cython.address(self.e), 0, cython.sizeof(Encoder))
         memset(cython.address(self.layout), 0, cython.sizeof(Layout))
+        self.own_words = 0
         self.values = cython.NULL
         self.map = self.own_map = cython.NULL
         self.section_names = cython.NULL
@@ -587,7 +589,7 @@ class Run:
         )
         out = cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data))
         memset(cython.address(written), 0, cython.sizeof(Written))
-        written.n_words = self.layout.type_size // 4
+        written.n_words = self.own_words = self.layout.type_size // 4
         written.first = self.first
         written.n = self.first + self.layout.types - 1
         written.size = self.layout.string_size
@@ -624,14 +626,14 @@ class Run:
     def other_sizes(self):
         """(name, size, size in the base) of each own struct or union whose only namesake in the base has another size.
 
-        After `data`, of a run on a base.
+        After `data`, of a run on a base; also after `distill`, whose layout is that of what it made.
         """
         found = cython.declare(U32s)
         done: cython.bint
         i: cython.size_t
         own: cython.pointer[uint32_t]
         there: cython.pointer[uint32_t]
-        if self.layout.type_size == 0:
+        if self.own_words == 0:
             return []
         memset(cython.address(found), 0, cython.sizeof(U32s))
         own = self.e.words.p + self.e.offs.p[self.first]
@@ -643,7 +645,7 @@ class Run:
                     self.e.offs.p,
                     self.base.strings.size,
                     own,
-                    self.layout.type_size // 4,
+                    self.own_words,
                     cython.address(found),
                 )
             if not done:
