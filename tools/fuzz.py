@@ -38,6 +38,9 @@ def build() -> None:
     for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md"):
         shutil.copy2(ROOT / name, BUILD / name)
     ignored = shutil.ignore_patterns("*.so", "*.c", "__pycache__", "*.egg-info")
+    for path in [*(BUILD / "src").rglob("*.py"), *(BUILD / "src").rglob("*.p[xy][di]")]:
+        if not (ROOT / path.relative_to(BUILD)).exists():
+            path.unlink()  # setup.py would still compile it
     shutil.copytree(ROOT / "src", BUILD / "src", dirs_exist_ok=True, ignore=ignored)
     print(f"building with sanitizers in {BUILD.relative_to(ROOT)}", flush=True)
     environment = {**os.environ, "PYBTF_SANITIZE": "1"}

@@ -126,12 +126,11 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <stdlib.h>
-    static inline int pybtf_grow(void **p, uint32_t *cap, uint32_t need, size_t size)
+    __attribute__((noinline, cold, unused))
+    static int pybtf_grow(void **p, uint32_t *cap, uint64_t need, size_t size)
     {
         uint64_t bigger = *cap ? *cap * (uint64_t)2 : 64;
         void *q;
-        if (need <= *cap && *p != NULL)
-            return 1;
         while (bigger < need)
             bigger *= 2;
         if (bigger > 0xFFFFFFF0u)
@@ -143,8 +142,9 @@ cdef extern from *:
         *cap = (uint32_t)bigger;
         return 1;
     }
-    #define PYBTF_GROW(p, cap, need) pybtf_grow((void **)&(p), &(cap), (need), sizeof(*(p)))
+    #define PYBTF_GROW(p, cap, need) \\
+        (((need) <= (cap) && (p) != NULL) || pybtf_grow((void **)&(p), &(cap), (need), sizeof(*(p))))
     """
     # grow(array, capacity, need): makes the array, which this may move, hold at least `need` elements. Both are places,
-    # not values. 0 if there is no memory, or `need` wrapped.
+    # not values, and `need` is written out twice. 0 if there is no memory.
     bint grow "PYBTF_GROW" (...) noexcept nogil
