@@ -81,6 +81,7 @@ from cython.cimports.pybtf.core.accept.accept import (
     wire_fixed,
 )
 from cython.cimports.pybtf.core.accept.accept_names import is_identifier, is_printable
+from cython.cimports.pybtf.core.btf.kinds import INT_BOOL, INT_CHAR, INT_SIGNED
 
 MAX_TYPES = cython.declare(uint32_t, 0xFFFFF)  # ids are below: the last is 1,048,574
 
@@ -160,7 +161,7 @@ def check_int(y: cython.pointer[Layer], id: uint32_t, r: cython.pointer[cython.c
         add(y, R_INT_WIDE, id, 0, bits)
     elif bytes_of_bits(bits) > r[2]:
         add(y, R_INT_SIZE, id, 0, bits)
-    if encoding != 0 and encoding != 1 and encoding != 2 and encoding != 4:
+    if encoding != 0 and encoding != INT_SIGNED and encoding != INT_CHAR and encoding != INT_BOOL:
         add(y, R_INT_ENCODING, id, 0, encoding)
 
 
