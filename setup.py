@@ -12,6 +12,7 @@ import re
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def translate(sources):
     def run(some):
         modules = [Extension(".".join(Path(source).with_suffix("").parts[1:]), [source]) for source in some]
         annotate = bool(os.environ.get("PYBTF_ANNOTATE"))
-        made = cythonize(modules, include_path=["src"], annotate=annotate, compiler_directives=DIRECTIVES)
+        # What Cython says of each module goes to standard output, mistakes to standard error.
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere if "-q" in sys.argv else sys.stdout):
+            made = cythonize(modules, include_path=["src"], annotate=annotate, compiler_directives=DIRECTIVES)
         return [source for module in made for source in module.sources]
 
     newest = max(path.stat().st_mtime for path in CORE.rglob("*.p*"))
