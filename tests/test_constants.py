@@ -9,7 +9,8 @@ import pytest
 
 import constants
 from conftest import ROOT
-from pybtf import pipeline
+from pybtf.btf import kind_numbers
+from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.btf.kinds import Kind
 from pybtf.core import codes
 from pybtf.dwarf import faults
@@ -56,7 +57,8 @@ def test_what_leaves_the_core_by_its_place_has_the_right_name() -> None:
     assert list(codes.ERROR_NAMES[1:]) == names("encode/encoder.pxd", "ENCODE")
     assert ["none", *codes.FAULT_NAMES.values()] == names("model/faults.pxd", "FAULT")
     assert [f".debug_{name}" for name in names("model/faults.pxd", "IN")] == list(faults._SECTIONS)
-    assert list(pipeline._KIND_NAMES) == [kind.name for kind in Kind]
+    assert list(KIND_NAMES) == [kind.name for kind in Kind]
+    assert {name: getattr(kind_numbers, name) for name in KIND_NAMES} == {kind.name: int(kind) for kind in Kind}
 
 
 def test_every_fault_has_its_sentence() -> None:

@@ -40,7 +40,7 @@ LAYERS = {
     "btf": "basics core/btf core/dump elf",
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
-    "pipeline": "basics core/elf core elf dwarf request",
+    "pipeline": "basics core/elf core elf btf dwarf request",
     "verify": "basics core/accept elf btf",
     "interface": "basics btf request pipeline",
     "reproduce": "basics btf dwarf request interface",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import random
 import re
@@ -227,6 +228,34 @@ def middle(count: int) -> bytes:
     for number in range(count):
         own.add(TYPEDEF, BASE.known[b"list_head"] + 1 + number, 1)
     return split(BASE, own)
+
+
+def test_no_base_is_beside_standard_input(
+    verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where the command was called."""
+    base, _, module = bases
+    (tmp_path / "vmlinux").write_bytes(base.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(module.read_bytes())))
+    assert verify("-") == (1, "")
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_a_bug_is_not_a_verdict(
+    verify: Verify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """In this process, and in a worker."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("pybtf.verify.task.run", fail)
+    paths = [tmp_path / f"{number}.btf" for number in range(count)]
+    for path in paths:
+        path.write_bytes(BASE.make())
+    status, _ = verify(*paths)
+    assert status == 70
 
 
 def test_one_name_in_the_middle_is_no_proof() -> None:

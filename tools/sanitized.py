@@ -13,11 +13,12 @@ import sys
 
 import fuzz
 
-#: What reads ELF, DWARF and BTF, and what changes while it is read.
+#: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted there.
 TESTS = (
-    "alternate", "bad_input", "bounds", "btf_reader", "changing", "containers", "corruption", "dedup", "dwarf_forms",
-    "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance", "kfuncs", "long_chains", "models",
-    "offsets", "relocate", "rules_locations", "rules_packed", "rules_signature", "split",
+    "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "changing", "containers", "corruption", "dedup",
+    "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance", "keeping",
+    "kfuncs", "long_chains", "models", "offsets", "output_check", "relocate", "rules_locations", "rules_packed",
+    "rules_signature", "show", "size", "split", "verify",
 )  # fmt: skip
 
 

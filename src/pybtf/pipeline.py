@@ -15,6 +15,7 @@ from functools import cache
 
 from pybtf.base import Base, open_base
 from pybtf.belonging import check_base_of, check_sizes
+from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.codes import OPTIONS
 from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
 from pybtf.core.elf.function_table_join import join_tables
@@ -425,10 +426,6 @@ def _distill(image: ElfImage, run: Run, data: bytes) -> tuple[bytes, bytes]:
     return both
 
 
-_KIND_NAMES = (
-    "VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT", "FUNC",
-    "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
-)  # fmt: skip
 # Of what the core counts, what is left out of the output, and the reason in the words of the report.
 _FUNCTION_REASONS = {
     "inconsistent": "inconsistent",
@@ -475,7 +472,7 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
             f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "
             "and pahole encodes nothing of a unit behind such a tag"
         )
-    report.types = {_KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
+    report.types = {KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
     report.repeats = Repeats(
         types_before=facts["types_before"],
         types_compared=facts["types_kept"],

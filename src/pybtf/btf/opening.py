@@ -63,13 +63,18 @@ def _sources(path: str, base: str | None) -> tuple[_Source, _Source | None]:
         return source, _read(base)
     if source.base is not None:
         return source, _Source(source.base, Place(source.place.file, ".BTF.base"), pointer=source.pointer)
-    if not _is_split(source.data):
+    if not is_split(source.data, source.data[:2] == MAGIC[0]):
         return source, None
+    return source, _read(base_beside(path, source.place))
+
+
+def base_beside(path: str, place: Place) -> str:
+    """The base of split BTF in the file `path`: `vmlinux` in the same folder. Raises `InputError` if there is none."""
     beside = os.path.join(os.path.dirname(path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
     if path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
         hint = "--base FILE names it; for a module it is the BTF of its kernel."
-        raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
-    return source, _read(beside)
+        raise InputError(place, "BTF that is split from a base", "to be told the base", hint)
+    return beside
 
 
 def _read(path: str) -> _Source:
@@ -120,9 +125,9 @@ def _from_elf(stream: BinaryIO, file: str, start: bytes) -> _Source:
     return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)
 
 
-def _is_split(data: bytes) -> bool:
+def is_split(data: bytes, little: bool) -> bool:
     """Whether there are types, and strings that are not the first; what is damaged is left to others."""
-    order = "little" if data[:2] == MAGIC[0] else "big"
+    order = "little" if little else "big"
     header, _, types, strings, size = (int.from_bytes(data[at : at + 4], order) for at in range(4, 24, 4))  # type: ignore[arg-type]
     at = header + strings
     return types > 0 and (size == 0 or (at < len(data) and data[at] != 0))

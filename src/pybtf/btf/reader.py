@@ -326,17 +326,17 @@ class BTF:
         """
         from pybtf.core.dump.dump_header import dump_header
 
-        return dump_header(self._view(), ids, sort).decode("utf-8", "surrogateescape")
+        return dump_header(self.view(), ids, sort).decode("utf-8", "surrogateescape")
 
     def to_json(self, ids: Iterable[int] = (), *, pretty: bool = False) -> str:
         """The types with these ids, or all of this layer, as JSON: the text of `bpftool --json btf dump`."""
         from pybtf.core.dump.dump_types import dump_types
 
         pieces: list[bytes] = []
-        dump_types(self._view(), pieces.append, ids, True, pretty)
+        dump_types(self.view(), pieces.append, ids, True, pretty)
         return b"".join(pieces).decode("utf-8", "surrogateescape")
 
-    def _view(self) -> View:
+    def view(self) -> View:
         from pybtf.core.btf.type_view import View
 
         if self.base is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..btf.kind_numbers import ENUM, ENUM64, FUNC, FWD, STRUCT, TYPEDEF, UNION, VAR
 from ..errors import InputError, UsageError
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
 
     from ..core.btf.type_view import View
 
-# Kinds, as BTF numbers them.
-STRUCT, UNION, ENUM, FWD, TYPEDEF, FUNC, VAR, ENUM64 = 4, 5, 6, 7, 8, 12, 14, 19
 SHOWN = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF, FUNC, VAR)
 KEYWORDS = {
     "struct": (STRUCT,),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ..btf.kind_numbers import ARRAY, DECL_TAG, ENUM, ENUM64, FUNC, FWD, PTR, STRUCT, TYPE_TAG, UNION, VAR
 from ..errors import InputError, UsageError
 from .arguments import FLAG, PATH, TEXT, TEXTS, Option
 
@@ -21,10 +22,7 @@ OPTIONS = (
     Option("base", PATH, "FILE"),
 )
 
-# Kinds, as BTF numbers them.
-_STRUCT, _UNION, _ENUM, _FWD, _FUNC, _VAR, _ENUM64 = 4, 5, 6, 7, 12, 14, 19
-_PTR, _ARRAY, _DECL_TAG, _TYPE_TAG = 2, 3, 17, 18
-_KEYWORDS = {"struct": (_STRUCT,), "union": (_UNION,), "enum": (_ENUM, _ENUM64)}
+_KEYWORDS = {"struct": (STRUCT,), "union": (UNION,), "enum": (ENUM, ENUM64)}
 
 
 def dump(
@@ -81,14 +79,14 @@ def _by_name(view: View, root: str, declare: bool) -> list[int]:
     if keyword and keyword not in _KEYWORDS:
         raise UsageError(f"--root {root!r}: {keyword!r} is neither struct nor union nor enum")
     found = [(id, view.kind(id)) for id in view.find(name.encode("utf-8", "surrogateescape"))]
-    found = [(id, kind) for id, kind in found if kind not in (_PTR, _ARRAY, _DECL_TAG, _TYPE_TAG)]
+    found = [(id, kind) for id, kind in found if kind not in (PTR, ARRAY, DECL_TAG, TYPE_TAG)]
     if keyword:
         found = [(id, kind) for id, kind in found if kind in _KEYWORDS[keyword]]
-    defined = [(id, kind) for id, kind in found if kind != _FWD]
+    defined = [(id, kind) for id, kind in found if kind != FWD]
     if not found:
         raise InputError(view.name, f"no type is called {root!r}", "the name of a type", _nearest(view, name))
     chosen = defined or found
-    return [view.target(id) if declare and kind in (_FUNC, _VAR) else id for id, kind in chosen]
+    return [view.target(id) if declare and kind in (FUNC, VAR) else id for id, kind in chosen]
 
 
 def _nearest(view: View, name: str) -> str:

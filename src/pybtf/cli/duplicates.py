@@ -22,14 +22,10 @@ def duplicates(files: tuple[str, ...], base: str | None, fail: bool, json: bool)
         raise UsageError("FILE and --base cannot both be standard input")
     from ..btf.duplicates import duplicates as find
     from ..btf.opening import open_btf
-    from ..core.btf.type_view import View
     from ..core.show.show_graph import TypeGraph
 
     btf = open_btf(files[0], base)
-    under = btf.base
-    name = str(btf.place)
-    view = View(btf.data, name, under.data, str(under.place)) if under is not None else View(btf.data, name)
-    graph = TypeGraph(view)
+    graph = TypeGraph(btf.view())
     rows = []
     for each in find(btf):
         hanging = [graph.dependents(id) if id >= btf.first_id else None for id in each.ids]

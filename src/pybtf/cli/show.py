@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from ..btf.kind_numbers import STRUCT, UNION
 from ..errors import UsageError
 from .arguments import FLAG, PATH, TEXT, Option
 
@@ -59,7 +60,7 @@ def show(
             if selecting:
                 ids = [
                     id for id in ids
-                    if view.kind(id) == _STRUCT
+                    if view.kind(id) == STRUCT
                     and _selected(shower.sums(id), holes, with_flexible_array, with_embedded_flexible_array)
                 ]  # fmt: skip
             if sort:
@@ -67,7 +68,7 @@ def show(
             if json:
                 _write_json(view, shower, ids)
             elif sizes:
-                write(b"".join(_line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (_STRUCT, _UNION)))
+                write(b"".join(_line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (STRUCT, UNION)))
             elif names or selecting:
                 _write_texts(shower, ids)
             else:
@@ -80,9 +81,6 @@ def show(
     return 0
 
 
-_STRUCT, _UNION = 4, 5
-
-
 def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list[int]:
     """The ids of what was named, or of all structs and unions; `structs`: of these only."""
     if not names:
@@ -90,7 +88,7 @@ def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list
     from .choice import chosen
 
     ids = chosen(view, names)
-    return [id for id in ids if view.kind(id) in (_STRUCT, _UNION)] if structs else ids
+    return [id for id in ids if view.kind(id) in (STRUCT, UNION)] if structs else ids
 
 
 def _selected(sums: dict[str, int], holes: str | None, flexible: bool, embedded: bool) -> bool:
@@ -103,7 +101,7 @@ def _selected(sums: dict[str, int], holes: str | None, flexible: bool, embedded:
 
 def _line(view: View, id: int) -> bytes:
     """A line of the list of all structs and unions."""
-    return b"%s %s\n" % (b"struct" if view.kind(id) == _STRUCT else b"union", view.name_of(id))
+    return b"%s %s\n" % (b"struct" if view.kind(id) == STRUCT else b"union", view.name_of(id))
 
 
 def _line_of_sizes(view: View, shower: Shower, id: int) -> bytes:
@@ -144,8 +142,8 @@ def _write_json(view: View, shower: Shower, ids: list[int]) -> None:
     for id in ids:
         row: dict[str, object] = {"id": id, "name": _text(view.name_of(id))}
         kind = view.kind(id)
-        if kind in (_STRUCT, _UNION):
-            row |= {"kind": "struct" if kind == _STRUCT else "union", **shower.sums(id)}
+        if kind in (STRUCT, UNION):
+            row |= {"kind": "struct" if kind == STRUCT else "union", **shower.sums(id)}
             row["members"] = [_member(shower, *member) for member in shower.members(id)]
         else:
             row["text"] = _text(shower.text(id)).rstrip("\n")

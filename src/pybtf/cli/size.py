@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ..btf.kind_numbers import KIND_NAMES
 from ..errors import UsageError
 from .arguments import FLAG, PATH, TEXT, Option
 
@@ -20,10 +21,6 @@ OPTIONS = (
     Option("base", PATH, "FILE"),
     Option("json", FLAG),
 )
-KINDS = (
-    "void", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT", "FUNC",
-    "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
-)  # fmt: skip
 _STRINGS = {1: "of types", 2: "of members", 4: "of enumerators", 8: "of parameters", 0: "of nothing"}
 _SHARED = "of several of these"
 SHOWN = 10
@@ -76,7 +73,7 @@ def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]
     for kind, bytes in zip(kinds, records, strict=True):
         had = by_kind.get(kind, (0, 0))
         by_kind[kind] = had[0] + bytes, had[1] + 1
-    rows = [(KINDS[kind], *sums) for kind, sums in by_kind.items()]
+    rows = [(KIND_NAMES[kind], *sums) for kind, sums in by_kind.items()]
     rows.sort(key=lambda row: (-row[1], row[0]))
     if by == "kind":
         return [("types", rows)]
@@ -105,7 +102,7 @@ def _largest(view: View, bytes: list[int], kinds: list[int], count: int) -> list
 
     first = view.first_own
     chosen = nlargest(count, range(len(bytes)), key=lambda at: (bytes[at], -at))
-    return [(f"{KINDS[kinds[at]]} {_name(view, first + at)}", bytes[at], 1) for at in chosen]
+    return [(f"{KIND_NAMES[kinds[at]]} {_name(view, first + at)}", bytes[at], 1) for at in chosen]
 
 
 def _name(view: View, id: int) -> str:
@@ -137,7 +134,7 @@ def growth(
         names = dict.fromkeys([*left, *right])
         pairs = [(name, left.get(name, (0, 0)), right.get(name, (0, 0))) for name in names]
         changes = [(name, new[0] - old[0], new[1] - old[1]) for name, new, old in pairs if new != old]
-        found.append((title, sorted(changes, key=lambda row: (-abs(row[1]), row[0]))[: max(count, len(KINDS))]))
+        found.append((title, sorted(changes, key=lambda row: (-abs(row[1]), row[0]))[: max(count, len(KIND_NAMES))]))
     return found
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from ..options import MAX_JOBS
 from . import console
 from .arguments import FLAG, JOBS, TEXT, TEXTS, Option
+from .faults import BUG, FAILED
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -55,12 +56,11 @@ def verify(
     inputs = ["-"] if files == ("-",) else [each.path for each in find_inputs(files)]
     settings = Settings(versions, loader, [open_base(path, versions) for path in base])
     results = _all(inputs, settings, jobs or len(os.sched_getaffinity(0)), run)
-    bad = sum(is_bad(each, strict) for each in results)
     if json:
         _print_json(results, settings)
     else:
         _print(results, settings, quiet, strict)
-    return 1 if bad else 0
+    return max((each.get("status", FAILED) for each in results if is_bad(each, strict)), default=0)
 
 
 def read_versions(kernel: str | None) -> list[int]:
@@ -92,12 +92,11 @@ def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dic
     def work(path: str, _: object) -> dict[str, Any]:
         try:
             return run(path, settings)  # type: ignore[no-any-return]
-        except InputError as error:
-            return {"file": path, "error": str(error)}
         except Exception as error:
             from .faults import explain
 
-            return {"file": path, "error": explain(error)[0]}
+            text, status = explain(error)
+            return {"file": path, "error": text, "status": status}
 
     if len(inputs) < 8 or jobs == 1:
         return [work(path, None) for path in inputs]
@@ -107,7 +106,8 @@ def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dic
     with Workers(inputs, work, min(jobs, MAX_JOBS)) as workers:
         for number, result in workers:
             if isinstance(result, Ended):
-                result = {"file": inputs[number], "error": f"a worker ended with status {result.status}"}
+                text = f"a worker ended with status {result.status}"
+                result = {"file": inputs[number], "error": text, "status": BUG}
             results[number] = result
     return [results[number] for number in range(len(inputs))]
 

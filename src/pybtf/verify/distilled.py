@@ -8,6 +8,22 @@ from __future__ import annotations
 
 import errno
 
+from ..btf.kind_numbers import (
+    ARRAY,
+    CONST,
+    ENUM,
+    ENUM64,
+    FLOAT,
+    FWD,
+    INT,
+    KIND_NAMES,
+    RESTRICT,
+    STRUCT,
+    TYPE_TAG,
+    TYPEDEF,
+    UNION,
+    VOLATILE,
+)
 from ..core.accept.accept_layer import Layer
 from . import words
 from .judge import MODULE, VMLINUX, judge
@@ -20,10 +36,10 @@ if TYPE_CHECKING:
     from .sources import Source
     from .task import Base, Settings
 
-_INT, _ARRAY, _STRUCT, _UNION, _ENUM, _FWD, _FLOAT, _ENUM64 = 1, 3, 4, 5, 6, 7, 16, 19
-_WRAPPERS = (3, 8, 9, 10, 11, 18)  # what may stand between a member and the struct that it embeds
-_SIZED = (_INT, _FLOAT, _ENUM, _ENUM64)
-_NAMED = (_INT, _STRUCT, _UNION, _ENUM, _FWD, _FLOAT, _ENUM64)
+_WRAPPERS = (ARRAY, TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
+"""What may stand between a member and the struct that it embeds."""
+_SIZED = (INT, FLOAT, ENUM, ENUM64)
+_NAMED = (INT, STRUCT, UNION, ENUM, FWD, FLOAT, ENUM64)
 
 Target = tuple[int, int, int, int, int]
 """A type of vmlinux: its id, kind, flag, size, and of an INT its encoding."""
@@ -41,7 +57,7 @@ class Targets:
 def target(layer: Layer, id: int) -> Target:
     info, size, encoding = layer.head(id)
     kind = layer.kind(id)
-    return id, kind, info >> 31, size, encoding >> 24 & 0xF if kind == _INT else 0
+    return id, kind, info >> 31, size, encoding >> 24 & 0xF if kind == INT else 0
 
 
 def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
@@ -100,9 +116,9 @@ def relocate(below: Layer, split: Layer, targets: Targets) -> list[tuple[int, st
     for id in range(1, len(below)):
         name = below.name(id)
         kind = below.kind(id)
-        shown = f".BTF.base: [{id}] {words.KINDS[kind]} '{name[: words.LONGEST].decode('utf-8', 'backslashreplace')}'"
+        shown = f".BTF.base: [{id}] {KIND_NAMES[kind]} '{name[: words.LONGEST].decode('utf-8', 'backslashreplace')}'"
         names.add(name)
-        if kind not in _NAMED or kind == _ENUM64:
+        if kind not in _NAMED or kind == ENUM64:
             wrong.append((errno.EINVAL, f"{shown}: a kind that a base of its own cannot have"))
             continue
         if not name:
@@ -110,7 +126,7 @@ def relocate(below: Layer, split: Layer, targets: Targets) -> list[tuple[int, st
             continue
         mine = target(below, id)
         there = targets.by_name.get(name, [])
-        several = sum(each[1] in (_STRUCT, _UNION) for each in there) > 1
+        several = sum(each[1] in (STRUCT, UNION) for each in there) > 1
         found = [each for each in there if matches(mine, each, id in embedded, several)]
         if len(found) > 1:
             wrong.append((errno.EINVAL, f"{shown}: vmlinux has {len(found)} that match"))
@@ -131,7 +147,7 @@ def _why_not(mine: Target, there: list[Target]) -> str:
     sizes = sorted({each[3] for each in there if each[1] == mine[1]})
     if sizes and mine[3] not in sizes:
         return f"{mine[3]} bytes, in vmlinux {' or '.join(map(str, sizes))}"
-    kinds = sorted({words.KINDS[each[1]] for each in there})
+    kinds = sorted({KIND_NAMES[each[1]] for each in there})
     return f"vmlinux has {' and '.join(kinds)} of this name, which do not match"
 
 
@@ -141,26 +157,26 @@ def matches(mine: Target, its: Target, embedded: bool, several: bool) -> bool:
     """
     _, kind, flag, size, encoding = mine
     _, its_kind, its_flag, its_size, its_encoding = its
-    if kind == _INT:
-        return its_kind == _INT and size == its_size and encoding == its_encoding
-    if kind == _FLOAT:
-        return its_kind == _FLOAT and size == its_size
-    if kind == _ENUM:
-        return its_kind in (_ENUM, _ENUM64) and size == its_size
-    if kind == _FWD:
-        if its_kind == _FWD:
+    if kind == INT:
+        return its_kind == INT and size == its_size and encoding == its_encoding
+    if kind == FLOAT:
+        return its_kind == FLOAT and size == its_size
+    if kind == ENUM:
+        return its_kind in (ENUM, ENUM64) and size == its_size
+    if kind == FWD:
+        if its_kind == FWD:
             return flag == its_flag
         # The kernel compares with the flag of the struct, which says whether it has bit-fields.
-        return not several and its_kind in (_STRUCT, _UNION) and flag == its_flag == (its_kind == _UNION)
-    if its_kind in (_STRUCT, _UNION):
+        return not several and its_kind in (STRUCT, UNION) and flag == its_flag == (its_kind == UNION)
+    if its_kind in (STRUCT, UNION):
         return size == its_size or not (embedded or several)
-    return its_kind == _FWD or (its_kind in _SIZED and size == its_size)
+    return its_kind == FWD or (its_kind in _SIZED and size == its_size)
 
 
 def embedded_in(below: Layer, split: Layer) -> set[int]:
     """The structs and unions of the base that are in a struct or union of the module, not behind a pointer."""
     found: set[int] = set()
-    for id in split.of_kinds((_STRUCT, _UNION)):
+    for id in split.of_kinds((STRUCT, UNION)):
         if id < split.first:
             continue
         members = split.record(id)[3:]
@@ -169,7 +185,7 @@ def embedded_in(below: Layer, split: Layer) -> set[int]:
                 kind = split.kind(of)
                 if kind not in _WRAPPERS:
                     break
-                of = split.record(of)[3 if kind == _ARRAY else 2]
+                of = split.record(of)[3 if kind == ARRAY else 2]
             if 0 < of < len(below):
                 found.add(of)
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from ..btf.files import MAGIC, RUNNING, ElfSections, read_release
+from ..btf.opening import STANDARD_INPUT, is_split
 from ..elf.image import ElfImage
 from ..elf.modules import is_module, release_of_module
 from ..elf.packed import open_module, unpack
@@ -21,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedReader
 
-STANDARD_INPUT = "-"
 _ELF = b"\x7fELF"
 _RUNNING_FOLDER = RUNNING.rpartition("/")[0]
 
@@ -43,15 +43,7 @@ class Source:
     @property
     def continues(self) -> bool:
         """Whether the strings do not begin with the empty one: they continue those of a base."""
-        if self.data is None or len(self.data) < 24:
-            return False
-        order = "little" if self.little else "big"
-        header, types, strings, size = (
-            int.from_bytes(self.data[at : at + 4], order)  # type: ignore[arg-type]
-            for at in (4, 12, 16, 20)
-        )
-        at = header + strings
-        return types > 0 and (size == 0 or (at < len(self.data) and self.data[at] != 0))
+        return self.data is not None and is_split(self.data, self.little)
 
 
 def open_source(path: str) -> Source:

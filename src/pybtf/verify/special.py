@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
+from ..btf.kind_numbers import ARRAY, CONST, DECL_TAG, PTR, RESTRICT, STRUCT, TYPE_TAG, TYPEDEF, VOLATILE
 from ..core.accept.accept_layer import Layer
 from .rules import NUMBERS
 
-_PTR, _ARRAY, _STRUCT, _DECL_TAG, _TYPE_TAG = 2, 3, 4, 17, 18
-_MODIFIERS = (8, 9, 10, 11, _TYPE_TAG)
+_MODIFIERS = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 MAX_FIELDS = 11
 MAX_NESTING = 4
 KNOWN = {
@@ -73,14 +73,14 @@ class _Fields:
         named = self.named
         for id in range(1, len(layer)):
             kind = layer.kind(id)
-            if kind == _STRUCT:
+            if kind == STRUCT:
                 self.structs.append(id)
                 named.setdefault(layer.name(id), id)
-            elif kind == _PTR and version >= 612:
+            elif kind == PTR and version >= 612:
                 of = layer.record(id)[2]
-                if layer.kind(of) == _TYPE_TAG and layer.name(of) in OBJECTS:
+                if layer.kind(of) == TYPE_TAG and layer.name(of) in OBJECTS:
                     self.wanted.add(id)
-            elif kind == _DECL_TAG and layer.name(id).startswith(CONTAINS):
+            elif kind == DECL_TAG and layer.name(id).startswith(CONTAINS):
                 words = layer.record(id)
                 self.tags.setdefault((words[2], words[3]), []).append(layer.name(id)[len(CONTAINS) :])
         self.wanted |= {named[name] for name in self.known if name in named and name != b"bpf_res_spin_lock"}
@@ -121,7 +121,7 @@ class _Fields:
 
     def field(self, id: int, number: int, of: int, at: int, seen: set[bytes], level: int) -> list[tuple[bytes, int]]:
         count = 1
-        while self.layer.kind(of) == _ARRAY:
+        while self.layer.kind(of) == ARRAY:
             _, _, _, of, _, length = self.layer.record(of)
             count *= length
         if count == 0:
@@ -129,7 +129,7 @@ class _Fields:
         kind = self.layer.kind(of)
         name = self.layer.name(of)
         if name not in self.known:
-            if kind == _STRUCT:
+            if kind == STRUCT:
                 if level >= MAX_NESTING:
                     raise _Refused(errno.E2BIG)
                 inner = self.find(of, at, set(), level + 1)
@@ -140,7 +140,7 @@ class _Fields:
                 raise _Refused(errno.E2BIG)
             seen.add(name)
         size, align = KNOWN[name]
-        if at % align or kind != _STRUCT or self.layer.record(of)[2] != size:
+        if at % align or kind != STRUCT or self.layer.record(of)[2] != size:
             return []
         if name in ROOTS:
             self.check_root(id, number, ROOTS[name])
@@ -156,14 +156,14 @@ class _Fields:
     def is_object(self, of: int) -> bool:
         while self.layer.kind(of) in _MODIFIERS:
             of = self.layer.record(of)[2]
-        if self.layer.kind(of) != _PTR:
+        if self.layer.kind(of) != PTR:
             return False
         of = self.layer.record(of)[2]
-        if self.layer.kind(of) != _TYPE_TAG or self.layer.name(of) not in OBJECTS:
+        if self.layer.kind(of) != TYPE_TAG or self.layer.name(of) not in OBJECTS:
             return False
         while self.layer.kind(of) in _MODIFIERS:
             of = self.layer.record(of)[2]
-        if self.layer.kind(of) != _STRUCT:
+        if self.layer.kind(of) != STRUCT:
             raise _Refused(errno.EINVAL)
         return True
 
@@ -178,7 +178,7 @@ class _Fields:
             raise _Refused(errno.ENOENT)
         for name, type_, bits in self.members(of):
             if self.layer.text(name) == member and member:
-                if self.layer.name(type_) != node or self.layer.kind(type_) != _STRUCT or bits % 64:
+                if self.layer.name(type_) != node or self.layer.kind(type_) != STRUCT or bits % 64:
                     raise _Refused(errno.EINVAL)
                 return
         raise _Refused(errno.ENOENT if member else errno.EINVAL)

@@ -5,15 +5,14 @@ What comes of it has only numbers, texts, lists and dicts: `--json` prints it, a
 
 from __future__ import annotations
 
-import os
-
+from ..btf.opening import base_beside
 from ..core.accept.accept_layer import Layer
-from ..errors import InputError
+from ..errors import InputError, Place
 from ..records import record
 from . import words
 from .fit import evidence, is_wrong
 from .judge import MODULE, NEWEST, READ_SINCE, VERSIONS, VMLINUX, Judgement, judge
-from .sources import STANDARD_INPUT, Source, open_source
+from .sources import Source, open_source
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -90,16 +89,12 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
         from .distilled import run_distilled
 
         return run_distilled(source, settings)
-    bases = settings.bases or [_base_beside(source, settings)]
+    bases = settings.bases or [_base_beside(path, settings)]
     return on_bases(source, settings, bases)
 
 
-def _base_beside(source: Source, settings: Settings) -> Base:
-    beside = os.path.join(os.path.dirname(source.path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib is dear
-    if source.path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
-        hint = "--base FILE names it: for a module the BTF of its kernel."
-        raise InputError(source.path, "BTF that is split from a base", "to be told the base", hint)
-    base = open_base(beside, settings.versions)
+def _base_beside(path: str, settings: Settings) -> Base:
+    base = open_base(base_beside(path, Place(path)), settings.versions)
     settings.bases.append(base)  # for those that follow
     return base
 
@@ -149,7 +144,7 @@ def _judged(
     wrong: bool = False,
 ) -> dict[str, Any]:
     last = judged[-1]
-    verdict = WRONG if wrong else REJECTED if any(each.errno for each in judged[-1:]) else ACCEPTED
+    verdict = WRONG if wrong else REJECTED if last.errno else ACCEPTED
     return result_of(source, last.loader, settings, verdict, judged, base, notes)
 
 

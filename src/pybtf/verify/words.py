@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..btf.kind_numbers import KIND_NAMES
 from .judge import LOST, MODULE, ODD, REJECTED, UNNOTICED, USER, Judgement, errno_of, severity
 from .rules import ERRNO_NAMES, PARAMETERS, RULES, SPECIAL
 
@@ -15,10 +16,6 @@ SHOWN = 3
 """Examples of each rule."""
 LONGEST = 80
 """Characters of a name that are shown."""
-KINDS = (
-    "void", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT", "FUNC",
-    "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
-)  # fmt: skip
 ORDER = (REJECTED, LOST, UNNOTICED, ODD)
 
 
@@ -87,7 +84,7 @@ def _example(judged: Judgement, finding: Finding) -> dict[str, Any]:
     name = layer.name(id)[:LONGEST].decode("utf-8", "backslashreplace")
     return {
         "id": id,
-        "kind": KINDS[kind] if kind < len(KINDS) else None,
+        "kind": KIND_NAMES[kind] if kind < len(KIND_NAMES) else None,
         "name": name or None,
         "text": plain_text(finding),
     }

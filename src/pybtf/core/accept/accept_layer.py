@@ -15,6 +15,7 @@ from cython.cimports.pybtf.core.accept.accept import (
     text_of,
     vlen_of,
     wire_each,
+    wire_fixed,
 )
 from cython.cimports.pybtf.core.accept.accept_chains import check_chains
 from cython.cimports.pybtf.core.accept.accept_fit import check_fit, check_sorted
@@ -220,9 +221,8 @@ class Layer:
             raise IndexError(id)
         r: cython.pointer[cython.const[uint32_t]] = record_of(cython.address(self.y), id)
         kind: uint32_t = kind_of(cython.address(self.y), id)
-        from_kind: cython.size_t = {1: 1, 3: 3, 14: 1, 17: 1}.get(kind, 0)
-        each: cython.size_t = {4: 3, 5: 3, 6: 2, 13: 2, 15: 3, 19: 3}.get(kind, 0)
-        words: cython.size_t = 3 + from_kind + each * vlen_of(cython.address(self.y), r)
+        each: cython.size_t = wire_each(kind)
+        words: cython.size_t = 3 + wire_fixed(kind) + each * vlen_of(cython.address(self.y), r)
         at: cython.size_t
         found: list = []
         for at in range(words):
