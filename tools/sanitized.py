@@ -13,7 +13,7 @@ import sys
 
 import fuzz
 
-#: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted there.
+#: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted.
 TESTS = (
     "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "changing", "containers", "corruption", "dedup",
     "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance", "keeping",

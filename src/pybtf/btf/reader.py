@@ -1,6 +1,6 @@
 """`BTF`: reading BTF, types made into objects when asked for.
 
-Opening checks the header, the sections and the boundaries of all records, which takes some thousandths of a
+Opening checks the header, the sections and the boundaries of all records, which takes about a hundredth of a
 second for a kernel. A type is made and checked each time it is asked for; nothing made is kept.
 Iterating over all types therefore checks everything there is.
 
