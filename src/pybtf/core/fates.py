@@ -5,8 +5,9 @@ become Python's objects only where somebody asks for them.
 """
 
 import cython
-from cython.cimports.libc.stdint import int16_t, uint8_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import strlen
 from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_find
 from cython.cimports.pybtf.core.encode.encoder import Encoder
 from cython.cimports.pybtf.core.functions.function_merge import Emission
@@ -14,7 +15,7 @@ from cython.cimports.pybtf.core.functions.prototype_match import types_match
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.function_state import *
 from cython.cimports.pybtf.core.model.traces import *
-from cython.cimports.pybtf.core.strings.string_table import Text, string_in_base, string_text
+from cython.cimports.pybtf.core.strings.string_table import Text, string_text
 from cython.cimports.pybtf.core.worker import Context
 
 from pybtf.core.codes import FATE_NAMES, TRACE_NAMES
@@ -123,6 +124,7 @@ class Fates:
         s = cython.address(self.e.states[t.state])
         result["state"] = t.state
         result["address"] = s.address
+        result["prototype"] = s.proto
         result["flags"] = [name for bit, name in FLAGS.items() if s.flags & bit]
         if t.optimized != TRACE_NONE:
             result["optimized"] = t.optimized
@@ -179,6 +181,22 @@ class Fates:
         if entry == NO_ENTRY:
             return None
         return FATE_NAMES[0 if self.e.emission.fate == cython.NULL else self.e.emission.fate[entry]]
+
+    def symbols(self, name: str):
+        """(name, address) of the symbols with this base name; and whether they make the name ambiguous."""
+        i: uint32_t
+        wanted: bytes = name.encode("utf-8", "surrogateescape")
+        table: cython.pointer[cython.const[FuncTable]] = self.x.table
+        entry: uint32_t = functable_find(table, wanted, len(wanted))
+        found: list = []
+        if entry == NO_ENTRY:
+            return found, False
+        for i in range(table.first[entry], table.first[entry + 1]):
+            found.append((
+                table.sym_name[i][: strlen(table.sym_name[i])].decode("utf-8", "surrogateescape"),
+                table.value[i],
+            ))  # fmt: skip
+        return found, bool(table.ambiguous[entry])
 
     def parameter_registers(self):
         """DWARF's numbers of the registers that the convention gives to parameters; empty if they are not known."""

@@ -1,7 +1,7 @@
 """A search through the DIEs of some units, one after the other as they lie there, for what the encoding passes over.
 
 It answers two questions: where is a function inlined, and which units define a type of some name? No tree is made and
-nothing is resolved; a unit is read as fast as its abbreviations allow, and one that is damaged ends there without a word.
+nothing is resolved; a unit is read as fast as its abbreviations allow, and a damaged one ends there without a word.
 """
 
 import cython

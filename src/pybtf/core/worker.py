@@ -233,8 +233,8 @@ def walk_one(
 @cython.nogil
 @cython.exceptval(check=False)
 def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
-    """Notes which functions and variables a unit has that is left out: nothing else of it is used, and if it is damaged,
-    nothing at all. Nonzero: no memory.
+    """Notes which functions and variables a unit has that is left out: nothing else of it is used, and if it is
+    damaged, nothing at all. Nonzero: no memory.
     """
     i: uint32_t
     f: cython.pointer[Function]
