@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .errors import WrongBaseError as WrongBaseError
     from .features import Features as Features
     from .report import Report as Report
+    from .explain.asking import Answer as Answer
+    from .explain.asking import why as why
 
 _HOMES = {
     "encode": "api",
@@ -52,6 +54,8 @@ _HOMES = {
     "Features": "features",
     "Outcome": "batch",
     "Report": "report",
+    "Answer": "explain.asking",
+    "why": "explain.asking",
 }
 
 __all__ = [

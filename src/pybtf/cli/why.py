@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..options import EncodeOptions
-    from ..why.inquiry import Inquiry
+    from ..explain.inquiry import Inquiry
 
 OPTIONS = (
     Option("list", TEXT, "REASON"),
@@ -56,12 +56,12 @@ def why(
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     from ..features import Features
-    from ..why.reasons import check_reason
+    from ..explain.reasons import check_reason
 
     if list is not None:
         check_reason(list)
     wanted = Features.parse(*features)
-    from ..why.asking import inquire, kernel_options
+    from ..explain.asking import inquire, kernel_options
 
     options = kernel_options(wanted, jobs, lang or "", lang_exclude, base, standalone, force_base)
     asked = _Asked(names, list, json, options)
@@ -86,8 +86,8 @@ class _Asked:
         self.status = 0
 
     def __call__(self, inquiry: Inquiry) -> None:
-        from ..why import text
-        from ..why.asking import answers, listed
+        from ..explain import text
+        from ..explain.asking import answers, listed
 
         if self.reason is None and not self.names:
             self._summary(inquiry)
@@ -105,8 +105,8 @@ class _Asked:
             self.status = 0 if found and all(each.in_btf for each in found) else 1
 
     def _summary(self, inquiry: Inquiry) -> None:
-        from ..why import text
-        from ..why.asking import summary
+        from ..explain import text
+        from ..explain.asking import summary
 
         rows = summary(inquiry)
         self.text = (

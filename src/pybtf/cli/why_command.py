@@ -15,7 +15,7 @@ from .why import OPTIONS, why
 
 
 def complete_reasons(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from ..why.reasons import FUNCTIONS, VARIABLES
+    from ..explain.reasons import FUNCTIONS, VARIABLES
 
     return complete_list(tuple({**FUNCTIONS, **VARIABLES}), (), incomplete)
 

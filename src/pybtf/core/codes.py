@@ -79,6 +79,8 @@ TRACE_NAMES = {
     TRACE_EXCLUDED: "excluded",
     TRACE_EXCLUDED_VAR: "var_excluded",
 }
+if len(COUNT_NAMES) > TRACE_DECLARED:
+    raise AssertionError("two traces have one number")
 if [len(COUNT_NAMES), len(FATE_NAMES), len(ERROR_NAMES), len(DEDUP_NAMES)] != [
     N_COUNTS, FATE_N, N_ENCODE_ERRORS, N_DEDUP
 ]:  # fmt: skip

@@ -5,9 +5,9 @@ become Python's objects only where somebody asks for them.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.libc.string import strlen
+from cython.cimports.libc.string import memset, strlen
 from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_find
 from cython.cimports.pybtf.core.encode.encoder import Encoder
 from cython.cimports.pybtf.core.functions.function_merge import Emission
@@ -63,33 +63,33 @@ class Fates:
         return x.text[: x.size].decode("utf-8", "surrogateescape")
 
     def names(self):
-        """For each name that has traces: how many of each kind (of TRACE_NAMES), and which came first."""
-        counts: uint32_t[128]
-        kinds: uint32_t[128]
-        n: uint32_t
-        k: uint32_t
+        """For each name that has traces: a bit for each kind of them, of the numbers in TRACE_NAMES."""
         sid: uint32_t
         at: uint32_t
+        bits: uint32_t
         found: dict = {}
-        for k in range(128):
-            counts[k] = 0
         for sid in range(self.n_names):
             at = self.first[sid]
             if at == 0:
                 continue
-            n = 0
+            bits = 0
             while at:
-                k = self.e.traces.p[at - 1].what & 127
-                if counts[k] == 0:
-                    kinds[n] = k
-                    n += 1
-                counts[k] += 1
+                bits |= cython.cast(uint32_t, 1) << (self.e.traces.p[at - 1].what & 31)
                 at = self.next[at - 1]
-            kinds_of: dict = {}
-            for k in range(n):
-                kinds_of[TRACE_NAMES[kinds[k]]] = counts[kinds[k]]
-                counts[kinds[k]] = 0
-            found[self.text(sid)] = kinds_of
+            found[self.text(sid)] = bits
+        return found
+
+    def totals(self):
+        """How many traces of each kind there are."""
+        counts: uint32_t[32]
+        i: uint32_t
+        memset(counts, 0, cython.sizeof(counts))
+        for i in range(self.e.traces.n):
+            counts[self.e.traces.p[i].what & 31] += 1
+        found: dict = {}
+        for i in range(32):
+            if counts[i]:
+                found[TRACE_NAMES[i]] = counts[i]
         return found
 
     def of(self, name: str):
@@ -116,7 +116,7 @@ class Fates:
         t: cython.pointer[cython.const[Trace]] = cython.address(self.e.traces.p[trace])
         s: cython.pointer[cython.const[State]]
         register: uint32_t
-        result: dict = {"what": TRACE_NAMES[t.what & 127], "die": t.die}
+        result: dict = {"what": TRACE_NAMES[t.what & 31], "die": t.die}
         if t.parameter != TRACE_NONE:
             result["parameter"] = t.parameter
         if t.state == TRACE_NONE:
@@ -197,6 +197,28 @@ class Fates:
                 table.value[i],
             ))  # fmt: skip
         return found, bool(table.ambiguous[entry])
+
+    def symbol_names(self):
+        """The whole names of all function symbols."""
+        table: cython.pointer[cython.const[FuncTable]] = self.x.table
+        i: uint32_t
+        return [
+            table.sym_name[i][: strlen(table.sym_name[i])].decode("utf-8", "surrogateescape")
+            for i in range(table.first[table.n] if table.n else 0)
+        ]
+
+    def at_address(self, address: uint64_t):
+        """The base names of the functions with a symbol at an address."""
+        table: cython.pointer[cython.const[FuncTable]] = self.x.table
+        entry: uint32_t
+        i: uint32_t
+        found: list = []
+        for entry in range(table.n):
+            for i in range(table.first[entry], table.first[entry + 1]):
+                if table.value[i] == address:
+                    found.append(table.name[entry][: table.name_len[entry]].decode("utf-8", "surrogateescape"))
+                    break
+        return found
 
     def parameter_registers(self):
         """DWARF's numbers of the registers that the convention gives to parameters; empty if they are not known."""

@@ -232,11 +232,17 @@ class Dies:
                 words.append(self.register(int(name[3:])))
             elif name == "regx" and arguments:
                 words.append(self.register(arguments[0]))
-            elif name in ("entry_value", "GNU_entry_value"):
+            elif name == "stack_value":
+                words.insert(0, "no place, only a value:")
+            elif name in ("entry_value", "GNU_entry_value", "GNU_parameter_ref"):
                 words.append(name)
             else:
-                words.append(" ".join([name, *(str(each) for each in arguments if isinstance(each, int))]))
-        return ", ".join(words)
+                words.append(" ".join([name, *(_amount(each) for each in arguments if isinstance(each, int))]))
+        return ", ".join(words).replace(":, ", ": ")
+
+
+def _amount(number: int) -> str:
+    return str(number) if -0x10000 < number < 0x10000 else f"{number:#x}"
 
 
 def _value(die: Any, attribute: str) -> object:

@@ -3,10 +3,10 @@
 from libc.stdint cimport uint32_t
 from pybtf.core.support.memory cimport grow
 
-cdef enum:                      # Trace.what, besides COUNT_* of encoded_unit.pxd
-    TRACE_DECLARED = 64         # a function that is only declared
-    TRACE_EXCLUDED = 65         # a function of a unit in a language that is left out
-    TRACE_EXCLUDED_VAR = 66
+cdef enum:                      # Trace.what, besides COUNT_* of encoded_unit.pxd; all are below 32
+    TRACE_DECLARED = 29         # a function that is only declared
+    TRACE_EXCLUDED = 30         # a function of a unit in a language that is left out
+    TRACE_EXCLUDED_VAR = 31
     TRACE_NONE = 0xFFFFFFFF     # no such index
 
 cdef struct Trace:              # one DW_TAG_subprogram or top-level DW_TAG_variable

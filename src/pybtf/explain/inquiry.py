@@ -7,11 +7,11 @@ descriptions.
 
 from __future__ import annotations
 
-from collections import Counter
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 
 from pybtf.btf import BTF, Kind
+from pybtf.core.codes import TRACE_NAMES
 from pybtf.core.fates import Fates
 from pybtf.core.run import Run
 from pybtf.core.search import Search
@@ -64,14 +64,19 @@ class Inquiry:
         return self._run.search()
 
     @cached_property
-    def kinds(self) -> dict[str, dict[str, int]]:
-        """How many of which traces a name has: descriptions of functions and variables."""
+    def kinds(self) -> dict[str, int]:
+        """Which traces a name has: a bit for each kind (TRACE_NAMES)."""
         return self.fates.names()
 
     @cached_property
     def table(self) -> dict[str, str]:
         """The fate of each function of the symbol table, by its name in the source."""
         return {name: fate for name, fate, _ in self.fates.functions()}
+
+    @cached_property
+    def symbols(self) -> set[str]:
+        """The whole names of all function symbols."""
+        return set(self.fates.symbol_names())
 
     @cached_property
     def emitted(self) -> dict[str, tuple[str, int]]:
@@ -131,35 +136,14 @@ class Inquiry:
 
     def function_reason(self, name: str) -> str | None:
         """Why a function is not in BTF, one of FUNCTIONS; IN_BTF; None if there is no such function."""
-        if self.ids(name, Kind.FUNC):
+        if name in self.named(Kind.FUNC):
             return IN_BTF
-        seen = self.kinds.get(name, {})
-        fate = self.table.get(name)
-        if fate in FATES:
-            return FATES[fate]
-        if fate == "emitted":
-            return "renamed"
-        if fate is not None:
-            if "unnamed_parameter" in seen:
-                return "unnamed_parameter"
-            return "language" if "excluded" in seen else "declaration" if "declared" in seen else "no_description"
-        if "no_symbol" in seen:
-            return "no_symbol"
-        if "excluded" in seen:
-            return "language"
-        if "declared" in seen:
-            return "declaration"
-        stem, dot, _ = name.partition(".")
-        if dot and any(name == symbol for symbol, _ in self.fates.symbols(stem)[0]):
-            return "clone"
-        return None
+        reason = function_reason(self.table.get(name), self.kinds.get(name, 0))
+        return "clone" if reason is None and name in self.symbols else reason
 
     def variable_reason(self, name: str) -> str | None:
         """Why a variable is not in BTF, one of VARIABLES; IN_BTF; None if there is no such variable."""
-        if self.ids(name, Kind.VAR):
-            return IN_BTF
-        seen = self.kinds.get(name, {})
-        return next((reason for trace, reason in TRACES.items() if trace in seen), None)
+        return IN_BTF if name in self.named(Kind.VAR) else variable_reason(self.kinds.get(name, 0))
 
     def reason(self, name: str) -> str:
         """The reason of a function, else of a variable; IN_BTF; else NOT_FOUND."""
@@ -169,9 +153,9 @@ class Inquiry:
         return NOT_FOUND
 
     def names(self) -> list[str]:
-        """All functions and variables there are, sorted."""
+        """All functions and variables there are, with the names of clones, sorted."""
         own = {name for kind in (Kind.FUNC, Kind.VAR) for name in self.named(kind)}
-        return sorted({*self.kinds, *self.table, *own})
+        return sorted({*self.kinds, *self.table, *own, *self.symbols})
 
     def matching(self, pattern: str) -> list[str]:
         """Functions and variables whose names match a pattern of the shell; types, if none does."""
@@ -186,17 +170,57 @@ class Inquiry:
     def by_reason(self, kind: str) -> dict[str, list[str]]:
         """The names of all functions, or of all variables, by reason, sorted; IN_BTF among them."""
         functions = kind == "function"
-        reason_of = self.function_reason if functions else self.variable_reason
-        found: dict[str, list[str]] = {IN_BTF: [], **{reason: [] for reason in (FUNCTIONS if functions else VARIABLES)}}
-        for name in self.names():
-            reason = reason_of(name)
-            if reason is not None:
-                found[reason].append(name)
-        return {reason: names for reason, names in found.items() if names or reason == IN_BTF}
+        there = self.named(Kind.FUNC if functions else Kind.VAR)
+        found: dict[str | None, list[str]] = {IN_BTF: list(there)}
+        found |= {reason: [] for reason in (FUNCTIONS if functions else VARIABLES)}
+        table = self.table if functions else {}
+        for name, fate in table.items():
+            if name not in there:
+                found.setdefault(function_reason(fate, self.kinds.get(name, 0)), []).append(name)
+        reason_of = _function_without_symbol if functions else variable_reason
+        for name, bits in self.kinds.items():
+            if name not in there and name not in table:
+                found.setdefault(reason_of(bits), []).append(name)
+        return {
+            reason: sorted(names) for reason, names in found.items()
+            if reason is not None and (names or reason == IN_BTF)
+        }  # fmt: skip
 
-    def descriptions(self) -> Counter[str]:
-        """How many descriptions of each kind (core/codes.py, TRACE_NAMES) there are: what the report counts."""
-        total: Counter[str] = Counter()
-        for seen in self.kinds.values():
-            total.update(seen)
-        return total
+
+@cache
+def _bit(trace: str) -> int:
+    return 1 << next(number for number, name in TRACE_NAMES.items() if name == trace)
+
+
+def function_reason(fate: str | None, bits: int) -> str | None:
+    """Of a function that is not in BTF: by its fate, None without a symbol, and by the traces that it has."""
+    if fate is None:
+        return _function_without_symbol(bits)
+    if fate in FATES:
+        return FATES[fate]
+    return "renamed" if fate == "emitted" else _function_unseen(bits)
+
+
+@cache
+def _function_unseen(bits: int) -> str:
+    """There is a symbol, but no description that counts."""
+    for trace, reason in (
+        ("unnamed_parameter", "unnamed_parameter"), ("excluded", "language"), ("declared", "declaration")
+    ):  # fmt: skip
+        if bits & _bit(trace):
+            return reason
+    return "no_description"
+
+
+@cache
+def _function_without_symbol(bits: int) -> str | None:
+    for trace, reason in (("no_symbol", "no_symbol"), ("excluded", "language"), ("declared", "declaration")):
+        if bits & _bit(trace):
+            return reason
+    return None
+
+
+@cache
+def variable_reason(bits: int) -> str | None:
+    """Of a variable that is not in BTF, by the traces that it has."""
+    return next((reason for trace, reason in TRACES.items() if bits & _bit(trace)), None)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SHOWN = 6
 """Places of one thing; JSON has more."""
+INSTANCES = 2
 CALLERS = 10
 
 
@@ -60,10 +61,10 @@ def _evidence(answer: Answer) -> list[str]:
         shown.append(f"taken from {_place(found['source'])}")
     if "prototypes" in found:
         shown += _prototypes(found["prototypes"])
-    for row in found.get("instances", ())[:SHOWN]:
+    for row in found.get("instances", ())[:INSTANCES]:
         shown += _instance(row)
-    if found.get("seen", 0) > SHOWN:
-        shown.append(f"and {found['seen'] - SHOWN:,} more like these")
+    if found.get("seen", 0) > INSTANCES:
+        shown.append(f"and {found['seen'] - INSTANCES:,} more")
     for row in found.get("addresses", ()):
         shown.append(f"{row['address']} {row['symbol']}{': ' + _place(row, False) if 'unit' in row else ''}")
     if "in_btf_as" in found:
@@ -71,6 +72,8 @@ def _evidence(answer: Answer) -> list[str]:
     if "clone_of" in found:
         state = "is in BTF" if found["which_is_in_btf"] else f"is not in BTF either: {found['reason_of_that']}"
         shown.append(f"{found['clone_of']} {state}")
+    for row in found.get("same_code", ()):
+        shown.append(f"the same code as {row['name']}{', which is in BTF' if row['in_btf'] else ''}")
     shown += _places(found.get("places", ()))
     if "inlined" in found:
         shown += _inlined(found["inlined"])

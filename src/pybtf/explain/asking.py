@@ -46,7 +46,7 @@ class Answer:
     """`function`, `variable`, `type`, or None if there is nothing of the name."""
     in_btf: bool
     reason: str | None
-    """None if it is in BTF; else one of `pybtf.why.reasons`, or `not_found`."""
+    """None if it is in BTF; else one of `pybtf.explain.reasons`, or `not_found`."""
     verdict: str
     """A sentence."""
     advice: str | None = None
@@ -122,14 +122,14 @@ def listed(inquiry: Inquiry, reason: str, patterns: Sequence[str] = ()) -> list[
 def summary(inquiry: Inquiry) -> list[dict[str, Any]]:
     """How many functions and variables there are by reason: the number of names, and of descriptions in the DWARF."""
     rows: list[dict[str, Any]] = []
-    total = inquiry.descriptions()
+    total = inquiry.fates.totals()
     for kind, words in (("function", FUNCTIONS), ("variable", VARIABLES)):
         for reason, names in inquiry.by_reason(kind).items():
             rows.append({
                 "kind": kind,
                 "reason": reason or None,
                 "names": len(names),
-                "descriptions": sum(total[trace] for trace in _traces(kind, reason)) or None,
+                "descriptions": sum(total.get(trace, 0) for trace in _traces(kind, reason)) or None,
                 "means": words.get(reason, "in BTF"),
             })  # fmt: skip
     return rows

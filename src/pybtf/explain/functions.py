@@ -143,6 +143,14 @@ def _inlined(inquiry: Inquiry, abstract: list[Trace]) -> dict[str, Any]:
     return {"copies": len(copies), "callers": len(callers), "complete": len(copies) < MOST_CALLERS, "by": rows}
 
 
+def _no_description(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """Other functions with the same code, which DWARF may describe."""
+    addresses = {address for _, address in inquiry.fates.symbols(name)[0]}
+    same = {other for address in sorted(addresses)[:MOST] for other in inquiry.fates.at_address(address)} - {name}
+    rows = [{"name": other, "in_btf": inquiry.function_reason(other) == IN_BTF} for other in sorted(same)]
+    return {"same_code": rows[:MOST]}
+
+
 def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
     return {"places": places(inquiry, [trace for trace in traces if trace["what"] == "declared"])}
 
@@ -205,18 +213,21 @@ def _states(traces: list[Trace]) -> list[Trace]:
 
 def _flagged(flag: str) -> Callable[[Inquiry, str, list[Trace]], dict[str, Any]]:
     def collect(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
-        chosen = [trace for trace in _states(traces) if flag in trace["flags"]]
-        return {"instances": [_instance(inquiry, trace, flag) for trace in chosen[:MOST]], "seen": len(chosen)}
+        states = _states(traces)
+        chosen = [trace for trace in states if flag in trace["flags"]]
+        return {"instances": [_instance(inquiry, trace, flag, states) for trace in chosen[:MOST]], "seen": len(chosen)}
 
     return collect
 
 
-def _instance(inquiry: Inquiry, trace: Trace, flag: str) -> dict[str, Any]:
+def _instance(inquiry: Inquiry, trace: Trace, flag: str, states: list[Trace]) -> dict[str, Any]:
     """A description with its parameters: where each is, and the one that decided."""
     row = place(inquiry, trace)
     prototype = prototype_of(inquiry, trace)
     row["prototype"] = str(prototype) if prototype else ""
-    row["parameters"] = _parameters(inquiry, trace)
+    row["parameters"], copy = _parameters(inquiry, trace, states)
+    if copy is not None:
+        row["address"] = f"{copy['address']:#x}"
     if flag == "unexpected" and "parameter" in trace:
         row["parameter"] = trace["parameter"]
         registers = inquiry.fates.parameter_registers()
@@ -229,16 +240,42 @@ def _instance(inquiry: Inquiry, trace: Trace, flag: str) -> dict[str, Any]:
     return row
 
 
-def _parameters(inquiry: Inquiry, trace: Trace) -> list[dict[str, str]]:
+def _parameters(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> tuple[list[dict[str, str]], Trace | None]:
+    """The parameters of a description, each with its place; those of an abstract one are where a compiled copy of it, in
+    the same unit, has them. The copy, if there is one.
+    """
     from pybtf.dwarf.declarations import parameters
 
     die = inquiry.dies.die(trace["die"])
     if die is None:
-        return []
-    return [
-        {"name": inquiry.dies.name(child), "location": inquiry.dies.location(child)}
+        return [], None
+    locations: dict[int, str] = {}
+    copy = None if trace["address"] else _copy_of(inquiry, trace, states)
+    compiled = None if copy is None else inquiry.dies.die(copy["die"])
+    for child in [] if compiled is None else parameters(inquiry.dies, compiled):
+        origin = inquiry.dies.to(child, "DW_AT_abstract_origin")
+        if origin is not None:
+            locations[origin.offset] = inquiry.dies.location(child)
+    rows = [
+        {
+            "name": inquiry.dies.name(child),
+            "location": locations.get(child.offset, "gone") if locations else inquiry.dies.location(child),
+        }
         for child in parameters(inquiry.dies, die)
     ]
+    return rows, copy if locations else None
+
+
+def _copy_of(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> Trace | None:
+    """The last compiled copy of an abstract instance: the one whose registers it has learnt last."""
+    unit = inquiry.dies.unit_number(trace["die"])
+    for other in reversed(states):
+        if other["address"] and inquiry.dies.unit_number(other["die"]) == unit:
+            die = inquiry.dies.die(other["die"])
+            origin = None if die is None else inquiry.dies.to(die, "DW_AT_abstract_origin")
+            if origin is not None and origin.offset == trace["die"]:
+                return other
+    return None
 
 
 def _reordered(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
@@ -280,6 +317,7 @@ _SPECIFIC: dict[str, Callable[[Inquiry, str, list[Trace]], dict[str, Any]]] = {
     "renamed": _renamed,
     "clone": _clone,
     "no_symbol": _no_symbol,
+    "no_description": _no_description,
     "declaration": _declared,
     "language": _excluded,
     "unnamed_parameter": _unnamed,

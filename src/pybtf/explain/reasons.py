@@ -60,8 +60,8 @@ ADVICE = {
     ),
     ("function", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
     ("function", "no_description"): (
-        "It is written in assembler, or its unit was compiled without -g: there is no prototype to be had. A kprobe "
-        "needs none."
+        "It is written in assembler, an alias, one of two equal functions that the compiler made one, or of a unit "
+        "compiled without -g: there is no prototype to be had. A kprobe needs none."
     ),
     ("function", "clone"): "Ask for the name without the suffix.",
     ("function", "language"): "Leave its language out of --lang-exclude.",
