@@ -490,7 +490,7 @@ def completions(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("pybtf ", ["encode", "dump", "show", "size", "duplicates", "verify", "reproduce", "completion"]),
+        ("pybtf ", ["encode", "dump", "show", "size", "duplicates", "why", "verify", "reproduce", "completion"]),
         ("pybtf encode --det", ["--detached", "--detached-dir"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
         ("pybtf encode --features +gl", ["+global_var"]),

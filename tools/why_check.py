@@ -3,8 +3,8 @@
     python tools/why_check.py [--sample N] [--seed S] [--features LIST] FILE|KERNEL...
 
 KERNEL is a name that tools/reference.py knows. Two things are checked. For every function of .symtab, every name of a
-DW_TAG_subprogram and every variable at the top level of a unit, `why` must say that it is in BTF exactly if the BTF that
-`pybtf encode` writes has a FUNC or VAR of the name. And of each reason N names are drawn, for which the reason is
+DW_TAG_subprogram and every variable at the top level of a unit, `why` must say that it is in BTF exactly if the BTF
+that `pybtf encode` writes has a FUNC or VAR of the name. And of each reason N names are drawn, for which the reason is
 checked by what stands below: over the symbols and the DWARF as pyelftools reads them, knowing nothing of the core.
 
 Reading all DIEs of a kernel takes pyelftools some minutes; the offsets found are kept in build/why-check.
@@ -329,7 +329,7 @@ def check_of(program: Program, kind: str, reason: str) -> Callable[[str], bool] 
 
 def command(*arguments: str) -> bytes:
     run = subprocess.run([sys.executable, "-m", "pybtf", *arguments], stdout=subprocess.PIPE, check=False)
-    if run.returncode not in (0, 1) or not run.stdout and "--json" in arguments:
+    if run.returncode not in (0, 1) or (not run.stdout and "--json" in arguments):
         raise SystemExit(f"pybtf {' '.join(arguments)}: status {run.returncode}")
     return run.stdout
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from .errors import PybtfError as PybtfError
     from .errors import UsageError as UsageError
     from .errors import WrongBaseError as WrongBaseError
-    from .features import Features as Features
-    from .report import Report as Report
     from .explain.asking import Answer as Answer
     from .explain.asking import why as why
+    from .features import Features as Features
+    from .report import Report as Report
 
 _HOMES = {
     "encode": "api",

@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..options import EncodeOptions
     from ..explain.inquiry import Inquiry
+    from ..options import EncodeOptions
 
 OPTIONS = (
     Option("list", TEXT, "REASON"),
@@ -42,7 +42,7 @@ def why(
     lang_exclude: str | None,
     jobs: int | None,
 ) -> int:
-    """The command, after its options have been read. The exit status: 1 if something that was asked for is not in BTF."""
+    """The command, after its options have been read. The exit status: 1 if not all that was asked for is in BTF."""
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf why --help")
     *names, file = files
@@ -55,8 +55,8 @@ def why(
             raise UsageError(f"{option} names no language")
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
-    from ..features import Features
     from ..explain.reasons import check_reason
+    from ..features import Features
 
     if list is not None:
         check_reason(list)

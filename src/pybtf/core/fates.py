@@ -202,10 +202,10 @@ class Fates:
         """The whole names of all function symbols."""
         table: cython.pointer[cython.const[FuncTable]] = self.x.table
         i: uint32_t
-        return [
-            table.sym_name[i][: strlen(table.sym_name[i])].decode("utf-8", "surrogateescape")
-            for i in range(table.first[table.n] if table.n else 0)
-        ]
+        found: list = []
+        for i in range(table.first[table.n] if table.n else 0):
+            found.append(table.sym_name[i][: strlen(table.sym_name[i])].decode("utf-8", "surrogateescape"))
+        return found
 
     def at_address(self, address: uint64_t):
         """The base names of the functions with a symbol at an address."""
@@ -223,11 +223,15 @@ class Fates:
     def parameter_registers(self):
         """DWARF's numbers of the registers that the convention gives to parameters; empty if they are not known."""
         i: cython.int
-        if not self.x.machine.known:
-            return []
-        return [self.x.machine.regs[i] for i in range(self.x.machine.R)]
+        found: list = []
+        for i in range(self.x.machine.R if self.x.machine.known else 0):
+            found.append(self.x.machine.regs[i])
+        return found
 
     def units(self):
         """(first byte, end) of each unit in .debug_info, ascending."""
         i: uint32_t
-        return [(self.x.headers[i].offset, self.x.headers[i].end) for i in range(self.x.n_own)]
+        found: list = []
+        for i in range(self.x.n_own):
+            found.append((self.x.headers[i].offset, self.x.headers[i].end))
+        return found

@@ -130,7 +130,10 @@ class Search:
                     raise MemoryError
                 if found.n // 3 >= most:
                     break
-            return [(found.p[i], found.p[i + 1], found.p[i + 2]) for i in range(0, found.n, 3)]
+            rows: list = []
+            for i in range(0, found.n, 3):
+                rows.append((found.p[i], found.p[i + 1], found.p[i + 2]))
+            return rows
         finally:
             u64s_free(cython.address(wanted))
             u64s_free(cython.address(found))

@@ -96,7 +96,7 @@ class _Declarer:
 
     def parameters(self, die: Any) -> list[str]:
         """The types of the parameters, without names."""
-        found = []
+        found: list[str] = []
         for child in self.dies.children(die):
             if not self.budget:
                 return [*found, "..."]

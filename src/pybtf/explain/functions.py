@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pybtf.dwarf.declarations import Prototype
 
 KFUNC_FLAGS = (
-    "ACQUIRE", "RELEASE", "RET_NULL", "KPTR_GET", "TRUSTED_ARGS", "SLEEPABLE", "DESTRUCTIVE", "RCU", "ITER_NEW", "ITER_NEXT",
-    "ITER_DESTROY", "RCU_PROTECTED", "FASTCALL", "ARENA_RET", "ARENA_ARG1", "ARENA_ARG2",
+    "ACQUIRE", "RELEASE", "RET_NULL", "KPTR_GET", "TRUSTED_ARGS", "SLEEPABLE", "DESTRUCTIVE", "RCU", "ITER_NEW",
+    "ITER_NEXT", "ITER_DESTROY", "RCU_PROTECTED", "FASTCALL", "ARENA_RET", "ARENA_ARG1", "ARENA_ARG2",
 )  # fmt: skip
 """The kernel's names of the flags, KF_*, by bit."""
 
@@ -125,7 +125,8 @@ def _inlined(inquiry: Inquiry, abstract: list[Trace]) -> dict[str, Any]:
     units = sorted(number for number in numbers if number is not None)
     copies = inquiry.search.inlined(units, [trace["die"] for trace in abstract], MOST_CALLERS)
     callers = Counter(function for _, function, _ in copies)
-    rows, shown = [], {}
+    rows: list[dict[str, Any]] = []
+    shown: dict[tuple[str, str], dict[str, Any]] = {}
     for function, count in callers.most_common(MOST_NAMED):
         die = inquiry.dies.die(function)
         caller = "" if die is None else inquiry.dies.name(die)
@@ -241,8 +242,8 @@ def _instance(inquiry: Inquiry, trace: Trace, flag: str, states: list[Trace]) ->
 
 
 def _parameters(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> tuple[list[dict[str, str]], Trace | None]:
-    """The parameters of a description, each with its place; those of an abstract one are where a compiled copy of it, in
-    the same unit, has them. The copy, if there is one.
+    """The parameters of a description, each with its place; those of an abstract one are where a compiled copy of it,
+    in the same unit, has them. The copy, if there is one.
     """
     from pybtf.dwarf.declarations import parameters
 

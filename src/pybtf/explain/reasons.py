@@ -93,8 +93,8 @@ ADVICE = {
 
 
 def check_reason(text: str) -> tuple[str, str]:
-    """What `REASON`, `function:REASON` or `variable:REASON` asks for: `function` or `variable`, and the reason, which is
-    IN_BTF for `in_btf`. Raises `UsageError`.
+    """What `REASON`, `function:REASON` or `variable:REASON` asks for: `function` or `variable`, and the reason, which
+    is IN_BTF for `in_btf`. Raises `UsageError`.
     """
     kind, colon, reason = text.rpartition(":")
     if not colon:

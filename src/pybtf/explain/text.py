@@ -133,10 +133,7 @@ def _split(prototype: str) -> list[str]:
     depth, pieces, piece = 0, [], ""
     for letter in prototype:
         piece += letter
-        if letter == "(" and depth == 0:
-            pieces.append(piece)
-            piece = ""
-        elif letter == "," and depth == 1:
+        if (letter, depth) in (("(", 0), (",", 1)):
             pieces.append(piece)
             piece = ""
         depth += (letter == "(") - (letter == ")")
