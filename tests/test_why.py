@@ -70,6 +70,10 @@ def inlined() -> list[Die]:
             "caller", 32, RETURNS,
             children=[
                 parameter("b", "long", register(5)),
+                die(
+                    "lexical_block",
+                    children=[subprogram("inner", None, ("declaration", "flag", 1), children=[parameter("c", "long")])],
+                ),
                 die("inlined_subroutine", origin("tiny"), children=[die("inlined_subroutine", origin("tiny"))]),
             ],
         ),
@@ -515,3 +519,34 @@ def test_odd_files(tmp_path: Path, name: str) -> None:
         return
     found = pybtf.why(path, "*", "struct point", "int", jobs=1, **options)
     assert all(each.verdict for each in found)
+
+
+def test_the_report_with_names(run_cli: RunCli, path: Path, tmp_path: Path) -> None:
+    """`encode --report-detail` says of each name what `why` says, and encodes the same."""
+    report, out = tmp_path / "report.json", tmp_path / "out.btf"
+    options = ("-q", "-j1", "--lang-exclude", "rust", "--detached", out)
+    run = run_cli("encode", *options, "--report", report, "--report-detail", path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert out.read_bytes() == pybtf.encode(path, jobs=1, lang_exclude="rust").data
+    detail = json.loads(report.read_text())["detail"]
+    found, _ = inquiry_of(path)
+    for kind in ("functions", "variables"):
+        assert detail[kind] == {reason or "in_btf": names for reason, names in found[kind].items()}
+    assert run_cli("encode", *options, "--report", report, path).returncode == 0
+    assert json.loads(report.read_text())["detail"] is None
+    for arguments in (("--report-detail", path), ("--report-detail", "--combine", "--report", report, path, path)):
+        assert run_cli("encode", *options, *arguments).returncode == 2
+
+
+def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
+    """What the base has is in BTF as well, and said to be the base's."""
+    from test_split import module
+
+    kernel_like = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+    base = tmp_path / "base.btf"
+    pybtf.encode(kernel_like, jobs=1).write(base)
+    name = sorted(pybtf.encode(kernel_like, jobs=1).btf.index.named(12))[0]
+    run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
+    assert run.returncode == 0, run.stderr
+    assert " of the base, " in run.stdout
+    assert run_cli("why", "-j1", "x", module("gcc", "reuse")).returncode == 2

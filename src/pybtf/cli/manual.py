@@ -61,6 +61,7 @@ Output:
                        below it. FILE may then be compressed (x.ko.xz, .zst, .gz), as with --detached
   --report JSON        Write what was found and done to the file JSON: input, units, types, what was left out
                        and why, digests, timings
+  --report-detail      With --report, of one FILE: also the names of all functions and variables by reason
 
 What is encoded:
   --features LIST      Features, separated by commas; may be repeated, lists add up. Known are

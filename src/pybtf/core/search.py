@@ -55,10 +55,12 @@ def search_unit(
     name: uint32_t,
     found: cython.pointer[U64s],
 ) -> cython.bint:
-    """Appends of each find: the DIE; the function around it, or the tag; and of what it is inlined, or whether it is
-    declared only. 0: no memory.
+    """Appends of each find: the DIE; the outermost function around it, or the tag; and of what it is inlined, or
+    whether it is declared only. 0: no memory.
     """
     function: uint64_t = 0
+    depth: uint64_t = 1
+    within: uint64_t = 0  # the depth of the children of `function`, 0: there is none
     origin: uint64_t
     tag: uint16_t
     if walker_reset(w) or unit_open(w, cython.address(x.headers[number]), True):
@@ -67,8 +69,16 @@ def search_unit(
         if die_next(cython.address(w.r), cython.address(w.d)):
             return w.fault.code != FAULT_MEMORY
         tag = w.d.tag
+        if tag == 0:
+            depth -= depth > 0
+            if depth < within:
+                function = within = 0
+            continue
+        depth += w.d.children
         if tag == DW_TAG_subprogram:
-            function = w.d.offset
+            if w.d.children and not within:  # functions that are declared within another one do not count
+                function = w.d.offset
+                within = depth
         elif tag == DW_TAG_inlined_subroutine and origins.n and die_has(cython.address(w.d), D_ORIGIN):
             if w.d.a[D_ORIGIN].cls != A_REF and w.d.a[D_ORIGIN].cls != A_REF_ADDR:
                 continue

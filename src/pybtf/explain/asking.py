@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
+from ..base import open_base
 from ..btf import BTF
 from ..core.run import Run
 from ..dwarf.sections import DebugSections
 from ..elf.image import ElfImage
 from ..options import EncodeOptions, make_options
 from ..pipeline import encode_file
-from ..records import field, record
+from ..records import field, record, replace
 from ..report import Report
+from ..timings import Timings
 from .functions import evidence
 from .inquiry import KEYWORDS, Inquiry
 from .others import type_evidence, type_reason, variable_evidence
@@ -184,20 +186,19 @@ def inquire(
     """Encode a file, and let `ask` put questions while it is open. What was encoded is thrown away. Raises as
     `encode_file`.
     """
-    from ..base import open_base
-    from ..records import replace
-    from ..timings import Timings
-
-    timings = Timings()
-    base = open_base(options.base, timings)
-    if base is not None:
-        options = replace(options, base=base)
+    options, below, timings = with_base(options)
 
     def look(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
-        below: BTF | None = None if base is None else base.btf
         ask(Inquiry(run, image, sections, data, options, below))
 
     return encode_file(path, options, progress, timings, look).report
+
+
+def with_base(options: EncodeOptions) -> tuple[EncodeOptions, BTF | None, Timings]:
+    """The same options with their base read, that base as BTF, and the timings of reading it. Raises `InputError`."""
+    timings = Timings()
+    base = open_base(options.base, timings)
+    return (options, None, timings) if base is None else (replace(options, base=base), base.btf, timings)
 
 
 def why(

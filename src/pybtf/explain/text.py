@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from ..languages import LANGUAGES
 from ..options import EncodeOptions
 from .asking import Answer
@@ -16,6 +18,8 @@ SHOWN = 6
 """Places of one thing; JSON has more."""
 INSTANCES = 2
 CALLERS = 10
+WIDTH = 112
+"""Columns of advice."""
 
 
 def heading(options: EncodeOptions) -> str:
@@ -41,7 +45,7 @@ def lines(answers: list[Answer]) -> list[str]:
         if each.evidence is not None:
             shown += [f"  {_printable(line)}" for line in _evidence(each)]
             if each.advice:
-                shown.append(f"  {each.advice}")
+                shown += wrap(each.advice, WIDTH, initial_indent="  ", subsequent_indent="  ")
     return shown
 
 
