@@ -549,4 +549,3 @@ def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
     run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
     assert run.returncode == 0, run.stderr
     assert " of the base, " in run.stdout
-    assert run_cli("why", "-j1", "x", module("gcc", "reuse")).returncode == 2
