@@ -16,8 +16,10 @@ from pybtf.core.fates import Fates
 from pybtf.core.run import Run
 from pybtf.core.search import Search
 from pybtf.dwarf.sections import DebugSections, line_section
+from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import find_kfuncs
+from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError, PybtfError
 from pybtf.options import EncodeOptions
 
@@ -74,9 +76,12 @@ class Inquiry:
         return {name: fate for name, fate, _ in self.fates.functions()}
 
     @cached_property
-    def symbols(self) -> set[str]:
-        """The whole names of all function symbols."""
-        return set(self.fates.symbol_names())
+    def symbols(self) -> dict[str, int]:
+        """The whole names of all function symbols, with an address."""
+        symtab = self.image.section(".symtab")
+        if symtab is None or symtab.type != SHT_SYMTAB:
+            return {}
+        return {name: address for name, address in symbol_source(self.image, symtab).function_names() if name}
 
     @cached_property
     def emitted(self) -> dict[str, tuple[str, int]]:
@@ -143,7 +148,10 @@ class Inquiry:
         if name in self.named(Kind.FUNC):
             return IN_BTF
         reason = function_reason(self.table.get(name), self.kinds.get(name, 0))
-        return "clone" if reason is None and name in self.symbols else reason
+        if reason is not None or name not in self.symbols:
+            return reason
+        stem = name.partition(".")[0]
+        return "clone" if any(name == symbol for symbol, _ in self.fates.symbols(stem)[0]) else "part"
 
     def variable_reason(self, name: str) -> str | None:
         """Why a variable is not in BTF, one of VARIABLES; IN_BTF; None if there is no such variable."""
