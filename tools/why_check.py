@@ -297,6 +297,11 @@ class Program:
     def clone(self, name: str) -> bool:
         return "." in name and name in self.symbols and not self.functions.get(name)
 
+    def padding(self, name: str) -> bool:
+        rest = name.removeprefix("__pfx_")
+        there = rest in self.by_base or rest in self.symbols
+        return rest != name and there and name not in self.functions
+
     def part(self, name: str) -> bool:
         """The symbol table has it beside the function, and DWARF knows no function of this name."""
         stem, dot, rest = name.partition(".")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pybtf.dwarf.slow import Dies
 
 TYPE_KINDS = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF, Kind.INT, Kind.FLOAT, Kind.FWD)
+PADDING = "__pfx_"
+"""So the kernel's objtool calls the bytes in front of a function that are left free for patches."""
 KEYWORDS = {
     "struct": (Kind.STRUCT, Kind.FWD),
     "union": (Kind.UNION, Kind.FWD),
@@ -148,10 +150,19 @@ class Inquiry:
         if name in self.named(Kind.FUNC):
             return IN_BTF
         reason = function_reason(self.table.get(name), self.kinds.get(name, 0))
-        if reason is not None or name not in self.symbols:
-            return reason
+        if reason is not None:
+            return self._padding(name, reason)
+        if name not in self.symbols:
+            return None
+        if name.startswith(PADDING) and name.removeprefix(PADDING) in self.symbols:
+            return "padding"
         stem = name.partition(".")[0]
         return "clone" if any(name == symbol for symbol, _ in self.fates.symbols(stem)[0]) else "part"
+
+    def _padding(self, name: str, reason: str | None) -> str | None:
+        """The same reason, but for what is only padding in front of a function."""
+        plain = reason == "no_description" and name.startswith(PADDING)
+        return "padding" if plain and name.removeprefix(PADDING) in self.table else reason
 
     def variable_reason(self, name: str) -> str | None:
         """Why a variable is not in BTF, one of VARIABLES; IN_BTF; None if there is no such variable."""
@@ -194,7 +205,8 @@ class Inquiry:
         table = self.table if functions else {}
         for name, fate in table.items():
             if name not in there:
-                found.setdefault(function_reason(fate, self.kinds.get(name, 0)), []).append(name)
+                reason = self._padding(name, function_reason(fate, self.kinds.get(name, 0)))
+                found.setdefault(reason, []).append(name)
         reason_of = _function_without_symbol if functions else variable_reason
         for name, bits in self.kinds.items():
             if name not in there and name not in table:

@@ -18,6 +18,7 @@ FUNCTIONS = {
     "no_description": "a function symbol, but no DWARF describes the function",
     "clone": "the name of a clone; BTF has functions by the name in the source",
     "part": "a part of a function, which the compiler has put elsewhere",
+    "padding": "the padding in front of a function, not a function",
     "renamed": "in BTF by the name of its symbol",
     "language": "defined only in units of a language that is left out",
 }
@@ -65,6 +66,7 @@ ADVICE = {
         "compiled without -g: there is no prototype to be had. A kprobe needs none."
     ),
     ("function", "clone"): "Ask for the name without the suffix.",
+    ("function", "padding"): "Ask for the name without __pfx_.",
     ("function", "part"): "Ask for the name without the suffix: nothing calls this part from outside.",
     ("function", "language"): "Leave its language out of --lang-exclude.",
     ("function", "unexpected_register"): (
