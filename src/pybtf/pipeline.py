@@ -38,6 +38,8 @@ from pybtf.report import Repeats, Report
 from pybtf.timings import Timings
 
 Progress = Callable[[int, int], None]
+Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
+"""What looks at a run that traces, when its BTF is there and its input is still open."""
 
 PERCPU = ".data..percpu"
 # The debug sections that the reference unpacks, found by trying each.
@@ -51,11 +53,15 @@ UNPACKED = frozenset(
 
 
 def encode_file(
-    path: str, options: EncodeOptions, progress: Progress | None = None, timings: Timings | None = None
+    path: str,
+    options: EncodeOptions,
+    progress: Progress | None = None,
+    timings: Timings | None = None,
+    look: Look | None = None,
 ) -> Encoded:
     """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
 
-    `timings` are those the report gets; default: new ones, of the process.
+    `timings` are those the report gets; default: new ones, of the process. With `look` the run traces (core/fates.py).
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
@@ -64,7 +70,7 @@ def encode_file(
     with report.timings.pass_("open"):
         image = open_module(path)
     with image:
-        encoded = encode_images([image], options, base, report, progress)
+        encoded = encode_images([image], options, base, report, progress, look)
     if image.status is not None:
         report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
     return encoded
@@ -85,12 +91,17 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
 
 
 def encode_images(
-    images: list[ElfImage], options: EncodeOptions, base: Base | None, report: Report, progress: Progress | None
+    images: list[ElfImage],
+    options: EncodeOptions,
+    base: Base | None,
+    report: Report,
+    progress: Progress | None,
+    look: Look | None = None,
 ) -> Encoded:
     """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`."""
     sources = [image.source for image in images if image.source is not None]
     try:
-        encoded = _encode_images(images, options, base, report, progress, sources)
+        encoded = _encode_images(images, options, base, report, progress, sources, look)
     except Exception:
         # What is wrong may come from reading half of the old file and half of the new.
         _check_sources(sources)
@@ -114,6 +125,7 @@ def _encode_images(
     report: Report,
     progress: Progress | None,
     sources: list[Source],
+    look: Look | None,
 ) -> Encoded:
     """`encode_images`; files that are read besides are appended to `sources`."""
     timings = report.timings
@@ -153,15 +165,18 @@ def _encode_images(
             base=base.index if base is not None else None,
             info_mapped=files[0].mapped,
             functions=functions,
+            tracing=look is not None,
         )
 
     try:
         data, base_data = _encode(run, files, options, base, timings, progress)
         if base is not None and compare_sizes:
             check_sizes(compare_sizes[0], run, base)
+        _fill(report, run, data)
+        if look is not None:
+            look(run, image, files[0].sections, data)
     finally:
         run.close()
-    _fill(report, run, data)
     report.base_size = len(base_data) if base_data is not None else 0
     return Encoded(data, report, base, base_data, image.status)
 

@@ -155,6 +155,8 @@ class Report:
     """The other files, if several were combined into one BTF."""
     base_size: int = 0
     """Bytes of the distilled base, if one was made."""
+    detail: dict[str, dict[str, list[str]]] | None = None
+    """If it was asked for: the names of functions and variables by reason, `in_btf` among the reasons."""
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None
@@ -223,6 +225,7 @@ class Report:
                 "descriptions_without_symbol": self.functions.descriptions,
             },
             "variables": {"kept": self.variables.kept, "left_out": self.variables._counts()},
+            "detail": self.detail,
             "output": {
                 "size": self.output_size,
                 "sha256": digests and digests.output_sha256,

@@ -46,6 +46,7 @@ OPTIONS = (
     Option("detached", PATH, "OUT"),
     Option("detached-dir", PATH, "DIR"),
     Option("report", PATH, "JSON"),
+    Option("report-detail", FLAG),
     Option("base", PATH, "FILE"),
     Option("standalone", FLAG),
     Option("force-base", FLAG),

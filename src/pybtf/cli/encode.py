@@ -26,6 +26,7 @@ def encode(
     detached: str | None,
     detached_dir: str | None,
     report: str | None,
+    report_detail: bool,
     base: str | None,
     standalone: bool,
     force_base: bool,
@@ -74,10 +75,12 @@ def encode(
     if detached is not None and not single:
         hint = "--detached-dir DIR takes the BTF of several, --combine makes one of all"
         raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
+    if report_detail and (report is None or not single or combine):
+        raise UsageError("--report-detail is about the --report of one FILE")
     for text in notes:
         if not quiet:
             console.note(text)
-    given = (files, detached, detached_dir, report, quiet, verbose, progress, timings)
+    given = (files, detached, detached_dir, report, report_detail, quiet, verbose, progress, timings)
     return _single(options, given) if single else _batch(options, given)
 
 

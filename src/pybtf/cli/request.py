@@ -25,6 +25,7 @@ class Request:
     detached: str | None
     detached_dir: str | None
     report: str | None
+    report_detail: bool
     quiet: bool
     verbose: bool
     progress: bool

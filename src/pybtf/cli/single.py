@@ -60,6 +60,10 @@ def _encode(request: Request, options: EncodeOptions) -> Encoded:
         if len(request.files) == 1:
             from ..pipeline import encode_file
 
+            if request.report_detail:
+                from ..explain.detail import encode_in_detail
+
+                return encode_in_detail(file, options, progress)
             return encode_file(file, options, progress)
         from ..pipeline import encode_combined
 

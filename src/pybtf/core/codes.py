@@ -9,6 +9,7 @@ from cython.cimports.pybtf.core.functions.function_merge import FATE_N
 from cython.cimports.pybtf.core.model.encoded_unit import N_COUNTS
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.options import *
+from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_EXCLUDED, TRACE_EXCLUDED_VAR
 
 COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
@@ -72,6 +73,14 @@ FAULT_NAMES = {
     FAULT_VARIABLE_TYPE: "variable_type",
     FAULT_EMPTY_TAG: "empty_tag",
 }
+TRACE_NAMES = {
+    **dict(enumerate(COUNT_NAMES)),
+    TRACE_DECLARED: "declared",
+    TRACE_EXCLUDED: "excluded",
+    TRACE_EXCLUDED_VAR: "var_excluded",
+}
+if len(COUNT_NAMES) > TRACE_DECLARED:
+    raise AssertionError("two traces have one number")
 if [len(COUNT_NAMES), len(FATE_NAMES), len(ERROR_NAMES), len(DEDUP_NAMES)] != [
     N_COUNTS, FATE_N, N_ENCODE_ERRORS, N_DEDUP
 ]:  # fmt: skip

@@ -48,6 +48,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     encoder_free,
     encoder_init,
 )
+from cython.cimports.pybtf.core.fates import Fates
 from cython.cimports.pybtf.core.functions.calling_convention import machine_init
 from cython.cimports.pybtf.core.functions.variables import SectionRange
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
@@ -60,6 +61,7 @@ from cython.cimports.pybtf.core.model.faults import (
     Fault,
 )
 from cython.cimports.pybtf.core.reduction.certify import certify
+from cython.cimports.pybtf.core.search import Search
 from cython.cimports.pybtf.core.strings.string_table import (
     IN_BASE,
     NO_STRING,
@@ -159,12 +161,14 @@ class Run:
         keep_all=False,
         base: Base = None,
         functions: FunctionTable = None,
+        tracing=False,
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
         self.functions = symbols if functions is None else functions
         self.buffers = []
         self.x.little = little
         self.x.options = options
+        self.x.tracing = tracing
         self.x.table = cython.address(self.functions.t)
         self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
         self.set_file(sections, symbols, machine, info_mapped)
@@ -710,6 +714,18 @@ class Run:
             )
         finally:
             distill_free(cython.address(d))
+
+    def fates(self):
+        """What became of each function and variable, by name; see fates.py. After `data`, of a run that traces."""
+        fates: Fates = Fates()
+        fates.bind(self, cython.address(self.x), cython.address(self.e))
+        return fates
+
+    def search(self):
+        """A search in the units of the file in work; see search.py."""
+        search: Search = Search()
+        search.bind(self, cython.address(self.x))
+        return search
 
     def close(self):
         """Gives back what belongs to the base, for the next run on it. To be called last, whatever happened."""

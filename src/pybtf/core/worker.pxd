@@ -31,6 +31,7 @@ cdef struct Context:            # shared by all workers, never written while the
     bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
     bint merge                  # all units are one logical unit
     bint little
+    bint tracing                # what becomes of functions and variables is noted by name
     bint keep_all               # no type is dropped before the de-duplication
     Strings *strings
     ClassTable *classes

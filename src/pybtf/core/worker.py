@@ -30,9 +30,11 @@ from cython.cimports.pybtf.core.functions.function_instances import observe_func
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
 from cython.cimports.pybtf.core.functions.variables import collect_variables
 from cython.cimports.pybtf.core.model.dwarf_constants import *
+from cython.cimports.pybtf.core.model.dwarf_unit import F_DECLARATION, V_DECLARATION, V_TOP_LEVEL, Function, Variable
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.options import *
+from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free
 from cython.cimports.pybtf.core.worker import *
@@ -223,8 +225,33 @@ def walk_one(
             )
     if chosen_by_language(x, number) and excluded(x, unit_language(w)):
         v.filtered = True
-        return 0
+        return trace_excluded(w, v) if x.tracing and not x.merge else 0
     return walk_children(cython.address(w.walker))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
+    """Notes which functions and variables a unit has that is left out: nothing else of it is used, and if it is
+    damaged, nothing at all. Nonzero: no memory.
+    """
+    i: uint32_t
+    f: cython.pointer[Function]
+    d: cython.pointer[Variable]
+    failed: cython.bint = False
+    if walk_children(cython.address(w.walker)):
+        w.walker.fault.code = FAULT_NONE
+        return 0
+    for i in range(w.walker.u.n_functions):
+        f = w.walker.u.functions + i
+        if f.name and not f.flags & F_DECLARATION:
+            failed |= trace_push(cython.address(v.traces), f.die, f.name, TRACE_EXCLUDED) == cython.NULL
+    for i in range(w.walker.u.n_variables):
+        d = w.walker.u.variables + i
+        if d.name and d.flags & V_TOP_LEVEL and not d.flags & V_DECLARATION:
+            failed |= trace_push(cython.address(v.traces), d.die, d.name, TRACE_EXCLUDED_VAR) == cython.NULL
+    return failed and fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
 
 
 @cython.cfunc
@@ -311,7 +338,7 @@ def value_reset(v: cython.pointer[UnitValue]) -> cython.void:
     v.fault.code = FAULT_NONE
     v.name = 0
     v.n_types = 1
-    v.n_states = v.n_vars = 0
+    v.n_states = v.n_vars = v.traces.n = 0
     v.tags.n = 0
     v.twice.n = 0
     v.locals.n = 0
@@ -355,6 +382,7 @@ def decode_unit(
     status: cython.int
     v.number = x.first_unit + number
     v.offset = x.headers[number].offset
+    v.tracing = x.tracing
     status = try_unit(w, x, number, v, symbols)
     if status and w.classifier.failed == CLASSIFY_EMPTY:
         w.walker.names.deferred = 0
@@ -462,5 +490,6 @@ def value_free(v: cython.pointer[UnitValue]) -> cython.void:
     u32s_free(cython.address(v.anns))
     free(v.states)
     free(v.vars)
+    free(v.traces.p)
     v.states = cython.NULL
     v.vars = cython.NULL

@@ -89,6 +89,16 @@ def debug_sections(image: ElfImage, addresses: array[int]) -> DebugSections:
     return found
 
 
+def line_section(image: ElfImage, sections: DebugSections) -> Buffer | None:
+    """`.debug_line` of the file that has these sections, `image` or its separate debug file. Raises `InputError`."""
+    if sections.path != image.path:
+        with ElfImage.open(sections.path) as debug:
+            line = debug.dwarf.get(".debug_line")
+            return None if line is None else bytes(_read(debug, line, section_addresses(debug)))
+    line = image.dwarf.get(".debug_line")
+    return None if line is None else _read(image, line, section_addresses(image))
+
+
 def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:
     found = DebugSections(image)
     if image.source is not None:

@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.model.function_state cimport State
+from pybtf.core.model.traces cimport Traces
 from pybtf.core.support.memory cimport U32s
 
 cdef enum:                      # UnitValue.counts
@@ -63,4 +64,6 @@ cdef struct UnitValue:
     VarRecord *vars
     uint32_t n_vars, cap_vars
     uint64_t counts[N_COUNTS]
+    bint tracing                # fill `traces`
+    Traces traces
     bint tags_cut               # an empty declaration tag: the rest of the unit is not encoded
