@@ -57,7 +57,7 @@ LAYERS = {
 FILES = {
     "basics": "_version errors isolation process records suggest threads timings",
     "request": "base encoded features inputs languages options report",
-    "pipeline": "belonging pipeline",
+    "pipeline": "belonging losses pipeline",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",
     "start": "__main__",

@@ -40,6 +40,8 @@ class EncodeOptions:
     """Encode kernel modules without a base, too: what comes out no kernel loads."""
     force_base: bool = False
     """Go on with a base that is not that of a module's kernel."""
+    degrade: bool = False
+    """Replace what BTF cannot express, and leave out units that are damaged; the report says what was lost."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.jobs <= MAX_JOBS:
@@ -62,6 +64,7 @@ def make_options(
     base: str | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
+    degrade: bool = False,
 ) -> EncodeOptions:
     """Options from the texts that the command line and the Python API take.
 
@@ -80,6 +83,7 @@ def make_options(
         base=os.fspath(base) if isinstance(base, (str, os.PathLike)) else base,
         standalone=standalone,
         force_base=force_base,
+        degrade=degrade,
     )
 
 

@@ -50,6 +50,7 @@ OPTIONS = (
     Option("base", PATH, "FILE"),
     Option("standalone", FLAG),
     Option("force-base", FLAG),
+    Option("degrade", FLAG),
     Option("features", TEXTS, "LIST"),
     Option("lang", TEXT, "LIST"),
     Option("lang-exclude", TEXT, "LIST"),

@@ -30,6 +30,7 @@ def encode(
     base: str | None,
     standalone: bool,
     force_base: bool,
+    degrade: bool,
     features: tuple[str, ...],
     lang: str | None,
     lang_exclude: str | None,
@@ -58,7 +59,7 @@ def encode(
         if value == "":
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
-    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base)
+    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade)
     notes = feature_names.notes(*features)
     if wanted.distilled_base and (detached is not None or detached_dir is not None):
         # A matter of BTF in ELF files, as in the reference.

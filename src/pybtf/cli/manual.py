@@ -36,8 +36,8 @@ Examples:
   pybtf verify --base vmlinux module.ko        will this kernel take the module's BTF?
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
-Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
-130 interrupted.
+Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 3 done, with losses
+(encode --degrade); 70 a bug in pybtf; 130 interrupted.
 """
 
 ENCODE = """\
@@ -64,6 +64,8 @@ Output:
   --report-detail      With --report, of one FILE: also the names of all functions and variables by reason
 
 What is encoded:
+  --degrade            Replace what BTF cannot express (references of C++, _Atomic...) and names that kernels
+                       refuse; leave out units that are damaged. What was lost is printed; exit status 3
   --features LIST      Features, separated by commas; may be repeated, lists add up. Known are
                          encode_force, var, float, decl_tag, type_tag, enum64, optimized_func,
                          consistent_func, decl_tag_kfuncs,

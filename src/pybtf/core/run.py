@@ -42,9 +42,11 @@ from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_nam
 from cython.cimports.pybtf.core.encode.encoder import (
     ENCODE_ARENA,
     ENCODE_EFFORT,
+    ENCODE_MEMORY,
     Encoder,
     encode_functions,
     encode_sections,
+    encoder_fail,
     encoder_free,
     encoder_init,
 )
@@ -60,6 +62,8 @@ from cython.cimports.pybtf.core.model.faults import (
     IN_INFO,
     Fault,
 )
+from cython.cimports.pybtf.core.model.losses import Losses, losses_free, losses_reset, losses_take
+from cython.cimports.pybtf.core.model.options import OPT_DEGRADE
 from cython.cimports.pybtf.core.reduction.certify import certify
 from cython.cimports.pybtf.core.search import Search
 from cython.cimports.pybtf.core.strings.string_table import (
@@ -106,6 +110,8 @@ class Run:
     bad: Fault
     bad_unit: uint32_t
     bad_name: uint32_t
+    losses: Losses  # of an encoding that degrades
+    renamed: set  # string ids of names that were replaced
     map: cython.pointer[uint32_t]  # of the de-duplication: `own_map`, or that of `space`
     own_map: cython.pointer[uint32_t]
     layout: Layout
@@ -124,6 +130,7 @@ class Run:
         memset(cython.address(self.x), 0, cython.sizeof(Context))
         memset(cython.address(self.e), 0, cython.sizeof(Encoder))
         memset(cython.address(self.layout), 0, cython.sizeof(Layout))
+        memset(cython.address(self.losses), 0, cython.sizeof(Losses))
         self.own_words = 0
         self.values = cython.NULL
         self.map = self.own_map = cython.NULL
@@ -139,6 +146,7 @@ class Run:
         free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
         free(self.layout.number)
         free(self.section_names)
+        losses_free(cython.address(self.losses))
         encoder_free(cython.address(self.e))
         context_free(cython.address(self.x))
         monitor_destroy(cython.address(self.monitor))
@@ -174,6 +182,7 @@ class Run:
         self.set_file(sections, symbols, machine, info_mapped)
         self.set_tables()
         self.set_variables(ranges, names, force)
+        self.renamed = set()
         if len(languages) > MAX_LANGUAGES:
             raise ValueError(f"at most {MAX_LANGUAGES} languages")
         for i, code in enumerate(languages):
@@ -281,6 +290,7 @@ class Run:
         r: cython.pointer[SectionRange]
         i: uint32_t
         self.x.variables.force = force
+        self.x.variables.degrade = (self.x.options & OPT_DEGRADE) != 0
         self.x.variables.n_sections = len(ranges)
         self.x.variables.sections = cython.cast(
             cython.pointer[SectionRange], calloc(len(ranges) + 1, cython.sizeof(SectionRange))
@@ -304,7 +314,7 @@ class Run:
     def scan(self, merge):
         """Reads all unit headers; returns how many. `merge`: treat them as one logical unit."""
         with cython.nogil:
-            scan_units(cython.address(self.x), cython.address(self.bad))
+            scan_units(cython.address(self.x), cython.address(self.bad), cython.address(self.losses))
         self.x.merge = merge
         self.units = (1 if self.x.n_units else 0) if merge else self.x.n_units
         if self.bad.code:
@@ -374,6 +384,8 @@ class Run:
             ):
                 self.bad_unit = head.number - self.x.first_unit
                 self.bad_name = head.name
+            elif not self.again and not losses_take(cython.address(self.losses), cython.address(head.losses)):
+                encoder_fail(cython.address(self.e), ENCODE_MEMORY)
             self.encode_ns += now_ns() - start
             monitor_enter(cython.address(self.monitor))
             head.ready = False
@@ -442,6 +454,7 @@ class Run:
         """
         slice_: cython.long = 0 if on_slice is None else 50
         done: cython.bint = False
+        i: cython.size_t
         w: cython.pointer[Worker] = cython.cast(cython.pointer[Worker], malloc(cython.sizeof(Worker)))
         if w == cython.NULL or worker_init(w, cython.address(self.x)):
             free(w)
@@ -453,6 +466,8 @@ class Run:
                 if on_slice is not None:
                     on_slice(self.consumed, self.units)
         finally:
+            for i in range(w.classifier.renamed.n):
+                self.renamed.add(w.classifier.renamed.p[i])
             worker_free(w)
             free(w)
 
@@ -466,7 +481,6 @@ class Run:
     def fault(self):
         """The first fault in unit order, or None."""
         f: Fault = self.bad
-        name: uint32_t = 0
         if f.code == 0:
             return None
         unit = -1
@@ -476,6 +490,31 @@ class Run:
             unit = self.x.headers[self.bad_unit].offset
         if unit == -1 and self.x.n_units and f.section == IN_INFO:
             unit = f.offset
+        found = self.describe(f, unit)
+        found["unit_name"] = self.text(self.bad_name)
+        return found
+
+    def take_losses(self):
+        """What has been lost since the last call, as faults, `whole_unit` besides; and how many by the fault's name."""
+        f: Fault
+        i: uint32_t
+        found: list = []
+        for i in range(self.losses.n):
+            f = self.losses.p[i].fault
+            row = self.describe(f, self.unit_around(f.die if f.die else f.offset))
+            row["whole_unit"] = bool(self.losses.p[i].whole_unit)
+            found.append(row)
+        counts = {name: self.losses.counts[code] for code, name in FAULT_NAMES.items() if self.losses.counts[code]}
+        losses_reset(cython.address(self.losses))
+        return found, counts
+
+    def renamed_names(self):
+        """The names that were replaced, sorted."""
+        return sorted([self.text(sid) for sid in self.renamed])
+
+    @cython.cfunc
+    def describe(self, f: Fault, unit):
+        name: uint32_t = 0
         if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
             name = cython.cast(uint32_t, f.value)
         return {
@@ -486,7 +525,7 @@ class Run:
             "die": f.die,
             "value": f.value,
             "unit": unit,
-            "unit_name": self.text(self.bad_name),
+            "unit_name": "",
         }
 
     @cython.cfunc

@@ -7,12 +7,13 @@ BTF is a fault of the unit, which the encoder reports when it gets to that unit.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.encode.stand_ins import stand_in
 from cython.cimports.pybtf.core.encode.translate import KnownStrings
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import *
-from cython.cimports.pybtf.core.model.options import OPT_ENUM64, OPT_FLOAT
+from cython.cimports.pybtf.core.model.options import OPT_DEGRADE, OPT_ENUM64, OPT_FLOAT
 from cython.cimports.pybtf.core.support.memory import u32s_push, u32s_reserve
 
 MAX_VLEN = cython.declare(uint32_t, 65535)
@@ -358,7 +359,8 @@ def translate_types(
         if not u32s_reserve(cython.address(v.words), 8):
             return fault(v, t, FAULT_MEMORY, 0)
         if translate(u, v, t, known, options):
-            return 1
+            if not options & OPT_DEGRADE or not stand_in(u, v, t) or translate(u, v, t, known, options):
+                return 1
         if t.tag == DW_TAG_base_type and v.int_id == 0 and t.name == known.int_:
             v.int_id = i
     v.offs.p[u.n_types] = cython.cast(uint32_t, v.words.n)

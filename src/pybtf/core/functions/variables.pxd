@@ -17,6 +17,7 @@ cdef struct SectionRange:       # addresses that belong to a section; ascending,
 cdef struct VariableRules:
     SectionRange *sections
     uint32_t n_sections
+    bint degrade                # the same, but these are noted as lost
     bint force                  # encode_force: leave out what cannot be named or has no type
     const Strings *strings
 

@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.model.function_state cimport State
 from pybtf.core.model.traces cimport Traces
+from pybtf.core.model.losses cimport Losses
 from pybtf.core.support.memory cimport U32s
 
 cdef enum:                      # UnitValue.counts
@@ -28,6 +29,7 @@ cdef enum:                      # UnitValue.counts
     COUNT_SIGNATURES_LOST       # references by signature to types that are not there
     COUNT_TAGS_CUT              # units of which only a part is encoded
     COUNT_ALTERNATE_LOST        # references into units of the alternate file that are not decoded
+    COUNT_DAMAGED               # units that an encoding that degrades has left out
     N_COUNTS
 
 cdef struct VarRecord:
@@ -64,6 +66,7 @@ cdef struct UnitValue:
     VarRecord *vars
     uint32_t n_vars, cap_vars
     uint64_t counts[N_COUNTS]
+    Losses losses
     bint tracing                # fill `traces`
     Traces traces
     bint tags_cut               # an empty declaration tag: the rest of the unit is not encoded

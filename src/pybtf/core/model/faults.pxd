@@ -57,6 +57,7 @@ cdef enum:                      # Fault.code
     FAULT_VARIABLE_NAME = 41
     FAULT_VARIABLE_TYPE = 42
     FAULT_EMPTY_TAG = 43
+    N_FAULTS = 44
 
 cdef struct Fault:
     int code
