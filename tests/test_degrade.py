@@ -136,6 +136,46 @@ def test_members_without_a_place(path: Path) -> None:
     assert (found.size, [each.name for each in found.members]) == (1 << 22, ["x", "y"])
 
 
+def lost(path: Path, *dies: Die) -> tuple[list[str], pybtf.BTF]:
+    """What was lost of DIEs that can be encoded without `degrade` as well."""
+    path.write_bytes(of(INT, *dies))
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    return [loss.what for loss in result.report.losses], result.btf
+
+
+@pytest.mark.parametrize("size", [0, 3, 5, 17, 32])
+def test_numbers_of_odd_sizes(path: Path, size: int) -> None:
+    """pahole writes an int of 4 bytes, whatever is around it."""
+    what, btf = lost(path, base("odd", size, 7, label="odd"), typedef("it", "odd"))
+    assert what == ["number of an odd size"]
+    it = btf.by_name("it")
+    assert isinstance(it, Typedef)
+    opaque(btf.type(it.type), "", size)
+
+
+def test_members_that_reach_out(path: Path) -> None:
+    x = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
+    past = named("member", "past", ("type", "ref4", "int"), ("data_member_location", "data1", 6))
+    bits = named("member", "bits", ("type", "ref4", "int"), ("data_bit_offset", "data1", 60), ("bit_size", "data1", 5))
+    end = named("member", "end", ("type", "ref4", "int"), ("data_bit_offset", "data1", 60), ("bit_size", "data1", 4))
+    far = named("member", "far", ("type", "ref4", "none"), ("data_member_location", "data1", 9))
+    last = named("member", "last", ("type", "ref4", "none"), ("data_member_location", "data1", 8))
+    none = die("array_type", ("type", "ref4", "int"), children=[die("subrange_type")], label="none")
+    huge = die(
+        "array_type", ("type", "ref4", "int"), children=[die("subrange_type", ("upper_bound", "data4", 1 << 30))] * 3,
+        label="huge",
+    )  # fmt: skip
+    much = named("member", "much", ("type", "ref4", "huge"), DATA_MEMBER)
+    members = [x, much, past, bits, end, far, last]
+    s = named("structure_type", "s", ("byte_size", "data1", 8), children=members)
+    what, btf = lost(path, none, huge, s)
+    assert what == ["member that reaches past the end of its type"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert [each.name for each in found.members] == ["x", "end", "last"]
+
+
 def test_more_than_can_be_counted(path: Path) -> None:
     one = die("formal_parameter", ("type", "ref4", "int"))
     found = stand_in(path, die("subroutine_type", ("type", "ref4", "int"), children=[one] * 65_536))

@@ -42,6 +42,8 @@ _SORTS = {
     "member_offset": ("member that does not begin with a byte", "the type without such members"),
     "bitfield_offset": ("bitfield more than 2 MiB from the start", "the type without such members"),
     "union_offset": ("member of a union that is not at its start", "the type without such members"),
+    "int_size": ("number of an odd size", _OPAQUE),
+    "member_end": ("member that reaches past the end of its type", "the type without such members"),
     "enum_value": ("enumerator of more than 32 bits in an enumeration of 4 bytes", "the enumeration without it"),
     "enum_size": ("enumeration of an odd size", _OPAQUE),
     "too_many": ("type of more than 65,535 members, enumerators or parameters", "the type without any"),

@@ -74,6 +74,8 @@ FAULT_NAMES = {
     FAULT_VARIABLE_NAME: "variable_name",
     FAULT_VARIABLE_TYPE: "variable_type",
     FAULT_EMPTY_TAG: "empty_tag",
+    FAULT_INT_SIZE: "int_size",
+    FAULT_MEMBER_END: "member_end",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

@@ -7,7 +7,7 @@ is right; its name, too, where the kind that stands for it may have that name.
 |---|---|
 | references of C++ | a pointer |
 | `_Atomic`; a typedef or type tag without a name | `volatile`, which changes neither size nor layout |
-| pointers to members, strings, floating-point and enumerated types of odd sorts | a struct without members |
+| pointers to members, strings, numbers and enumerations of odd sorts | a struct without members |
 | members and enumerators that have no place in a record | the type without these |
 | more members, enumerators or parameters than can be counted | the type without any |
 
@@ -16,7 +16,8 @@ meaning of its own, and kernels before 5.17 refuse the kind.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.pybtf.core.functions.variables import variable_size
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
@@ -25,6 +26,40 @@ from cython.cimports.pybtf.core.model.losses import lose
 
 ENUM_MIN = cython.declare(int64_t, -2147483648)
 ENUM_MAX = cython.declare(int64_t, 4294967295)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reaches_out(
+    u: cython.pointer[Unit], t: cython.pointer[Type], m: cython.pointer[cython.const[Member]]
+) -> cython.bint:
+    """Whether a member ends behind the type: data after the end (Rust), or a number that is larger in BTF."""
+    size: uint64_t = 8 * cython.cast(uint64_t, t.size)
+    bits: uint64_t = m.bitfield_size
+    if bits == 0:
+        bits = variable_size(u, m.ref)
+        bits = size + 1 if bits > t.size else 8 * bits
+    return m.bit_offset > size or bits > size - m.bit_offset
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def unfit(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.bint:
+    """See `stand_ins.pxd`."""
+    i: uint32_t
+    size: uint32_t = t.size & 0x1FFF
+    if t.tag == DW_TAG_base_type:
+        if t.encoding == DW_ATE_float or (size and size <= 16 and size & (size - 1) == 0):
+            return False
+        return fault_set(cython.address(v.fault), FAULT_INT_SIZE, IN_INFO, t.die, t.die, size)
+    if not is_structure(t.tag) or t.flags & T_DECLARATION:
+        return False
+    for i in range(t.first, t.first + t.count):
+        if not u.members[i].flags & M_INHERITANCE and reaches_out(u, t, cython.address(u.members[i])):
+            return fault_set(cython.address(v.fault), FAULT_MEMBER_END, IN_INFO, t.die, t.die, t.size)
+    return False
 
 
 @cython.cfunc
@@ -94,6 +129,8 @@ def drop_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.voi
                 continue
             if (m.bitfield_size and m.bit_offset > 0xFFFFFF) or (m.bitfield_size == 0 and m.bit_offset & 7):
                 continue
+            if reaches_out(u, t, m):
+                continue
         u.members[n] = m[0]
         n += 1
     t.count = n - t.first
@@ -141,11 +178,16 @@ def stand_in(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.po
         done = other_tag(u, t)
     elif code == FAULT_NO_NAME:
         done = without_name(u, t)
-    elif code == FAULT_FLOAT_COMPLEX or code == FAULT_FLOAT_SIZE:
+    elif code == FAULT_FLOAT_COMPLEX or code == FAULT_FLOAT_SIZE or code == FAULT_INT_SIZE:
         opaque(t, 0, t.size)  # names of numbers have spaces, those of structs must not
     elif code == FAULT_ENUM_SIZE:
         opaque(t, t.name, t.size)
-    elif code == FAULT_MEMBER_OFFSET or code == FAULT_BITFIELD_OFFSET or code == FAULT_UNION_OFFSET:
+    elif (
+        code == FAULT_MEMBER_OFFSET
+        or code == FAULT_BITFIELD_OFFSET
+        or code == FAULT_UNION_OFFSET
+        or code == FAULT_MEMBER_END
+    ):
         drop_members(u, t)
     elif code == FAULT_ENUM_VALUE:
         drop_enumerators(u, t)

@@ -110,7 +110,7 @@ def instance_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
-    """Bytes of a variable of type `id`; 0 what has none."""
+    """See `variables.pxd`."""
     steps: cython.int = 0
     times: uint64_t = 1
     t: cython.pointer[Type]
