@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+import bad
 import pybtf
 from conftest import ROOT, RunCli
 from dwarfwriter import Die, die
 from elfwriter import Symbol, btf_ids
 from kernelish import INT, kernel, point, unit
+from pybtf.cli.main import main
 from pybtf.core.codes import COUNT_NAMES, TRACE_NAMES
 from pybtf.errors import UsageError
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
@@ -24,6 +26,7 @@ from pybtf.explain.reasons import ADVICE, FATES, FUNCTIONS, IN_BTF, TRACES, VARI
 from pybtf.report import FUNCTION_REASONS, VARIABLE_REASONS
 from synthetic import COUNTER, TEXT, X86, functions, load, named, parameter, subprogram
 
+bad.load()
 FIXTURES = sorted((ROOT / "fixtures" / "bin").glob("*.elf"))
 
 
@@ -549,3 +552,28 @@ def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
     run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
     assert run.returncode == 0, run.stderr
     assert " of the base, " in run.stdout
+
+
+@pytest.mark.parametrize("name", bad.BAD)
+def test_damaged_files(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One message, status 1, and the file as it was."""
+    path = tmp_path / "input"
+    path.write_bytes(bad.BAD[name].build())
+    before = path.read_bytes()
+    assert main(["why", "-j1", "f", "*", str(path)]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("pybtf: error: ")
+    assert captured.err.count("\n") == 1
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", bad.ODD)
+def test_odd_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It ends, with an answer or a message."""
+    path = tmp_path / "input"
+    path.write_bytes(bad.ODD[name]())
+    assert main(["why", "-j1", "f", "*", "struct *", "int", str(path)]) in (0, 1)
+    captured = capfd.readouterr()
+    assert "Traceback" not in captured.err
+    assert captured.out or captured.err.count("\n") == 1

@@ -7,7 +7,7 @@ DW_TAG_subprogram and every variable at the top level of a unit, `why` must say 
 that `pybtf encode` writes has a FUNC or VAR of the name. And of each reason N names are drawn, for which the reason is
 checked by what stands below: over the symbols and the DWARF as pyelftools reads them, knowing nothing of the core.
 
-Reading all DIEs of a kernel takes pyelftools some minutes; the offsets found are kept in build/why-check.
+Finding the DIEs of a kernel takes a minute; the offsets are kept in build/why-check.
 
 Exit status: 1 if one name or one reason is wrong.
 """
@@ -40,6 +40,31 @@ FIXED = {1: 1, 2: 0, 3: 3, 7: 0, 8: 0, 9: 0, 10: 0, 11: 0, 12: 0, 14: 1, 16: 0, 
 EACH = {4: 3, 5: 3, 6: 2, 13: 2, 15: 3, 19: 3}
 REGISTERS = {"x64": [5, 4, 1, 2, 8, 9], "AArch64": list(range(8))}  # of the two ABIs, by DWARF's numbers
 GENERATED = ("__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_", "__func_stack_frame_non_standard_")
+
+
+SIZES = {
+    "DW_FORM_flag_present": 0, "DW_FORM_implicit_const": 0, "DW_FORM_data1": 1, "DW_FORM_flag": 1, "DW_FORM_ref1": 1,
+    "DW_FORM_strx1": 1, "DW_FORM_addrx1": 1, "DW_FORM_data2": 2, "DW_FORM_ref2": 2, "DW_FORM_strx2": 2,
+    "DW_FORM_addrx2": 2, "DW_FORM_strx3": 3, "DW_FORM_data4": 4, "DW_FORM_ref4": 4, "DW_FORM_strx4": 4,
+    "DW_FORM_addrx4": 4, "DW_FORM_data8": 8, "DW_FORM_ref8": 8, "DW_FORM_ref_sig8": 8, "DW_FORM_data16": 16,
+}  # fmt: skip
+OFFSETS = ("DW_FORM_strp", "DW_FORM_line_strp", "DW_FORM_sec_offset", "DW_FORM_ref_addr")
+LEBS = (
+    "DW_FORM_udata", "DW_FORM_sdata", "DW_FORM_ref_udata", "DW_FORM_strx", "DW_FORM_addrx", "DW_FORM_loclistx",
+    "DW_FORM_rnglistx",
+)  # fmt: skip
+
+
+def leb(data: bytes, at: int) -> tuple[int, int]:
+    """An unsigned LEB128, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
 
 
 def names_of_btf(path: Path) -> tuple[set[str], set[str]]:
@@ -86,31 +111,79 @@ class Program:
             return pickle.loads(kept.read_bytes())  # type: ignore[no-any-return]
         functions: dict[str, list[int]] = defaultdict(list)
         variables: dict[str, list[int]] = defaultdict(list)
+        into = {"DW_TAG_subprogram": functions, "DW_TAG_variable": variables}
         for unit in self.dwarf.iter_CUs():
-            top = unit.get_top_DIE()
-            named: dict[int, str] = {}
-            later = []
-            for die in unit.iter_DIEs():
-                if die.tag == "DW_TAG_subprogram":
-                    into = functions
-                elif die.tag == "DW_TAG_variable" and die.get_parent() is top:
-                    into = variables
-                else:
-                    continue
-                if "DW_AT_name" in die.attributes:
-                    named[die.offset] = die.attributes["DW_AT_name"].value.decode()
-                    into[named[die.offset]].append(die.offset)
-                else:
-                    later.append((die, into))
-            for die, into in later:
+            for offset, tag in self._scan(unit):
+                die = unit.get_DIE_from_refaddr(offset)
                 name = self.name(die)
                 if name:
-                    into[name].append(die.offset)
+                    into[tag][name].append(offset)
             unit._dielist, unit._diemap = [], []  # else it keeps all of them
-            unit._celist = None
         KEPT.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(pickle.dumps((dict(functions), dict(variables))))
-        return functions, variables
+        return dict(functions), dict(variables)
+
+    def _scan(self, unit: Any) -> list[tuple[int, str]]:
+        """Offsets of the subprograms and top-level variables of a unit. pyelftools would read all attributes of all
+        DIEs; here what is not wanted is stepped over, mostly by a number of bytes that its abbreviation fixes.
+        """
+        programs: dict[int, tuple[str, bool, int, list[str]]] = {}
+        stream = self.dwarf.debug_info_sec.stream
+        stream.seek(unit.cu_offset)
+        data = stream.read(unit.size)
+        at, depth = unit.cu_die_offset - unit.cu_offset, 0
+        found = []
+        size = len(data)
+        while at < size:
+            start = at
+            code = data[at]
+            at += 1
+            if code == 0:
+                depth -= 1
+                continue
+            if code & 0x80:
+                code, at = leb(data, start)
+            program = programs.get(code)
+            if program is None:
+                program = programs[code] = self._program(unit, code)
+            tag, children, fixed, forms = program
+            if tag == "DW_TAG_subprogram" or (tag == "DW_TAG_variable" and depth == 1):
+                found.append((unit.cu_offset + start, tag))
+            at += fixed
+            for form in forms:
+                at = self._over(unit, data, at, form)
+            depth += children
+        return found
+
+    def _program(self, unit: Any, code: int) -> tuple[str, bool, int, list[str]]:
+        """Of an abbreviation: tag, whether it has children, and its bytes, if all forms have a size; else the forms."""
+        declaration = unit.get_abbrev_table().get_abbrev(code)
+        forms = [str(each[1]) for each in declaration.iter_attr_specs()]
+        sizes = [self._size(unit, form) for form in forms]
+        whole = None not in sizes
+        return (
+            declaration["tag"], declaration.has_children(), sum(n or 0 for n in sizes) if whole else 0,
+            [] if whole else forms,
+        )  # fmt: skip
+
+    def _size(self, unit: Any, form: str) -> int | None:
+        word, address = unit.structs.dwarf_format // 8, unit["address_size"]
+        return {**SIZES, **dict.fromkeys(OFFSETS, word), "DW_FORM_addr": address}.get(form)
+
+    def _over(self, unit: Any, data: bytes, at: int, form: str) -> int:
+        size = self._size(unit, form)
+        if size is not None:
+            return at + size
+        if form == "DW_FORM_string":
+            return data.index(b"\0", at) + 1
+        number, behind = leb(data, at)
+        if form in ("DW_FORM_exprloc", "DW_FORM_block"):
+            return behind + number
+        if form == "DW_FORM_block1":
+            return at + 1 + data[at]
+        if form in LEBS:
+            return behind
+        raise SystemExit(f"{self.path}: {form} is not known here")
 
     # ---- DIEs ----
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_IN_FULL = 100
 """Names that a pattern may match for each to get its evidence: collecting it takes some milliseconds a name."""
+MOST_TYPES_IN_FULL = 10
+"""Likewise, types: each is looked for in all units."""
 MOST_LIKE = 200_000
 """Names among which one that looks like an unknown one is looked for."""
 
@@ -100,7 +102,8 @@ def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:
             found.append(answer(inquiry, name))
             continue
         matching = inquiry.matching(name)
-        full = len(matching) <= MOST_IN_FULL
+        most = MOST_IN_FULL if matching and inquiry.kind(matching[0]) != "type" else MOST_TYPES_IN_FULL
+        full = len(matching) <= most
         found += [answer(inquiry, each, full=full) for each in matching]
         if not matching:
             text = f"nothing matches {name}"

@@ -7,6 +7,7 @@ had no use for: file and line, the locations of parameters as they are written, 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 
 from pybtf.btf import Kind
 from pybtf.btf.types import DeclTag, FuncProto, Symbol
@@ -34,6 +35,10 @@ MOST_CALLERS = 1_000
 """Inlined copies that are counted by caller."""
 MOST_NAMED = 50
 """Callers that are named."""
+MOST_PROTOTYPES = 100
+"""Distinct prototypes that are looked at."""
+MOST_COPIES = 50
+"""Compiled copies that are looked at for one abstract instance."""
 
 
 def evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
@@ -174,7 +179,7 @@ def _inconsistent(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str,
         groups.setdefault(trace["prototype"], []).append(trace)
     rows: list[dict[str, Any]] = []
     first: Prototype | None = None
-    for members in groups.values():
+    for members in islice(groups.values(), MOST_PROTOTYPES):
         agrees = inquiry.fates.same_prototype(states[0]["state"], members[0]["state"])
         text = prototype_of(inquiry, members[0])
         if first is None:
@@ -187,7 +192,7 @@ def _inconsistent(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str,
             "places": places(inquiry, members),
         })  # fmt: skip
     rows[1:] = sorted(rows[1:], key=lambda row: row["agrees_with_the_first"])
-    return {"prototypes": rows[:MOST], "distinct": len(rows)}
+    return {"prototypes": rows[:MOST], "distinct": len(groups)}
 
 
 def differences(one: Prototype, other: Prototype) -> list[str]:
@@ -270,12 +275,12 @@ def _parameters(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> tuple[li
 def _copy_of(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> Trace | None:
     """The last compiled copy of an abstract instance: the one whose registers it has learnt last."""
     unit = inquiry.dies.unit_number(trace["die"])
-    for other in reversed(states):
-        if other["address"] and inquiry.dies.unit_number(other["die"]) == unit:
-            die = inquiry.dies.die(other["die"])
-            origin = None if die is None else inquiry.dies.to(die, "DW_AT_abstract_origin")
-            if origin is not None and origin.offset == trace["die"]:
-                return other
+    near = (each for each in reversed(states) if each["address"] and inquiry.dies.unit_number(each["die"]) == unit)
+    for other in islice(near, MOST_COPIES):
+        die = inquiry.dies.die(other["die"])
+        origin = None if die is None else inquiry.dies.to(die, "DW_AT_abstract_origin")
+        if origin is not None and origin.offset == trace["die"]:
+            return other
     return None
 
 

@@ -18,6 +18,7 @@ from pybtf.core.search import Search
 from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import find_kfuncs
+from pybtf.errors import InputError
 from pybtf.options import EncodeOptions
 
 from .reasons import FATES, FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES
@@ -84,8 +85,12 @@ class Inquiry:
 
     @cached_property
     def kfuncs(self) -> dict[str, int]:
-        """Flags of the functions in sets of kfuncs."""
-        return {name.decode("utf-8", "surrogateescape"): flags for name, flags in find_kfuncs(self.image)[0]}
+        """Flags of the functions in sets of kfuncs. That they are damaged the encoding has said, where it matters."""
+        try:
+            found, _ = find_kfuncs(self.image)
+        except InputError:
+            return {}
+        return {name.decode("utf-8", "surrogateescape"): flags for name, flags in found}
 
     @cached_property
     def dies(self) -> Dies:
@@ -144,7 +149,13 @@ class Inquiry:
         return sorted({*self.kinds, *self.table, *own, *self.symbols})
 
     def matching(self, pattern: str) -> list[str]:
-        """Functions and variables whose names match a pattern of the shell; types, if none does."""
+        """Functions and variables whose names match a pattern of the shell; types, if none does, or if it begins with
+        one of KEYWORDS.
+        """
+        keyword, _, plain = pattern.partition(" ")
+        if keyword in KEYWORDS:
+            known = {name for kind in KEYWORDS[keyword] for name in self.named(kind)}
+            return [f"{keyword} {name}" for name in sorted(known) if fnmatchcase(name, plain.strip())]
         found = [name for name in self.names() if fnmatchcase(name, pattern)]
         if found:
             return found
