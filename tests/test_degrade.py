@@ -19,6 +19,7 @@ from pybtf.btf.types import Array, Enum, FuncProto, Fwd, Ptr, Struct, Type, Type
 from pybtf.cli.main import main
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, PybtfError
+from pybtf.verify.judge import VERSIONS
 from synthetic import X86, base, named, of, typedef
 
 bad.load()
@@ -313,6 +314,47 @@ def test_without_losses_the_bytes_are_the_same(case: test_fixtures.Case) -> None
         assert result.data == case.golden.read_bytes()
     else:
         assert any(name in case.elf.name for name in ODD), result.report.losses
+
+
+# for kernels
+
+
+@pytest.mark.parametrize("version", [each for each in VERSIONS if each >= 504])
+def test_kernels_take_what_is_made_for_them(path: Path, version: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the rules of `pybtf verify`; and no feature is left out that the kernel knows."""
+    name = f"{version // 100}.{version % 100}"
+    kinds = {"enum64": Kind.ENUM64, "decl_tag": Kind.DECL_TAG, "type_tag": Kind.TYPE_TAG, "float": Kind.FLOAT}
+    had = set()
+    for program in ("00_kernel_like.gcc-O2-5-exe", "35_decl_tags.clang-O2-5-exe", "36_type_tags.clang-O2-5-exe"):
+        file = ROOT / "fixtures" / "bin" / f"{program}.elf"
+        result = pybtf.encode(file, features="default,attributes", for_kernel=name)
+        raw = path.with_suffix(".btf")
+        raw.write_bytes(result.data)
+        assert main(["verify", "--kernel", name, str(raw)]) == 0, capsys.readouterr().out
+        had |= {each.kind for each in result.btf}
+        for feature in result.report.without:
+            made = pybtf.encode(file, features=[*result.report.features, feature])
+            if feature in kinds and kinds[feature] in {each.kind for each in made.btf}:
+                raw.write_bytes(made.data)
+                assert main(["verify", "--kernel", name, str(raw)]) == 1
+    capsys.readouterr()
+    assert Kind.FUNC in had
+
+
+def test_for_kernel_on_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path.write_bytes(of(INT))
+    report, out = path.with_name("r.json"), path.with_name("x.btf")
+    arguments = ["encode", "--detached", str(out), "--report", str(report), str(path)]
+    assert main([*arguments, "--for-kernel", "5.15"]) == 0
+    left_out = ["decl_tag", "type_tag", "enum64", "decl_tag_kfuncs"]
+    line = f"pybtf: note: a kernel 5.15 does not know the features {', '.join(left_out)}: left out"
+    assert capsys.readouterr().err.splitlines()[0] == line
+    found = json.loads(report.read_text())
+    assert (found["for_kernel"], found["without"]) == ("5.15", left_out)
+    assert main([*arguments, "--for-kernel", "6.12.3-amd64"]) == 0
+    assert "note:" not in capsys.readouterr().err
+    for wrong in ("new", "5", "5.x", "4.19", "5.3", "1000.1000"):
+        assert main([*arguments, "--for-kernel", wrong]) == 2
 
 
 # what is said

@@ -66,7 +66,7 @@ def encode_file(
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
-    report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
+    report = _report(path, options, timings)
     base = open_base(options.base, report.timings)
     with report.timings.pass_("open"):
         image = open_module(path)
@@ -83,12 +83,24 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     Kfuncs, and the sections in which variables are looked for, are those of the first file, also for variables of the
     others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
     """
-    report = Report(paths[0], features=options.features.names(), jobs=options.jobs, other_paths=list(paths[1:]))
+    report = _report(paths[0], options)
+    report.other_paths = list(paths[1:])
     with ExitStack() as stack:
         with report.timings.pass_("open"):
             images = [stack.enter_context(open_module(path)) for path in paths]
         base = open_base(options.base, report.timings)
         return encode_images(images, options, base, report, progress)
+
+
+def _report(path: str, options: EncodeOptions, timings: Timings | None = None) -> Report:
+    return Report(
+        path,
+        features=options.features.names(),
+        for_kernel=options.for_kernel,
+        without=list(options.without),
+        jobs=options.jobs,
+        timings=timings or Timings(),
+    )
 
 
 def encode_images(

@@ -170,6 +170,10 @@ class Report:
     byte_order: str = ""
     """`little` or `big`."""
     features: list[str] = field(default_factory=list)
+    for_kernel: str | None = None
+    """The version of the kernel for which features were left out."""
+    without: list[str] = field(default_factory=list)
+    """These features."""
     jobs: int = 0
     units: Tally = field(default_factory=lambda: Tally(UNIT_REASONS))
     types: dict[str, int] = field(default_factory=dict)
@@ -237,6 +241,8 @@ class Report:
                 "xxh3_128": digests and digests.input,
             },
             "features": self.features,
+            "for_kernel": self.for_kernel,
+            "without": self.without,
             "jobs": self.jobs,
             "units": {
                 "total": self.units.total,

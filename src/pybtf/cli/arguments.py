@@ -52,6 +52,7 @@ OPTIONS = (
     Option("force-base", FLAG),
     Option("degrade", FLAG),
     Option("features", TEXTS, "LIST"),
+    Option("for-kernel", TEXT, "VERSION"),
     Option("lang", TEXT, "LIST"),
     Option("lang-exclude", TEXT, "LIST"),
     Option("jobs", JOBS, "N", "j"),

@@ -79,6 +79,8 @@ What is encoded:
                        it: without, they are refused
   --standalone         Encode kernel modules without a base, for other uses than loading them
   --force-base         Go on although the base is not that of the module's kernel
+  --for-kernel VERSION
+                       Leave out the features that a kernel of this version (5.15) does not know
   --lang LIST          Encode only units written in these languages (c11, rust, asm...)
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
                        $PAHOLE_LANG_EXCLUDE is used, if set
