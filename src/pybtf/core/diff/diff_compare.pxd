@@ -8,6 +8,8 @@ cdef struct Row:                # of one type with a category
     uint64_t key                # number of its category and name << 32 | number of its content
     uint32_t id
 
+cdef int by_key(const void *a, const void *b) noexcept nogil
+
 cdef class Comparison:
     cdef readonly View old
     cdef readonly View new

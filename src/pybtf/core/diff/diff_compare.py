@@ -53,9 +53,9 @@ MAX_DEPTH = cython.declare(cython.int, 64)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def by_key(a: cython.p_void, b: cython.p_void) -> cython.int:
-    x: cython.pointer[Row] = cython.cast(cython.pointer[Row], a)
-    y: cython.pointer[Row] = cython.cast(cython.pointer[Row], b)
+def by_key(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
+    x: cython.pointer[cython.const[Row]] = cython.cast(cython.pointer[cython.const[Row]], a)
+    y: cython.pointer[cython.const[Row]] = cython.cast(cython.pointer[cython.const[Row]], b)
     if x.key != y.key:
         return 1 if x.key > y.key else -1
     return (x.id > y.id) - (x.id < y.id)

@@ -71,3 +71,4 @@ cdef bint side_open(Side *s, const TypeView *v, uint32_t strings) noexcept nogil
 cdef void side_free(Side *s) noexcept nogil
 cdef void side_number(Numbers *t, Side *s) noexcept nogil
 cdef uint32_t category_of(const TypeView *v, uint32_t id) noexcept nogil
+cdef int by_value(const void *a, const void *b) noexcept nogil

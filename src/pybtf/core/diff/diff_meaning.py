@@ -400,9 +400,9 @@ def refer(t: cython.pointer[Numbers], s: cython.pointer[Side], first: uint32_t) 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def by_value(a: cython.p_void, b: cython.p_void) -> cython.int:
-    x: uint64_t = cython.cast(cython.pointer[uint64_t], a)[0]
-    y: uint64_t = cython.cast(cython.pointer[uint64_t], b)[0]
+def by_value(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
+    x: uint64_t = cython.cast(cython.pointer[cython.const[uint64_t]], a)[0]
+    y: uint64_t = cython.cast(cython.pointer[cython.const[uint64_t]], b)[0]
     return (x > y) - (x < y)
 
 

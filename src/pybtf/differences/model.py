@@ -1,0 +1,81 @@
+"""What a comparison finds: changes, each of one type, function or variable, and in them what differs and where."""
+
+from __future__ import annotations
+
+from ..records import record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Value = dict[str, Any]
+
+CLASSES = ("layout", "size", "signature", "value", "removed", "kfunc")
+"""What `--fail-on` knows besides `any`."""
+CATEGORIES = (
+    "struct", "union", "enum", "typedef", "function", "variable", "forward", "number", "section",
+)  # fmt: skip
+
+
+@record(frozen=True)
+class Detail:
+    """One thing that differs.
+
+    `what` is `size`, `added`, `removed`, `moved`, `shifted`, `changed`, `renamed`, `return`, `linkage`, `tag added`,
+    `tag removed`, `section`, `type`, `signed`, `encoding`, `bits`, `defined`, `declared` or `regrouped`. `path` is the
+    member, enumerator or parameter that it is about, empty for the whole. `old` and `new` are what it was and is:
+    `offset` and `size` in bytes, `bit` and `bits` of a bit-field, `type`, `value`, `name`, `number` (of a parameter).
+    Of `shifted`, several neighbours that are as they were but for one distance, `new` has `by` (bytes, or `bits`, or the
+    difference of enumerators' values), `after` and `members`.
+    """
+
+    what: str
+    path: str
+    old: Value | None
+    new: Value | None
+
+
+@record(frozen=True)
+class Reach:
+    """How many structs and unions, variables and functions a type reaches: it is in them, or they take or return it.
+
+    `names` has them in this order, if that was asked for.
+    """
+
+    types: int
+    variables: int
+    functions: int
+    names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]] | None = None
+
+
+@record(frozen=True)
+class Change:
+    """A type, function or variable that was `added`, `removed` or `changed` (`what`).
+
+    `category` is one of CATEGORIES. `name` is without keyword; of an enum without a name it is empty, and `title` has an
+    enumerator. `kfunc`: it has the tag `bpf_kfunc`, in the old BTF or in the new one. `old_id` and `new_id` are type ids,
+    None where it is not there. `classes` are those of CLASSES that the change belongs to.
+    """
+
+    what: str
+    category: str
+    name: str
+    old_id: int | None
+    new_id: int | None
+    details: tuple[Detail, ...]
+    classes: frozenset[str]
+    kfunc: bool
+    title: str
+    reach: Reach | None
+
+
+@record(frozen=True)
+class Tally:
+    """How many of a category there are in the old BTF and in the new one, and what happened to them."""
+
+    old: int
+    new: int
+    added: int
+    removed: int
+    changed: int
