@@ -25,6 +25,7 @@ COMMANDS = {
     "size": "size_command",
     "duplicates": "duplicates_command",
     "verify": "verify_command",
+    "diff": "diff_command",
     "reproduce": "reproduce",
     "completion": "completion",
 }

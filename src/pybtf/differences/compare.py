@@ -7,7 +7,7 @@ from ..core.diff.diff_compare import CATEGORIES as NUMBERED
 from ..core.diff.diff_compare import Comparison
 from ..core.diff.diff_reach import Reach as Reached
 from .fields import composite_details, enum_details, keyed
-from .model import CATEGORIES, Change, Detail, Reach, Tally
+from .model import CATEGORIES, Change, Detail, Reach, Tally, classes_of
 from .naming import Names, text_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -104,7 +104,7 @@ class Differences:
         details += self._tags(category, old, new)
         if not details:
             details.append(Detail("regrouped", "", None, None))
-        classes = {each for detail in details for each in _classes(category, detail)}
+        classes = {each for detail in details for each in classes_of(category, detail)}
         if kfunc[0] and (not kfunc[1] or "signature" in classes or any(d.what == "tag removed" for d in details)):
             classes.add("kfunc")
         reach = self._reached(category, 0, old)
@@ -324,30 +324,6 @@ def _linkage(number: int) -> str:
 
 def _plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def _classes(category: str, detail: Detail) -> tuple[str, ...]:
-    """Which of the classes one detail belongs to."""
-    what = detail.what
-    if category == "function":
-        return ("signature",) if what in ("return", "changed", "added", "removed") else ()
-    if category == "variable":
-        return {"type": ("signature",), "size": ("size",)}.get(what, ())
-    if category == "section":
-        return ()
-    if what == "size":
-        return ("size", "layout")
-    if what == "removed":
-        return ("removed",) if detail.old is not None and "value" in detail.old else ("removed", "layout")
-    if what == "renamed":
-        return ("removed",)
-    if what in ("changed", "shifted", "moved"):
-        value = detail.new or {}
-        enumerators = "value" in value or category == "enum"
-        return ("value",) if enumerators else ("layout",)
-    if what in ("type", "encoding", "bits", "signed", "defined", "declared"):
-        return () if what == "defined" else ("removed",) if what == "declared" else ("layout",)
-    return ()
 
 
 def _joined(changes: list[Change]) -> list[Change]:

@@ -79,3 +79,27 @@ class Tally:
     added: int
     removed: int
     changed: int
+
+
+def classes_of(category: str, detail: Detail) -> tuple[str, ...]:
+    """Which of the classes one detail belongs to."""
+    what = detail.what
+    if category == "function":
+        return ("signature",) if what in ("return", "changed", "added", "removed") else ()
+    if category == "variable":
+        return {"type": ("signature",), "size": ("size",)}.get(what, ())
+    if category == "section":
+        return ()
+    if what == "size":
+        return ("size", "layout")
+    if what == "removed":
+        return ("removed",) if detail.old is not None and "value" in detail.old else ("removed", "layout")
+    if what == "renamed":
+        return ("removed",)
+    if what in ("changed", "shifted", "moved"):
+        value = detail.new or {}
+        enumerators = "value" in value or category == "enum"
+        return ("value",) if enumerators else ("layout",)
+    if what in ("type", "encoding", "bits", "signed", "defined", "declared"):
+        return () if what == "defined" else ("removed",) if what == "declared" else ("layout",)
+    return ()
