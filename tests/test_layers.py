@@ -32,6 +32,7 @@ LAYERS = {
     "core/dump": "basics core/support core/btf",
     "core/show": "core/btf core/dump",
     "core/accept": "core/btf",
+    "core/diff": "basics core/support core/btf core/show",
     "core": (
         "core/support core/btf core/model core/elf core/strings "
         "core/dwarf core/classes core/functions core/dedup core/encode core/reduction"
@@ -42,11 +43,12 @@ LAYERS = {
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",
     "verify": "basics core/accept elf btf",
-    "interface": "basics btf request pipeline",
+    "differences": "basics core/btf core/diff btf request",
+    "interface": "basics btf request pipeline differences",
     "reproduce": "basics btf dwarf request interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
-        "elf btf request pipeline verify interface reproduce"
+        "elf btf request pipeline verify differences interface reproduce"
     ),
     "pahole": "basics elf btf request pipeline cli",
     "start": "cli",

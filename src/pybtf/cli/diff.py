@@ -9,7 +9,7 @@ from ..errors import UsageError
 from ..options import MAX_JOBS
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
-from .faults import BUG, FAILED
+from .faults import BUG
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -44,7 +44,9 @@ def diff(
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 2:
-        raise UsageError("missing arguments 'OLD NEW'; see pybtf diff --help" if len(files) < 2 else "two files at a time")
+        raise UsageError(
+            "missing arguments 'OLD NEW'; see pybtf diff --help" if len(files) < 2 else "two files at a time"
+        )
     if sum((stat and not json, markdown, json)) > 1:
         raise UsageError("--stat, --markdown and --json do not go together")
     bases = old_base or base, new_base or base
@@ -92,15 +94,15 @@ def _open(
     encoded = encode(files[0], features=features or "default", jobs=jobs, base=bases[0], standalone=bases[0] is None)
     name = f"{files[0]}: DWARF"
     if encoded.base is not None:
-        return View(encoded.data, name, encoded.base.btf.data, encoded.base.path), new
-    return View(encoded.data, name), new
+        return View(bytes(encoded.data), name, bytes(encoded.base.btf.data), encoded.base.path), new
+    return View(bytes(encoded.data), name), new
 
 
 def _one(old: View, new: View, selection: Selection, form: int, reach: bool) -> dict[str, Any]:
     from ..differences.compare import Differences
-    from ..differences.task import JSON, STAT, results
+    from ..differences.task import STAT, results
 
-    return results(Differences(old, new, reach=form != STAT, names=reach or form == JSON and reach), selection, form, reach)
+    return results(Differences(old, new, reach=form != STAT, names=reach), selection, form, reach)
 
 
 def _folders(
@@ -187,7 +189,11 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
         failed = sum(row["error"] is not None for row in rows)
         counts = {what: sum(row["what"] == what for row in changed) for what in ("added", "removed", "changed")}
         same = len(rows) - len(changed) - failed
-        parts = [f"{count:,} {what}" for what, count in {**counts, "without a change": same, "failed": failed}.items() if count]
+        parts = [
+            f"{count:,} {what}"
+            for what, count in {**counts, "without a change": same, "failed": failed}.items()
+            if count
+        ]
         lines += ["", f"{len(rows):,} modules: {', '.join(parts)}"]
     _write(lines, form == TEXT)
 

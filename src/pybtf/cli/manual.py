@@ -20,6 +20,7 @@ Commands:
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
+  diff        Say what changed between two BTFs: types, functions, variables
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
 
@@ -33,6 +34,7 @@ Examples:
   pybtf dump vmlinux.btf > vmlinux.h           the C header that BPF programs include
   pybtf show task_struct vmlinux               its members, holes and cache lines
   pybtf verify --base vmlinux module.ko        will this kernel take the module's BTF?
+  pybtf diff old/vmlinux new/vmlinux           what changed from one kernel to the other?
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
 Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
@@ -274,6 +276,60 @@ Exit status: 0 a kernel accepts all, and modules belong to their base; 1 not so;
 fault.
 """
 
+DIFF = """\
+Usage: pybtf diff [OPTIONS] OLD NEW
+
+Print what changed from the BTF in OLD to that in NEW, by meaning: types by kind and name, with their members
+and values; functions by their prototypes, variables, kfuncs and tags. Ids, order and repeats play no role,
+and a type does not change because of what its pointers lead to. A line begins with + (added), - (removed) or
+~ (changed); below a type or function that changed, each thing that differs has a line with its full place.
+Members that only shifted together are one line. If nothing changed, nothing is printed. OLD and NEW are raw
+BTF or ELF files with .BTF, which may be compressed; - is standard input. Of two folders, the modules in them
+(*.ko) are compared by name.
+
+Which changes:
+  --only KINDS         Those of these kinds: structs, unions, enums, typedefs, functions, variables, kfuncs,
+                       declarations, numbers, sections
+  --name PATTERN       Those of names that fit a pattern ('tcp_*', 'struct sock', 'struct sock.sk_*'). May be
+                       repeated
+  --ignore FILE        All but those that fit a pattern in FILE, which has one in each line; # begins a
+                       comment. May be repeated
+  --fail-on CLASSES    Exit with status 1 if there are changes of these classes: layout (members that moved,
+                       changed or are gone), size (of types and variables), signature (of functions and
+                       variables), value (of enumerators), removed (with members and enumerators), kfunc
+                       (kfuncs that are gone or called otherwise), any
+
+How:
+  --stat               Print numbers only
+  --reach              Print also which types, variables and functions have a type that changed
+  --markdown           Print sections and lists, for release notes
+  --json               Print an object of JSON
+  -j, --jobs N         Number of workers; default: the CPUs this process may use
+
+What is read:
+  --base FILE          The BTF that OLD and NEW are split from, as for pybtf dump
+  --old-base FILE      The BTF that OLD is split from
+  --new-base FILE      The BTF that NEW is split from
+  --dwarf              Encode the DWARF of OLD first, in memory: is the BTF in NEW what should come of it?
+  --features LIST      With --dwarf: features, as for pybtf encode
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf diff /boot/btf-6.1 /sys/kernel/btf/vmlinux
+  pybtf diff --name 'struct sock' --name 'tcp_*' old/vmlinux new/vmlinux
+  pybtf diff --fail-on removed,signature --only functions --ignore known old.btf new.btf
+  pybtf diff --old-base old/vmlinux --new-base new/vmlinux old/modules new/modules
+  pybtf diff --dwarf vmlinux vmlinux.btf
+
+Exit status: 0 done; 1 with --fail-on if there are such changes, or the input is at fault; 2 the command line
+is at fault.
+
+Environment:
+  NO_COLOR             If set and not empty, no colours
+"""
+
 REPRODUCE = """\
 Usage: pybtf reproduce [OPTIONS] FILE...
        pybtf reproduce --lock LOCK [OPTIONS] [FILE...]
@@ -340,5 +396,5 @@ Options:
 
 COMMANDS = {
     "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "verify": VERIFY,
-    "reproduce": REPRODUCE, "completion": COMPLETION,
+    "diff": DIFF, "reproduce": REPRODUCE, "completion": COMPLETION,
 }  # fmt: skip

@@ -93,10 +93,11 @@ class Differences:
         classes = set()
         if side == 0 and category not in ("forward", "section"):
             classes = {"removed", "kfunc"} if kfunc else {"removed"}
-        ids = (None, id) if side else (id, None)
+        old, new = (None, id) if side else (id, None)
         what = "added" if side else "removed"
         reach = self._reached(category, 0, id) if side == 0 else None
-        return Change(what, category, name, *ids, (), frozenset(classes), kfunc, self._title(category, name, side, id), reach)
+        title = self._title(category, name, side, id)
+        return Change(what, category, name, old, new, (), frozenset(classes), kfunc, title, reach)
 
     def _changed(self, category: str, name: str, old: int, new: int) -> Change:
         kfunc = old in self._kfuncs[0], new in self._kfuncs[1]
@@ -128,7 +129,7 @@ class Differences:
         if ids is None:
             return None
         types, variables, functions = (tuple(sorted({self._name(side, each) for each in row})) for row in ids)
-        return Reach(*map(len, ids), (types, variables, functions))
+        return Reach(len(ids[0]), len(ids[1]), len(ids[2]), (types, variables, functions))
 
     def _name(self, side: int, id: int) -> str:
         return text_of(self.comparison.head(side, id)[1])
@@ -269,10 +270,10 @@ class Differences:
         for side, row, rows, taken in ((0, left, before, was), (1, right, after, now)):
             for at in row:
                 if at not in taken:
-                    name, type = rows[at]
-                    value = {"number": at + 1, "type": self.names.type(side, type) if name or type else "..."}
+                    raw, type = rows[at]
+                    value = {"number": at + 1, "type": self.names.type(side, type) if raw or type else "..."}
                     what = "added" if side else "removed"
-                    details.append(Detail(what, text_of(name), *((None, value) if side else (value, None))))
+                    details.append(Detail(what, text_of(raw), *((None, value) if side else (value, None))))
         return details
 
     def _variable(self, old: int, new: int) -> list[Detail]:
@@ -286,9 +287,7 @@ class Differences:
             details.append(Detail("section", "", {"name": text_of(old_section)}, {"name": text_of(new_section)}))
         linkages = comparison.fourth(0, old), comparison.fourth(1, new)
         if linkages[0] != linkages[1]:
-            details.append(
-                Detail("linkage", "", {"value": _linkage(linkages[0])}, {"value": _linkage(linkages[1])})
-            )
+            details.append(Detail("linkage", "", {"value": _linkage(linkages[0])}, {"value": _linkage(linkages[1])}))
         return details
 
     def _number(self, old: int, new: int) -> list[Detail]:

@@ -1,7 +1,7 @@
 """Structs, unions and enums member by member: what came, went and changed, and what only shifted.
 
-Members are matched by their paths, into nameless structs and unions inside (`x.a` of `struct { int a; } x`). A member that
-went and one that came at the same place with the same type is renamed, if there is no other such pair. Members that
+Members are matched by their paths, into nameless structs and unions inside (`x.a` of `struct { int a; } x`). A member
+that went and one that came at the same place with the same type is renamed, if there is no other such pair. Members that
 differ in nothing but their offset, by one distance, are told together: mostly something in front of them grew.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .model import Value
     from .naming import Names
 
-    Row = tuple[bytes, int, int, int, int, int]
+    Row = tuple[Any, ...]
     Key = tuple[bytes, int]
 
 PATH, OFFSET, BITS, SIZE, MEANING, TYPE = range(6)
@@ -45,8 +45,6 @@ def composite_details(comparison: Comparison, names: Names, old: int, new: int) 
     if sizes[0] != sizes[1]:
         details.append(Detail("size", "", {"size": sizes[0]}, {"size": sizes[1]}))
     before, after = keyed(comparison.fields(0, old)), keyed(comparison.fields(1, new))
-    if before == after and not sizes[0] != sizes[1]:
-        return details
     gone = [key for key in before if key not in after]
     come = [key for key in after if key not in before]
     renamed = _renamed(
@@ -61,7 +59,7 @@ def composite_details(comparison: Comparison, names: Names, old: int, new: int) 
         details.append(Detail("renamed", text_of(left[0]), old_value, {"name": text_of(right[0]), **new_value}))
     for key in _outermost([key for key in come if key not in taken], after):
         details.append(Detail("added", text_of(key[0]), None, _place(names, 1, after[key])))
-    moved = []
+    moved: list[tuple[Key | None, Key | None, int]] = []
     last: Key | None = None
     for key, row in after.items():
         was = before.get(key)
@@ -82,10 +80,10 @@ def composite_details(comparison: Comparison, names: Names, old: int, new: int) 
 
 
 def _same_type(names: Names, was: Row, row: Row) -> bool:
-    if was[MEANING] and row[MEANING]:
-        return was[MEANING] == row[MEANING]
+    if was[MEANING] or row[MEANING]:
+        return bool(was[MEANING] == row[MEANING])
     # Types without a name, which are looked into: what differs in them is told of their members.
-    return was[MEANING] == row[MEANING] and names.type(0, was[TYPE]) == names.type(1, row[TYPE])
+    return names.type(0, was[TYPE]) == names.type(1, row[TYPE])
 
 
 def _place(names: Names, side: int, row: Row) -> Value:

@@ -26,8 +26,8 @@ class Detail:
     `tag removed`, `section`, `type`, `signed`, `encoding`, `bits`, `defined`, `declared` or `regrouped`. `path` is the
     member, enumerator or parameter that it is about, empty for the whole. `old` and `new` are what it was and is:
     `offset` and `size` in bytes, `bit` and `bits` of a bit-field, `type`, `value`, `name`, `number` (of a parameter).
-    Of `shifted`, several neighbours that are as they were but for one distance, `new` has `by` (bytes, or `bits`, or the
-    difference of enumerators' values), `after` and `members`.
+    Of `shifted`, several neighbours that are as they were but for one distance, `new` has `by` (bytes, or `bits`, or
+    the difference of enumerators' values), `after` and `members`.
     """
 
     what: str
@@ -53,9 +53,9 @@ class Reach:
 class Change:
     """A type, function or variable that was `added`, `removed` or `changed` (`what`).
 
-    `category` is one of CATEGORIES. `name` is without keyword; of an enum without a name it is empty, and `title` has an
-    enumerator. `kfunc`: it has the tag `bpf_kfunc`, in the old BTF or in the new one. `old_id` and `new_id` are type ids,
-    None where it is not there. `classes` are those of CLASSES that the change belongs to.
+    `category` is one of CATEGORIES. `name` is without keyword; of an enum without a name it is empty, and `title` has
+    an enumerator. `kfunc`: it has the tag `bpf_kfunc`, in the old BTF or in the new one. `old_id` and `new_id` are type
+    ids, None where it is not there. `classes` are those of CLASSES that the change belongs to.
     """
 
     what: str

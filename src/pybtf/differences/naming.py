@@ -60,9 +60,7 @@ class Names:
         if kind != FUNC_PROTO:
             return self.declared(side, id, name)
         returned, params = self.comparison.prototype(side, id)
-        words = [
-            "..." if not each and not type else self.declared(side, type, text_of(each)) for each, type in params
-        ]
+        words = ["..." if not each and not type else self.declared(side, type, text_of(each)) for each, type in params]
         return self.declared(side, returned, f"{name}({', '.join(words) or 'void'})")
 
     def _pair(self, side: int, id: int) -> tuple[str, str]:

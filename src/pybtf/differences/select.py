@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 WHAT = ("added", "removed", "changed")
 ONLY = {**{plural: (category,) for category, plural in PLURALS.items()}, "kfuncs": ("function",)}
 """What `--only` knows, and the categories that this is."""
-_WORDS = {**{category: category for category in CATEGORIES}, "kfunc": "function", "declaration": "forward", "type": "number"}
+_WORDS = {
+    **{category: category for category in CATEGORIES},
+    "kfunc": "function",
+    "declaration": "forward",
+    "type": "number",
+}
 
 
 def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple[str, ...]:
@@ -117,7 +122,9 @@ def without_details(change: Change, patterns: Sequence[Pattern]) -> Change:
     for detail in change.details:
         if detail.what == "shifted" and detail.new is not None:
             members = [
-                name for name in detail.new["members"] if not any(pattern.path and pattern.path(name) for pattern in patterns)
+                name
+                for name in detail.new["members"]
+                if not any(pattern.path and pattern.path(name) for pattern in patterns)
             ]
             if members:
                 kept.append(replace(detail, new={**detail.new, "members": members}))
@@ -136,7 +143,7 @@ def _with(change: Change, details: list[Detail]) -> Change:
 
 
 def read_patterns(path: str) -> list[Pattern]:
-    """The patterns of a file: one in a line; `#` begins a comment. Raises `InputError` with the line that is at fault."""
+    """The patterns of a file: one in a line; `#` begins a comment. Raises `UsageError` with the line at fault."""
     try:
         with open(path, "rb") as stream:
             lines = stream.read().decode("utf-8", "surrogateescape").splitlines()

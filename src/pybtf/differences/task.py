@@ -34,9 +34,9 @@ def diff(
 ) -> Differences:
     """What changed from the BTF `old` to the BTF `new`: `Differences`, whose `changes` is a list of `Change`.
 
-    Each is a file (raw BTF, or ELF with `.BTF`, which may be compressed) or a `pybtf.BTF`. `base` is what both are split
-    from, `old_base` and `new_base` what one of them is. With `reach`, types that changed or are gone say how many others
-    they reach, with `names` also which. Raises `InputError` for BTF that cannot be read or is damaged.
+    Each is a file (raw BTF, or ELF with `.BTF`, which may be compressed) or a `pybtf.BTF`. `base` is what both are
+    split from, `old_base` and `new_base` what one of them is. With `reach`, types that changed or are gone say how many
+    others they reach, with `names` also which. Raises `InputError` for BTF that cannot be read or is damaged.
     """
     if base is not None and (old_base is not None or new_base is not None):
         raise UsageError("base is that of both; old_base and new_base are given without it")

@@ -18,7 +18,7 @@ HEADINGS = {"added": "Added", "removed": "Removed", "changed": "Changed"}
 
 
 def lines(changes: Iterable[Change], declaration: Callable[[Change], str], names: bool = False) -> list[str]:
-    """A line for each change, and below it, indented, one for each thing that differs. `names`: what is reached, too."""
+    """A line for each change, and below it one for each thing that differs. `names`: what is reached, too."""
     found = []
     for change in changes:
         found.append(f"{SIGNS[change.what]} {heading(change, declaration)}")

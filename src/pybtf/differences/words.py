@@ -101,7 +101,7 @@ def different(old: str, new: str) -> str:
 def detail_text(change: Change, detail: Detail) -> str:
     """One thing that differs, with its full place: `struct sock.sk_drops: offset 184 -> 136`."""
     if detail.what.startswith("tag "):
-        value = (detail.new or detail.old or {})
+        value = detail.new or detail.old or {}
         where = f" of number {value['number']}" if "number" in value else ""
         return f"{title_of(change)}: tag {value['name']}{where}"
     if change.category == "function":
@@ -144,7 +144,9 @@ def _bits(value: Value) -> str:
 
 
 def _at(value: Value) -> str:
-    return f"{value['offset']}:{value['bit']}, {plural(value['bits'], 'bit')}" if "bits" in value else str(value["offset"])
+    return (
+        f"{value['offset']}:{value['bit']}, {plural(value['bits'], 'bit')}" if "bits" in value else str(value["offset"])
+    )
 
 
 def _shift(detail: Detail, word: str) -> str:

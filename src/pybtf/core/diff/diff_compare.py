@@ -24,13 +24,13 @@ from cython.cimports.pybtf.core.btf.type_view import (
 )
 from cython.cimports.pybtf.core.diff.diff_compare import Row
 from cython.cimports.pybtf.core.diff.diff_meaning import (
-    DIFF_LARGE,
     DIFF_LONG_NAME,
     DIFF_MEMORY,
     DIFF_OK,
     KEY_ENTITY,
     MAX_NAME,
     OF_NOTHING,
+    REF_VOID,
     Side,
     category_of,
     side_free,
@@ -238,7 +238,7 @@ class Comparison:
     def reference(self, side: cython.int, id: uint32_t) -> int:
         """The number of what a reference to a type means; 0 if nothing that was looked at refers to it."""
         s: cython.pointer[Side] = self.side_of(side, id)
-        return s.refs[id] if id else 1
+        return s.refs[id] if id else REF_VOID
 
     def size(self, side: cython.int, id: uint32_t) -> int:
         """Bytes of a value of the type, 0 if it has none."""
@@ -257,12 +257,15 @@ class Comparison:
         return self.fill(side, id, [], b"", 0, 0)
 
     @cython.cfunc
-    def fill(self, side: cython.int, id: uint32_t, found: list, path: bytes, offset: uint32_t, depth: cython.int) -> list:
+    def fill(
+        self, side: cython.int, id: uint32_t, found: list, path: bytes, offset: uint32_t, depth: cython.int
+    ) -> list:  # fmt: skip
         s: cython.pointer[Side] = cython.address(self.sides[side])
         r: cython.pointer[uint32_t] = view_record(s.v, id)
         m: cython.pointer[uint32_t]
         i: uint32_t
         inner: uint32_t
+        meaning: uint32_t
         steps: cython.int
         name: bytes
         inside: bytes
@@ -293,7 +296,8 @@ class Comparison:
                     inside = name + arrays + b"."
                 self.fill(side, inner, found, inside, offset + member_offset(r, m), depth + 1)
                 continue
-            found.append((name, offset + member_offset(r, m), member_bits(r, m), s.sizes[m[1]], s.refs[m[1]] if m[1] else 1, m[1]))
+            meaning = s.refs[m[1]] if m[1] else REF_VOID
+            found.append((name, offset + member_offset(r, m), member_bits(r, m), s.sizes[m[1]], meaning, m[1]))
         return found
 
     def values(self, side: cython.int, id: uint32_t) -> list:

@@ -1,9 +1,9 @@
 """What a type means, apart from its id, as two numbers.
 
-*What a reference to it means* (`refs`): a struct, union, enum, typedef, number and forward declaration with a name is its
-kind and its name, and nothing else. So a struct does not change because of what its pointers lead to. A declaration and a
-definition of one name mean the same, and so do ENUM and ENUM64. Whatever has no name is what it is made of: pointers,
-arrays, prototypes, qualifiers, and structs, unions and enums without a name, with all their members.
+*What a reference to it means* (`refs`): a struct, union, enum, typedef, number and forward declaration with a name is
+its kind and its name, and nothing else. So a struct does not change because of what its pointers lead to. A declaration
+and a definition of one name mean the same, and so do ENUM and ENUM64. Whatever has no name is what it is made of:
+pointers, arrays, prototypes, qualifiers, and structs, unions and enums without a name, with all their members.
 
 *What is said of it* (`contents`), of those that have a category: of a struct its size, and of each member name, offset,
 bits, what its type means, and the size of that: a member that grew is a change of the struct it is in.
