@@ -30,8 +30,6 @@ from .type_compatibility import Pair, alike, behind, essential
 from .types import Array, Composite, Enumeration, Int, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from .reader import BTF
 
 MAX_STEPS = 64
@@ -126,6 +124,8 @@ class Relocator:
         self.local = local
         self.target = target
         self._pair = Pair(local, target.btf)
+        self._left: dict[int, list[int]] = {}
+        """Candidates by type of the program."""
 
     def resolve(self, relocation: Relocation) -> Result:
         """Raises InputError if the relocation makes no sense, or if candidates disagree."""
@@ -141,24 +141,34 @@ class Relocator:
             enumerator = _enumerator(self.local, root, steps) if kind in ENUMERATORS else ""
             if kind not in FIELDS and kind not in ENUMERATORS and steps != [0]:
                 raise _Impossible("a way for what has none; expected 0")
-            return self._agreed(
-                self._on(kind, relocation.type, id, steps[0], wanted, enumerator) for id in self.target.candidates(root)
-            ) or Result(0 if kind in _ZERO else None, None)
+            results = [
+                self._on(kind, relocation.type, id, steps[0], wanted, enumerator) for id in self._candidates(root)
+            ]
+            return self._agreed(root, results) or Result(0 if kind in _ZERO else None, None)
         except _Impossible as error:
             where = f"{relocation.section}+{relocation.offset:#x}: {kind.name.lower()} of {root}, {relocation.access!r}"
             raise InputError(Place(self.local.place.file, ".BTF.ext"), f"{where}: {error}") from None
 
-    def _agreed(self, results: Iterable[Result | None]) -> Result | None:
-        """The first result, after all of them have been looked at."""
-        first: Result | None = None
-        for result in results:
-            if first is None:
-                first = result
-            elif result is not None and result.value != first.value:
-                assert first.found is not None
-                assert result.found is not None
-                ids = f"types {first.found.root} and {result.found.root} of {self.target.btf.place.file}"
-                raise _Impossible(f"{ids} disagree: {first.value} and {result.value}")
+    def _candidates(self, root: Type) -> list[int]:
+        if root.id not in self._left:
+            self._left[root.id] = self.target.candidates(root)
+        return self._left[root.id]
+
+    def _agreed(self, root: Type, results: list[Result | None]) -> Result | None:
+        """The first result, after all of them have been looked at: they are to agree, on the place of a field, too.
+
+        Candidates that have no such thing are no candidates of this type any more. (So it is in libbpf: `bpftool -d`
+        shows that relocations that come later are not tried on them.)
+        """
+        found = [(result.found, result) for result in results if result is not None and result.found is not None]
+        if not found:
+            return None
+        self._left[root.id] = [way.root for way, _ in found]
+        (place, first), *others = found
+        for way, result in others:
+            if (result.value, way.bit_offset) != (first.value, place.bit_offset):
+                ids = f"types {place.root} and {way.root} of {self.target.btf.place.file} disagree"
+                raise _Impossible(f"{ids}: {_told(first)} and {_told(result)}")
         return first
 
     def _on(
@@ -246,6 +256,11 @@ class Relocator:
                 if inner is not None:
                     return [Step(id, index), *inner]
         return None
+
+
+def _told(result: Result) -> str:
+    bits = f" at bit {result.found.bit_offset}" if result.found is not None and result.found.steps else ""
+    return f"{result.value}{bits}"
 
 
 def _numbers(access: str) -> list[int]:

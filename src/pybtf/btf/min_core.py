@@ -21,7 +21,7 @@ from .core_relocation import ENUMERATORS, FIELDS, Relocator, Target, Way
 from .ext import RelocationKind
 from .renumbering import renumbered
 from .type_compatibility import behind
-from .types import Array, Composite, Const, Ptr, Restrict, Type, Typedef, TypeTag, Volatile
+from .types import Array, Composite, Const, FuncProto, Ptr, Restrict, Type, Typedef, TypeTag, Volatile
 from .writer import BtfBuilder
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class MinCore:
                     kept.update(range(len(type.members)))
                     todo += [(member.type, False) for member in type.members]
                 continue
-            pointed = pointed or isinstance(type, Ptr)
+            pointed = isinstance(type, Ptr) or (pointed and not isinstance(type, FuncProto))
             todo += [(each, pointed) for each in self.btf.references(id)]
 
     def to_bytes(self) -> bytes:

@@ -163,7 +163,7 @@ class Pair:
                 case (Composite(), Composite()):
                     return local.kind is target.kind and self._members_match(local, target, at + 1)
                 case _:
-                    return local.kind is target.kind and local.kind in (Kind.VOID, Kind.FWD, Kind.FLOAT)
+                    return local.kind is target.kind and local.kind in (Kind.VOID, Kind.FWD)
         return False
 
     def _members_match(self, local: Composite, target: Composite, level: int) -> bool:
