@@ -24,6 +24,7 @@ COMMANDS = {
     "show": "show_command",
     "size": "size_command",
     "duplicates": "duplicates_command",
+    "min-core": "min_core_command",
     "verify": "verify_command",
     "diff": "diff_command",
     "reproduce": "reproduce",

@@ -19,6 +19,7 @@ Commands:
   show        Print the layout of structs: offsets, sizes, holes, cache lines
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
+  min-core    Cut a kernel's BTF down to what BPF objects need
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
   diff        Say what changed between two BTFs: types, functions, variables
   reproduce   Encode again and again under changed circumstances, and compare
@@ -238,6 +239,26 @@ Exit status: 0 done, 1 with --fail if there are any, or if the input is at fault
 fault.
 """
 
+MIN_CORE = """\
+Usage: pybtf min-core BTF OBJECT... -o OUT
+
+Write the part of a kernel's BTF that BPF programs need to be loaded on that kernel: the types and members
+which their CO-RE relocations are about. It is for kernels that have no BTF of their own, and has a few
+kilobytes. The bytes are those of `bpftool gen min_core_btf BTF OUT OBJECT...`.
+
+BTF is raw BTF or an ELF file with .BTF, which may be compressed; - is standard input. Each OBJECT is an ELF
+file as clang makes it with -target bpf -g. A relocation that finds nothing in BTF needs nothing of it. One
+for which two types of BTF give different answers is an error, as it is for a loader.
+
+Options:
+  -o, --output OUT     Write raw BTF to OUT; - is standard output
+  -h, --help           Print this text
+
+Examples:
+  pybtf min-core vmlinux.btf prog.bpf.o -o prog.btf
+  pybtf min-core /sys/kernel/btf/vmlinux *.bpf.o -o - | pybtf dump -
+"""
+
 VERIFY = """\
 Usage: pybtf verify [OPTIONS] FILE...
 
@@ -395,6 +416,6 @@ Options:
 """
 
 COMMANDS = {
-    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "verify": VERIFY,
-    "diff": DIFF, "reproduce": REPRODUCE, "completion": COMPLETION,
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "min-core": MIN_CORE,
+    "verify": VERIFY, "diff": DIFF, "reproduce": REPRODUCE, "completion": COMPLETION,
 }  # fmt: skip
