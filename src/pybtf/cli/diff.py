@@ -28,6 +28,7 @@ OPTIONS = (
     Option("reach", FLAG),
     Option("markdown", FLAG),
     Option("json", FLAG),
+    Option("object", TEXTS, "PROG"),
     Option("base", PATH, "FILE"),
     Option("old-base", PATH, "FILE"),
     Option("new-base", PATH, "FILE"),
@@ -39,15 +40,15 @@ OPTIONS = (
 
 def diff(
     files: tuple[str, ...], only: tuple[str, ...], name: tuple[str, ...], ignore: tuple[str, ...],
-    fail_on: tuple[str, ...], stat: bool, reach: bool, markdown: bool, json: bool, base: str | None,
-    old_base: str | None, new_base: str | None, dwarf: bool, features: tuple[str, ...], jobs: int | None
+    fail_on: tuple[str, ...], stat: bool, reach: bool, markdown: bool, json: bool, object: tuple[str, ...],
+    base: str | None, old_base: str | None, new_base: str | None, dwarf: bool, features: tuple[str, ...],
+    jobs: int | None
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 2:
-        raise UsageError(
-            "missing arguments 'OLD NEW'; see pybtf diff --help" if len(files) < 2 else "two files at a time"
-        )
-    if sum((stat and not json, markdown, json)) > 1:
+        few = "missing arguments 'OLD NEW'; see pybtf diff --help"
+        raise UsageError(few if len(files) < 2 else "two files at a time")
+    if sum((stat, markdown, json)) > 1:
         raise UsageError("--stat, --markdown and --json do not go together")
     bases = old_base or base, new_base or base
     if base is not None and (old_base or new_base):
@@ -56,10 +57,19 @@ def diff(
         raise UsageError("standard input can be read only once")
     if features and not dwarf:
         raise UsageError("--features goes with --dwarf")
-    from ..differences.select import ONLY, Selection, failing, read_patterns, split_list
-    from ..differences.task import JSON, MARKDOWN, STAT, TEXT
+    from ..differences.select import ONLY, RELOCATION, Selection, failing, read_patterns, split_list
 
     fatal = failing(fail_on)
+    if object:
+        if only or name or ignore or stat or reach or markdown or dwarf:
+            raise UsageError("--object is about relocations; of the other options it goes with --json and --fail-on")
+        if fatal - {RELOCATION, "any"}:
+            raise UsageError(f"with --object, --fail-on takes {RELOCATION} and any")
+        return _objects(files, bases, object, json, fatal)
+    if RELOCATION in fatal:
+        raise UsageError(f"--fail-on {RELOCATION} goes with --object")
+    from ..differences.task import JSON, MARKDOWN, STAT, TEXT
+
     ignored = [pattern for path in ignore for pattern in read_patterns(path)]
     selection = Selection(split_list(only, ONLY, "only"), name, ignored)
     form = JSON if json else MARKDOWN if markdown else STAT if stat else TEXT
@@ -96,6 +106,22 @@ def _open(
     if encoded.base is not None:
         return View(bytes(encoded.data), name, bytes(encoded.base.btf.data), encoded.base.path), new
     return View(bytes(encoded.data), name), new
+
+
+def _objects(
+    files: tuple[str, ...], bases: tuple[str | None, ...], objects: tuple[str, ...], json: bool, fatal: frozenset[str]
+) -> int:
+    """What the two kernels make of BPF objects. The exit status."""
+    from ..btf.opening import open_btf
+    from ..differences.objects import BROKEN, UNCLEAR, diff_objects, lines, to_dict
+
+    found = diff_objects(objects, open_btf(files[0], bases[0]), open_btf(files[1], bases[1]))
+    if json:
+        _write_json({"schema": 1, "old": files[0], "new": files[1], "objects": [to_dict(each) for each in found]})
+    else:
+        _write([line for each in found for line in lines(each)], True)
+    broken = any(each.count(BROKEN) or each.count(UNCLEAR) for each in found)
+    return 1 if (fatal and broken) or ("any" in fatal and any(each.outcomes for each in found)) else 0
 
 
 def _one(old: View, new: View, selection: Selection, form: int, reach: bool) -> dict[str, Any]:

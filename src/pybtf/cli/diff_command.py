@@ -8,13 +8,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..differences.model import CLASSES
-from ..differences.select import ONLY
+from ..differences.select import ONLY, RELOCATION
 from .app import Command, Jobs
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 from .completion import complete_list
 from .diff import OPTIONS, diff
 
-_LISTS = {"only": tuple(ONLY), "fail-on": (*CLASSES, "any")}
+_LISTS = {"only": tuple(ONLY), "fail-on": (*CLASSES, RELOCATION, "any")}
 
 
 def _click(option: Option) -> click.Option:
@@ -33,7 +33,7 @@ def _click(option: Option) -> click.Option:
             return complete_list(known, (), incomplete)
 
         more = {"shell_complete": complete}
-    elif option.name == "ignore":
+    elif option.name in ("ignore", "object"):
         more = {"type": click.Path()}
     return click.Option(names, metavar=option.metavar or None, **kinds[option.kind], **more)
 

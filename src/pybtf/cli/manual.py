@@ -318,7 +318,8 @@ Which changes:
   --fail-on CLASSES    Exit with status 1 if there are changes of these classes: layout (members that moved,
                        changed or are gone), size (of types and variables), signature (of functions and
                        variables), value (of enumerators), removed (with members and enumerators), kfunc
-                       (kfuncs that are gone or called otherwise), any
+                       (kfuncs that are gone or called otherwise), relocation (with --object: one that
+                       finds nothing any more), any
 
 How:
   --stat               Print numbers only
@@ -326,6 +327,11 @@ How:
   --markdown           Print sections and lists, for release notes
   --json               Print an object of JSON
   -j, --jobs N         Number of workers; default: the CPUs this process may use
+
+Instead of all changes:
+  --object PROG        Those that the CO-RE relocations in the BPF object PROG meet: members, types and
+                       enumerators that are not found any more, or have another place, size or value, with
+                       the source lines that need them. May be repeated
 
 What is read:
   --base FILE          The BTF that OLD and NEW are split from, as for pybtf dump
@@ -342,6 +348,7 @@ Examples:
   pybtf diff --name 'struct sock' --name 'tcp_*' old/vmlinux new/vmlinux
   pybtf diff --fail-on removed,signature --only functions --ignore known old.btf new.btf
   pybtf diff --old-base old/vmlinux --new-base new/vmlinux old/modules new/modules
+  pybtf diff --object prog.bpf.o --fail-on relocation old/vmlinux new/vmlinux
   pybtf diff --dwarf vmlinux vmlinux.btf
 
 Exit status: 0 done; 1 with --fail-on if there are such changes, or the input is at fault; 2 the command line

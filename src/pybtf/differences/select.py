@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .model import Change, Detail
 
 WHAT = ("added", "removed", "changed")
+RELOCATION = "relocation"
+"""What `--fail-on` knows of objects: a CO-RE relocation that finds nothing any more."""
 ONLY = {**{plural: (category,) for category, plural in PLURALS.items()}, "kfuncs": ("function",)}
 """What `--only` knows, and the categories that this is."""
 _WORDS = {
@@ -43,7 +45,7 @@ def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple
 
 def failing(texts: Iterable[str]) -> frozenset[str]:
     """The classes that `--fail-on` names."""
-    return frozenset(split_list(texts, (*CLASSES, "any"), "fail-on"))
+    return frozenset(split_list(texts, (*CLASSES, RELOCATION, "any"), "fail-on"))
 
 
 class Pattern:
