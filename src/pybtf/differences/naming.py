@@ -92,7 +92,7 @@ class Names:
                 continue
             if kind in (ARRAY, FUNC_PROTO):
                 if left.startswith("*"):
-                    left, right = f"({left}", f"){right}"
+                    left, right = f"({left}", f"{right})"
                 if kind == ARRAY:
                     id, count = self.comparison.array(side, id)
                     right = f"{right}[{count}]"

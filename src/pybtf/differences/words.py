@@ -124,8 +124,9 @@ def _member(detail: Detail) -> str:
         case "renamed":
             return f"now {new['name']}, {new['type']} at {_at(new)}"
     parts = []
-    places = [f"{value['offset']}{':' + str(value['bit']) if 'bits' in value else ''}" for value in (old, new)]
-    if places[0] != places[1]:
+    moved = (old["offset"], old.get("bit", 0)) != (new["offset"], new.get("bit", 0))
+    if moved:
+        places = [f"{value['offset']}{':' + str(value['bit']) if 'bits' in value else ''}" for value in (old, new)]
         parts.append(f"offset {places[0]} -> {places[1]}")
     if detail.what == "changed":
         if old["type"] != new["type"]:
@@ -134,7 +135,7 @@ def _member(detail: Detail) -> str:
             parts.append(f"{_bits(old)} -> {_bits(new)}")
         if old["size"] != new["size"]:
             parts.append(f"size {old['size']} -> {new['size']}")
-        if not parts or (len(parts) == 1 and places[0] != places[1]):
+        if len(parts) == moved:
             parts.append(f"{new['type']} differs inside")
     return ", ".join(parts)
 

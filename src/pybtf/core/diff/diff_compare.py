@@ -3,6 +3,7 @@
 import cython
 from cython.cimports.libc.stdint import int32_t, int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc, qsort
+from cython.cimports.libc.string import strcmp
 from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ARRAY,
     KIND_DECL_TAG,
@@ -387,11 +388,10 @@ class Comparison:
         s: cython.pointer[Side] = self.side_of(side, 0)
         id: uint32_t
         found: list = []
-        text: bytes
+        text: cython.p_const_char = name
         for id in range(s.v.first_own, s.v.n):
             if wire_kind(view_record(s.v, id)) == KIND_DECL_TAG and view_record(s.v, id)[3] == 0xFFFFFFFF:
-                text = view_name(s.v, view_record(s.v, id)[0])[:64]
-                if text == name:
+                if strcmp(view_name(s.v, view_record(s.v, id)[0]), text) == 0:
                     found.append(view_record(s.v, id)[2])
         return found
 
