@@ -22,7 +22,7 @@ ANSWERS = json.loads((FOLDER / "libbpf.json").read_text())
 
 
 def test_programs() -> None:
-    assert PROGRAMS == sorted(ANSWERS)
+    assert sorted(ANSWERS) == PROGRAMS
     assert len(PROGRAMS) == 5
 
 

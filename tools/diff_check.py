@@ -79,6 +79,12 @@ def check_all(old: Dump, new: Dump, changes: list[dict[str, Any]], wrong: Failur
             fine = (counts["changed"], counts["removed"], counts["added"]) == (both, gone - both, come - both)
         if not fine:
             wrong.add(f"{' '.join(key)}: {gone} are gone and {come} new, told is {dict(counts)}")
+    for change in changes:
+        if change["kind"] == "function":
+            sides = [(old, change["old_id"]), (new, change["new_id"])]
+            tagged = any((-1, "bpf_kfunc") in dump.tags.get(id, []) for dump, id in sides if id is not None)
+            if tagged != change.get("kfunc", False):
+                wrong.add(f"function {change['name']}: is a kfunc: {tagged}")
     for key in told.keys() - keys:
         wrong.add(f"{' '.join(key)}: there is none")
     return len(keys)

@@ -74,6 +74,28 @@ def look_at(data: bytes) -> None:
         pass
 
 
+def compare(data: bytes, other: bytes) -> None:
+    """Say what changed between two BTFs, and that nothing did between one and itself."""
+    from pybtf.core.btf.type_view import View
+    from pybtf.differences.compare import Differences
+    from pybtf.differences.text import lines, markdown, to_dict
+    from pybtf.errors import InputError
+
+    try:
+        old, new = View(data, "x"), View(other, "y")
+    except InputError:
+        return
+    try:
+        found = Differences(old, new, names=len(data) % 2 == 0)
+        lines(found.changes, found.declaration, True)
+        markdown(found.changes, found.declaration)
+        for change in found.changes:
+            to_dict(change, found.declaration)
+    except InputError:
+        pass
+    assert not Differences(old, View(data, "x")).changes
+
+
 def work(seed: str, seconds: float) -> int:
     """One worker, in a process whose core is that with sanitizers. The input of the moment lies in a file."""
     from pybtf.core.btf.type_view import View
@@ -101,6 +123,7 @@ def work(seed: str, seconds: float) -> int:
         except InputError:
             pass
         look_at(data)
+        compare(data, damaged(chooser, data) if chooser.random() < 0.5 else chooser.choice(sources))
         if time.monotonic() - start > PATIENCE:
             print(f"{case}: takes too long")
             return 1

@@ -61,12 +61,17 @@ def composite_details(comparison: Comparison, names: Names, old: int, new: int) 
         details.append(Detail("added", text_of(key[0]), None, _place(names, 1, after[key])))
     moved: list[tuple[Key | None, Key | None, int]] = []
     last: Key | None = None
+    carrier, carried = b"", 0  # the nameless type whose members are at hand, and how far it moved
     for key, row in after.items():
         was = before.get(key)
         if was is None:
             last = key
             continue
         same = _same_type(names, was, row) and was[BITS] == row[BITS] and was[SIZE] == row[SIZE]
+        if carrier and _is_within(key[0], carrier) and same and row[OFFSET] - was[OFFSET] == carried:
+            continue
+        if row[MEANING] == 0:
+            carrier, carried = key[0], row[OFFSET] - was[OFFSET]
         if not same:
             details.append(_changed(names, was, row))
         elif was[OFFSET] != row[OFFSET]:
@@ -120,11 +125,15 @@ def _outermost(keys: list[Key], rows: dict[Key, Row]) -> list[Key]:
     within: bytes | None = None
     for key in keys:
         path = key[0]
-        if within is not None and path.startswith(within) and path[len(within) : len(within) + 1] in (b".", b"["):
+        if within is not None and _is_within(path, within):
             continue
         within = path if rows[key][MEANING] == 0 else None
         found.append(key)
     return found
+
+
+def _is_within(path: bytes, outer: bytes) -> bool:
+    return path.startswith(outer) and path[len(outer) : len(outer) + 1] in (b".", b"[")
 
 
 def _shifts(
@@ -135,7 +144,6 @@ def _shifts(
     group: list[Key] = []
     distance = 0
     first: Key | None = None
-    within: bytes | None = None
 
     def finish() -> None:
         if len(group) == 1:
@@ -152,16 +160,12 @@ def _shifts(
         if key is None or by != distance:
             finish()
             group = []
-            within = None
             distance = by
             if key is None:
                 distance = 0
                 continue
             first = last
         assert key is not None
-        if within is not None and key[0].startswith(within) and key[0][len(within) : len(within) + 1] in (b".", b"["):
-            continue
-        within = key[0] if after[key][MEANING] == 0 else None
         group.append(key)
     finish()
     return details
