@@ -57,7 +57,7 @@ cdef struct Side:
     uint32_t strings            # bytes of strings, those of the base included
     uint32_t *names             # by offset of a string: number of the name; 0: nobody has asked
     uint32_t *refs              # by id: number of what a reference to it means; REF_NEW, REF_BUSY
-    uint32_t *contents          # by own id with a category: number of what is said of it
+    uint32_t *contents          # by own id with a category, and of prototypes: number of what is said of it
     uint64_t *sizes             # by id: bytes of a value
     uint32_t *tags              # by id: the last DECL_TAG that is about it
     uint32_t *more_tags         # by id of a DECL_TAG: the one before

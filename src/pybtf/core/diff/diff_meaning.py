@@ -319,6 +319,19 @@ def add_prototype(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def prototype_number(t: cython.pointer[Numbers], s: cython.pointer[Side], id: uint32_t) -> uint32_t:
+    """The number of a prototype with the names of its parameters, found out once for all functions that have it."""
+    if s.contents[id] == 0:
+        t.key.n = 0
+        add(t, KEY_CONTENT | KIND_FUNC_PROTO)
+        add_prototype(t, s, view_record(s.v, id), True)
+        s.contents[id] = number_of_key(t)
+    return s.contents[id]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def key_of_reference(t: cython.pointer[Numbers], s: cython.pointer[Side], r: cython.pointer[uint32_t]) -> cython.void:
     """Fill the key of a reference to a type, whose own references have their numbers."""
     i: uint32_t
@@ -434,6 +447,9 @@ def key_of_content(t: cython.pointer[Numbers], s: cython.pointer[Side], id: uint
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     kind: uint32_t = wire_kind(r)
     entry: cython.pointer[uint32_t]
+    prototype: uint32_t = 0
+    if kind == KIND_FUNC and r[2] and wire_kind(view_record(s.v, r[2])) == KIND_FUNC_PROTO:
+        prototype = prototype_number(t, s, r[2])
     t.key.n = 0
     add(t, KEY_CONTENT | (KIND_ENUM if kind == KIND_ENUM64 else kind))
     if is_composite(kind):
@@ -444,9 +460,8 @@ def key_of_content(t: cython.pointer[Numbers], s: cython.pointer[Side], id: uint
         add(t, ref_of(s, r[2]))
     elif kind == KIND_FUNC:
         add(t, wire_vlen(r))
-        if r[2] and wire_kind(view_record(s.v, r[2])) == KIND_FUNC_PROTO:
-            add_prototype(t, s, view_record(s.v, r[2]), True)
-        else:
+        add(t, prototype)
+        if prototype == 0:
             add(t, ref_of(s, r[2]))
     elif kind == KIND_VAR:
         add(t, r[3])
@@ -510,7 +525,7 @@ def side_number(t: cython.pointer[Numbers], s: cython.pointer[Side]) -> cython.v
             refs = wire_refs(view_record(s.v, id))
             for i in range(refs.count):
                 refer(t, s, refs.p[i * refs.stride])
-            if wire_kind(view_record(s.v, id)) == KIND_FUNC and refs.p[0]:
+            if wire_kind(view_record(s.v, id)) == KIND_FUNC and refs.p[0] and s.contents[refs.p[0]] == 0:
                 refs = wire_refs(view_record(s.v, refs.p[0]))
                 for i in range(refs.count):
                     refer(t, s, refs.p[i * refs.stride])

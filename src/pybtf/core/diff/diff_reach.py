@@ -19,6 +19,7 @@ from cython.cimports.pybtf.core.show.show_graph import TypeGraph
 
 FREE_EFFORT = cython.declare(uint64_t, 1 << 26)
 EFFORT_PER_TYPE = cython.declare(uint64_t, 1 << 9)
+PER_NAME = cython.declare(uint64_t, 16)  # what one in a list takes
 
 
 @cython.cclass
@@ -124,9 +125,10 @@ class Reach:
         r: cython.pointer[uint32_t]
         if not 0 < id < self.view.v.n:
             raise IndexError(id)
-        if not self.search(id):
+        if not self.search(id) or PER_NAME * self.n > self.effort:
             self.clear()
             return None
+        self.effort -= PER_NAME * self.n
         for at in range(self.n):
             one = self.queue[at]
             r = view_record(cython.address(self.view.v), one)
