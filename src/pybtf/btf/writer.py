@@ -62,10 +62,14 @@ class BtfBuilder:
     def string(self, name: str) -> int:
         """Offset of a string, which is added if it is new. Raises UsageError if it contains NUL."""
         raw = encode_name(name)
+        if 0 in raw:
+            raise UsageError(f"a BTF string cannot contain NUL: {name!r}")
+        return self.raw_string(raw)
+
+    def raw_string(self, raw: bytes) -> int:
+        """The same of a string without NUL, as it is stored."""
         offset = self._offsets.get(raw)
         if offset is None:
-            if 0 in raw:
-                raise UsageError(f"a BTF string cannot contain NUL: {name!r}")
             offset = self._offsets[raw] = self._first_string + len(self._strings)
             self._strings += raw + b"\0"
         return offset
