@@ -25,6 +25,7 @@ COMMANDS = {
     "size": "size_command",
     "duplicates": "duplicates_command",
     "min-core": "min_core_command",
+    "dedup": "dedup_command",
     "verify": "verify_command",
     "reproduce": "reproduce",
     "completion": "completion",

@@ -20,6 +20,7 @@ Commands:
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
   min-core    Cut a kernel's BTF down to what BPF objects need
+  dedup       Make one BTF of several, each type once
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
@@ -257,6 +258,28 @@ Examples:
   pybtf min-core /sys/kernel/btf/vmlinux *.bpf.o -o - | pybtf dump -
 """
 
+DEDUP = """\
+Usage: pybtf dedup FILE... -o OUT
+
+Append the BTF of all FILEs and de-duplicate it, so that each type is there once. The bytes are those of
+libbpf's btf__add_btf and btf__dedup. FILE is raw BTF or an ELF file with .BTF, which may be compressed; - is
+standard input. The result has the byte order of the first FILE.
+
+Types that are only declared in one FILE become those that are defined in another, and structs of one name
+that differ stay apart, as when a kernel's units are encoded. (Which types go together is not known of BTF
+alone; BTF of the linked DWARF, made by pybtf encode, is better where there is that.)
+
+Options:
+  -o, --output OUT     Write raw BTF to OUT; - is standard output
+  --base FILE          The BTF that FILEs are split from, such as a kernel's. OUT is then split from it, too,
+                       and has nothing that the base has
+  -h, --help           Print this text
+
+Examples:
+  pybtf dedup a.btf b.btf -o both.btf
+  pybtf dedup --base vmlinux.btf nf_tables.ko nft_compat.ko -o nft.btf
+"""
+
 VERIFY = """\
 Usage: pybtf verify [OPTIONS] FILE...
 
@@ -360,6 +383,6 @@ Options:
 """
 
 COMMANDS = {
-    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "min-core": MIN_CORE,
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "min-core": MIN_CORE, "dedup": DEDUP,
     "verify": VERIFY, "reproduce": REPRODUCE, "completion": COMPLETION,
 }  # fmt: skip
