@@ -490,7 +490,13 @@ def completions(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("pybtf ", ["encode", "dump", "show", "size", "duplicates", "min-core", "dedup", "verify", "reproduce", "completion"]),
+        (
+            "pybtf ",
+            [
+                "encode", "dump", "show", "size", "duplicates", "min-core", "dedup", "verify", "reproduce",
+                "completion",
+            ],
+        ),
         ("pybtf encode --det", ["--detached", "--detached-dir"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
         ("pybtf encode --features +gl", ["+global_var"]),

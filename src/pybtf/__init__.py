@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .batch import Outcome as Outcome
     from .batch import encode_many as encode_many
     from .btf import BTF as BTF
+    from .btf import Builder as Builder
     from .encoded import Encoded as Encoded
     from .errors import EncodeError as EncodeError
     from .errors import InputError as InputError
@@ -38,6 +39,7 @@ _HOMES = {
     "encode_many": "batch",
     "Base": "base",
     "BTF": "btf",
+    "Builder": "btf",
     "Encoded": "encoded",
     "EncodeError": "errors",
     "InputError": "errors",

@@ -4,13 +4,15 @@
     PYBTF_REFERENCE_ROOT=... python tools/dedup_oracle/merge.py [--base BASE] FILE... [--groups N]
 
 Of each seed one to four lists of generate.py are merged, some of them more than once, some split from a base. FILEs are
-merged all together, or, with --groups, N at a time. Exit status 1 if anything differs. Needs a C compiler.
+merged all together, or, with --groups, N at a time. --record DIR keeps the files of the seeds, and what the reference
+made of them. Exit status 1 if anything differs. Needs a C compiler.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,6 +76,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="0:0")
     parser.add_argument("--base", type=Path)
     parser.add_argument("--groups", type=int)
+    parser.add_argument("--record", type=Path)
     args = parser.parse_args()
     counts = {"equal": 0, "refused": 0, "different": 0}
     with tempfile.TemporaryDirectory() as name:
@@ -85,7 +88,15 @@ def main() -> int:
             judge(title, theirs(program, files, args.base, folder), ours(files, args.base), counts)
         for seed in range(*map(int, args.seeds.split(":"))):
             files, base = lists(seed, folder)
-            judge(f"seed {seed}", theirs(program, files, base, folder), ours(files, base), counts)
+            expected = theirs(program, files, base, folder)
+            judge(f"seed {seed}", expected, ours(files, base), counts)
+            if args.record is not None and expected is not None:
+                into = args.record / str(seed)
+                into.mkdir(parents=True, exist_ok=True)
+                for path in {*files, *([base] if base is not None else [])}:
+                    shutil.copy(path, into)
+                (into / "order").write_text(" ".join(path.name for path in files) + "\n")
+                (into / "merged").write_bytes(expected)
     print(", ".join(f"{count} {what}" for what, count in counts.items()))
     return 1 if counts["different"] else 0
 

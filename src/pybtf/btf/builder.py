@@ -196,6 +196,18 @@ class Builder(BtfBuilder):
         base_name = self.base.place.file if self.base is not None else "base BTF"
         self._take(dedup_btf(self.tobytes(), base, name=self.name, base_name=base_name))
 
+    def distill(self, byte_order: Literal["little", "big"] = "little") -> tuple[bytes, bytes]:
+        """Of split BTF: the same on a minimal base of its own, and that base, with which it fits other kernels.
+
+        As libbpf's `btf__distill_base`. Raises UsageError without a base, InputError if a type of the base is referred
+        to that cannot be found by its name.
+        """
+        from pybtf.core.encode.distill_btf import distill_btf
+
+        if self.base is None:
+            raise UsageError("only split BTF can be distilled; this has no base")
+        return distill_btf(self.to_bytes(byte_order), self.base.data, name=self.name, base_name=self.base.place.file)
+
     def _take(self, data: bytes) -> None:
         """Go on with this BTF, whose strings are the own ones."""
         made = BTF(data, self.base, Place(self.name))

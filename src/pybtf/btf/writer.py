@@ -74,17 +74,29 @@ class BtfBuilder:
             self._strings += raw + b"\0"
         return offset
 
+    def _forget_strings(self, length: int) -> None:
+        """Take back the strings that were added behind this length."""
+        while len(self._strings) > length:
+            raw, offset = self._offsets.popitem()
+            assert offset - self._first_string + len(raw) + 1 == len(self._strings)
+            del self._strings[offset - self._first_string :]
+
     def add(self, type: Type) -> int:
         """Append a type and return its id; `type.id` plays no role, so types read from a BTF can be added.
 
-        References are taken as they are: they may point forward. Raises UsageError, and adds no type, if a
-        value does not fit its field.
+        References are taken as they are: they may point forward. Raises UsageError, and adds nothing, if a value does
+        not fit its field.
         """
         kind, vlen, flag, third = _head(type)
         limit = KINDS[kind].max_vlen if kind in KINDS else 0xFFFF
         if not 0 <= vlen <= limit:
             raise UsageError(f"{type} with vlen {vlen} cannot be written; the limit is {limit}")
-        words = [self.string(type.name), pack_info(kind, vlen, flag), third, *self._rest(type, flag)]
+        before = len(self._strings)
+        try:
+            words = [self.string(type.name), pack_info(kind, vlen, flag), third, *self._rest(type, flag)]
+        except UsageError:
+            self._forget_strings(before)
+            raise
         self._words.extend(words)
         self.next_id += 1
         return self.next_id - 1

@@ -383,6 +383,6 @@ Options:
 """
 
 COMMANDS = {
-    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "min-core": MIN_CORE, "dedup": DEDUP,
-    "verify": VERIFY, "reproduce": REPRODUCE, "completion": COMPLETION,
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES,
+    "min-core": MIN_CORE, "dedup": DEDUP, "verify": VERIFY, "reproduce": REPRODUCE, "completion": COMPLETION,
 }  # fmt: skip
