@@ -147,7 +147,7 @@ def test_manual_fits_a_terminal() -> None:
         (
             ["frob"],
             "there is no command 'frob'; there are encode, dump, show, size, duplicates, min-core, dedup, "
-            "verify, reproduce, completion; see pybtf --help$",
+            "decode, verify, reproduce, completion; see pybtf --help$",
         ),
         (["encod", "x"], r"there is no command 'encod' \(did you mean 'encode'\?\); see"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
@@ -493,7 +493,7 @@ def completions(words: str) -> list[str]:
         (
             "pybtf ",
             [
-                "encode", "dump", "show", "size", "duplicates", "min-core", "dedup", "verify", "reproduce",
+                "encode", "dump", "show", "size", "duplicates", "min-core", "dedup", "decode", "verify", "reproduce",
                 "completion",
             ],
         ),

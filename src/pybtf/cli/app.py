@@ -26,6 +26,7 @@ COMMANDS = {
     "duplicates": "duplicates_command",
     "min-core": "min_core_command",
     "dedup": "dedup_command",
+    "decode": "decode_command",
     "verify": "verify_command",
     "reproduce": "reproduce",
     "completion": "completion",

@@ -21,6 +21,7 @@ Commands:
   duplicates  List names with several definitions, and where these differ
   min-core    Cut a kernel's BTF down to what BPF objects need
   dedup       Make one BTF of several, each type once
+  decode      Print the bytes of a file as values of a type
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
@@ -280,6 +281,34 @@ Examples:
   pybtf dedup --base vmlinux.btf nf_tables.ko nft_compat.ko -o nft.btf
 """
 
+DECODE = """\
+Usage: pybtf decode [OPTIONS] TYPE FILE
+
+Print bytes of FILE as a value of TYPE, member by member: numbers, enumerators by name, bit-fields, nested
+structs, arrays of char as text. FILE is any file, such as a dump of a map or of memory; - is standard input.
+TYPE is the name of a struct, union, typedef, enum, variable or section, which struct, union or enum may stand
+in front of, or an id.
+
+What is read:
+  --btf BTF            The file with the types, raw BTF or an ELF file with .BTF, which may be compressed;
+                       default: /sys/kernel/btf/vmlinux. The bytes are in its byte order
+  --base BTF           The BTF that it is split from, as for pybtf dump
+  --offset N           Begin at byte N of FILE; 0x begins a hexadecimal number
+  --count N|all        Print N values, one behind the other, or all up to the end; default: 1
+
+How:
+  --elements N         Of an array, print the first N elements; default: 16. JSON has all
+  --json               Print an array of JSON, with an object for each value. Pointers are hexadecimal texts
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf decode --btf vmlinux.btf 'struct list_head' dump.bin
+  pybtf decode --btf prog.bpf.o event ring.bin --count all --json
+  dd if=/dev/mem bs=64 count=1 | pybtf decode list_head -
+"""
+
 VERIFY = """\
 Usage: pybtf verify [OPTIONS] FILE...
 
@@ -384,5 +413,6 @@ Options:
 
 COMMANDS = {
     "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES,
-    "min-core": MIN_CORE, "dedup": DEDUP, "verify": VERIFY, "reproduce": REPRODUCE, "completion": COMPLETION,
+    "min-core": MIN_CORE, "dedup": DEDUP, "decode": DECODE, "verify": VERIFY, "reproduce": REPRODUCE,
+    "completion": COMPLETION,
 }  # fmt: skip
