@@ -229,6 +229,14 @@ def test_damaged_kernels_are_refused_or_read() -> None:
             least(BTF.from_bytes(data), OBJECTS[number % len(OBJECTS)])
 
 
+def test_bit_fields_as_they_were_before_there_were_any() -> None:
+    """Types of some bits, at any bit; bpftool refuses them."""
+    old = made(INT, Int("bits", 4, 3, offset=0), Struct("s", 8, (Member("a", 2, 3), Member("b", 1, 32))))
+    needs = MinCore(old)
+    needs.add(LOCAL, relocations(LOCAL, (2, "0:0", K.FIELD_EXISTS)))
+    assert [*BTF.from_bytes(needs.to_bytes())] == [Int("bits", 4, 3), Struct("s", 8, (Member("a", 1, 3),))]
+
+
 # The command line
 
 

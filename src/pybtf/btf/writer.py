@@ -1,4 +1,4 @@
-"""`BtfBuilder`: from the model to bytes. The mirror of `reader` and `decode`, for tests and tools.
+"""`BtfBuilder`: from the model to bytes, the mirror of `reader` and `decode`. `Builder` adds checks and whole BTFs.
 
 What it writes is laid out as the encoder's output: header, types, strings, no gaps. Strings are kept in the
 order in which they are first used, each once.
