@@ -146,8 +146,8 @@ def test_manual_fits_a_terminal() -> None:
         ([], "missing command; see pybtf --help"),
         (
             ["frob"],
-            "there is no command 'frob'; there are encode, dump, show, size, duplicates, min-core, verify, diff, "
-            "reproduce, completion; see pybtf --help$",
+            "there is no command 'frob'; there are encode, dump, show, size, duplicates, min-core, dedup, "
+            "decode, verify, diff, reproduce, completion; see pybtf --help$",
         ),
         (["encod", "x"], r"there is no command 'encod' \(did you mean 'encode'\?\); see"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
@@ -492,7 +492,10 @@ def completions(words: str) -> list[str]:
     [
         (
             "pybtf ",
-            ["encode", "dump", "show", "size", "duplicates", "min-core", "verify", "diff", "reproduce", "completion"],
+            [
+                "encode", "dump", "show", "size", "duplicates", "min-core", "dedup", "decode", "verify", "diff",
+                "reproduce", "completion",
+            ],
         ),
         ("pybtf encode --det", ["--detached", "--detached-dir"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),

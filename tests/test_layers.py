@@ -27,7 +27,9 @@ LAYERS = {
     "core/classes": "core/support core/btf core/model core/strings",
     "core/functions": "core/support core/btf core/model core/elf core/strings core/dwarf core/classes",
     "core/dedup": "basics core/support core/btf core/strings",
-    "core/encode": "core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup",
+    "core/encode": (
+        "basics core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup"
+    ),
     "core/reduction": "core/support core/btf core/model core/classes core/encode",
     "core/dump": "basics core/support core/btf",
     "core/show": "core/btf core/dump",
@@ -38,7 +40,7 @@ LAYERS = {
         "core/dwarf core/classes core/functions core/dedup core/encode core/reduction"
     ),
     "elf": "basics core/elf",
-    "btf": "basics core/btf core/dump elf",
+    "btf": "basics core/btf core/dedup core/encode core/dump elf",
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",

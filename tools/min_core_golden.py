@@ -3,7 +3,8 @@
     python tools/min_core_golden.py
 
 `kernel.btf` is the BTF that clang writes for kernel.c; each program becomes NAME.o, stripped of its DWARF, and
-NAME.min.btf is bpftool's part of kernel.btf for it; together.min.btf is that for all programs. Needs clang and llvm-strip.
+NAME.min.btf is bpftool's part of kernel.btf for it; together.min.btf is that for all programs. Needs clang and
+llvm-strip.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from pathlib import Path
 
 import reference
 from min_core_compare import change_kinds, theirs
-
 from pybtf.btf.ext import RelocationKind, read_object
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "bpf" / "core"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .batch import Outcome as Outcome
     from .batch import encode_many as encode_many
     from .btf import BTF as BTF
+    from .btf import Builder as Builder
     from .differences.compare import Differences as Differences
     from .differences.model import Change as Change
     from .differences.task import diff as diff
@@ -44,6 +45,7 @@ _HOMES = {
     "Change": "differences.model",
     "Base": "base",
     "BTF": "btf",
+    "Builder": "btf",
     "Encoded": "encoded",
     "EncodeError": "errors",
     "InputError": "errors",

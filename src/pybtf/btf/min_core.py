@@ -26,7 +26,7 @@ from .writer import BtfBuilder
 
 if TYPE_CHECKING:
 
-    from .ext import BtfExt
+    from .ext import BtfExt, Relocation
     from .reader import BTF
 
 HEADER_LENGTH = 32
@@ -53,17 +53,20 @@ class MinCore:
             if same in known:
                 continue
             known.add(same)
-            found = relocator.resolve(relocation).found
-            if found is None:
-                continue
-            if relocation.kind in FIELDS:
-                self._keep_way(found)
-            elif relocation.kind in ENUMERATORS:
-                self._keep(found.root)
-            elif relocation.kind is RelocationKind.TYPE_MATCHES:
-                self._keep_all(found.root)
-            else:
-                self._follow(found.root)
+            self.keep(relocation, relocator.resolve(relocation).found)
+
+    def keep(self, relocation: Relocation, found: Way | None) -> None:
+        """Keep what a relocation needs that has been resolved on the BTF."""
+        if found is None:
+            return
+        if relocation.kind in FIELDS:
+            self._keep_way(found)
+        elif relocation.kind in ENUMERATORS:
+            self._keep(found.root)
+        elif relocation.kind is RelocationKind.TYPE_MATCHES:
+            self._keep_all(found.root)
+        else:
+            self._follow(found.root)
 
     def _keep_chain(self, id: int) -> Type:
         """Keep a type, and what typedefs and qualifiers lead to, which is the result."""
@@ -137,6 +140,6 @@ class MinCore:
             if isinstance(type, Composite):
                 members = [type.members[number] for number in sorted(self._kept[id])]
                 bits = any(member.bitfield_size or member.bit_offset % 8 for member in members)
-                type = replace(type, members=tuple(members), kind_flag=bits)
+                type = replace(type, members=tuple(members), kind_flag=type.kind_flag and bits)
             builder.add(renumbered(type, new))
         return builder.tobytes(self.btf.header.little, header_length=HEADER_LENGTH)

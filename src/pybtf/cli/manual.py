@@ -20,6 +20,8 @@ Commands:
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
   min-core    Cut a kernel's BTF down to what BPF objects need
+  dedup       Make one BTF of several, each type once
+  decode      Print the bytes of a file as values of a type
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
   diff        Say what changed between two BTFs: types, functions, variables
   reproduce   Encode again and again under changed circumstances, and compare
@@ -259,6 +261,56 @@ Examples:
   pybtf min-core /sys/kernel/btf/vmlinux *.bpf.o -o - | pybtf dump -
 """
 
+DEDUP = """\
+Usage: pybtf dedup FILE... -o OUT
+
+Append the BTF of all FILEs and de-duplicate it, so that each type is there once. The bytes are those of
+libbpf's btf__add_btf and btf__dedup. FILE is raw BTF or an ELF file with .BTF, which may be compressed; - is
+standard input. The result has the byte order of the first FILE.
+
+Types that are only declared in one FILE become those that are defined in another, and structs of one name
+that differ stay apart, as when a kernel's units are encoded. (Which types go together is not known of BTF
+alone; BTF of the linked DWARF, made by pybtf encode, is better where there is that.)
+
+Options:
+  -o, --output OUT     Write raw BTF to OUT; - is standard output
+  --base FILE          The BTF that FILEs are split from, such as a kernel's. OUT is then split from it, too,
+                       and has nothing that the base has
+  -h, --help           Print this text
+
+Examples:
+  pybtf dedup a.btf b.btf -o both.btf
+  pybtf dedup --base vmlinux.btf nf_tables.ko nft_compat.ko -o nft.btf
+"""
+
+DECODE = """\
+Usage: pybtf decode [OPTIONS] TYPE FILE
+
+Print bytes of FILE as a value of TYPE, member by member: numbers, enumerators by name, bit-fields, nested
+structs, arrays of char as text. FILE is any file, such as a dump of a map or of memory; - is standard input.
+TYPE is the name of a struct, union, typedef, enum, variable or section, which struct, union or enum may stand
+in front of, or an id.
+
+What is read:
+  --btf BTF            The file with the types, raw BTF or an ELF file with .BTF, which may be compressed;
+                       default: /sys/kernel/btf/vmlinux. The bytes are in its byte order
+  --base BTF           The BTF that it is split from, as for pybtf dump
+  --offset N           Begin at byte N of FILE; 0x begins a hexadecimal number
+  --count N|all        Print N values, one behind the other, or all up to the end; default: 1
+
+How:
+  --elements N         Of an array, print the first N elements; default: 16. JSON has all
+  --json               Print an array of JSON, with an object for each value. Pointers are hexadecimal texts
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf decode --btf vmlinux.btf 'struct list_head' dump.bin
+  pybtf decode --btf prog.bpf.o event ring.bin --count all --json
+  dd if=/dev/mem bs=64 count=1 | pybtf decode list_head -
+"""
+
 VERIFY = """\
 Usage: pybtf verify [OPTIONS] FILE...
 
@@ -423,6 +475,7 @@ Options:
 """
 
 COMMANDS = {
-    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "min-core": MIN_CORE,
-    "verify": VERIFY, "diff": DIFF, "reproduce": REPRODUCE, "completion": COMPLETION,
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES,
+    "min-core": MIN_CORE, "dedup": DEDUP, "decode": DECODE, "verify": VERIFY, "diff": DIFF, "reproduce": REPRODUCE,
+    "completion": COMPLETION,
 }  # fmt: skip
