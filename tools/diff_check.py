@@ -174,6 +174,8 @@ class Checker:
                 if detail["what"] == "added" and len(protos[0].rows) >= len(protos[1].rows) + 8:
                     return "there were more"
                 continue
+            if not 0 < value["number"] <= len(proto.rows):
+                return f"{key}: there is no such parameter"
             name, row = proto.rows[value["number"] - 1]
             if name != value.get("name", detail.get("path")) and not (side == 0 and not name):
                 return f"{key}: parameter {value['number']} is {name!r}"
@@ -196,7 +198,7 @@ class Checker:
                 fine = path not in values[1] and values[0][path] == old["value"]
             case "renamed":
                 fine = path not in values[1] and new["name"] not in values[0]
-                fine = fine and values[0][path] == old["value"] == values[1][new["name"]]
+                fine = fine and values[0][path] == old["value"] == new["value"] == values[1][new["name"]]
             case "changed":
                 fine = (values[0][path], values[1][path]) == (old["value"], new["value"])
             case "shifted":

@@ -13,7 +13,7 @@ from .naming import text_of
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Sequence
     from typing import Any
 
     from ..core.diff.diff_compare import Comparison
@@ -103,7 +103,7 @@ def _changed(names: Names, was: Row, row: Row) -> Detail:
     return Detail("changed", text_of(row[PATH]), _place(names, 0, was), _place(names, 1, row))
 
 
-def _renamed(gone: list[tuple[Key, Hashable]], come: list[tuple[Key, Hashable]]) -> dict[Key, Key]:
+def _renamed(gone: Sequence[tuple[Key, Hashable]], come: Sequence[tuple[Key, Hashable]]) -> dict[Key, Key]:
     """Of what went, what it is called now: where one went and one came with all else equal."""
     places: dict[Hashable, list[Key]] = {}
     for key, place in gone:
@@ -181,17 +181,17 @@ def enum_details(comparison: Comparison, old: int, new: int) -> list[Detail]:
     if old_signed != new_signed:
         details.append(Detail("signed", "", {"value": old_signed}, {"value": new_signed}))
     before, after = keyed(comparison.values(0, old)), keyed(comparison.values(1, new))
-    gone = [(key, row[1]) for key, row in before.items() if key not in after]
-    come = [(key, row[1]) for key, row in after.items() if key not in before]
-    renamed = _renamed(gone, come)
+    gone = [(key, (row[1], at)) for at, (key, row) in enumerate(before.items()) if key not in after]
+    come = [(key, (row[1], at)) for at, (key, row) in enumerate(after.items()) if key not in before]
+    renamed = _renamed(gone, come)  # of the same value, and the same place in the list
     taken = set(renamed.values())
-    for key, value in gone:
+    for key, (value, _) in gone:
         if key in renamed:
             other = text_of(renamed[key][0])
             details.append(Detail("renamed", text_of(key[0]), {"value": value}, {"name": other, "value": value}))
         else:
             details.append(Detail("removed", text_of(key[0]), {"value": value}, None))
-    for key, value in come:
+    for key, (value, _) in come:
         if key not in taken:
             details.append(Detail("added", text_of(key[0]), None, {"value": value}))
     details += _new_values(before, after)

@@ -250,10 +250,7 @@ def to_dict(found: ObjectDifferences) -> dict[str, Any]:
             row |= {"old_size": outcome.old_size, "new_size": outcome.new_size}
         if outcome.note:
             row["note"] = outcome.note
-        row["places"] = [
-            {name: getattr(spot, name) for name in Spot.__match_args__}
-            for spot in outcome.spots
-        ]
+        row["places"] = [{name: getattr(spot, name) for name in Spot.__match_args__} for spot in outcome.spots]
         results.append(row)
     counts = {what: found.count(what) for what in SIGNS}
     return {"file": found.file, "relocations": found.relocations, **counts, "results": results}
