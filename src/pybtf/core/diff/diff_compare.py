@@ -46,9 +46,11 @@ from pybtf.errors import InputError, Place
 CATEGORIES = (
     "struct", "union", "enum", "typedef", "function", "variable", "forward", "number", "section",
 )  # fmt: skip
-FREE_EFFORT = cython.declare(uint64_t, 1 << 24)
-EFFORT_PER_WORD = cython.declare(uint64_t, 64)
+# Real BTF, however different, takes a step or two for each word; nameless types may multiply without end.
+FREE_EFFORT = cython.declare(uint64_t, 1 << 20)
+EFFORT_PER_WORD = cython.declare(uint64_t, 8)
 MAX_DEPTH = cython.declare(cython.int, 64)
+MAX_FIELDS = cython.declare(cython.Py_ssize_t, 1 << 18)  # of one type, those of nameless ones in it included
 
 
 @cython.cfunc
@@ -271,7 +273,7 @@ class Comparison:
         name: bytes
         inside: bytes
         arrays: bytes
-        if depth > MAX_DEPTH:
+        if depth > MAX_DEPTH or len(found) > MAX_FIELDS:
             self.spend(self.effort + 1, side, id)
         for i in range(wire_vlen(r)):
             m = r + 3 + 3 * i
