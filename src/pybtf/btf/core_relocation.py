@@ -111,14 +111,26 @@ class Target:
             self._flavoured = {}
             layer: BTF | None = self.btf
             while layer is not None:
-                for raw in set(_FLAVOURED.findall(layer.strings.data)):
-                    name = decode_name(raw)
-                    self._flavoured.setdefault(essential(name), []).append(name)
+                for name in _with_suffix(layer.strings.data):
+                    if (short := essential(name)) != name:
+                        self._flavoured.setdefault(short, []).append(name)
                 layer = layer.base
         return self._flavoured
 
 
-_FLAVOURED = re.compile(rb"[^\0]*[^\0_]___[^\0_][^\0]*")
+def _with_suffix(strings: bytes) -> set[str]:
+    """The strings that may have a suffix."""
+    found = set()
+    at = strings.find(b"___")
+    end = 0
+    while at >= 0:
+        start = strings.rfind(b"\0", end, at) + 1 or end
+        end = strings.find(b"\0", at)
+        if end < 0:
+            break
+        found.add(decode_name(strings[start:end]))
+        at = strings.find(b"___", end)
+    return found
 
 
 class Relocator:
