@@ -169,6 +169,23 @@ def test_kinds_that_are_not_known_cannot_be_appended() -> None:
         Builder().append(btf)
 
 
+def test_names_in_the_middle_of_each_other() -> None:
+    """A few are strings of their own; 60,000 of one long string would be gigabytes."""
+    builder = BtfBuilder()
+    at = builder.string(60_000 * "x")
+    for n in range(60_000):
+        builder.add(Int("", 4, 32))
+        builder._words[4 * n] = at + n
+    long = BTF.from_bytes(builder.tobytes())
+    with pytest.raises(InputError, match="in the middle of each other"):
+        Builder().append(long)
+    short = bytearray(written(Int("abcd", 4, 32), Int("cd", 4, 32)))
+    short[24 + 16] = 3
+    merged = Builder()
+    merged.append(BTF.from_bytes(short))
+    assert [each.name for each in merged.to_btf()] == ["abcd", "cd"]
+
+
 def test_any_damage_is_an_input_error() -> None:
     chance = random.Random(18)
     folder = FIXTURES / "merge" / "4"

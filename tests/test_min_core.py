@@ -179,6 +179,29 @@ def test_prototypes_that_multiply_end() -> None:
     assert resolved(deep, K.TYPE_MATCHES, local=deep) == 0
 
 
+def test_programs_made_to_be_slow_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many relocations, each of which has many candidates, or many members to look at."""
+    monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 1_000_000)
+    kernels = (
+        made(INT, *[Struct("s", 8, (Member("a", 1, 0),))] * 1_000),
+        made(INT, Struct("s", 8, tuple(Member(f"m{n}", 1, 0) for n in range(60_000)))),
+    )
+    for kernel in kernels:
+        relocator = Relocator(LOCAL, Target(kernel))
+        asked = (relocator.resolve(Relocation("x", n, 2, "0:0", K.FIELD_EXISTS)) for n in range(10_000))
+        with pytest.raises(InputError, match="too many steps"):
+            list(asked)
+
+
+def test_long_chains_of_typedefs_are_followed_once() -> None:
+    many = 20_000
+    chain = [Typedef("t", n + 1) for n in range(3, many)]
+    members = tuple(Member(f"m{n}", 3 + n, 32 * n) for n in range(1000))
+    long = made(INT, Struct("s", 4000, members), *chain, INT)
+    wanted = made(INT, Struct("s", 4, (Member("m999", 1, 0),)))
+    assert resolved(long, K.FIELD_BYTE_OFFSET, "0:0", local=wanted) == 4 * 999
+
+
 def test_typedefs_in_circles_end() -> None:
     circle = made(INT, Struct("s", 8, (Member("a", 3, 0), Member("b", 4, 0))), Typedef("t", 4), Const(3), Ptr(3))
     assert resolved(circle, K.FIELD_BYTE_OFFSET, "0:0") is None

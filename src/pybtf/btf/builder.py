@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
 MAX_ID = 0x7FFFFFFF
+MAX_OVERLAP = 16
+"""How many times as long as the strings the names in them may be, where some begin in the middle of others."""
 
 
 class Builder(BtfBuilder):
@@ -173,9 +175,15 @@ class Builder(BtfBuilder):
         words = array("I", other.words)
         text, start = other.strings.data, other.strings.start
         names = {}
+        room = MAX_OVERLAP * len(text) + 65536
         for offset in names_of(words, bytearray(len(text)), start):
             at = offset - start
-            names[offset] = self.raw_string(text[at : text.index(0, at)])
+            raw = text[at : text.index(0, at)]
+            room -= len(raw)
+            if room < 0:
+                hint = "Each name becomes a string of its own."
+                raise InputError(other.place, "names in the middle of each other", "some megabytes of names", hint)
+            names[offset] = self.raw_string(raw)
         bad = renumber(words, names, start, other.first_id, other.end_id, first - other.first_id)
         if bad:
             bad += other.first_id - 1

@@ -26,7 +26,7 @@ from pybtf.errors import InputError, Place
 
 from .ext import Relocation, RelocationKind
 from .strings import decode_name
-from .type_compatibility import Pair, alike, behind, essential
+from .type_compatibility import Ends, Pair, TooManySteps, alike, essential
 from .types import Array, Composite, Enumeration, Int, Type
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 64
 """Members and elements on one way, those without a name counted."""
+
+COST = 40
+"""Of following a way in one candidate, in steps of `type_compatibility`."""
 
 FIELDS = frozenset(kind for kind in RelocationKind if kind <= RelocationKind.FIELD_RSHIFT_U64)
 ENUMERATORS = frozenset((RelocationKind.ENUMVAL_EXISTS, RelocationKind.ENUMVAL_VALUE))
@@ -90,6 +93,7 @@ class Target:
 
     def __init__(self, btf: BTF) -> None:
         self.btf = btf
+        self.ends = Ends(btf)
         self._flavoured: dict[str, list[str]] | None = None
 
     def candidates(self, root: Type) -> list[int]:
@@ -107,14 +111,26 @@ class Target:
             self._flavoured = {}
             layer: BTF | None = self.btf
             while layer is not None:
-                for raw in set(_FLAVOURED.findall(layer.strings.data)):
-                    name = decode_name(raw)
-                    self._flavoured.setdefault(essential(name), []).append(name)
+                for name in _with_suffix(layer.strings.data):
+                    if (short := essential(name)) != name:
+                        self._flavoured.setdefault(short, []).append(name)
                 layer = layer.base
         return self._flavoured
 
 
-_FLAVOURED = re.compile(rb"[^\0]*[^\0_]___[^\0_][^\0]*")
+def _with_suffix(strings: bytes) -> set[str]:
+    """The strings that may have a suffix."""
+    found = set()
+    at = strings.find(b"___")
+    end = 0
+    while at >= 0:
+        start = strings.rfind(b"\0", end, at) + 1 or end
+        end = strings.find(b"\0", at)
+        if end < 0:
+            break
+        found.add(decode_name(strings[start:end]))
+        at = strings.find(b"___", end)
+    return found
 
 
 class Relocator:
@@ -123,7 +139,8 @@ class Relocator:
     def __init__(self, local: BTF, target: Target) -> None:
         self.local = local
         self.target = target
-        self._pair = Pair(local, target.btf)
+        self._ends = Ends(local)
+        self._pair = Pair(self._ends, target.ends)
         self._left: dict[int, list[int]] = {}
         """Candidates by type of the program."""
 
@@ -138,16 +155,19 @@ class Relocator:
                 raise _Impossible("a type without a name, which cannot be looked for")
             steps = _numbers(relocation.access)
             wanted = self._wanted(root, steps) if kind in FIELDS else []
-            enumerator = _enumerator(self.local, root, steps) if kind in ENUMERATORS else ""
+            enumerator = self._enumerator(root, steps) if kind in ENUMERATORS else ""
             if kind not in FIELDS and kind not in ENUMERATORS and steps != [0]:
                 raise _Impossible("a way for what has none; expected 0")
+            candidates = self._candidates(root)
+            self._pair.spend(COST * len(candidates))
             results = [
-                self._on(kind, relocation.type, id, steps[0], wanted, enumerator) for id in self._candidates(root)
+                self._on(kind, relocation.type, id, steps[0], wanted, enumerator) for id in candidates
             ]
             return self._agreed(root, results) or Result(0 if kind in _ZERO else None, None)
-        except _Impossible as error:
+        except (_Impossible, TooManySteps) as error:
+            what = str(error) or "looking for it takes too many steps; expected BTF made by a compiler or encoder"
             where = f"{relocation.section}+{relocation.offset:#x}: {kind.name.lower()} of {root}, {relocation.access!r}"
-            raise InputError(Place(self.local.place.file, ".BTF.ext"), f"{where}: {error}") from None
+            raise InputError(Place(self.local.place.file, ".BTF.ext"), f"{where}: {what}") from None
 
     def _candidates(self, root: Type) -> list[int]:
         if root.id not in self._left:
@@ -178,9 +198,9 @@ class Relocator:
         btf = self.target.btf
         if kind in FIELDS:
             way = self._follow(id, element, wanted)
-            return Result(field_value(btf, kind, way), way) if way is not None else None
+            return Result(field_value(self.target, kind, way), way) if way is not None else None
         if kind in ENUMERATORS:
-            value = _value_of(btf, id, enumerator)
+            value = self._value_of(id, enumerator)
             if value is None:
                 return None
             return Result(1 if kind is RelocationKind.ENUMVAL_EXISTS else value, Way(id))
@@ -197,7 +217,7 @@ class Relocator:
         id = root.id
         in_last = False
         for index in steps[1:]:
-            type = behind(self.local, id)
+            type = self._ends.of(id)
             if isinstance(type, Composite) and index < len(type.members):
                 member = type.members[index]
                 id = member.type
@@ -225,7 +245,7 @@ class Relocator:
                 if found is None:
                     return None
                 for step in found:
-                    container = behind(btf, step.container)
+                    container = self.target.ends.of(step.container)
                     assert isinstance(container, Composite)
                     member = container.members[step.number]
                     bits += member.bit_offset
@@ -233,7 +253,7 @@ class Relocator:
                     way = Way(root, (), member.type, bits, member.bitfield_size, True)
                 steps += found
             else:
-                array = behind(btf, way.type)
+                array = self.target.ends.of(way.type)
                 if not isinstance(array, Array) or not (index < array.nelems or (in_last and not array.nelems)):
                     return None
                 bits += 8 * index * (btf.size_of(array.type) or 0)
@@ -242,12 +262,30 @@ class Relocator:
                 in_last = False
         return way._replace(steps=tuple(steps))
 
+    def _enumerator(self, root: Type, steps: list[int]) -> str:
+        """The essential name of the enumerator that is meant."""
+        type = self._ends.of(root.id)
+        if not isinstance(type, Enumeration) or len(steps) != 1 or steps[0] >= len(type.values):
+            raise _Impossible("no such enumerator")
+        return essential(type.values[steps[0]].name)
+
+    def _value_of(self, id: int, name: str) -> int | None:
+        """The value of a candidate's enumerator with this essential name."""
+        type = self.target.ends.of(id)
+        if isinstance(type, Enumeration):
+            self._pair.spend(len(type.values))
+            for each in type.values:
+                if essential(each.name) == name:
+                    return each.value
+        return None
+
     def _member(self, id: int, name: str, local: int, without: set[int], room: int) -> list[Step] | None:
         """The steps to a member of this name that fits; `without`: types that have none, or are being looked at."""
-        type = behind(self.target.btf, id)
+        type = self.target.ends.of(id)
         if not isinstance(type, Composite) or type.id in without or room <= 0:
             return None
         without.add(type.id)
+        self._pair.spend(len(type.members))
         for index, member in enumerate(type.members):
             if member.name == name:
                 return [Step(id, index)] if self._pair.fields_fit(local, member.type) else None
@@ -275,25 +313,9 @@ def _numbers(access: str) -> list[int]:
 _ACCESS = re.compile(r"\d{1,9}(:\d{1,9})*", re.ASCII)
 
 
-def _enumerator(btf: BTF, root: Type, steps: list[int]) -> str:
-    """The essential name of the enumerator that is meant."""
-    type = behind(btf, root.id)
-    if not isinstance(type, Enumeration) or len(steps) != 1 or steps[0] >= len(type.values):
-        raise _Impossible("no such enumerator")
-    return essential(type.values[steps[0]].name)
-
-
-def _value_of(btf: BTF, id: int, name: str) -> int | None:
-    type = behind(btf, id)
-    if isinstance(type, Enumeration):
-        for each in type.values:
-            if essential(each.name) == name:
-                return each.value
-    return None
-
-
-def field_value(btf: BTF, kind: RelocationKind, way: Way) -> int:
+def field_value(target: Target, kind: RelocationKind, way: Way) -> int:
     """The fact `kind` of where a way leads to. Raises _Impossible if there is none."""
+    btf = target.btf
     if kind is RelocationKind.FIELD_EXISTS:
         return 1
     size = btf.size_of(way.type) or 0
@@ -323,7 +345,7 @@ def field_value(btf: BTF, kind: RelocationKind, way: Way) -> int:
         case RelocationKind.FIELD_BYTE_SIZE:
             return size
         case RelocationKind.FIELD_SIGNED:
-            type = behind(btf, way.type)
+            type = target.ends.of(way.type)
             return int(isinstance(type, Int | Enumeration) and type.signed)
         case RelocationKind.FIELD_LSHIFT_U64:
             return 64 - within - bits if btf.header.little else 64 - 8 * size + within

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from .core_relocation import ENUMERATORS, FIELDS, Relocator, Target, Way
 from .ext import RelocationKind
 from .renumbering import renumbered
-from .type_compatibility import behind
 from .types import Array, Composite, Const, FuncProto, Ptr, Restrict, Type, Typedef, TypeTag, Volatile
 from .writer import BtfBuilder
 
@@ -78,7 +77,7 @@ class MinCore:
             if known or not isinstance(type, Typedef | Const | Volatile | Restrict | TypeTag):
                 break
             id = type.type
-        return behind(self.btf, id)
+        return self._target.ends.of(id)
 
     def _keep_way(self, way: Way) -> None:
         """Keep the structs, members and arrays on a way, and the type at its end."""

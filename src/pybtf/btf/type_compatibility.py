@@ -11,8 +11,9 @@ most lenient to the strictest, all of them behind typedefs, qualifiers and tags:
 
 A name counts up to a suffix `___anything`: programs have several versions of a struct under one name that way.
 
-The questions nest as types do, and damaged BTF has types that nest without end: each answer is looked for in at most
-`MAX_LEVELS` levels and `MAX_STEPS` steps, and is no beyond.
+The questions nest as types do, and damaged BTF has types that nest without end: an answer is looked for in at most
+`MAX_LEVELS` levels, and is no beyond. All questions about one program together have `MAX_STEPS` steps, members that are
+looked at included; then it is refused.
 """
 
 from __future__ import annotations
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
     from .reader import BTF
 
 MAX_LEVELS = 32
-MAX_STEPS = 100_000
-MAX_CHAIN = 1_000
+MAX_STEPS = 10_000_000
 _FLAVOUR = re.compile(r"(?s)(.*[^_])___[^_]")
 _ENUMS = (Kind.ENUM, Kind.ENUM64)
 
@@ -55,14 +55,30 @@ def essential(name: str) -> str:
     return found[1] if found else name
 
 
-def behind(btf: BTF, id: int) -> Type:
-    """The type that typedefs, qualifiers and tags end at. A chain that does not end is void."""
-    for _ in range(MAX_CHAIN):
-        type = btf.type(id)
-        if not isinstance(type, Typedef | Volatile | Const | Restrict | TypeTag):
-            return type
-        id = type.type
-    return btf.type(0)
+class Ends:
+    """What typedefs, qualifiers and tags of one BTF end at; each chain is followed once."""
+
+    def __init__(self, btf: BTF) -> None:
+        self.btf = btf
+        self._known: dict[int, Type] = {}
+
+    def of(self, id: int) -> Type:
+        """The type that a chain ends at; void, if it does not end."""
+        chain: dict[int, None] = {}
+        end = self._known.get(id)
+        while end is None:
+            chain[id] = None
+            type = self.btf.type(id)
+            if not isinstance(type, Typedef | Volatile | Const | Restrict | TypeTag):
+                end = type
+            elif type.type in chain:
+                end = self.btf.type(0)
+            else:
+                id = type.type
+                end = self._known.get(id)
+        for each in chain:
+            self._known[each] = end
+        return end
 
 
 def alike(one: Kind, other: Kind) -> bool:
@@ -70,18 +86,29 @@ def alike(one: Kind, other: Kind) -> bool:
     return one is other or (one in _ENUMS and other in _ENUMS)
 
 
-class Pair:
-    """A program's BTF and a kernel's, whose types are compared. Answers are kept as long as there is this object."""
+class TooManySteps(Exception):
+    """The program, or the kernel's BTF, is made to be slow."""
 
-    def __init__(self, local: BTF, target: BTF) -> None:
+
+class Pair:
+    """A program's BTF and a kernel's, whose types are compared. Questions raise TooManySteps."""
+
+    def __init__(self, local: Ends, target: Ends) -> None:
         self.local = local
         self.target = target
-        self._steps = 0
+        self._left = MAX_STEPS
+
+    def spend(self, steps: int) -> None:
+        """Count what is looked at. Raises TooManySteps if that was the last of it."""
+        self._left -= steps
+        if self._left < 0:
+            raise TooManySteps
 
     def fields_fit(self, local_id: int, target_id: int) -> bool:
         """Whether a member of the one type may stand for one of the other."""
         for _ in range(MAX_LEVELS):
-            local, target = behind(self.local, local_id), behind(self.target, target_id)
+            self.spend(1)
+            local, target = self.local.of(local_id), self.target.of(target_id)
             if isinstance(local, Composite) and isinstance(target, Composite):
                 return True
             if not alike(local.kind, target.kind):
@@ -100,14 +127,13 @@ class Pair:
 
     def types_fit(self, local_id: int, target_id: int) -> bool:
         """Whether the one type is the other, as far as kinds go."""
-        self._steps = 0
         return self._fit(local_id, target_id, 0)
 
     def _fit(self, local_id: int, target_id: int, level: int) -> bool:
         for at in range(level, MAX_LEVELS):
-            self._steps += 1
-            local, target = behind(self.local, local_id), behind(self.target, target_id)
-            if not alike(local.kind, target.kind) or self._steps > MAX_STEPS:
+            self.spend(1)
+            local, target = self.local.of(local_id), self.target.of(target_id)
+            if not alike(local.kind, target.kind):
                 return False
             match local, target:
                 case (Ptr(), Ptr()):
@@ -129,15 +155,14 @@ class Pair:
 
     def types_match(self, local_id: int, target_id: int) -> bool:
         """Whether all of the one type exists in the other."""
-        self._steps = 0
         return self._match(local_id, target_id, False, 0)
 
     def _match(self, local_id: int, target_id: int, pointed: bool, level: int) -> bool:
         """`pointed`: it is behind a pointer."""
         for at in range(level, MAX_LEVELS):
-            self._steps += 1
-            local, target = behind(self.local, local_id), behind(self.target, target_id)
-            if self._steps > MAX_STEPS or essential(local.name) != essential(target.name):
+            self.spend(1)
+            local, target = self.local.of(local_id), self.target.of(target_id)
+            if essential(local.name) != essential(target.name):
                 return False
             match local, target:
                 case (Ptr(), Ptr()):
@@ -150,6 +175,7 @@ class Pair:
                 case (Int(), Int()):
                     return local.size == target.size and local.signed == target.signed
                 case (Enumeration(), Enumeration()):
+                    self.spend(len(local.values) + len(target.values))
                     return _enumerators_match(local, target)
                 case (FuncProto(), FuncProto()):
                     if len(local.params) != len(target.params):
@@ -167,6 +193,7 @@ class Pair:
         return False
 
     def _members_match(self, local: Composite, target: Composite, level: int) -> bool:
+        self.spend(len(target.members))
         theirs: dict[str, list[int]] = {}
         for member in target.members:
             theirs.setdefault(member.name, []).append(member.type)
