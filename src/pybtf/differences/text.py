@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .words import PLURALS, detail_text, heading, is_of_whole, plural, reach_text, sign_of, title_of
+from .words import PLURALS, detail_text, heading, is_of_whole, reach_text, sign_of, title_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -126,7 +126,3 @@ def summary(changes: list[Change]) -> str:
     """`2,095 added, 340 removed, 1,310 changed`."""
     counts = {what: sum(change.what == what for change in changes) for what in HEADINGS}
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "no changes"
-
-
-def shown(changes: list[Change]) -> str:
-    return plural(len(changes), "change")
