@@ -170,7 +170,8 @@ def everything() -> bytes:
     )
     at = {
         "good": 16, "caller": 32, "moved": 48, "swapped": 64, "differs": 80, "anonymous": 96, "stacked": 112,
-        "dropped.constprop.0": 128, "everywhere": 144, "rusty": 160, "assembled": 176,
+        "dropped.constprop.0": 128, "good.cold": 200, "__pfx_good": 8, "everywhere": 144, "rusty": 160,
+        "assembled": 176,
     }  # fmt: skip
     symbols = [Symbol(name, TEXT + offset, 16) for name, offset in at.items()]
     symbols += [COUNTER, Symbol("everywhere", TEXT + 192, 16), Symbol("alias", TEXT + 16, 16), *ids]
@@ -234,6 +235,14 @@ VERDICTS = {
         "clone",
         "the function dropped.constprop.0 is not in BTF: it is the name of a clone of dropped; BTF has functions by "
         "the name in the source",
+    ),
+    "good.cold": (
+        "part",
+        "the function good.cold is not in BTF: it is a part of good, which the compiler has put elsewhere",
+    ),
+    "__pfx_good": (
+        "padding",
+        "the function __pfx_good is not in BTF: the padding in front of a function, not a function",
     ),
     "everywhere": (
         "ambiguous_address",

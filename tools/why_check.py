@@ -90,7 +90,8 @@ class Program:
         self.path = path
         self.file = path.open("rb")
         self.elf = ELFFile(self.file)
-        self.dwarf: Any = self.elf.get_dwarf_info()
+        # A kernel may keep its relocations, which have been applied.
+        self.dwarf: Any = self.elf.get_dwarf_info(relocate_dwarf_sections=self.elf["e_type"] == "ET_REL")
         self.registers = REGISTERS.get(self.elf.get_machine_arch(), [])
         self.symbols: dict[str, list[int]] = defaultdict(list)
         """Addresses of function symbols by their whole name."""
@@ -179,8 +180,10 @@ class Program:
         number, behind = leb(data, at)
         if form in ("DW_FORM_exprloc", "DW_FORM_block"):
             return behind + number
-        if form == "DW_FORM_block1":
-            return at + 1 + data[at]
+        if form in ("DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4"):
+            width = int(form[-1])
+            order: Any = "little" if self.elf.little_endian else "big"
+            return at + width + int.from_bytes(data[at : at + width], order)
         if form in LEBS:
             return behind
         raise SystemExit(f"{self.path}: {form} is not known here")
@@ -293,6 +296,17 @@ class Program:
 
     def clone(self, name: str) -> bool:
         return "." in name and name in self.symbols and not self.functions.get(name)
+
+    def padding(self, name: str) -> bool:
+        rest = name.removeprefix("__pfx_")
+        there = rest in self.by_base or rest in self.symbols
+        return rest != name and there and name not in self.functions
+
+    def part(self, name: str) -> bool:
+        """The symbol table has it beside the function, and DWARF knows no function of this name."""
+        stem, dot, rest = name.partition(".")
+        split = any(word in rest for word in ("cold", "part"))
+        return bool(dot) and split and name in self.symbols and stem in self.functions and name not in self.functions
 
     def ambiguous_address(self, name: str) -> bool:
         return len({address for _, address in self.by_base[name]}) > 1 and bool(self.defined(name))

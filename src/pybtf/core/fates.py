@@ -198,15 +198,6 @@ class Fates:
             ))  # fmt: skip
         return found, bool(table.ambiguous[entry])
 
-    def symbol_names(self):
-        """The whole names of all function symbols."""
-        table: cython.pointer[cython.const[FuncTable]] = self.x.table
-        i: uint32_t
-        found: list = []
-        for i in range(table.first[table.n] if table.n else 0):
-            found.append(table.sym_name[i][: strlen(table.sym_name[i])].decode("utf-8", "surrogateescape"))
-        return found
-
     def at_address(self, address: uint64_t):
         """The base names of the functions with a symbol at an address."""
         table: cython.pointer[cython.const[FuncTable]] = self.x.table

@@ -46,6 +46,8 @@ def evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
     stem = name if name in inquiry.table else name.partition(".")[0]
     traces = inquiry.fates.of(stem)
     symbols, _ = inquiry.fates.symbols(stem)
+    if reason in ("clone", "part"):
+        symbols = [(name, inquiry.symbols[name])]
     found: dict[str, Any] = {
         "symbols": [{"name": symbol, "address": f"{address:#x}"} for symbol, address in symbols],
         "descriptions": _descriptions(traces),
@@ -322,6 +324,7 @@ _SPECIFIC: dict[str, Callable[[Inquiry, str, list[Trace]], dict[str, Any]]] = {
     IN_BTF: _in_btf,
     "renamed": _renamed,
     "clone": _clone,
+    "part": _clone,
     "no_symbol": _no_symbol,
     "no_description": _no_description,
     "declaration": _declared,

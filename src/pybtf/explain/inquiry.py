@@ -16,8 +16,10 @@ from pybtf.core.fates import Fates
 from pybtf.core.run import Run
 from pybtf.core.search import Search
 from pybtf.dwarf.sections import DebugSections
+from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import find_kfuncs
+from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
 from pybtf.options import EncodeOptions
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from pybtf.dwarf.slow import Dies
 
 TYPE_KINDS = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF, Kind.INT, Kind.FLOAT, Kind.FWD)
+PADDING = "__pfx_"
+"""So the kernel's objtool calls the bytes in front of a function that are left free for patches."""
 KEYWORDS = {
     "struct": (Kind.STRUCT, Kind.FWD),
     "union": (Kind.UNION, Kind.FWD),
@@ -74,9 +78,12 @@ class Inquiry:
         return {name: fate for name, fate, _ in self.fates.functions()}
 
     @cached_property
-    def symbols(self) -> set[str]:
-        """The whole names of all function symbols."""
-        return set(self.fates.symbol_names())
+    def symbols(self) -> dict[str, int]:
+        """The whole names of all function symbols, with an address."""
+        symtab = self.image.section(".symtab")
+        if symtab is None or symtab.type != SHT_SYMTAB:
+            return {}
+        return {name: address for name, address in symbol_source(self.image, symtab).function_names() if name}
 
     @cached_property
     def emitted(self) -> dict[str, tuple[str, int]]:
@@ -130,7 +137,19 @@ class Inquiry:
         if name in self.named(Kind.FUNC):
             return IN_BTF
         reason = function_reason(self.table.get(name), self.kinds.get(name, 0))
-        return "clone" if reason is None and name in self.symbols else reason
+        if reason is not None:
+            return self._padding(name, reason)
+        if name not in self.symbols:
+            return None
+        if name.startswith(PADDING) and name.removeprefix(PADDING) in self.symbols:
+            return "padding"
+        stem = name.partition(".")[0]
+        return "clone" if any(name == symbol for symbol, _ in self.fates.symbols(stem)[0]) else "part"
+
+    def _padding(self, name: str, reason: str | None) -> str | None:
+        """The same reason, but for what is only padding in front of a function."""
+        plain = reason == "no_description" and name.startswith(PADDING)
+        return "padding" if plain and name.removeprefix(PADDING) in self.table else reason
 
     def variable_reason(self, name: str) -> str | None:
         """Why a variable is not in BTF, one of VARIABLES; IN_BTF; None if there is no such variable."""
@@ -173,7 +192,8 @@ class Inquiry:
         table = self.table if functions else {}
         for name, fate in table.items():
             if name not in there:
-                found.setdefault(function_reason(fate, self.kinds.get(name, 0)), []).append(name)
+                reason = self._padding(name, function_reason(fate, self.kinds.get(name, 0)))
+                found.setdefault(reason, []).append(name)
         reason_of = _function_without_symbol if functions else variable_reason
         for name, bits in self.kinds.items():
             if name not in there and name not in table:

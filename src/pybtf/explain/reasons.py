@@ -17,6 +17,8 @@ FUNCTIONS = {
     "declaration": "only declared, never defined in a unit that is encoded",
     "no_description": "a function symbol, but no DWARF describes the function",
     "clone": "the name of a clone; BTF has functions by the name in the source",
+    "part": "a part of a function, which the compiler has put elsewhere",
+    "padding": "the padding in front of a function, not a function",
     "renamed": "in BTF by the name of its symbol",
     "language": "defined only in units of a language that is left out",
 }
@@ -64,6 +66,8 @@ ADVICE = {
         "compiled without -g: there is no prototype to be had. A kprobe needs none."
     ),
     ("function", "clone"): "Ask for the name without the suffix.",
+    ("function", "padding"): "Ask for the name without __pfx_.",
+    ("function", "part"): "Ask for the name without the suffix: nothing calls this part from outside.",
     ("function", "language"): "Leave its language out of --lang-exclude.",
     ("function", "unexpected_register"): (
         "Mark it noinline, or __noclone: the compiler then keeps to the calling convention. A kprobe can read the "

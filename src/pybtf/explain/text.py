@@ -206,6 +206,7 @@ def summary_lines(rows: list[dict[str, Any]]) -> list[str]:
         shown.append(f"{kind}s: {kept:,} in BTF")
         left = sorted((row for row in own if row["reason"]), key=lambda row: (-row["names"], row["reason"]))
         for row in left:
-            more = "" if not row["descriptions"] else f" ({row['descriptions']:,} descriptions)"
+            count = row["descriptions"]
+            more = "" if not count else f" ({count:,} description{'s' * (count != 1)})"
             shown.append(f"  {row['names']:>7,}  {row['reason']}: {row['means']}{more}")
     return shown

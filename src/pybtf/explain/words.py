@@ -70,6 +70,8 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
         return f"there are {len(places)} functions of this name at different addresses"
     if reason == "clone" and "clone_of" in found:
         return f"it is the name of a clone of {found['clone_of']}; BTF has functions by the name in the source"
+    if reason == "part" and "clone_of" in found:
+        return f"it is a part of {found['clone_of']}, which the compiler has put elsewhere"
     if reason == "no_description" and found.get("same_code"):
         others = ", ".join(row["name"] for row in found["same_code"][:4])
         return f"no DWARF describes it; it is another name for the code of {others}"

@@ -8,6 +8,7 @@ import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import strlen
+from cython.cimports.pybtf.core.elf.elf_constants import STT_FUNC
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol
 
 
@@ -86,6 +87,28 @@ class SymbolSource:
             name: bytes = v.strtab[s.name : s.name + size]
             if name.startswith(prefix):
                 found.append((name, s.value, s.size))
+        return found
+
+
+    def function_names(self):
+        """(name, value) of all function symbols, also of those that the function table leaves out, in table order. What
+        has no usable name is passed over; names that add up to far more than the string table end the list.
+        """
+        found: list = []
+        s = cython.declare(Symbol)
+        i: uint32_t
+        v: cython.pointer[SymbolView] = cython.address(self.view)
+        budget: uint64_t = name_budget(v)
+        size: cython.size_t
+        for i in range(v.n):
+            read_symbol(v, i, cython.address(s))
+            if s.type != STT_FUNC or not name_ok(v, s.name):
+                continue
+            size = strlen(v.strtab + s.name)
+            if size > budget:
+                break
+            budget -= size
+            found.append((v.strtab[s.name : s.name + size].decode("utf-8", "surrogateescape"), s.value))
         return found
 
 
