@@ -49,6 +49,7 @@ def test_examples_run(document: str, tmp_path: Path) -> None:
     shutil.copyfile(KERNEL, tmp_path / "vmlinux")
     for name in ("reuse", "same"):
         shutil.copyfile(module("gcc", name), tmp_path / f"{name}.ko")
+    shutil.copyfile(ROOT / "fixtures" / "bpf" / "core" / "01_fields.o", tmp_path / "prog.bpf.o")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program(document)],
         capture_output=True, text=True, env=environment(), cwd=tmp_path, check=False,

@@ -27,27 +27,31 @@ LAYERS = {
     "core/classes": "core/support core/btf core/model core/strings",
     "core/functions": "core/support core/btf core/model core/elf core/strings core/dwarf core/classes",
     "core/dedup": "basics core/support core/btf core/strings",
-    "core/encode": "core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup",
+    "core/encode": (
+        "basics core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup"
+    ),
     "core/reduction": "core/support core/btf core/model core/classes core/encode",
     "core/dump": "basics core/support core/btf",
     "core/show": "core/btf core/dump",
     "core/accept": "core/btf",
+    "core/diff": "basics core/support core/btf core/show",
     "core": (
         "core/support core/btf core/model core/elf core/strings "
         "core/dwarf core/classes core/functions core/dedup core/encode core/reduction"
     ),
     "elf": "basics core/elf",
-    "btf": "basics core/btf core/dump elf",
+    "btf": "basics core/btf core/dedup core/encode core/dump elf",
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",
     "verify": "basics core/accept elf btf",
     "explain": "basics core elf btf dwarf request pipeline",
-    "interface": "basics btf request pipeline explain",
+    "differences": "basics core/btf core/diff btf request",
+    "interface": "basics btf request pipeline explain differences",
     "reproduce": "basics btf dwarf request interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
-        "elf btf request pipeline verify explain interface reproduce"
+        "elf btf request pipeline verify explain differences interface reproduce"
     ),
     "pahole": "basics elf btf request pipeline cli",
     "start": "cli",
@@ -57,7 +61,7 @@ LAYERS = {
 FILES = {
     "basics": "_version errors isolation process records suggest threads timings",
     "request": "base encoded features inputs languages options report",
-    "pipeline": "belonging pipeline",
+    "pipeline": "belonging losses pipeline",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",
     "start": "__main__",

@@ -10,6 +10,7 @@ text that takes longer than 10 s ends the run with status 1; the input is kept i
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import subprocess
@@ -18,6 +19,10 @@ import time
 from pathlib import Path
 
 import randbtf
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pybtf.btf.reader import BTF
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "fuzz-found"
@@ -72,6 +77,68 @@ def look_at(data: bytes) -> None:
         list(btf)
     except InputError:
         pass
+    make_of(btf, data)
+
+
+def make_of(btf: BTF, data: bytes) -> None:
+    """Append it to itself and de-duplicate that; cut it down to what programs need, be it kernel or program; decode."""
+    from pybtf.btf.builder import Builder
+    from pybtf.btf.core_relocation import Relocator, Target
+    from pybtf.btf.ext import Relocation, RelocationKind
+    from pybtf.btf.min_core import MinCore
+    from pybtf.btf.value_text import as_text
+    from pybtf.btf.values import Values
+    from pybtf.errors import InputError
+
+    chooser = random.Random(data)
+    try:
+        builder = Builder()
+        builder.append(btf)
+        split = Builder(btf)
+        split.append(btf)
+        split.distill()
+        builder.dedup()
+        builder.to_btf()
+    except InputError:
+        pass
+    relocator, needs = Relocator(btf, Target(btf)), MinCore(btf)
+    for _ in range(20):
+        way = ":".join(["0", *(str(chooser.randrange(4)) for _ in range(chooser.randrange(4)))])
+        kind = chooser.choice(list(RelocationKind))
+        relocation = Relocation("x", 0, chooser.randrange(btf.end_id), way, kind)
+        with contextlib.suppress(InputError):
+            needs.keep(relocation, relocator.resolve(relocation).found)
+    needs.to_bytes()
+    values = Values(btf, 16)
+    for _ in range(20):
+        try:
+            id = chooser.randrange(btf.end_id)
+            for _ in as_text("x", values.of(id, chooser.randbytes(chooser.choice((0, 4, 64, 4096))))):
+                pass
+        except InputError:
+            pass
+
+
+def compare(data: bytes, other: bytes) -> None:
+    """Say what changed between two BTFs, and that nothing did between one and itself."""
+    from pybtf.core.btf.type_view import View
+    from pybtf.differences.compare import Differences
+    from pybtf.differences.text import lines, markdown, to_dict
+    from pybtf.errors import InputError
+
+    try:
+        old, new = View(data, "x"), View(other, "y")
+    except InputError:
+        return
+    try:
+        found = Differences(old, new, names=len(data) % 2 == 0)
+        lines(found.changes, found.declaration, True)
+        markdown(found.changes, found.declaration)
+        for change in found.changes:
+            to_dict(change, found.declaration)
+    except InputError:
+        pass
+    assert not Differences(old, View(data, "x")).changes
 
 
 def work(seed: str, seconds: float) -> int:
@@ -101,6 +168,7 @@ def work(seed: str, seconds: float) -> int:
         except InputError:
             pass
         look_at(data)
+        compare(data, damaged(chooser, data) if chooser.random() < 0.5 else chooser.choice(sources))
         if time.monotonic() - start > PATIENCE:
             print(f"{case}: takes too long")
             return 1

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .batch import Outcome as Outcome
     from .batch import encode_many as encode_many
     from .btf import BTF as BTF
+    from .btf import Builder as Builder
+    from .differences.compare import Differences as Differences
+    from .differences.model import Change as Change
+    from .differences.task import diff as diff
     from .encoded import Encoded as Encoded
     from .errors import EncodeError as EncodeError
     from .errors import InputError as InputError
@@ -38,8 +42,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "encode": "api",
     "encode_many": "batch",
+    "diff": "differences.task",
+    "Differences": "differences.compare",
+    "Change": "differences.model",
     "Base": "base",
     "BTF": "btf",
+    "Builder": "btf",
     "Encoded": "encoded",
     "EncodeError": "errors",
     "InputError": "errors",

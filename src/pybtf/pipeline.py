@@ -32,6 +32,7 @@ from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
+from pybtf.losses import losses, renamed
 from pybtf.options import EncodeOptions
 from pybtf.records import record
 from pybtf.report import Repeats, Report
@@ -65,7 +66,7 @@ def encode_file(
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
-    report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
+    report = _report(path, options, timings)
     base = open_base(options.base, report.timings)
     with report.timings.pass_("open"):
         image = open_module(path)
@@ -82,12 +83,24 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     Kfuncs, and the sections in which variables are looked for, are those of the first file, also for variables of the
     others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
     """
-    report = Report(paths[0], features=options.features.names(), jobs=options.jobs, other_paths=list(paths[1:]))
+    report = _report(paths[0], options)
+    report.other_paths = list(paths[1:])
     with ExitStack() as stack:
         with report.timings.pass_("open"):
             images = [stack.enter_context(open_module(path)) for path in paths]
         base = open_base(options.base, report.timings)
         return encode_images(images, options, base, report, progress)
+
+
+def _report(path: str, options: EncodeOptions, timings: Timings | None = None) -> Report:
+    return Report(
+        path,
+        features=options.features.names(),
+        for_kernel=options.for_kernel,
+        without=list(options.without),
+        jobs=options.jobs,
+        timings=timings or Timings(),
+    )
 
 
 def encode_images(
@@ -155,7 +168,7 @@ def _encode_images(
             files[0].symbols,
             little=image.little,
             machine=image.machine,
-            options=_option_bits(features.on),
+            options=_option_bits(features.on) | (OPTIONS["degrade"] if options.degrade else 0),
             force=features.encode_force,
             ranges=ranges,
             names=image.names() if ranges else (),
@@ -169,7 +182,7 @@ def _encode_images(
         )
 
     try:
-        data, base_data = _encode(run, files, options, base, timings, progress)
+        data, base_data = _encode(run, files, options, base, report, progress)
         if base is not None and compare_sizes:
             check_sizes(compare_sizes[0], run, base)
         _fill(report, run, data)
@@ -202,10 +215,11 @@ def _encode(
     files: list[_File],
     options: EncodeOptions,
     base: Base | None,
-    timings: Timings,
+    report: Report,
     progress: Progress | None,
 ) -> tuple[bytes, bytes | None]:
     """From units to BTF, and the base that was distilled, if that was asked for."""
+    timings = report.timings
     features = options.features
     image = files[0].image
 
@@ -218,12 +232,16 @@ def _encode(
         with timings.pass_("units"):
             _work(run, options.jobs, progress)
             _check(file.image, run)
+        if options.degrade:
+            report.losses += losses(file.image, file.sections, run)
 
     # The last unit is in. Where dropping repeats might change the result, decode again and keep more.
     with timings.pass_("certify"):
         if run.certify():
             _work(run, options.jobs, None)
         _check(image, run)
+        if options.degrade:
+            report.losses += renamed(run)
 
     # What is kept of each unit is settled. Merge what was observed of functions; sections of variables.
     with timings.pass_("functions"):
@@ -470,9 +488,11 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     facts = run.facts()
     counts, fates = facts["counts"], facts["fates"]
     partial = counts.get("partial", 0)
-    report.units.kept = facts["units"] - facts["filtered"] - partial
+    damaged = counts.get("damaged", 0)
+    report.units.kept = facts["units"] - facts["filtered"] - partial - damaged
     report.units.leave_out("language", facts["filtered"])
     report.units.leave_out("partial", partial)
+    report.units.leave_out("damaged", damaged)
     if "signatures_lost" in counts:
         report.warnings.append(
             f"{counts['signatures_lost']} references to types are void: no type unit has their signature"

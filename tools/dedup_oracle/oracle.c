@@ -1,10 +1,12 @@
 /* De-duplicates raw BTF with the reference's libbpf.
  *
  *   oracle [-b BASE] [-t] IN OUT [IN OUT ...]
+ *   oracle [-b BASE] -m OUT IN [IN ...]
  *
  * Every IN is read, its strings and then its types are added one by one, in order, to a fresh object (split from BASE
  * if one is given), which is de-duplicated and written to OUT. Adding them, instead of parsing IN into the object that
  * is de-duplicated, matters: libbpf leaves the strings of an object that it built itself alone, as it does for pahole.
+ * With -m all INs are appended to one such object, each as a whole (btf__add_btf), and the strings are as that leaves them.
  * -t prints the CPU seconds spent in btf__dedup. Written against the public interface only; the declarations below are the
  * whole of what is used of it.
  */
@@ -27,6 +29,7 @@ extern const char *btf__str_by_offset(const struct btf *btf, __u32 offset);
 extern __u32 btf__type_cnt(const struct btf *btf);
 extern int btf__add_str(struct btf *btf, const char *s);
 extern int btf__add_type(struct btf *btf, const struct btf *from, const struct btf_type *type);
+extern int btf__add_btf(struct btf *btf, const struct btf *from);
 extern int btf__dedup(struct btf *btf, const void *opts);
 extern const void *btf__raw_data(const struct btf *btf, __u32 *size);
 extern enum btf_endianness btf__endianness(const struct btf *btf);
@@ -116,16 +119,50 @@ static int one(const char *in, const char *out, struct btf *base, struct btf *in
 	return 0;
 }
 
+static int many(const char *out, char **in, int n, struct btf *base)
+{
+	struct btf *dst = base ? btf__new_empty_split(base) : btf__new_empty();
+	const void *raw;
+	__u32 size;
+	FILE *f;
+	int i, err;
+
+	for (i = 0; i < n; i++) {
+		void *data = read_all(in[i], &size);
+		struct btf *src = data ? (base ? btf__new_split(data, size, base) : btf__new(data, size)) : NULL;
+
+		if (!src)
+			return fail(in[i], "parse", errno);
+		if (i == 0)
+			btf__set_endianness(dst, btf__endianness(src));
+		err = btf__add_btf(dst, src);
+		if (err < 0)
+			return fail(in[i], "append", err);
+		btf__free(src);
+		free(data);
+	}
+	err = btf__dedup(dst, NULL);
+	if (err)
+		return fail(out, "de-duplicate", err);
+	raw = btf__raw_data(dst, &size);
+	f = raw ? fopen(out, "wb") : NULL;
+	if (!f || fwrite(raw, 1, size, f) != size || fclose(f))
+		return fail(out, "write", errno);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct btf *base = NULL, *in_base = NULL;
-	int i = 1, timed = 0, failed = 0;
+	int i = 1, timed = 0, merge = 0, failed = 0;
 	__u32 size;
 	void *data;
 
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "-t")) {
 			timed = 1;
+		} else if (!strcmp(argv[i], "-m")) {
+			merge = 1;
 		} else if (!strcmp(argv[i], "-b") && i + 1 < argc) {
 			data = read_all(argv[++i], &size);
 			base = data ? btf__new(data, size) : NULL;
@@ -141,6 +178,8 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
+	if (merge)
+		return i + 1 < argc ? many(argv[i], argv + i + 1, argc - i - 1, base) : 2;
 	for (; i + 1 < argc; i += 2)
 		failed |= one(argv[i], argv[i + 1], base, in_base, timed);
 	return failed;

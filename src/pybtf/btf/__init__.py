@@ -9,6 +9,7 @@ from __future__ import annotations
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .builder import Builder
     from .describe import Difference, first_difference
     from .kinds import IntEncoding, Kind, Linkage
     from .reader import BTF
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BTF",
     "BtfBuilder",
+    "Builder",
     "Difference",
     "IntEncoding",
     "Kind",
@@ -27,6 +29,7 @@ __all__ = [
 _HOME = {
     "BTF": "reader",
     "BtfBuilder": "writer",
+    "Builder": "builder",
     "Difference": "describe",
     "IntEncoding": "kinds",
     "Kind": "kinds",

@@ -54,6 +54,20 @@ def open_btf(path: str, base: str | None = None) -> BTF:
     return BTF.from_bytes(source.data, under, name=str(source.place))
 
 
+def open_on(path: str, base: BTF | None) -> BTF:
+    """The BTF in the file `path`: on `base` if it is split, by itself if it is not."""
+    from .reader import BTF
+
+    source = _read(path)
+    if source.base is not None:
+        raise InputError(source.place.file, "a base of its own, .BTF.base", "BTF without one")
+    split = is_split(source.data, source.data[:2] == MAGIC[0])
+    if split and base is None:
+        hint = "--base FILE names it; for a module it is the BTF of its kernel."
+        raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
+    return BTF.from_bytes(source.data, base if split else None, name=str(source.place))
+
+
 def _sources(path: str, base: str | None) -> tuple[_Source, _Source | None]:
     """The BTF of the file, and what it is split from."""
     source = _read(path)

@@ -1,4 +1,4 @@
-"""`BtfBuilder`: from the model to bytes. The mirror of `reader` and `decode`, for tests and tools.
+"""`BtfBuilder`: from the model to bytes, the mirror of `reader` and `decode`. `Builder` adds checks and whole BTFs.
 
 What it writes is laid out as the encoder's output: header, types, strings, no gaps. Strings are kept in the
 order in which they are first used, each once.
@@ -62,25 +62,41 @@ class BtfBuilder:
     def string(self, name: str) -> int:
         """Offset of a string, which is added if it is new. Raises UsageError if it contains NUL."""
         raw = encode_name(name)
+        if 0 in raw:
+            raise UsageError(f"a BTF string cannot contain NUL: {name!r}")
+        return self.raw_string(raw)
+
+    def raw_string(self, raw: bytes) -> int:
+        """The same of a string without NUL, as it is stored."""
         offset = self._offsets.get(raw)
         if offset is None:
-            if 0 in raw:
-                raise UsageError(f"a BTF string cannot contain NUL: {name!r}")
             offset = self._offsets[raw] = self._first_string + len(self._strings)
             self._strings += raw + b"\0"
         return offset
 
+    def _forget_strings(self, length: int) -> None:
+        """Take back the strings that were added behind this length."""
+        while len(self._strings) > length:
+            raw, offset = self._offsets.popitem()
+            assert offset - self._first_string + len(raw) + 1 == len(self._strings)
+            del self._strings[offset - self._first_string :]
+
     def add(self, type: Type) -> int:
         """Append a type and return its id; `type.id` plays no role, so types read from a BTF can be added.
 
-        References are taken as they are: they may point forward. Raises UsageError, and adds no type, if a
-        value does not fit its field.
+        References are taken as they are: they may point forward. Raises UsageError, and adds nothing, if a value does
+        not fit its field.
         """
         kind, vlen, flag, third = _head(type)
         limit = KINDS[kind].max_vlen if kind in KINDS else 0xFFFF
         if not 0 <= vlen <= limit:
             raise UsageError(f"{type} with vlen {vlen} cannot be written; the limit is {limit}")
-        words = [self.string(type.name), pack_info(kind, vlen, flag), third, *self._rest(type, flag)]
+        before = len(self._strings)
+        try:
+            words = [self.string(type.name), pack_info(kind, vlen, flag), third, *self._rest(type, flag)]
+        except UsageError:
+            self._forget_strings(before)
+            raise
         self._words.extend(words)
         self.next_id += 1
         return self.next_id - 1

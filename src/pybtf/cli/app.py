@@ -25,7 +25,11 @@ COMMANDS = {
     "size": "size_command",
     "duplicates": "duplicates_command",
     "why": "why_command",
+    "min-core": "min_core_command",
+    "dedup": "dedup_command",
+    "decode": "decode_command",
     "verify": "verify_command",
+    "diff": "diff_command",
     "reproduce": "reproduce",
     "completion": "completion",
 }

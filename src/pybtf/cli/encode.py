@@ -30,7 +30,9 @@ def encode(
     base: str | None,
     standalone: bool,
     force_base: bool,
+    degrade: bool,
     features: tuple[str, ...],
+    for_kernel: str | None,
     lang: str | None,
     lang_exclude: str | None,
     jobs: int | None,
@@ -58,8 +60,12 @@ def encode(
         if value == "":
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
-    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base)
+    options = make_options(
+        wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade, for_kernel
+    )
     notes = feature_names.notes(*features)
+    if options.without:
+        notes.append(f"a kernel {for_kernel} does not know the features {', '.join(options.without)}: left out")
     if wanted.distilled_base and (detached is not None or detached_dir is not None):
         # A matter of BTF in ELF files, as in the reference.
         options = replace(options, features=replace(wanted, distilled_base=False))

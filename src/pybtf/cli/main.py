@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-PLAIN = ("dump", "show", "size", "duplicates", "why", "verify")
+PLAIN = (
+    "dump", "show", "size", "duplicates", "why", "min-core", "dedup", "decode", "verify", "diff",
+)  # fmt: skip
 """Commands whose module has their options in a table, and a function of their name."""
 
 COMPLETE_VARIABLE = "_PYBTF_COMPLETE"
@@ -102,10 +104,11 @@ def _run(arguments: list[str]) -> int:
 
         from .arguments import read
 
-        module = import_module(f".{arguments[0]}", __package__)
+        name = arguments[0].replace("-", "_")
+        module = import_module(f".{name}", __package__)
         given = read(arguments[1:], module.OPTIONS)
         if given is not None:
-            status: int = getattr(module, arguments[0])(**given)
+            status: int = getattr(module, name)(**given)
             return status
     from .app import run
 

@@ -20,7 +20,11 @@ Commands:
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
   why         Say why a function, variable or type is in BTF, or is not
+  min-core    Cut a kernel's BTF down to what BPF objects need
+  dedup       Make one BTF of several, each type once
+  decode      Print the bytes of a file as values of a type
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
+  diff        Say what changed between two BTFs: types, functions, variables
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
 
@@ -34,10 +38,11 @@ Examples:
   pybtf dump vmlinux.btf > vmlinux.h           the C header that BPF programs include
   pybtf show task_struct vmlinux               its members, holes and cache lines
   pybtf verify --base vmlinux module.ko        will this kernel take the module's BTF?
+  pybtf diff old/vmlinux new/vmlinux           what changed from one kernel to the other?
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
-Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
-130 interrupted.
+Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 3 done, with losses
+(encode --degrade); 70 a bug in pybtf; 130 interrupted.
 """
 
 ENCODE = """\
@@ -64,6 +69,8 @@ Output:
   --report-detail      With --report, of one FILE: also the names of all functions and variables by reason
 
 What is encoded:
+  --degrade            Replace what BTF cannot express (references of C++, _Atomic...) and names that kernels
+                       refuse; leave out units that are damaged. What was lost is printed; exit status 3
   --features LIST      Features, separated by commas; may be repeated, lists add up. Known are
                          encode_force, var, float, decl_tag, type_tag, enum64, optimized_func,
                          consistent_func, decl_tag_kfuncs,
@@ -77,6 +84,8 @@ What is encoded:
                        it: without, they are refused
   --standalone         Encode kernel modules without a base, for other uses than loading them
   --force-base         Go on although the base is not that of the module's kernel
+  --for-kernel VERSION
+                       Leave out the features that a kernel of this version (5.15) does not know
   --lang LIST          Encode only units written in these languages (c11, rust, asm...)
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
                        $PAHOLE_LANG_EXCLUDE is used, if set
@@ -282,6 +291,76 @@ Environment:
   PAHOLE_LANG_EXCLUDE  See --lang-exclude
 """
 
+MIN_CORE = """\
+Usage: pybtf min-core BTF OBJECT... -o OUT
+
+Write the part of a kernel's BTF that BPF programs need to be loaded on that kernel: the types and members
+which their CO-RE relocations are about. It is for kernels that have no BTF of their own, and has a few
+kilobytes. The bytes are those of `bpftool gen min_core_btf BTF OUT OBJECT...`.
+
+BTF is raw BTF or an ELF file with .BTF, which may be compressed; - is standard input. Each OBJECT is an ELF
+file as clang makes it with -target bpf -g. A relocation that finds nothing in BTF needs nothing of it. One
+for which two types of BTF give different answers is an error, as it is for a loader.
+
+Options:
+  -o, --output OUT     Write raw BTF to OUT; - is standard output
+  -h, --help           Print this text
+
+Examples:
+  pybtf min-core vmlinux.btf prog.bpf.o -o prog.btf
+  pybtf min-core /sys/kernel/btf/vmlinux *.bpf.o -o - | pybtf dump -
+"""
+
+DEDUP = """\
+Usage: pybtf dedup FILE... -o OUT
+
+Append the BTF of all FILEs and de-duplicate it, so that each type is there once. The bytes are those of
+libbpf's btf__add_btf and btf__dedup. FILE is raw BTF or an ELF file with .BTF, which may be compressed; - is
+standard input. The result has the byte order of the first FILE.
+
+Types that are only declared in one FILE become those that are defined in another, and structs of one name
+that differ stay apart, as when a kernel's units are encoded. (Which types go together is not known of BTF
+alone; BTF of the linked DWARF, made by pybtf encode, is better where there is that.)
+
+Options:
+  -o, --output OUT     Write raw BTF to OUT; - is standard output
+  --base FILE          The BTF that FILEs are split from, such as a kernel's. OUT is then split from it, too,
+                       and has nothing that the base has
+  -h, --help           Print this text
+
+Examples:
+  pybtf dedup a.btf b.btf -o both.btf
+  pybtf dedup --base vmlinux.btf nf_tables.ko nft_compat.ko -o nft.btf
+"""
+
+DECODE = """\
+Usage: pybtf decode [OPTIONS] TYPE FILE
+
+Print bytes of FILE as a value of TYPE, member by member: numbers, enumerators by name, bit-fields, nested
+structs, arrays of char as text. FILE is any file, such as a dump of a map or of memory; - is standard input.
+TYPE is the name of a struct, union, typedef, enum, variable or section, which struct, union or enum may stand
+in front of, or an id.
+
+What is read:
+  --btf BTF            The file with the types, raw BTF or an ELF file with .BTF, which may be compressed;
+                       default: /sys/kernel/btf/vmlinux. The bytes are in its byte order
+  --base BTF           The BTF that it is split from, as for pybtf dump
+  --offset N           Begin at byte N of FILE; 0x begins a hexadecimal number
+  --count N|all        Print N values, one behind the other, or all up to the end; default: 1
+
+How:
+  --elements N         Of an array, print the first N elements; default: 16. JSON has all
+  --json               Print an array of JSON, with an object for each value. Pointers are hexadecimal texts
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf decode --btf vmlinux.btf 'struct list_head' dump.bin
+  pybtf decode --btf prog.bpf.o event ring.bin --count all --json
+  dd if=/dev/mem bs=64 count=1 | pybtf decode list_head -
+"""
+
 VERIFY = """\
 Usage: pybtf verify [OPTIONS] FILE...
 
@@ -318,6 +397,67 @@ Examples:
 
 Exit status: 0 a kernel accepts all, and modules belong to their base; 1 not so; 2 the command line is at
 fault.
+"""
+
+DIFF = """\
+Usage: pybtf diff [OPTIONS] OLD NEW
+
+Print what changed from the BTF in OLD to that in NEW, by meaning: types by kind and name, with their members
+and values; functions by their prototypes, variables, kfuncs and tags. Ids, order and repeats play no role,
+and a type does not change because of what its pointers lead to. A line begins with + (added), - (removed) or
+~ (changed); below a type or function that changed, each thing that differs has a line with its full place.
+Members that only shifted together are one line. If nothing changed, nothing is printed. OLD and NEW are raw
+BTF or ELF files with .BTF, which may be compressed; - is standard input. Of two folders, the modules in them
+(*.ko) are compared by name.
+
+Which changes:
+  --only KINDS         Those of these kinds: structs, unions, enums, typedefs, functions, variables, kfuncs,
+                       declarations, numbers, sections
+  --name PATTERN       Those of names that fit a pattern ('tcp_*', 'struct sock', 'struct sock.sk_*'). May be
+                       repeated
+  --ignore FILE        All but those that fit a pattern in FILE, which has one in each line; # begins a
+                       comment. May be repeated
+  --fail-on CLASSES    Exit with status 1 if there are changes of these classes: layout (members that moved,
+                       changed or are gone), size (of types and variables), signature (of functions and
+                       variables), value (of enumerators), removed (with members and enumerators), kfunc
+                       (kfuncs that are gone or called otherwise), relocation (with --object: one that
+                       finds nothing any more), any
+
+How:
+  --stat               Print numbers only
+  --reach              Print also which types, variables and functions have a type that changed
+  --markdown           Print sections and lists, for release notes
+  --json               Print an object of JSON
+  -j, --jobs N         Number of workers; default: the CPUs this process may use
+
+Instead of all changes:
+  --object PROG        Those that the CO-RE relocations in the BPF object PROG meet: members, types and
+                       enumerators that are not found any more, or have another place, size or value, with
+                       the source lines that need them. May be repeated
+
+What is read:
+  --base FILE          The BTF that OLD and NEW are split from, as for pybtf dump
+  --old-base FILE      The BTF that OLD is split from
+  --new-base FILE      The BTF that NEW is split from
+  --dwarf              Encode the DWARF of OLD first, in memory: is the BTF in NEW what should come of it?
+  --features LIST      With --dwarf: features, as for pybtf encode
+
+Options:
+  -h, --help           Print this text
+
+Examples:
+  pybtf diff /boot/btf-6.1 /sys/kernel/btf/vmlinux
+  pybtf diff --name 'struct sock' --name 'tcp_*' old/vmlinux new/vmlinux
+  pybtf diff --fail-on removed,signature --only functions --ignore known old.btf new.btf
+  pybtf diff --old-base old/vmlinux --new-base new/vmlinux old/modules new/modules
+  pybtf diff --object prog.bpf.o --fail-on relocation old/vmlinux new/vmlinux
+  pybtf diff --dwarf vmlinux vmlinux.btf
+
+Exit status: 0 done; 1 with --fail-on if there are such changes, or the input is at fault; 2 the command line
+is at fault.
+
+Environment:
+  NO_COLOR             If set and not empty, no colours
 """
 
 REPRODUCE = """\
@@ -386,5 +526,6 @@ Options:
 
 COMMANDS = {
     "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "why": WHY,
-    "verify": VERIFY, "reproduce": REPRODUCE, "completion": COMPLETION,
+    "min-core": MIN_CORE, "dedup": DEDUP, "decode": DECODE, "verify": VERIFY, "diff": DIFF, "reproduce": REPRODUCE,
+    "completion": COMPLETION,
 }  # fmt: skip

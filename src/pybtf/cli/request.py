@@ -62,6 +62,13 @@ def tell_warnings(request: Request, warnings: list[str]) -> None:
         console.warning(f"{len(warnings) - len(shown):,} more warnings; -v shows them")
 
 
+def tell_losses(request: Request, report: Report) -> None:
+    """What an encoding that degrades has lost, a line for each sort."""
+    if not request.quiet:
+        for loss in report.losses:
+            console.lost(loss.line)
+
+
 def warn_of_links(path: str, links: int, report: Report) -> None:
     """A file was replaced that has other names: those kept the old one."""
     if links:

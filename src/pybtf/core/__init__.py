@@ -32,7 +32,7 @@ class _InLibrary:
 
 FOLDERS = (
     "support", "btf", "model", "elf", "strings", "dwarf", "classes", "functions", "dedup", "encode", "reduction",
-    "dump", "show", "accept",
+    "dump", "show", "accept", "diff",
 )  # fmt: skip
 _PACKAGES = {f"{__name__}.{folder}" for folder in FOLDERS}
 

@@ -15,10 +15,11 @@ COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
     "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut", "alternate_lost",
+    "damaged",
 )  # fmt: skip
 ERROR_NAMES = ("", "memory", "too_many", "arena", "section", "effort", "changed", "bug")  # of ENCODE_*
 DEDUP_NAMES = ("", "memory", "cycle", "kind", "large", "effort")  # of DEDUP_*
-OPTIONS = {  # by feature, but `variables`
+OPTIONS = {  # by feature, but `variables` and `degrade`
     "float": OPT_FLOAT,
     "enum64": OPT_ENUM64,
     "decl_tag": OPT_DECL_TAG,
@@ -28,6 +29,7 @@ OPTIONS = {  # by feature, but `variables`
     "consistent_func": OPT_CONSISTENT,
     "decl_tag_kfuncs": OPT_KFUNC_TAGS,
     "attributes": OPT_ATTRIBUTES,
+    "degrade": OPT_DEGRADE,
 }
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
@@ -72,6 +74,8 @@ FAULT_NAMES = {
     FAULT_VARIABLE_NAME: "variable_name",
     FAULT_VARIABLE_TYPE: "variable_type",
     FAULT_EMPTY_TAG: "empty_tag",
+    FAULT_INT_SIZE: "int_size",
+    FAULT_MEMBER_END: "member_end",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

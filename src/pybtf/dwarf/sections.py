@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-# The names by which core/run.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
+# The names by which core/inputs.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 
 _TITLES: Final = tuple([(name, f".debug_{name}") for name in WANTED])

@@ -22,6 +22,10 @@ from elftools.dwarf.dwarf_expr import DWARFExprParser
 from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
 from pybtf.elf.constants import EM_386, EM_AARCH64, EM_X86_64
+from pybtf.elf.image import ElfImage
+from pybtf.errors import PybtfError
+
+from .sections import DebugSections, line_section
 
 FAULTS = (
     DWARFError, ELFError, ConstructError, StructError, ValueError, KeyError, IndexError, AttributeError, TypeError,
@@ -69,6 +73,20 @@ def dwarf_info(contents: dict[str, bytes | bytearray | memoryview], *, little: b
         )
     config = DwarfConfig(little_endian=little, machine_arch="", default_address_size=8 if is64 else 4)
     return DWARFInfo(config, **sections)
+
+
+def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int]]) -> Dies:
+    """The DIEs of a file that has these sections, without those of an alternate file."""
+    contents = dict(sections)
+    if sections.alternate is not None:
+        contents["info"] = contents["info"][: sections.alternate.info_at]
+    try:
+        line = line_section(image, sections)
+    except PybtfError:
+        line = None
+    if line is not None:
+        contents["line"] = line
+    return Dies(dwarf_info(contents, little=image.little, is64=image.is64), units, image.machine)
 
 
 class Dies:

@@ -15,12 +15,12 @@ from pybtf.core.codes import TRACE_NAMES
 from pybtf.core.fates import Fates
 from pybtf.core.run import Run
 from pybtf.core.search import Search
-from pybtf.dwarf.sections import DebugSections, line_section
+from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import find_kfuncs
 from pybtf.elf.symbols import symbol_source
-from pybtf.errors import InputError, PybtfError
+from pybtf.errors import InputError
 from pybtf.options import EncodeOptions
 
 from .reasons import FATES, FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES
@@ -102,22 +102,9 @@ class Inquiry:
     @cached_property
     def dies(self) -> Dies:
         """The DWARF, for a look at single DIEs."""
-        from pybtf.dwarf.slow import Dies, dwarf_info
+        from pybtf.dwarf.slow import dies_of
 
-        contents = dict(self._sections)
-        contents["info"] = contents["info"][: self._own_info()]
-        try:
-            line = line_section(self.image, self._sections)
-        except PybtfError:
-            line = None
-        if line is not None:
-            contents["line"] = line
-        dwarf = dwarf_info(contents, little=self.image.little, is64=self.image.is64)
-        return Dies(dwarf, self.fates.units(), self.image.machine)
-
-    def _own_info(self) -> int:
-        alternate = self._sections.alternate
-        return len(self._sections["info"]) if alternate is None else alternate.info_at
+        return dies_of(self.image, self._sections, self.fates.units())
 
     def named(self, kind: Kind) -> dict[str, list[int]]:
         """Ids of all types of a kind by name, those of a base first."""

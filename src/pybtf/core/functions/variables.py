@@ -22,6 +22,7 @@ from cython.cimports.pybtf.core.model.faults import (
     IN_INFO,
     fault_set,
 )
+from cython.cimports.pybtf.core.model.losses import lose_at
 from cython.cimports.pybtf.core.model.traces import trace_push
 from cython.cimports.pybtf.core.strings.string_table import Text, string_text
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
@@ -109,7 +110,7 @@ def instance_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
-    """Bytes of a variable of type `id`; 0 what has none."""
+    """See `variables.pxd`."""
     steps: cython.int = 0
     times: uint64_t = 1
     t: cython.pointer[Type]
@@ -237,11 +238,11 @@ def consider(
     if rel == 0 and not object_symbol(symbols, s.index, e.text, e.size):
         return settle(v, own, d.name, COUNT_VAR_NO_SYMBOL)
     if not valid_name(e):
-        if rules.force:
+        if rules.force or (rules.degrade and lose_at(cython.address(v.losses), FAULT_VARIABLE_NAME, own.die, d.name)):
             return settle(v, own, d.name, COUNT_VAR_INVALID_NAME)
         return fault_set(cython.address(v.fault), FAULT_VARIABLE_NAME, IN_INFO, own.die, own.die, d.name)
     if d.ref == 0:
-        if rules.force:
+        if rules.force or (rules.degrade and lose_at(cython.address(v.losses), FAULT_VARIABLE_TYPE, own.die, d.name)):
             return settle(v, own, d.name, COUNT_VAR_VOID)
         return fault_set(cython.address(v.fault), FAULT_VARIABLE_TYPE, IN_INFO, own.die, own.die, d.name)
     size = variable_size(u, d.ref)

@@ -1,0 +1,269 @@
+"""`Builder`: making BTF, type by type or of whole BTFs.
+
+`add_*` check what they are given as libbpf's `btf__add_*` do: names where a kind needs one, sizes that kinds can have,
+offsets that fit. References are not looked up: they may point to types that come later, such as `next_id`. `add` and
+`extend` take types of the model as they are, as long as all of it can be written.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from pybtf.core.btf.join_types import names_of, renumber
+from pybtf.errors import InputError, Place, UsageError
+
+from .kinds import IntEncoding, Kind, Linkage
+from .reader import BTF
+from .types import (
+    Array,
+    Const,
+    Datasec,
+    DeclTag,
+    Enum,
+    Enum64,
+    Enumerator,
+    Float,
+    Func,
+    FuncProto,
+    Fwd,
+    Int,
+    Member,
+    Param,
+    Ptr,
+    Restrict,
+    SectionVar,
+    Struct,
+    Typedef,
+    TypeTag,
+    Union,
+    Var,
+    Volatile,
+)
+from .writer import BtfBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Literal
+
+MAX_ID = 0x7FFFFFFF
+MAX_OVERLAP = 16
+"""How many times as long as the strings the names in them may be, where some begin in the middle of others."""
+
+
+class Builder(BtfBuilder):
+    """BTF in the making; with a `base`, split BTF, whose ids and strings go on where the base's end."""
+
+    def __init__(self, base: BTF | None = None, *, name: str = "Builder") -> None:
+        """`name` stands for the BTF in messages. Raises UsageError for a base that is split itself."""
+        if base is not None and base.base is not None:
+            raise UsageError("a base that is split itself")
+        super().__init__(base)
+        self.base = base
+        self.name = name
+
+    def __len__(self) -> int:
+        """Number of own types."""
+        return self.next_id - self.first_id
+
+    # One kind after the other. Each returns the id of the new type and raises UsageError.
+
+    def add_int(self, name: str, size: int, encoding: IntEncoding | int = 0) -> int:
+        """An integer of 1, 2, 4, 8 or 16 bytes."""
+        if size not in (1, 2, 4, 8, 16):
+            raise UsageError(f"an integer of {size} bytes; there are 1, 2, 4, 8 and 16")
+        if not 0 <= encoding <= 7:
+            raise UsageError(f"encoding {encoding} of an integer; there are signed 1, char 2 and bool 4")
+        return self.add(Int(_named("an integer", name), size, 8 * size, IntEncoding(encoding)))
+
+    def add_float(self, name: str, size: int) -> int:
+        """A floating-point number of 2, 4, 8, 12 or 16 bytes."""
+        if size not in (2, 4, 8, 12, 16):
+            raise UsageError(f"a floating-point number of {size} bytes; there are 2, 4, 8, 12 and 16")
+        return self.add(Float(_named("a floating-point number", name), size))
+
+    def add_ptr(self, type: int) -> int:
+        return self.add(Ptr(_id(type)))
+
+    def add_volatile(self, type: int) -> int:
+        return self.add(Volatile(_id(type)))
+
+    def add_const(self, type: int) -> int:
+        return self.add(Const(_id(type)))
+
+    def add_restrict(self, type: int) -> int:
+        return self.add(Restrict(_id(type)))
+
+    def add_typedef(self, name: str, type: int) -> int:
+        return self.add(Typedef(_named("a typedef", name), _id(type)))
+
+    def add_type_tag(self, name: str, type: int, *, attribute: bool = False) -> int:
+        """A tag on a type; `attribute`: the name is an attribute of the compiler."""
+        return self.add(TypeTag(_named("a tag", name), _id(type), kind_flag=attribute))
+
+    def add_decl_tag(self, name: str, type: int, component: int = -1, *, attribute: bool = False) -> int:
+        """A tag on a declaration, or on its member or parameter number `component`."""
+        if component < -1:
+            raise UsageError(f"component {component} of a tag; it is -1 or an index")
+        return self.add(DeclTag(_named("a tag", name), _id(type), component, kind_flag=attribute))
+
+    def add_array(self, type: int, nelems: int, index_type: int) -> int:
+        return self.add(Array(_id(type), _id(index_type), nelems))
+
+    def add_struct(self, name: str, size: int, members: Iterable[Member] = ()) -> int:
+        """A struct of `size` bytes. A member whose place is no multiple of 8 bits must be a bit-field."""
+        return self.add(Struct(name, size, _members(members)))
+
+    def add_union(self, name: str, size: int, members: Iterable[Member] = ()) -> int:
+        """A union of `size` bytes, whose members are all at 0."""
+        found = _members(members)
+        for member in found:
+            if member.bit_offset:
+                raise UsageError(f"member {member.name!r} of a union at bit {member.bit_offset}; it is at 0")
+        return self.add(Union(name, size, found))
+
+    def add_enum(self, name: str, size: int, values: Iterable[Enumerator] = ()) -> int:
+        """An enumeration with values of 32 bits; they are signed if one is negative."""
+        found = _values(size, values)
+        return self.add(Enum(name, size, found, kind_flag=any(each.value < 0 for each in found)))
+
+    def add_enum64(self, name: str, size: int, values: Iterable[Enumerator] = (), *, signed: bool = False) -> int:
+        """An enumeration with values of 64 bits."""
+        found = _values(size, values)
+        return self.add(Enum64(name, size, found, kind_flag=signed))
+
+    def add_fwd(self, name: str, kind: Kind = Kind.STRUCT) -> int:
+        """A struct, union or enumeration that is declared; of the last, BTF has it that it has no values."""
+        if kind is Kind.ENUM:
+            return self.add_enum(_named("a declaration", name), 4)
+        if kind not in (Kind.STRUCT, Kind.UNION):
+            raise UsageError(f"a declaration of {kind.name}; there are those of STRUCT, UNION and ENUM")
+        return self.add(Fwd(_named("a declaration", name), kind_flag=kind is Kind.UNION))
+
+    def add_func(self, name: str, type: int, linkage: Linkage | int = Linkage.STATIC) -> int:
+        """A function; `type` is its prototype."""
+        return self.add(Func(_named("a function", name), _id(type), _linkage(linkage)))
+
+    def add_func_proto(self, return_type: int, params: Iterable[Param] = ()) -> int:
+        """A prototype. A last parameter without a name, of type 0, is `...`."""
+        found = tuple(params)
+        for param in found:
+            _id(param.type)
+        return self.add(FuncProto(_id(return_type), found))
+
+    def add_var(self, name: str, type: int, linkage: Linkage | int = Linkage.STATIC) -> int:
+        return self.add(Var(_named("a variable", name), _id(type), _linkage(linkage)))
+
+    def add_datasec(self, name: str, size: int, variables: Iterable[SectionVar] = ()) -> int:
+        """The variables of a section, each the id of a VAR with its place."""
+        found = tuple(variables)
+        for variable in found:
+            _id(variable.type)
+        return self.add(Datasec(_named("a section", name), size, found))
+
+    # Whole BTFs
+
+    def append(self, other: BTF) -> int:
+        """Add all types of a BTF behind the own ones, with new ids and strings of this one.
+
+        Returns the id of the first of them. Split BTF must have the same base as this. Raises UsageError if it has
+        another, InputError if it is damaged.
+        """
+        if other.base is not None and (self.base is None or other.base.data != self.base.data):
+            raise UsageError(f"{other.place}: split BTF, of another base")
+        first = self.next_id
+        words = array("I", other.words)
+        text, start = other.strings.data, other.strings.start
+        names = {}
+        room = MAX_OVERLAP * len(text) + 65536
+        for offset in names_of(words, bytearray(len(text)), start):
+            at = offset - start
+            raw = text[at : text.index(0, at)]
+            room -= len(raw)
+            if room < 0:
+                hint = "Each name becomes a string of its own."
+                raise InputError(other.place, "names in the middle of each other", "some megabytes of names", hint)
+            names[offset] = self.raw_string(raw)
+        bad = renumber(words, names, start, other.first_id, other.end_id, first - other.first_id)
+        if bad:
+            bad += other.first_id - 1
+            other.type(bad)  # says what is wrong with it
+            raise InputError(other.place, f"type {bad} is of a kind that is not known", "known kinds")
+        self._words.extend(words)
+        self.next_id += len(other)
+        return first
+
+    def dedup(self) -> None:
+        """Leave one of each type that occurs several times, as libbpf's `btf__dedup` does. Ids change.
+
+        Strings stay, whether they are used or not. Raises InputError if the types cannot be de-duplicated.
+        """
+        from pybtf.core.dedup.dedup import dedup_btf
+
+        base = self.base.data if self.base is not None else None
+        base_name = self.base.place.file if self.base is not None else "base BTF"
+        self._take(dedup_btf(self.tobytes(), base, name=self.name, base_name=base_name))
+
+    def distill(self, byte_order: Literal["little", "big"] = "little") -> tuple[bytes, bytes]:
+        """Of split BTF: the same on a minimal base of its own, and that base, with which it fits other kernels.
+
+        As libbpf's `btf__distill_base`. Raises UsageError without a base, InputError if a type of the base is referred
+        to that cannot be found by its name.
+        """
+        from pybtf.core.encode.distill_btf import distill_btf
+
+        if self.base is None:
+            raise UsageError("only split BTF can be distilled; this has no base")
+        return distill_btf(self.to_bytes(byte_order), self.base.data, name=self.name, base_name=self.base.place.file)
+
+    def _take(self, data: bytes) -> None:
+        """Go on with this BTF, whose strings are the own ones."""
+        made = BTF(data, self.base, Place(self.name))
+        self._words = array("I", made.words)
+        self.next_id = made.end_id
+
+    def to_bytes(self, byte_order: Literal["little", "big"] = "little") -> bytes:
+        """The BTF so far."""
+        if byte_order not in ("little", "big"):
+            raise UsageError(f"byte order {byte_order!r}; there are 'little' and 'big'")
+        return self.tobytes(byte_order == "little")
+
+    def to_btf(self) -> BTF:
+        """The BTF so far, opened for reading."""
+        return BTF(self.tobytes(), self.base, Place(self.name))
+
+
+def _named(what: str, name: str) -> str:
+    if not name:
+        raise UsageError(f"{what} without a name")
+    return name
+
+
+def _id(id: int) -> int:
+    if not 0 <= id <= MAX_ID:
+        raise UsageError(f"type id {id}; ids go from 0 to {MAX_ID}")
+    return id
+
+
+def _linkage(linkage: Linkage | int) -> Linkage:
+    if linkage not in tuple(Linkage):
+        raise UsageError(f"linkage {linkage}; there are static 0, global 1 and extern 2")
+    return Linkage(linkage)
+
+
+def _members(members: Iterable[Member]) -> tuple[Member, ...]:
+    found = tuple(members)
+    for member in found:
+        _id(member.type)
+        if member.bit_offset % 8 and not member.bitfield_size:
+            raise UsageError(f"member {member.name!r} at bit {member.bit_offset}, which is no bit-field")
+    return found
+
+
+def _values(size: int, values: Iterable[Enumerator]) -> tuple[Enumerator, ...]:
+    if size not in (1, 2, 4, 8):
+        raise UsageError(f"an enumeration of {size} bytes; there are 1, 2, 4 and 8")
+    found = tuple(values)
+    for each in found:
+        _named("an enumerator", each.name)
+    return found

@@ -1,0 +1,156 @@
+"""`pybtf decode`: bytes of a file as values of a type."""
+
+from __future__ import annotations
+
+import sys
+
+from ..errors import InputError, UsageError
+from .arguments import FLAG, PATH, TEXT, Option
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from ..btf.reader import BTF
+    from ..btf.types import Type
+
+OPTIONS = (
+    Option("btf", PATH, "BTF"),
+    Option("base", PATH, "BTF"),
+    Option("offset", TEXT, "N"),
+    Option("count", TEXT, "N"),
+    Option("elements", TEXT, "N"),
+    Option("json", FLAG),
+)
+RUNNING = "/sys/kernel/btf/vmlinux"
+ELEMENTS = 16
+MAX_SIZE = 1 << 28
+"""Of one value, in bytes: what is larger was not meant."""
+_PIECE = 1 << 20
+
+
+def decode(
+    files: tuple[str, ...],
+    btf: str | None,
+    base: str | None,
+    offset: str | None,
+    count: str | None,
+    elements: str | None,
+    json: bool,
+) -> int:
+    """The command, after its options have been read. The exit status."""
+    if len(files) != 2:
+        if len(files) > 2:
+            raise UsageError("one TYPE and one FILE at a time")
+        missing = "FILE" if files else "TYPE"
+        raise UsageError(f"missing argument '{missing}'; see pybtf decode --help")
+    wanted, path = files
+    if [path, btf, base].count("-") > 1:
+        raise UsageError("only one of FILE, --btf and --base can be standard input")
+    start = _number("offset", offset, 0)
+    number = None if count == "all" else _number("count", count, 1)
+    most = _number("elements", elements, ELEMENTS)
+    from ..btf.fields import named
+    from ..btf.opening import open_btf
+
+    types = open_btf(btf or RUNNING, base)
+    type = named(types, int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 11 else wanted)
+    try:
+        _print(types, type, path, start, number, most, json)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from .faults import forget_stdout
+
+        forget_stdout()  # as `head` does: the reader has seen enough
+    return 0
+
+
+def _number(name: str, text: str | None, default: int) -> int:
+    if text is None:
+        return default
+    try:
+        value = int(text, 0) if len(text) < 20 else -1
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise UsageError(f"--{name} takes a number, and {text!r} is none")
+    return value
+
+
+def _print(btf: BTF, type: Type, path: str, start: int, count: int | None, most: int, json: bool) -> None:
+    from ..btf.value_text import as_json, as_text
+    from ..btf.values import ALL, Values
+
+    values = Values(btf, ALL if json else most)
+    size = values.size(type.id)
+    if size > MAX_SIZE:
+        raise InputError(btf.place, f"{type} has {size:,} bytes", f"a type of at most {MAX_SIZE:,}")
+    if count is None and not size:
+        raise UsageError(f"--count all: {type} has no bytes, so there is no end")
+    title = btf.c_name(type.id)
+    first = True
+    for number, data in enumerate(_pieces(path, start, size, count)):
+        value = values.of(type.id, data)
+        if json:
+            from json import dumps
+
+            text = dumps(as_json(value), indent=2, ensure_ascii=False)
+            sys.stdout.write(f"{'[' if first else ','}\n{_safe(text)}")
+        else:
+            name = title if count == 1 else f"{title}[{number}]"
+            sys.stdout.writelines(f"{_safe(line)}\n" for line in as_text(name, value))
+        first = False
+    if json:
+        sys.stdout.write("[]\n" if first else "\n]\n")
+
+
+def _safe(line: str) -> str:
+    return line.encode("utf-8", "backslashreplace").decode()
+
+
+def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[bytes]:
+    """`count` pieces of `size` bytes each, from `start` on; with None, all that are whole."""
+    if path == "-":
+        yield from _read(sys.stdin.buffer, "standard input", start, size, count)
+        return
+    try:
+        with open(path, "rb") as stream:
+            yield from _read(stream, path, start, size, count)
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "a readable file") from error
+
+
+def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None) -> Iterator[bytes]:
+    if stream.seekable():
+        stream.seek(start)
+    else:
+        left = start
+        while left:
+            piece = stream.read(min(left, _PIECE))
+            if not piece:
+                raise InputError(name, f"{start - left:,} bytes", f"a value at offset {start:#x}")
+            left -= len(piece)
+    at = start
+    while count is None or at < start + size * count or (not size and count):
+        data = _take(stream, size)
+        if len(data) < size:
+            if count is None and at > start and not data:
+                return
+            raise InputError(name, f"{len(data):,} bytes at offset {at:#x}", f"a value of {size:,} bytes")
+        yield data
+        at += size
+        if not size and count is not None:
+            count -= 1
+
+
+def _take(stream: BinaryIO, size: int) -> bytes:
+    """The next `size` bytes, or fewer at the end, without asking for memory that may not be needed."""
+    found = bytearray()
+    while len(found) < size:
+        piece = stream.read(min(size - len(found), _PIECE))
+        if not piece:
+            break
+        found += piece
+    return bytes(found)

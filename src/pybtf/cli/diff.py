@@ -1,0 +1,255 @@
+"""`pybtf diff`: what changed between two BTFs, by meaning."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import UsageError
+from ..options import MAX_JOBS
+from . import console
+from .arguments import FLAG, JOBS, PATH, TEXTS, Option
+from .faults import BUG
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..core.btf.type_view import View
+    from ..differences.select import Selection
+
+OPTIONS = (
+    Option("only", TEXTS, "KINDS"),
+    Option("name", TEXTS, "PATTERN"),
+    Option("ignore", TEXTS, "FILE"),
+    Option("fail-on", TEXTS, "CLASSES"),
+    Option("stat", FLAG),
+    Option("reach", FLAG),
+    Option("markdown", FLAG),
+    Option("json", FLAG),
+    Option("object", TEXTS, "PROG"),
+    Option("base", PATH, "FILE"),
+    Option("old-base", PATH, "FILE"),
+    Option("new-base", PATH, "FILE"),
+    Option("dwarf", FLAG),
+    Option("features", TEXTS, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
+)
+
+
+def diff(
+    files: tuple[str, ...], only: tuple[str, ...], name: tuple[str, ...], ignore: tuple[str, ...],
+    fail_on: tuple[str, ...], stat: bool, reach: bool, markdown: bool, json: bool, object: tuple[str, ...],
+    base: str | None, old_base: str | None, new_base: str | None, dwarf: bool, features: tuple[str, ...],
+    jobs: int | None
+) -> int:  # fmt: skip
+    """The command, after its options have been read. The exit status."""
+    if len(files) != 2:
+        few = "missing arguments 'OLD NEW'; see pybtf diff --help"
+        raise UsageError(few if len(files) < 2 else "two files at a time")
+    if sum((stat, markdown, json)) > 1:
+        raise UsageError("--stat, --markdown and --json do not go together")
+    bases = old_base or base, new_base or base
+    if base is not None and (old_base or new_base):
+        raise UsageError("--base is that of both sides; --old-base and --new-base go without it")
+    if [*files, *bases].count("-") > 1:
+        raise UsageError("standard input can be read only once")
+    if features and not dwarf:
+        raise UsageError("--features goes with --dwarf")
+    from ..differences.select import ONLY, RELOCATION, Selection, failing, read_patterns, split_list
+
+    fatal = failing(fail_on)
+    if object:
+        if only or name or ignore or stat or reach or markdown or dwarf:
+            raise UsageError("--object is about relocations; of the other options it goes with --json and --fail-on")
+        if fatal - {RELOCATION, "any"}:
+            raise UsageError(f"with --object, --fail-on takes {RELOCATION} and any")
+        return _objects(files, bases, object, json, fatal)
+    if RELOCATION in fatal:
+        raise UsageError(f"--fail-on {RELOCATION} goes with --object")
+    from ..differences.task import JSON, MARKDOWN, STAT, TEXT
+
+    ignored = [pattern for path in ignore for pattern in read_patterns(path)]
+    selection = Selection(split_list(only, ONLY, "only"), name, ignored)
+    form = JSON if json else MARKDOWN if markdown else STAT if stat else TEXT
+    folders = [os.path.isdir(path) for path in files]  # noqa: PTH112
+    if any(folders):
+        if not all(folders) or dwarf:
+            raise UsageError("two folders of modules, or two files" if not dwarf else "--dwarf takes two files")
+        if "-" in bases:
+            raise UsageError("of folders, the bases cannot be standard input")
+        rows = _folders(files, bases, selection, form, reach, jobs or len(os.sched_getaffinity(0)))
+        status = max((row["status"] for row in rows), default=0)
+        _print_folders(files, rows, form)
+    else:
+        rows = [_one(*_open(files, bases, dwarf, features, jobs), selection, form, reach)]
+        status = 0
+        _print_one(files, rows[0], form)
+    failed = any(row["count"] if "any" in fatal else any(row["classes"][name] for name in fatal) for row in rows)
+    return max(status, 1 if failed and fatal else 0)
+
+
+def _open(
+    files: tuple[str, ...], bases: tuple[str | None, ...], dwarf: bool, features: tuple[str, ...], jobs: int | None
+) -> tuple[View, View]:
+    from ..btf.opening import open_view
+
+    new = open_view(files[1], bases[1])
+    if not dwarf:
+        return open_view(files[0], bases[0]), new
+    from ..api import encode
+    from ..core.btf.type_view import View
+
+    encoded = encode(files[0], features=features or "default", jobs=jobs, base=bases[0], standalone=bases[0] is None)
+    name = f"{files[0]}: DWARF"
+    if encoded.base is not None:
+        return View(bytes(encoded.data), name, bytes(encoded.base.btf.data), encoded.base.path), new
+    return View(bytes(encoded.data), name), new
+
+
+def _objects(
+    files: tuple[str, ...], bases: tuple[str | None, ...], objects: tuple[str, ...], json: bool, fatal: frozenset[str]
+) -> int:
+    """What the two kernels make of BPF objects. The exit status."""
+    from ..btf.opening import open_btf
+    from ..differences.objects import BROKEN, UNCLEAR, diff_objects, lines, to_dict
+
+    found = diff_objects(objects, open_btf(files[0], bases[0]), open_btf(files[1], bases[1]))
+    if json:
+        _write_json({"schema": 1, "old": files[0], "new": files[1], "objects": [to_dict(each) for each in found]})
+    else:
+        _write([line for each in found for line in lines(each)], True)
+    broken = any(each.count(BROKEN) or each.count(UNCLEAR) for each in found)
+    return 1 if (fatal and broken) or ("any" in fatal and any(each.outcomes for each in found)) else 0
+
+
+def _one(old: View, new: View, selection: Selection, form: int, reach: bool) -> dict[str, Any]:
+    from ..differences.compare import Differences
+    from ..differences.task import STAT, results
+
+    return results(Differences(old, new, reach=form != STAT, names=reach), selection, form, reach)
+
+
+def _folders(
+    files: tuple[str, ...], bases: tuple[str | None, ...], selection: Selection, form: int, reach: bool, jobs: int
+) -> list[dict[str, Any]]:
+    """What is to be said of each module, by name."""
+    from ..btf.opening import open_view
+    from ..differences.model import CLASSES
+    from ..differences.modules import module_pairs
+
+    pairs = module_pairs(files[0], files[1])
+
+    def work(name: str, _: object) -> dict[str, Any]:
+        old, new = by_name[name]
+        row: dict[str, Any] = {"module": name, "status": 0, "error": None, "count": 1, "what": "changed"}
+        if old is None or new is None:
+            row["what"] = "added" if old is None else "removed"
+            row["classes"] = {each: int(each == "removed" and new is None) for each in CLASSES}
+            return row | {"summary": f"the module is {row['what']}", "lines": [], "changes": []}
+        try:
+            return row | _one(open_view(old, bases[0]), open_view(new, bases[1]), selection, form, reach)
+        except Exception as error:
+            from .faults import explain
+
+            text, status = explain(error)
+            nothing = dict.fromkeys(CLASSES, 0)
+            return row | {"error": text, "status": status, "count": 0, "classes": nothing, "lines": [], "changes": []}
+
+    by_name = {name: (old, new) for name, old, new in pairs}
+    names = list(by_name)
+    if len(names) < 8 or jobs == 1:
+        return [work(name, None) for name in names]
+    from .workers import Ended, Workers
+
+    rows: dict[int, dict[str, Any]] = {}
+    with Workers(names, work, min(jobs, MAX_JOBS)) as workers:
+        for number, row in workers:
+            if isinstance(row, Ended):
+                text = f"{names[number]}: a worker ended with status {row.status}"
+                row = {
+                    "module": names[number], "error": text, "status": BUG, "count": 0, "what": "changed", "lines": [],
+                    "classes": dict.fromkeys(CLASSES, 0), "changes": [],
+                }  # fmt: skip
+            rows[number] = row
+    return [rows[number] for number in range(len(names))]
+
+
+def _print_one(files: tuple[str, ...], row: dict[str, Any], form: int) -> None:
+    from ..differences.task import JSON, MARKDOWN, TEXT
+
+    if form == JSON:
+        whole = {"schema": 1, "old": files[0], "new": files[1], "summary": row["tallies"], "classes": row["classes"]}
+        _write_json(whole | {"changes": row["changes"]})
+        return
+    lines = row["lines"]
+    if form == MARKDOWN:
+        lines = [f"# {_name(files[0])} to {_name(files[1])}", "", f"{row['summary'].capitalize()}.", "", *lines]
+    elif form == TEXT and row["count"]:
+        lines = [*lines, "", row["summary"]]
+    _write(lines, form == TEXT)
+
+
+def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int) -> None:
+    from ..differences.task import JSON, MARKDOWN, STAT, TEXT
+
+    for row in rows:
+        if row["error"] is not None:
+            console.error(row["error"])
+    if form == JSON:
+        keys = ("module", "what", "error", "classes", "tallies", "changes")
+        modules = [{key: row[key] for key in keys if key in row} for row in rows]
+        _write_json({"schema": 1, "old": files[0], "new": files[1], "modules": modules})
+        return
+    lines: list[str] = [f"# {_name(files[0])} to {_name(files[1])}", ""] if form == MARKDOWN else []
+    changed = [row for row in rows if row["count"] and row["error"] is None]
+    for row in changed:
+        if form == STAT:
+            lines.append(f"{row['module']}: {row['summary']}")
+        elif form == MARKDOWN:
+            lines += [f"# {row['module']}", "", f"{row['summary'].capitalize()}.", "", *row["lines"]]
+        else:
+            lines += [f"module {row['module']}: {row['summary']}", *(f"  {line}" for line in row["lines"])]
+    if form in (STAT, TEXT):
+        failed = sum(row["error"] is not None for row in rows)
+        counts = {what: sum(row["what"] == what for row in changed) for what in ("added", "removed", "changed")}
+        same = len(rows) - len(changed) - failed
+        parts = [
+            f"{count:,} {what}"
+            for what, count in {**counts, "without a change": same, "failed": failed}.items()
+            if count
+        ]
+        lines += ["", f"{len(rows):,} modules: {', '.join(parts)}"]
+    _write(lines, form == TEXT)
+
+
+def _name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2] or path
+
+
+def _write_json(whole: dict[str, Any]) -> None:
+    from json import dumps
+
+    _put(dumps(whole, indent=1).encode() + b"\n")
+
+
+def _write(lines: list[str], signs: bool) -> None:
+    text = "\n".join(lines)
+    if not text.replace("\n", "").isprintable():
+        lines = [console.printable(line) for line in lines]
+    if signs and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        from ..differences.text import coloured
+
+        lines = [coloured(line) for line in lines]
+    _put("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+
+
+def _put(data: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        from .faults import forget_stdout
+
+        forget_stdout()

@@ -1,0 +1,34 @@
+"""`-o OUT`: where commands write BTF that they have made."""
+
+from __future__ import annotations
+
+import sys
+
+from ..errors import UsageError
+from .request import STDOUT, path_of, same
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def checked(output: str | None, inputs: Iterable[str]) -> str:
+    """The name of OUT. Raises UsageError if there is none, if it is one of `inputs`, or a terminal."""
+    if output is None:
+        raise UsageError("missing option '-o OUT'; - is standard output")
+    if output == STDOUT:
+        if sys.stdout.isatty():
+            raise UsageError("-o -: standard output is a terminal, and BTF is binary; redirect it")
+        return output
+    for name in inputs:
+        if same(output, name):
+            raise UsageError(f"-o OUT is the input {name} itself")
+    return output
+
+
+def write(output: str, data: bytes) -> None:
+    """Write BTF, all or nothing. Raises `OutputError`."""
+    from ..elf.atomic import write_file
+
+    write_file(path_of(output), data, durable=False)

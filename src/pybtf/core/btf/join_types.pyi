@@ -1,0 +1,6 @@
+from array import array
+
+def names_of(words: array[int], seen: bytearray, start: int) -> list[int]: ...
+def renumber(
+    words: array[int], names: dict[int, int], first_name: int, first_id: int, end_id: int, shift: int
+) -> int: ...

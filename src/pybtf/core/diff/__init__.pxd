@@ -1,0 +1,1 @@
+# Two BTFs compared by what their types mean.

@@ -1,0 +1,26 @@
+"""Two folders of modules: which belong together."""
+
+from __future__ import annotations
+
+from ..errors import InputError
+from ..inputs import MODULE, find_inputs, plain_name
+
+
+def module_pairs(old: str, new: str) -> list[tuple[str, str | None, str | None]]:
+    """Of each module its name, its file in the folder `old` and that in `new`; None where it is not.
+
+    The kernel takes `-` and `_` in names of modules for the same. Raises `InputError` for a folder without modules, and
+    for one with two of a name.
+    """
+    left, right = _by_name(old), _by_name(new)
+    return [(name, left.get(name), right.get(name)) for name in sorted({*left, *right})]
+
+
+def _by_name(folder: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in find_inputs([folder]):
+        name = plain_name(each.path.rpartition("/")[2]).removesuffix(MODULE).replace("-", "_")
+        if name in found:
+            raise InputError(each.path, f"a second module {name}", f"only {found[name]}")
+        found[name] = each.path
+    return found

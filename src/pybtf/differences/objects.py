@@ -1,0 +1,256 @@
+"""What two kernels make of the CO-RE relocations of a BPF object: which find nothing, which come to something else.
+
+A program is made to cope with members that move, so most of what changes is in order: the loader puts another number
+in. What is not is a relocation that finds nothing, if the program gets there, and a member of another size, which a
+program may read too much or too little of.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from ..btf.core_relocation import ENUMERATORS, FIELDS, Relocator, Result, Target
+from ..btf.ext import Relocation, RelocationKind, read_object
+from ..btf.fields import resolve
+from ..btf.types import Array, Composite, Enumeration
+from ..errors import InputError, PybtfError
+from ..records import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..btf.ext import BtfExt
+    from ..btf.reader import BTF
+
+BROKEN, CHANGED, FOUND, UNCLEAR = "broken", "changed", "found", "unclear"
+"""What became of a relocation: finds nothing any more, comes to something else, found nothing before, is not clear."""
+SIGNS = {BROKEN: "-", CHANGED: "~", FOUND: "+", UNCLEAR: "?"}
+WORDS = {
+    RelocationKind.FIELD_BYTE_OFFSET: "offset", RelocationKind.FIELD_BYTE_SIZE: "size",
+    RelocationKind.FIELD_EXISTS: "exists", RelocationKind.FIELD_SIGNED: "signed",
+    RelocationKind.FIELD_LSHIFT_U64: "left shift", RelocationKind.FIELD_RSHIFT_U64: "right shift",
+    RelocationKind.TYPE_ID_LOCAL: "local type id", RelocationKind.TYPE_ID_TARGET: "type id",
+    RelocationKind.TYPE_EXISTS: "exists", RelocationKind.TYPE_SIZE: "size",
+    RelocationKind.TYPE_MATCHES: "matches", RelocationKind.ENUMVAL_EXISTS: "exists",
+    RelocationKind.ENUMVAL_VALUE: "value",
+}  # fmt: skip
+
+
+@record(frozen=True)
+class Spot:
+    """Where a relocation is: the section and offset of the instruction; function, file, line and its text, if known."""
+
+    section: str
+    offset: int
+    function: str
+    file: str
+    line: int
+    source: str
+
+
+@record(frozen=True)
+class Outcome:
+    """What became of one or more relocations about the same thing. Values are None where nothing is found.
+
+    `old_size` and `new_size` are those of the member, where it is one that is there on both sides.
+    """
+
+    what: str
+    kind: str
+    field: str
+    old: int | None
+    new: int | None
+    old_size: int | None
+    new_size: int | None
+    note: str
+    spots: tuple[Spot, ...]
+
+
+@record(frozen=True)
+class ObjectDifferences:
+    """An object, how many relocations it has that depend on the kernel, and those that do not come to the same."""
+
+    file: str
+    relocations: int
+    outcomes: tuple[Outcome, ...]
+
+    def count(self, what: str) -> int:
+        return sum(len(each.spots) for each in self.outcomes if each.what == what)
+
+
+def diff_objects(paths: Iterable[str | os.PathLike[str]], old: BTF, new: BTF) -> list[ObjectDifferences]:
+    """What the kernels `old` and `new` make of these objects. Raises `InputError` for one that cannot be read."""
+    targets = Target(old), Target(new)
+    return [_diff_object(os.fspath(path), targets) for path in paths]
+
+
+def _diff_object(path: str, targets: tuple[Target, Target]) -> ObjectDifferences:
+    local, ext = read_object(path)
+    if ext is None:
+        return ObjectDifferences(path, 0, ())
+    places = _Places(local, ext)
+    relocators = Relocator(local, targets[0]), Relocator(local, targets[1])
+    known: dict[tuple[int, str, int], Outcome | None] = {}
+    spots: dict[tuple[int, str, int], list[Spot]] = {}
+    count = 0
+    for relocation in ext.relocations():
+        if relocation.kind is RelocationKind.TYPE_ID_LOCAL:
+            continue
+        count += 1
+        key = relocation.type, relocation.access, int(relocation.kind)
+        if key not in known:
+            known[key] = _outcome(local, relocation, relocators, targets)
+        if known[key] is not None:
+            spots.setdefault(key, []).append(places.of(relocation))
+    outcomes = []
+    for key, rows in spots.items():
+        outcome = known[key]
+        assert outcome is not None
+        values = {name: getattr(outcome, name) for name in Outcome.__match_args__}
+        outcomes.append(Outcome(**{**values, "spots": tuple(rows)}))
+    order = list(SIGNS)
+    return ObjectDifferences(path, count, tuple(sorted(outcomes, key=lambda each: order.index(each.what))))
+
+
+def _outcome(
+    local: BTF, relocation: Relocation, relocators: tuple[Relocator, Relocator], targets: tuple[Target, Target]
+) -> Outcome | None:
+    """What became of it, None if nothing did."""
+    kind = relocation.kind
+    results: list[Result | None] = []
+    notes = []
+    for relocator in relocators:
+        try:
+            results.append(relocator.resolve(relocation))
+        except InputError as error:
+            results.append(None)
+            notes.append(error.found)
+    old, new = results
+    name = WORDS[kind]
+    field = spell(local, relocation)
+    if old is None or new is None:
+        values = [each.value if each is not None else None for each in results]
+        return Outcome(UNCLEAR, name, field, values[0], values[1], None, None, "; ".join(dict.fromkeys(notes)), ())
+    was, now = old.found is not None, new.found is not None
+    sizes = _sizes(old, new, targets) if kind in FIELDS and was and now else (None, None)
+    if was == now:
+        same = old.value == new.value or kind is RelocationKind.TYPE_ID_TARGET
+        if same and (sizes[0] == sizes[1] or kind is not RelocationKind.FIELD_BYTE_OFFSET):
+            return None
+        return Outcome(CHANGED, name, field, old.value, new.value, *sizes, "", ())
+    what = CHANGED if name in ("exists", "matches") else FOUND if now else BROKEN
+    return Outcome(what, name, field, old.value, new.value, *sizes, "", ())
+
+
+def _sizes(old: Result, new: Result, targets: tuple[Target, Target]) -> tuple[int | None, int | None]:
+    found = []
+    for result, target in ((old, targets[0]), (new, targets[1])):
+        assert result.found is not None
+        found.append(target.btf.size_of(result.found.type))
+    return found[0], found[1]
+
+
+class _Places:
+    """From instructions to functions and lines."""
+
+    def __init__(self, local: BTF, ext: BtfExt) -> None:
+        self._functions: dict[str, list[tuple[int, str]]] = {}
+        self._lines: dict[str, list[tuple[int, str, int, str]]] = {}
+        for function in ext.functions():
+            self._functions.setdefault(function.section, []).append((function.offset, local.type(function.type).name))
+        for line in ext.lines():
+            self._lines.setdefault(line.section, []).append((line.offset, line.file, line.line, line.source))
+        for rows in (*self._functions.values(), *self._lines.values()):
+            rows.sort(key=lambda row: row[0])  # type: ignore[attr-defined]
+        self._starts = {
+            (table, section): [row[0] for row in rows]
+            for table, sections in enumerate((self._functions, self._lines))
+            for section, rows in sections.items()  # type: ignore[attr-defined]
+        }
+
+    def of(self, relocation: Relocation) -> Spot:
+        section, offset = relocation.section, relocation.offset
+        function, file, line, source = "", "", 0, ""
+        at = bisect_right(self._starts.get((0, section), []), offset) - 1
+        if at >= 0:
+            function = self._functions[section][at][1]
+        at = bisect_right(self._starts.get((1, section), []), offset) - 1
+        if at >= 0:
+            _, file, line, source = self._lines[section][at]
+        return Spot(section, offset, function, file.rpartition("/")[2], line, source.strip())
+
+
+def spell(local: BTF, relocation: Relocation) -> str:
+    """What a relocation is about: `struct task_struct.se.avg.load_sum`, `enum bpf_map_type.BPF_MAP_TYPE_HASH`."""
+    root = local.c_name(relocation.type)
+    try:
+        steps = [int(part) for part in relocation.access.split(":")]
+        type = resolve(local, relocation.type)
+        if relocation.kind in ENUMERATORS and isinstance(type, Enumeration):
+            return f"{root}.{type.values[steps[0]].name}"
+        if relocation.kind not in FIELDS:
+            return root
+        text = f"{root}[{steps[0]}]" if steps[0] else root
+        for index in steps[1:]:
+            if isinstance(type, Composite):
+                member = type.members[index]
+                text += f".{member.name}" if member.name else ""
+                type = resolve(local, member.type)
+            elif isinstance(type, Array):
+                text += f"[{index}]"
+                type = resolve(local, type.type)
+            else:
+                break
+    except (ValueError, IndexError, PybtfError):
+        return f"{root}, {relocation.access!r}"
+    return text
+
+
+# -- in words --------------------------------------------------------------------------------------------
+
+
+def lines(found: ObjectDifferences) -> list[str]:
+    """A line for the object, one for each thing that differs, and one for each place in the source."""
+    counts = [(found.count(BROKEN), "broken"), (found.count(CHANGED), "changed"), (found.count(FOUND), "newly found")]
+    counts.append((found.count(UNCLEAR), "unclear"))
+    told = ", ".join(f"{count:,} {word}" for count, word in counts if count) or "all as before"
+    rows = [f"{found.file}: {found.relocations:,} relocation{'' if found.relocations == 1 else 's'}, {told}"]
+    for outcome in found.outcomes:
+        rows.append(f"{SIGNS[outcome.what]} {outcome.field}: {_told(outcome)}")
+        for spot in outcome.spots:
+            place = f"{spot.file}:{spot.line}" if spot.line else f"{spot.section}+{spot.offset:#x}"
+            function = f"{spot.function}, " if spot.function else ""
+            rows.append(f"      {function}{place}{': ' + spot.source if spot.source else ''}")
+    return rows
+
+
+def _told(outcome: Outcome) -> str:
+    if outcome.what == UNCLEAR:
+        return outcome.note
+    parts = []
+    values = ["nothing" if value is None else str(value) for value in (outcome.old, outcome.new)]
+    if values[0] != values[1]:
+        parts.append(f"{outcome.kind} {values[0]} -> {values[1]}")
+    if outcome.old_size != outcome.new_size and outcome.kind != "size":
+        parts.append(f"size of the member {outcome.old_size} -> {outcome.new_size}")
+    return ", ".join(parts)
+
+
+def to_dict(found: ObjectDifferences) -> dict[str, Any]:
+    """For JSON."""
+    results = []
+    for outcome in found.outcomes:
+        row: dict[str, Any] = {
+            "what": outcome.what, "field": outcome.field, "kind": outcome.kind, "old": outcome.old, "new": outcome.new
+        }  # fmt: skip
+        if outcome.old_size is not None or outcome.new_size is not None:
+            row |= {"old_size": outcome.old_size, "new_size": outcome.new_size}
+        if outcome.note:
+            row["note"] = outcome.note
+        row["places"] = [{name: getattr(spot, name) for name in Spot.__match_args__} for spot in outcome.spots]
+        results.append(row)
+    counts = {what: found.count(what) for what in SIGNS}
+    return {"file": found.file, "relocations": found.relocations, **counts, "results": results}

@@ -1,0 +1,162 @@
+"""Which changes somebody wants to see: by kind, by name, and without those of a list."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+
+from ..errors import InputError, UsageError
+from ..records import replace
+from .model import CATEGORIES, CLASSES, classes_of
+from .words import PLURALS
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .model import Change, Detail
+
+WHAT = ("added", "removed", "changed")
+RELOCATION = "relocation"
+"""What `--fail-on` knows of objects: a CO-RE relocation that finds nothing any more."""
+ONLY = {**{plural: (category,) for category, plural in PLURALS.items()}, "kfuncs": ("function",)}
+"""What `--only` knows, and the categories that this is."""
+_WORDS = {
+    **{category: category for category in CATEGORIES},
+    "kfunc": "function",
+    "declaration": "forward",
+    "type": "number",
+}
+
+
+def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple[str, ...]:
+    """The words of lists separated by commas. Raises `UsageError` for one that is not known."""
+    found = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    known = list(known)
+    for word in found:
+        if word not in known:
+            from ..suggest import did_you_mean
+
+            hint = did_you_mean(word, known) or f"; there are {', '.join(known)}"
+            raise UsageError(f"--{option}: nothing is called {word!r}{hint}")
+    return tuple(found)
+
+
+def failing(texts: Iterable[str]) -> frozenset[str]:
+    """The classes that `--fail-on` names."""
+    return frozenset(split_list(texts, (*CLASSES, RELOCATION, "any"), "fail-on"))
+
+
+class Pattern:
+    """`sock`, `struct sock*`, `struct sock.sk_*`, `removed function foo`: names with `*`, `?` and `[...]`.
+
+    The words in front may be left out. What follows a dot is a member, enumerator or parameter.
+    """
+
+    def __init__(self, text: str) -> None:
+        words = text.split()
+        self.what = words.pop(0) if len(words) > 1 and words[0] in WHAT else ""
+        keyword = words.pop(0) if len(words) > 1 else ""
+        if keyword and keyword not in _WORDS:
+            raise UsageError(f"{text!r}: {keyword!r} is none of {', '.join((*WHAT, *_WORDS))}")
+        if len(words) != 1:
+            raise UsageError(f"{text!r} is no pattern: a name, with the kind in front if it matters")
+        self.category = _WORDS.get(keyword, "")
+        self.kfunc = keyword == "kfunc"
+        name, _, path = words[0].partition(".")
+        self.name = re.compile(translate(name)).match
+        self.path = re.compile(translate(path)).match if path else None
+
+    def fits(self, change: Change) -> bool:
+        """Whether it is about this type, function or variable."""
+        if self.what and self.what != change.what:
+            return False
+        if self.category and (self.category != change.category or self.kfunc > change.kfunc):
+            return False
+        return self.name(change.name or change.title) is not None
+
+    def fits_path(self, detail: Detail) -> bool:
+        return self.path is not None and bool(detail.path) and self.path(detail.path) is not None
+
+
+class Selection:
+    """What of the changes is shown, and counts."""
+
+    def __init__(self, only: Sequence[str] = (), names: Sequence[str] = (), ignored: Sequence[Pattern] = ()) -> None:
+        """`only`: words of ONLY. `names`: patterns; a change has to fit one of them, if there are any."""
+        self.categories = {category for word in only if word != "kfuncs" for category in ONLY[word]}
+        self.kfuncs = "kfuncs" in only
+        self.names = [Pattern(text) for text in names]
+        self.whole = [pattern for pattern in ignored if pattern.path is None]
+        self.parts = [pattern for pattern in ignored if pattern.path is not None]
+
+    def choose(self, changes: Iterable[Change]) -> list[Change]:
+        chosen = (self._rest(change) for change in changes if self._wanted(change))
+        return [change for change in chosen if change is not None]
+
+    def _wanted(self, change: Change) -> bool:
+        if self.categories or self.kfuncs:
+            kfunc = self.kfuncs and change.kfunc and change.category == "function"
+            if change.category not in self.categories and not kfunc:
+                return False
+        return not self.names or any(pattern.fits(change) for pattern in self.names)
+
+    def _rest(self, change: Change) -> Change | None:
+        """What of a change is not to be ignored."""
+        if any(pattern.fits(change) for pattern in self.whole):
+            return None
+        patterns = [pattern for pattern in self.parts if pattern.fits(change)] if self.parts else []
+        if patterns:
+            change = without_details(change, patterns)
+            if change.what == "changed" and not change.details:
+                return None
+        for pattern in self.names:
+            if pattern.path is not None and pattern.fits(change) and change.what == "changed":
+                kept = [detail for detail in change.details if pattern.fits_path(detail)]
+                return _with(change, kept) if kept else None
+        return change
+
+
+def without_details(change: Change, patterns: Sequence[Pattern]) -> Change:
+    """The change without what one of the patterns is about. Of members that shifted together, these are taken out."""
+    kept = []
+    for detail in change.details:
+        if detail.what == "shifted" and detail.new is not None:
+            members = [
+                name
+                for name in detail.new["members"]
+                if not any(pattern.path and pattern.path(name) for pattern in patterns)
+            ]
+            if members:
+                kept.append(replace(detail, new={**detail.new, "members": members}))
+        elif not any(pattern.fits_path(detail) for pattern in patterns):
+            kept.append(detail)
+    return _with(change, kept)
+
+
+def _with(change: Change, details: list[Detail]) -> Change:
+    classes = {each for detail in details for each in classes_of(change.category, detail)}
+    if "kfunc" in change.classes and (details or change.what == "removed"):
+        classes.add("kfunc")
+    if change.what != "changed":
+        classes |= change.classes
+    return replace(change, details=tuple(details), classes=frozenset(classes))
+
+
+def read_patterns(path: str) -> list[Pattern]:
+    """The patterns of a file: one in a line; `#` begins a comment. Raises `UsageError` with the line at fault."""
+    try:
+        with open(path, "rb") as stream:
+            lines = stream.read().decode("utf-8", "surrogateescape").splitlines()
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error), "a list of patterns") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if text:
+            try:
+                found.append(Pattern(text))
+            except UsageError as error:
+                raise UsageError(f"{path}: line {number}: {error}") from None
+    return found

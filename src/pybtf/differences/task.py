@@ -1,0 +1,81 @@
+"""One comparison from files to results, for the command line and for Python."""
+
+from __future__ import annotations
+
+import os
+
+from ..btf.opening import open_view
+from ..errors import UsageError
+from .compare import Differences
+from .model import CLASSES
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..btf.reader import BTF
+    from ..core.btf.type_view import View
+    from .select import Selection
+
+TEXT, MARKDOWN, JSON, STAT = range(4)
+"""What `results` makes."""
+
+
+def diff(
+    old: str | os.PathLike[str] | BTF,
+    new: str | os.PathLike[str] | BTF,
+    *,
+    base: str | os.PathLike[str] | None = None,
+    old_base: str | os.PathLike[str] | None = None,
+    new_base: str | os.PathLike[str] | None = None,
+    reach: bool = True,
+    names: bool = False,
+) -> Differences:
+    """What changed from the BTF `old` to the BTF `new`: `Differences`, whose `changes` is a list of `Change`.
+
+    Each is a file (raw BTF, or ELF with `.BTF`, which may be compressed) or a `pybtf.BTF`. `base` is what both are
+    split from, `old_base` and `new_base` what one of them is. With `reach`, types that changed or are gone say how many
+    others they reach, with `names` also which. Raises `InputError` for BTF that cannot be read or is damaged.
+    """
+    if base is not None and (old_base is not None or new_base is not None):
+        raise UsageError("base is that of both; old_base and new_base are given without it")
+    views = _view(old, old_base or base), _view(new, new_base or base)
+    return Differences(*views, reach=reach, names=names)
+
+
+def _view(which: str | os.PathLike[str] | BTF, base: str | os.PathLike[str] | None) -> View:
+    if not isinstance(which, str | os.PathLike):
+        if base is not None:
+            raise UsageError("a BTF knows its base; none can be given with it")
+        return which.view()
+    return open_view(os.fspath(which), os.fspath(base) if base is not None else None)
+
+
+def results(differences: Differences, selection: Selection, form: int, names: bool = False) -> dict[str, Any]:
+    """What is to be said of one comparison, as plain values that can go from one process to another.
+
+    `classes` and `count`: how many changes there are of each class, and of all. `lines` or `changes`: what is printed.
+    """
+    from . import text
+
+    changes = selection.choose(differences.changes)
+    result: dict[str, Any] = {
+        "count": len(changes),
+        "classes": {name: sum(name in change.classes for change in changes) for name in CLASSES},
+        "summary": text.summary(changes),
+    }
+    differences.changes = changes
+    if form == JSON:
+        result["tallies"] = text.tallies_to_dict(differences.tallies())
+        result["changes"] = [text.to_dict(change, differences.declaration) for change in changes]
+    elif form == STAT:
+        from .words import table
+
+        result["lines"] = table(differences.tallies(), result["classes"])
+        result["tallies"] = text.tallies_to_dict(differences.tallies())
+    elif form == MARKDOWN:
+        result["lines"] = text.markdown(changes, differences.declaration)
+    else:
+        result["lines"] = text.lines(changes, differences.declaration, names)
+    return result
