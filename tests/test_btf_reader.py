@@ -445,6 +445,14 @@ def test_elf_file(tmp_path: Path, order: str, bits: int, many: bool) -> None:
     assert list(BTF.from_file(path)) == [type for _, type in RECORDS]
 
 
+@pytest.mark.parametrize("flags", [1 << bit for bit in range(32) if bit != 11])
+def test_flags_that_do_not_matter(tmp_path: Path, flags: int) -> None:
+    """Only SHF_COMPRESSED (0x800) says that the contents of a section are not its bytes."""
+    path = tmp_path / "x.o"
+    path.write_bytes(elf(btf(INT_RECORD), flags=flags))
+    assert len(BTF.from_file(path)) == 1
+
+
 def test_raw_file(tmp_path: Path) -> None:
     path = tmp_path / "x.btf"
     path.write_bytes(btf(INT_RECORD))
