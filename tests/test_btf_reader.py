@@ -122,6 +122,29 @@ def test_every_kind(order: str) -> None:
     assert read.type(0) == Void()
 
 
+ROWS = {
+    Kind.STRUCT: "members",
+    Kind.UNION: "members",
+    Kind.ENUM: "values",
+    Kind.ENUM64: "values",
+    Kind.FUNC_PROTO: "params",
+    Kind.DATASEC: "variables",
+}
+
+
+def test_rows_are_tuples_as_python_makes_them() -> None:
+    """They are made without running Python: equal ones have one hash, and CPython has just one empty tuple."""
+    rows = [getattr(type, ROWS[type.kind]) for type in BTF.from_bytes(btf(ALL)) if type.kind in ROWS]
+    assert len(rows) >= len(ROWS)
+    for row in rows:
+        assert hash(row) == hash((*row,))
+        for one in row:
+            assert hash(one) == hash(tuple(one)) == hash(type(one)(*one))
+    empty = [word for kind in ROWS for word in (0, info(kind), 0)]
+    for type_ in BTF.from_bytes(btf(empty)):
+        assert getattr(type_, ROWS[type_.kind]) is ()  # noqa: F632
+
+
 def test_properties() -> None:
     read = BTF.from_bytes(btf(ALL))
     by_kind = {type.kind: type for type in read}
