@@ -177,3 +177,17 @@ def test_a_first_type_is_told_from_odd_ones_by_its_own_names(tmp_path: Path) -> 
     ]
     path.write_bytes(image(units))
     assert differences(path) == []
+
+
+def test_a_declaration_that_an_undecided_definition_resolves(tmp_path: Path) -> None:
+    """`c` of the fifth unit has `a` declared: it goes to either `c`, and with it the declaration in the first `b`."""
+
+    def to(*names: str) -> Any:
+        return 16, tuple((f"m{n}", ("ptr", ("name", "struct", name, 0)), 8 * n, 0) for n, name in enumerate(names))
+
+    b: Any = ("struct", "b", *to("c", "c"))
+    c: Any = ("struct", "c", *to("a", "c"))
+    usual: Any = ("struct", "a", 8, ())
+    path = tmp_path / "program"
+    path.write_bytes(image([[c], [b], [usual, c], [("struct", "a", 16, ()), c], [b, c], [usual, b, c]]))
+    assert differences(path) == []
