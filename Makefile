@@ -100,6 +100,7 @@ bench: build
 	@mkdir -p build
 	$(BIN)/python tools/bench.py --json build/bench.json
 	$(BIN)/python tools/bench_modules.py
+	$(BIN)/python tools/bench_why.py
 	$(BIN)/python tools/bench_chart.py build/bench.json build/bench.svg
 
 bench-quick: build

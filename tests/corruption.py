@@ -130,6 +130,8 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
             try:
                 made = pybtf.encode(path, features="default,global_var", jobs=1 + number % 7 // 6)
                 types, _ = btfdiff.read(made.data)
+                if number % 3 == 0:
+                    pybtf.why(path, "*", "struct *", features="default,global_var", lang_exclude="", jobs=1)
                 answer = "encoded" if types else "BAD no type"
             except InternalError as error:
                 answer = f"BAD internal error: {error}"

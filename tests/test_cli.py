@@ -146,8 +146,8 @@ def test_manual_fits_a_terminal() -> None:
         ([], "missing command; see pybtf --help"),
         (
             ["frob"],
-            "there is no command 'frob'; there are encode, dump, show, size, duplicates, verify, reproduce, "
-            "completion; see pybtf --help$",
+            "there is no command 'frob'; there are encode, dump, show, size, duplicates, why, verify, "
+            "reproduce, completion; see pybtf --help$",
         ),
         (["encod", "x"], r"there is no command 'encod' \(did you mean 'encode'\?\); see"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
@@ -490,7 +490,7 @@ def completions(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("pybtf ", ["encode", "dump", "show", "size", "duplicates", "verify", "reproduce", "completion"]),
+        ("pybtf ", ["encode", "dump", "show", "size", "duplicates", "why", "verify", "reproduce", "completion"]),
         ("pybtf encode --det", ["--detached", "--detached-dir"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
         ("pybtf encode --features +gl", ["+global_var"]),

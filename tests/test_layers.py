@@ -42,11 +42,12 @@ LAYERS = {
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",
     "verify": "basics core/accept elf btf",
-    "interface": "basics btf request pipeline",
+    "explain": "basics core elf btf dwarf request pipeline",
+    "interface": "basics btf request pipeline explain",
     "reproduce": "basics btf dwarf request interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
-        "elf btf request pipeline verify interface reproduce"
+        "elf btf request pipeline verify explain interface reproduce"
     ),
     "pahole": "basics elf btf request pipeline cli",
     "start": "cli",
@@ -56,7 +57,7 @@ LAYERS = {
 FILES = {
     "basics": "_version errors isolation process records suggest threads timings",
     "request": "base encoded features inputs languages options report",
-    "pipeline": "belonging pipeline",
+    "pipeline": "belonging losses pipeline",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",
     "start": "__main__",

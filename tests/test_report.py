@@ -44,7 +44,7 @@ def test_json_has_the_facts(tmp_path: Path) -> None:
     assert facts["units"] == {
         "total": 5,
         "encoded": 4,
-        "left_out": {"language": 1, "partial": 0},
+        "left_out": {"language": 1, "partial": 0, "damaged": 0},
     }
     assert facts["types"] == {"total": 5, "by_kind": {"INT": 2, "PTR": 3}}
     assert facts["functions"]["kept"] == 7

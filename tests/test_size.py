@@ -204,3 +204,29 @@ def test_no_duplicates(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.btf"
     path.write_bytes(written(INTEGER, Struct("s", 4, ()), Typedef("s", 2)))
     assert run("duplicates", "--fail", path) == ""
+
+
+def test_a_file_made_to_be_slow_ends(run: Run, tmp_path: Path) -> None:
+    """Many structs of one name, each needed by all that follow."""
+    types: list[Type] = []
+    last = 1
+    for id in range(2, 40_000, 2):
+        types += [Ptr(last), Struct("s", 8, (Member("m", id, 0),))]
+        last = id + 1
+    path = tmp_path / "x.btf"
+    path.write_bytes(written(INTEGER, *types))
+    lines = run("duplicates", path).splitlines()
+    assert len(lines) == 19_999
+    assert lines[0] == "STRUCT s: 3 (39,996 types need it)"
+    assert lines[1] == "  5 (39,994 types need it): s.m->: int int against struct s"
+    assert lines[-1] == f"  {last} (types that need it were not counted): s.m->: int int against struct s"
+
+
+def test_differences_are_looked_for_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pybtf.btf.duplicates.MAX_LOOKED", 3)
+    types = [Ptr(1), Ptr(2), Ptr(3), Int("long", 8, 64), Ptr(5), Ptr(6), Ptr(7), *two(4, 8)]
+    assert differs(*types) == "not looked for any further"
+    monkeypatch.setattr("pybtf.btf.duplicates.MAX_LOOKED", 100)
+    assert differs(*types) == ".m->->->: int int against int long"
+    monkeypatch.setattr("pybtf.btf.duplicates.MAX_STEPS", 1)
+    assert differs(*types) == "...->->: int int against int long"

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from .errors import PybtfError as PybtfError
     from .errors import UsageError as UsageError
     from .errors import WrongBaseError as WrongBaseError
+    from .explain.asking import Answer as Answer
+    from .explain.asking import why as why
     from .features import Features as Features
     from .report import Report as Report
 
@@ -52,6 +54,8 @@ _HOMES = {
     "Features": "features",
     "Outcome": "batch",
     "Report": "report",
+    "Answer": "explain.asking",
+    "why": "explain.asking",
 }
 
 __all__ = [

@@ -25,6 +25,8 @@ def encode(
     base: str | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
+    degrade: bool = False,
+    for_kernel: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Encoded:
     """Encode BTF from the DWARF of the ELF file `path`, which is only read.
@@ -34,8 +36,10 @@ def encode(
     number of workers, None for one on each CPU this process may use; the result does not depend on it.
     With `base` the result is split BTF, which holds what that BTF does not have: a file with the BTF of a kernel, or,
     if there are several modules, a `Base`, which is read only once. `standalone` encodes a kernel module without a
-    base, `force_base` with one of another kernel. `progress` is called in this thread with the number of units done and
-    of all units. See `encode_many` for many files.
+    base, `force_base` with one of another kernel. `degrade` replaces what BTF cannot express and leaves out units
+    that are damaged; `report.losses` says what was lost. `for_kernel` is a version, `5.15`, whose kernel is to load the
+    BTF: features that it does not know are left out (`report.without`). `progress` is called in this thread with the
+    number of units done and of all units. See `encode_many` for many files.
 
     Raises `UsageError` for an unknown feature or language, and `ModuleWithoutBaseError`, which is one, for a kernel
     module without a base; `InputError` for a file that cannot be read or encoded, with the place where it is at fault,
@@ -43,5 +47,5 @@ def encode(
     """
     from .pipeline import encode_file
 
-    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base)
+    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel)
     return encode_file(os.fspath(path), options, progress)

@@ -72,6 +72,8 @@ def encode_many(
     base: str | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
+    degrade: bool = False,
+    for_kernel: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Outcome]:
     """Encode each of `paths` as `encode` does, `jobs` of them at a time; an `Outcome` for each, in their order.
@@ -84,7 +86,7 @@ def encode_many(
     """
     from .base import open_base
 
-    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base)
+    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel)
     options = replace(options, base=open_base(options.base, Timings()))
     return _outcomes([os.fspath(path) for path in paths], options, progress)
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from .records import record
 
+DEGRADED = 3
+"""Exit status of an encoding that was done with losses (`degrade`)."""
+
 
 class PybtfError(Exception):
     """Base of all errors reported to users. `exit_code` is the status of the process."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from .errors import UsageError
-from .records import record
+from .records import record, replace
 
 
 @record(frozen=True)
@@ -72,6 +72,19 @@ class Features:
         """The names of the features that are on, in table order."""
         return list(self.on)
 
+    def for_kernel(self, version: str) -> Features:
+        """Those of these features whose kinds of types a kernel knows. `version`: `5.15`, `6.1.0-50-amd64`.
+
+        Raises `UsageError` for what is no version, or one before 5.4, the first that reads BTF of kernels.
+        """
+        parts = version.removeprefix("v").split("-")[0].split(".")
+        if len(parts) < 2 or not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts[:2]):
+            raise UsageError(f"{version!r} is no kernel version; expected two numbers, as in 5.15")
+        kernel = int(parts[0]), int(parts[1])
+        if kernel < (5, 4):
+            raise UsageError(f"a kernel {version} does not read all BTF that pybtf makes; expected 5.4 or newer")
+        return replace(self, **{name: False for name in self.on if kernel < SINCE.get(name, (0, 0))})
+
     @cached_property
     def on(self) -> tuple[str, ...]:
         """The same, found out once."""
@@ -89,6 +102,13 @@ DEFAULT = NAMES[: NAMES.index("decl_tag_kfuncs") + 1]
 
 ALL = (*DEFAULT, "reproducible_build", "global_var", "attributes", "true_signature")
 """What `all` switches on: as in the reference, it leaves out `distilled_base` and `force_cu_merging`."""
+
+SINCE = {
+    "float": (5, 13), "decl_tag": (5, 16), "decl_tag_kfuncs": (5, 16), "type_tag": (5, 17), "enum64": (6, 0),
+    "distilled_base": (6, 11), "attributes": (6, 15),
+}  # fmt: skip
+"""The first kernel that takes what a feature adds; the others add nothing that 5.4 does not know. (`pybtf verify`, whose
+rules are those of kernels, is asked in tests/test_degrade.py.)"""
 
 _SETS = {"default": DEFAULT, "all": ALL}
 

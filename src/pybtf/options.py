@@ -40,6 +40,12 @@ class EncodeOptions:
     """Encode kernel modules without a base, too: what comes out no kernel loads."""
     force_base: bool = False
     """Go on with a base that is not that of a module's kernel."""
+    degrade: bool = False
+    """Replace what BTF cannot express, and leave out units that are damaged; the report says what was lost."""
+    for_kernel: str | None = None
+    """The version of the kernel for which `features` were chosen, if it was given."""
+    without: tuple[str, ...] = ()
+    """The features that this kernel does not know, and that were asked for."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.jobs <= MAX_JOBS:
@@ -62,6 +68,8 @@ def make_options(
     base: str | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
+    degrade: bool = False,
+    for_kernel: str | None = None,
 ) -> EncodeOptions:
     """Options from the texts that the command line and the Python API take.
 
@@ -72,6 +80,9 @@ def make_options(
         features = Features.parse(features)
     elif not isinstance(features, Features):
         features = Features.parse(*features)
+    wanted = features
+    if for_kernel is not None:
+        features = wanted.for_kernel(for_kernel)
     return EncodeOptions(
         features=features,
         jobs=available_cpus() if jobs is None else jobs,
@@ -80,6 +91,9 @@ def make_options(
         base=os.fspath(base) if isinstance(base, (str, os.PathLike)) else base,
         standalone=standalone,
         force_base=force_base,
+        degrade=degrade,
+        for_kernel=for_kernel,
+        without=tuple([name for name in wanted.on if name not in features.on]),
     )
 
 

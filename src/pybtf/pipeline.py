@@ -32,12 +32,15 @@ from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
+from pybtf.losses import losses, renamed
 from pybtf.options import EncodeOptions
 from pybtf.records import record
 from pybtf.report import Repeats, Report
 from pybtf.timings import Timings
 
 Progress = Callable[[int, int], None]
+Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
+"""What looks at a run that traces, when its BTF is there and its input is still open."""
 
 PERCPU = ".data..percpu"
 # The debug sections that the reference unpacks, found by trying each.
@@ -51,20 +54,24 @@ UNPACKED = frozenset(
 
 
 def encode_file(
-    path: str, options: EncodeOptions, progress: Progress | None = None, timings: Timings | None = None
+    path: str,
+    options: EncodeOptions,
+    progress: Progress | None = None,
+    timings: Timings | None = None,
+    look: Look | None = None,
 ) -> Encoded:
     """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
 
-    `timings` are those the report gets; default: new ones, of the process.
+    `timings` are those the report gets; default: new ones, of the process. With `look` the run traces (core/fates.py).
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
-    report = Report(path, features=options.features.names(), jobs=options.jobs, timings=timings or Timings())
+    report = _report(path, options, timings)
     base = open_base(options.base, report.timings)
     with report.timings.pass_("open"):
         image = open_module(path)
     with image:
-        encoded = encode_images([image], options, base, report, progress)
+        encoded = encode_images([image], options, base, report, progress, look)
     if image.status is not None:
         report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
     return encoded
@@ -76,7 +83,8 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     Kfuncs, and the sections in which variables are looked for, are those of the first file, also for variables of the
     others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
     """
-    report = Report(paths[0], features=options.features.names(), jobs=options.jobs, other_paths=list(paths[1:]))
+    report = _report(paths[0], options)
+    report.other_paths = list(paths[1:])
     with ExitStack() as stack:
         with report.timings.pass_("open"):
             images = [stack.enter_context(open_module(path)) for path in paths]
@@ -84,13 +92,29 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
         return encode_images(images, options, base, report, progress)
 
 
+def _report(path: str, options: EncodeOptions, timings: Timings | None = None) -> Report:
+    return Report(
+        path,
+        features=options.features.names(),
+        for_kernel=options.for_kernel,
+        without=list(options.without),
+        jobs=options.jobs,
+        timings=timings or Timings(),
+    )
+
+
 def encode_images(
-    images: list[ElfImage], options: EncodeOptions, base: Base | None, report: Report, progress: Progress | None
+    images: list[ElfImage],
+    options: EncodeOptions,
+    base: Base | None,
+    report: Report,
+    progress: Progress | None,
+    look: Look | None = None,
 ) -> Encoded:
     """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`."""
     sources = [image.source for image in images if image.source is not None]
     try:
-        encoded = _encode_images(images, options, base, report, progress, sources)
+        encoded = _encode_images(images, options, base, report, progress, sources, look)
     except Exception:
         # What is wrong may come from reading half of the old file and half of the new.
         _check_sources(sources)
@@ -114,6 +138,7 @@ def _encode_images(
     report: Report,
     progress: Progress | None,
     sources: list[Source],
+    look: Look | None,
 ) -> Encoded:
     """`encode_images`; files that are read besides are appended to `sources`."""
     timings = report.timings
@@ -143,7 +168,7 @@ def _encode_images(
             files[0].symbols,
             little=image.little,
             machine=image.machine,
-            options=_option_bits(features.on),
+            options=_option_bits(features.on) | (OPTIONS["degrade"] if options.degrade else 0),
             force=features.encode_force,
             ranges=ranges,
             names=image.names() if ranges else (),
@@ -153,15 +178,18 @@ def _encode_images(
             base=base.index if base is not None else None,
             info_mapped=files[0].mapped,
             functions=functions,
+            tracing=look is not None,
         )
 
     try:
-        data, base_data = _encode(run, files, options, base, timings, progress)
+        data, base_data = _encode(run, files, options, base, report, progress)
         if base is not None and compare_sizes:
             check_sizes(compare_sizes[0], run, base)
+        _fill(report, run, data)
+        if look is not None:
+            look(run, image, files[0].sections, data)
     finally:
         run.close()
-    _fill(report, run, data)
     report.base_size = len(base_data) if base_data is not None else 0
     return Encoded(data, report, base, base_data, image.status)
 
@@ -187,10 +215,11 @@ def _encode(
     files: list[_File],
     options: EncodeOptions,
     base: Base | None,
-    timings: Timings,
+    report: Report,
     progress: Progress | None,
 ) -> tuple[bytes, bytes | None]:
     """From units to BTF, and the base that was distilled, if that was asked for."""
+    timings = report.timings
     features = options.features
     image = files[0].image
 
@@ -203,12 +232,16 @@ def _encode(
         with timings.pass_("units"):
             _work(run, options.jobs, progress)
             _check(file.image, run)
+        if options.degrade:
+            report.losses += losses(file.image, file.sections, run)
 
     # The last unit is in. Where dropping repeats might change the result, decode again and keep more.
     with timings.pass_("certify"):
         if run.certify():
             _work(run, options.jobs, None)
         _check(image, run)
+        if options.degrade:
+            report.losses += renamed(run)
 
     # What is kept of each unit is settled. Merge what was observed of functions; sections of variables.
     with timings.pass_("functions"):
@@ -455,9 +488,11 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     facts = run.facts()
     counts, fates = facts["counts"], facts["fates"]
     partial = counts.get("partial", 0)
-    report.units.kept = facts["units"] - facts["filtered"] - partial
+    damaged = counts.get("damaged", 0)
+    report.units.kept = facts["units"] - facts["filtered"] - partial - damaged
     report.units.leave_out("language", facts["filtered"])
     report.units.leave_out("partial", partial)
+    report.units.leave_out("damaged", damaged)
     if "signatures_lost" in counts:
         report.warnings.append(
             f"{counts['signatures_lost']} references to types are void: no type unit has their signature"

@@ -28,6 +28,7 @@ COMPATIBLE_WITH = "pahole 1.32"
 UNIT_REASONS = {
     "language": "written in a language that was not asked for",
     "partial": "a partial unit",
+    "damaged": "damaged, or of a sort that cannot be read",
 }
 FUNCTION_REASONS = {
     "unexpected_register": "a parameter arrives in another register than the calling convention says",
@@ -129,6 +130,37 @@ class Repeats:
 
 
 @record()
+class Loss:
+    """Things of one sort that are not in the BTF as they are in the DWARF."""
+
+    what: str
+    """One of them, in words."""
+    instead: str
+    """What stands for it in the BTF."""
+    count: int = 0
+    examples: list[dict[str, Any]] = field(default_factory=list)
+    """The first few: `unit` and `die` (offset in .debug_info, hexadecimal), `name`, `file`, `line`, each if known."""
+
+    @property
+    def line(self) -> str:
+        """`12 times DW_TAG_reference_type; instead there is a pointer. First: net.cc, DIE 0x2f1, net.h:12`"""
+        text = f"{self.count:,} time{'s' * (self.count != 1)} {self.what}; instead there is {self.instead}"
+        return f"{text}. First: {_place(self.examples[0])}" if self.examples else text
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"what": self.what, "instead": self.instead, "count": self.count, "examples": self.examples}
+
+
+def _place(example: dict[str, Any]) -> str:
+    parts = [example[key] for key in ("name", "unit") if key in example]
+    if "die" in example:
+        parts.append(f"DIE {example['die']}")
+    if "file" in example:
+        parts.append(f"{example['file']}:{example.get('line', 0)}")
+    return ", ".join(parts)
+
+
+@record()
 class Report:
     """The facts of one encoding. Counts are of the output, after de-duplication, unless said otherwise."""
 
@@ -138,6 +170,10 @@ class Report:
     byte_order: str = ""
     """`little` or `big`."""
     features: list[str] = field(default_factory=list)
+    for_kernel: str | None = None
+    """The version of the kernel for which features were left out."""
+    without: list[str] = field(default_factory=list)
+    """These features."""
     jobs: int = 0
     units: Tally = field(default_factory=lambda: Tally(UNIT_REASONS))
     types: dict[str, int] = field(default_factory=dict)
@@ -155,6 +191,10 @@ class Report:
     """The other files, if several were combined into one BTF."""
     base_size: int = 0
     """Bytes of the distilled base, if one was made."""
+    detail: dict[str, dict[str, list[str]]] | None = None
+    """If it was asked for: the names of functions and variables by reason, `in_btf` among the reasons."""
+    losses: list[Loss] = field(default_factory=list)
+    """With `degrade`: what could not be kept as it is in the DWARF, by sort."""
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None
@@ -201,6 +241,8 @@ class Report:
                 "xxh3_128": digests and digests.input,
             },
             "features": self.features,
+            "for_kernel": self.for_kernel,
+            "without": self.without,
             "jobs": self.jobs,
             "units": {
                 "total": self.units.total,
@@ -223,6 +265,7 @@ class Report:
                 "descriptions_without_symbol": self.functions.descriptions,
             },
             "variables": {"kept": self.variables.kept, "left_out": self.variables._counts()},
+            "detail": self.detail,
             "output": {
                 "size": self.output_size,
                 "sha256": digests and digests.output_sha256,
@@ -236,6 +279,7 @@ class Report:
                     "strings": {"size": self.strings_size, "xxh3_128": digests and digests.strings},
                 },
             },
+            "losses": [loss.to_dict() for loss in self.losses],
             "warnings": self.warnings,
             "peak_memory_bytes": total.peak,
             "timings": total.to_dict(),

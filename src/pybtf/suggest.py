@@ -12,7 +12,7 @@ MAX_NAMES = 10_000
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """` (did you mean 'global_var'?)`, or nothing."""
-    found = _closest(name, list(known))
+    found = closest(name, list(known))
     return f" (did you mean {found!r}?)" if found else ""
 
 
@@ -24,11 +24,11 @@ def file_like(path: str) -> str:
             names = [entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False)]
     except (OSError, ValueError):
         return ""
-    found = _closest(name, names) if name not in names else ""  # a link to nowhere
+    found = closest(name, names) if name not in names else ""  # a link to nowhere
     return f"Did you mean {os.path.join(folder, found)}?" if found else ""  # noqa: PTH118
 
 
-def _closest(name: str, known: list[str]) -> str:
+def closest(name: str, known: list[str]) -> str:
     """The name that is most like another one; empty if none is. What begins with it counts, if it is the only one."""
     similar = get_close_matches(name, known, 1, 0.7)
     longer = [each for each in known if len(name) > 2 and each.startswith(name)]

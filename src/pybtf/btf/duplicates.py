@@ -25,8 +25,14 @@ if TYPE_CHECKING:
     from .reader import BTF
 
 KINDS = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF, Kind.INT)
-MAX_PAIRS = 20_000
-"""Pairs of types that are looked at for one difference; more would be a walk through most of a kernel."""
+MAX_LOOKED = 200_000
+"""Types and members that are looked at for one difference; more would be a walk through most of a kernel."""
+MAX_ALL_LOOKED = 2_000_000
+"""The same for all differences, some seconds; kernels take a fiftieth of it."""
+MAX_NAME = 120
+"""Characters of a name in a difference; a damaged file may have names of megabytes."""
+MAX_STEPS = 40
+"""Steps of a path that are shown."""
 
 
 class Duplicate(NamedTuple):
@@ -41,13 +47,20 @@ class Duplicate(NamedTuple):
 def duplicates(btf: BTF) -> list[Duplicate]:
     """All of this layer, by id. With a base, names that the base defines as well count, too."""
     found = []
+    left = MAX_ALL_LOOKED
     for kind in KINDS:
         own = btf.index.named(kind)
         below = btf.base.index.named(kind) if btf.base is not None else {}
         for name, ids in own.items():
             every = below.get(name, []) + ids
-            if len(every) > 1:
-                found.append(Duplicate(name, kind, every, [first_difference(btf, every[0], id) for id in every[1:]]))
+            if len(every) == 1:
+                continue
+            differences = []
+            for id in every[1:]:
+                difference, looked = _compared(btf, every[0], id, min(left, MAX_LOOKED))
+                differences.append(difference)
+                left -= looked
+            found.append(Duplicate(name, kind, every, differences))
     return sorted(found, key=lambda each: each.ids[-1])
 
 
@@ -56,20 +69,42 @@ def first_difference(btf: BTF, a: int, b: int) -> str:
 
     What is nearer comes first: all of a struct itself, then what its members are made of, then what they point to.
     """
+    return _compared(btf, a, b, MAX_LOOKED)[0]
+
+
+def _compared(btf: BTF, a: int, b: int, most: int) -> tuple[str, int]:
+    """The first difference, and how many types and members were looked at for it: not many more than `most`."""
     seen = {(a, b)}
-    queue = [(a, b, "")]
-    for left, right, path in queue:
-        if len(seen) > MAX_PAIRS:
-            break
+    queue = [(a, b, -1, "")]  # the last two: the pair that leads here, and the step from it
+    looked = 0
+    for at, (left, right, _, _) in enumerate(queue):
+        if looked >= most:
+            return "not looked for any further", looked
         x, y = btf.type(left), btf.type(right)
+        looked += 1 + len(getattr(x, "members", ()) or getattr(x, "values", ()) or getattr(x, "params", ()))
         different = _here(x, y)
         if different:
-            return f"{path}: {different}" if path else different
+            path = _path(queue, at)
+            return f"{path}: {different}" if path else different, looked
         for step, one, other in _below(x, y):
             if one != other and (one, other) not in seen:
                 seen.add((one, other))
-                queue.append((one, other, path + step))
-    return "nothing that can be seen"
+                queue.append((one, other, at, step))
+    return "nothing that can be seen", looked
+
+
+def _path(queue: list[tuple[int, int, int, str]], at: int) -> str:
+    """The steps from the first pair to this one; of very many, the last ones."""
+    steps: list[str] = []
+    while at >= 0 and len(steps) <= MAX_STEPS:
+        _, _, at, step = queue[at]
+        steps.append(step)
+    return ("..." if at >= 0 else "") + "".join(reversed(steps))
+
+
+def shortened(name: str) -> str:
+    """A name for messages, cut after MAX_NAME characters."""
+    return name if len(name) <= MAX_NAME else name[:MAX_NAME] + "..."
 
 
 def _here(x: Type, y: Type) -> str:
@@ -97,13 +132,14 @@ def _here(x: Type, y: Type) -> str:
 def _members(x: Composite, y: Composite) -> str:
     for index, (one, other) in enumerate(zip(x.members, y.members, strict=False)):
         if one.name != other.name:
-            return f"member {index} is {one.name or 'nameless'} against {other.name or 'nameless'}"
-        left, right = (one.bit_offset, one.bitfield_size), (other.bit_offset, other.bitfield_size)
-        if left != right:
-            return f".{one.name}: {_place(*left)} against {_place(*right)}"
+            left, right = shortened(one.name) or "nameless", shortened(other.name) or "nameless"
+            return f"member {index} is {left} against {right}"
+        place, other_place = (one.bit_offset, one.bitfield_size), (other.bit_offset, other.bitfield_size)
+        if place != other_place:
+            return f".{shortened(one.name)}: {_place(*place)} against {_place(*other_place)}"
     if len(x.members) != len(y.members):
         more = (x if len(x.members) > len(y.members) else y).members[min(len(x.members), len(y.members))]
-        return f"{len(x.members)} members against {len(y.members)}; one has {more.name or 'a nameless one'}"
+        return f"{len(x.members)} members against {len(y.members)}; one has {shortened(more.name) or 'a nameless one'}"
     return f"{x.size} bytes against {y.size} bytes" if x.size != y.size else ""
 
 
@@ -114,14 +150,14 @@ def _place(bit_offset: int, bits: int) -> str:
 def _values(x: Enumeration, y: Enumeration) -> str:
     for one, other in zip(x.values, y.values, strict=False):
         if one != other:
-            return f"{one.name} = {one.value} against {other.name} = {other.value}"
+            return f"{shortened(one.name)} = {one.value} against {shortened(other.name)} = {other.value}"
     if len(x.values) != len(y.values):
         return f"{len(x.values)} enumerators against {len(y.values)}"
     return f"{x.size} bytes against {y.size} bytes" if x.size != y.size else ""
 
 
 def _what(type: Type) -> str:
-    return f"{type.kind.name.lower()} {type.name}".rstrip()
+    return f"{type.kind.name.lower()} {shortened(type.name)}".rstrip()
 
 
 def _below(x: Type, y: Type) -> list[tuple[str, int, int]]:
@@ -129,7 +165,7 @@ def _below(x: Type, y: Type) -> list[tuple[str, int, int]]:
     match x, y:
         case Composite(), Composite():
             pairs = zip(x.members, y.members, strict=True)
-            return [(f".{one.name}" if one.name else "", one.type, other.type) for one, other in pairs]
+            return [(f".{shortened(one.name)}" if one.name else "", one.type, other.type) for one, other in pairs]
         case Array(), Array():
             return [("[]", x.type, y.type)]
         case FuncProto(), FuncProto():

@@ -24,6 +24,7 @@ COMMANDS = {
     "show": "show_command",
     "size": "size_command",
     "duplicates": "duplicates_command",
+    "why": "why_command",
     "verify": "verify_command",
     "reproduce": "reproduce",
     "completion": "completion",

@@ -15,7 +15,7 @@ from ..base import Base, Opening
 from ..batch import encode_one, share
 from ..belonging import refuse_modules
 from ..elf.packed import require_plain
-from ..errors import OutputError, UsageError
+from ..errors import DEGRADED, OutputError, UsageError
 from ..inputs import RealPaths, find_inputs, plain_name
 from ..options import EncodeOptions
 from ..records import record, replace
@@ -71,6 +71,7 @@ class Success:
     line: str | None
     passes: list[Any] | None
     report: dict[str, Any] | None
+    lost: int
 
 
 @record(frozen=True)
@@ -106,7 +107,9 @@ def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
     _tell(request, options, tasks, results, timings)
     if request.report is not None:
         write_report(request.report, _report(request, options, tasks, results, timings))
-    return max((result.status for result in results if isinstance(result, Failure)), default=0)
+    status = max((result.status for result in results if isinstance(result, Failure)), default=0)
+    lost = any(result.lost for result in results if isinstance(result, Success))
+    return DEGRADED if lost and not status else status
 
 
 def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
@@ -211,10 +214,11 @@ def _finish(made: tuple[Task, Encoded | tuple[Any, ...]], request: Request, pass
         return (
             report.total_types,
             report.output_size,
-            report.warnings,
+            [f"lost: {loss.line}" for loss in report.losses] + report.warnings,
             line,
             _row(total) if passes else None,
             report.to_dict() if request.report is not None else None,
+            sum(loss.count for loss in report.losses),
         )
     except Exception as error:
         return (*explain(error), trace(error))

@@ -64,3 +64,9 @@ def note(text: str) -> None:
 
 def warning(text: str, program: str = "pybtf") -> None:
     say(f"{program}: {styled('warning:', YELLOW)} {printable(text)}")
+
+
+def lost(text: str) -> None:
+    """Something is not in the BTF as it is in the DWARF, as was allowed."""
+    line = printable(text).replace("\n", "\\n")
+    say(f"pybtf: {styled('lost:', YELLOW)} {line}")

@@ -7,6 +7,12 @@ import sys
 from ..errors import UsageError
 from .arguments import FLAG, PATH, Option
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..btf.duplicates import Duplicate
+
 OPTIONS = (
     Option("base", PATH, "FILE"),
     Option("fail", FLAG),
@@ -43,20 +49,24 @@ def duplicates(files: tuple[str, ...], base: str | None, fail: bool, json: bool)
         sys.stdout.write(dumps(found, indent=2) + "\n")
     else:
         for each, hanging in rows:
-            sys.stdout.write(_text(each.name, each.kind.name, each.ids, hanging, each.differences))
+            for line in _lines(each, hanging, btf.first_id):
+                sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
     sys.stdout.flush()
     return 1 if rows and fail else 0
 
 
-def _text(name: str, kind: str, ids: list[int], hanging: list[int | None], differences: list[str]) -> str:
+def _lines(each: Duplicate, hanging: list[int | None], first_id: int) -> Iterator[str]:
     """A line for the first definition, and one for each of the others."""
-    name = name.encode("utf-8", "backslashreplace").decode()
-    lines = [f"{kind} {name}: {ids[0]} ({_users(hanging[0])})"]
-    for id, users, difference in zip(ids[1:], hanging[1:], differences, strict=True):
+    from ..btf.duplicates import shortened
+
+    name = shortened(each.name)
+    yield f"{each.kind.name} {name}: {each.ids[0]} ({_users(each.ids[0], hanging[0], first_id)})"
+    for id, users, difference in zip(each.ids[1:], hanging[1:], each.differences, strict=True):
         path = f"{name}{difference}" if difference[:1] in ".[(-" else f"{name}: {difference}"
-        lines.append(f"  {id} ({_users(users)}): {path}")
-    return "\n".join(lines).encode("utf-8", "backslashreplace").decode() + "\n"
+        yield f"  {id} ({_users(id, users, first_id)}): {path}"
 
 
-def _users(count: int | None) -> str:
-    return "of the base" if count is None else f"{count:,} type{'s' if count != 1 else ''} need it"
+def _users(id: int, count: int | None, first_id: int) -> str:
+    if count is None:
+        return "of the base" if id < first_id else "types that need it were not counted"
+    return f"{count:,} type{'s' if count != 1 else ''} need it"

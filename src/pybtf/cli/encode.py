@@ -26,10 +26,13 @@ def encode(
     detached: str | None,
     detached_dir: str | None,
     report: str | None,
+    report_detail: bool,
     base: str | None,
     standalone: bool,
     force_base: bool,
+    degrade: bool,
     features: tuple[str, ...],
+    for_kernel: str | None,
     lang: str | None,
     lang_exclude: str | None,
     jobs: int | None,
@@ -57,8 +60,12 @@ def encode(
         if value == "":
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
-    options = make_options(wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base)
+    options = make_options(
+        wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade, for_kernel
+    )
     notes = feature_names.notes(*features)
+    if options.without:
+        notes.append(f"a kernel {for_kernel} does not know the features {', '.join(options.without)}: left out")
     if wanted.distilled_base and (detached is not None or detached_dir is not None):
         # A matter of BTF in ELF files, as in the reference.
         options = replace(options, features=replace(wanted, distilled_base=False))
@@ -74,10 +81,12 @@ def encode(
     if detached is not None and not single:
         hint = "--detached-dir DIR takes the BTF of several, --combine makes one of all"
         raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
+    if report_detail and (report is None or not single or combine):
+        raise UsageError("--report-detail is about the --report of one FILE")
     for text in notes:
         if not quiet:
             console.note(text)
-    given = (files, detached, detached_dir, report, quiet, verbose, progress, timings)
+    given = (files, detached, detached_dir, report, report_detail, quiet, verbose, progress, timings)
     return _single(options, given) if single else _batch(options, given)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-PLAIN = ("dump", "show", "size", "duplicates", "verify")
+PLAIN = ("dump", "show", "size", "duplicates", "why", "verify")
 """Commands whose module has their options in a table, and a function of their name."""
 
 COMPLETE_VARIABLE = "_PYBTF_COMPLETE"

@@ -19,6 +19,7 @@ Commands:
   show        Print the layout of structs: offsets, sizes, holes, cache lines
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
+  why         Say why a function, variable or type is in BTF, or is not
   verify      Say whether a kernel accepts BTF, and whether a module's fits its kernel
   reproduce   Encode again and again under changed circumstances, and compare
   completion  Print the script that makes a shell complete pybtf's arguments
@@ -35,8 +36,8 @@ Examples:
   pybtf verify --base vmlinux module.ko        will this kernel take the module's BTF?
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
-Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 70 a bug in pybtf;
-130 interrupted.
+Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 3 done, with losses
+(encode --degrade); 70 a bug in pybtf; 130 interrupted.
 """
 
 ENCODE = """\
@@ -60,8 +61,11 @@ Output:
                        below it. FILE may then be compressed (x.ko.xz, .zst, .gz), as with --detached
   --report JSON        Write what was found and done to the file JSON: input, units, types, what was left out
                        and why, digests, timings
+  --report-detail      With --report, of one FILE: also the names of all functions and variables by reason
 
 What is encoded:
+  --degrade            Replace what BTF cannot express (references of C++, _Atomic...) and names that kernels
+                       refuse; leave out units that are damaged. What was lost is printed; exit status 3
   --features LIST      Features, separated by commas; may be repeated, lists add up. Known are
                          encode_force, var, float, decl_tag, type_tag, enum64, optimized_func,
                          consistent_func, decl_tag_kfuncs,
@@ -75,6 +79,8 @@ What is encoded:
                        it: without, they are refused
   --standalone         Encode kernel modules without a base, for other uses than loading them
   --force-base         Go on although the base is not that of the module's kernel
+  --for-kernel VERSION
+                       Leave out the features that a kernel of this version (5.15) does not know
   --lang LIST          Encode only units written in these languages (c11, rust, asm...)
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
                        $PAHOLE_LANG_EXCLUDE is used, if set
@@ -236,6 +242,50 @@ Exit status: 0 done, 1 with --fail if there are any, or if the input is at fault
 fault.
 """
 
+WHY = """\
+Usage: pybtf why [OPTIONS] [NAME...] FILE
+
+Say why functions, variables and types of the ELF file FILE are in its BTF, or are not: the verdict in one
+sentence, and the evidence, from the DWARF. FILE is encoded for this, and not changed. A NAME may be a pattern
+('tcp_*'), or begin with struct, union, enum or typedef; what is a function is not looked for among variables
+and types. Of a pattern that matches more than 100 names, or 10 types, only the verdicts are printed.
+
+Without NAME, print how many functions and variables there are by reason.
+
+What is printed:
+  --list REASON        All functions that are left out for REASON, or variables, one on each line; with NAME,
+                       those that match. REASON may be in_btf, and begin with function: or variable:
+  --json               Print JSON: a list with an object for each name (name, kind, in_btf, reason, verdict,
+                       advice, evidence, like), or for each reason
+
+What the BTF is made of, as for pybtf encode:
+  --features LIST      Features, separated by commas; may be repeated
+  --base FILE          Build on the BTF in FILE, as kernel modules do
+  --standalone         Take kernel modules without a base
+  --force-base         Go on although the base is not that of the module's kernel
+  --lang LIST          Only units written in these languages
+  --lang-exclude LIST  Leave out units written in these languages. Without either option,
+                       $PAHOLE_LANG_EXCLUDE is used, if set; otherwise rust is left out, as kernels do
+
+How:
+  -j, --jobs N         Number of workers; default: the CPUs this process may use
+  -h, --help           Print this text
+
+Examples:
+  pybtf why tcp_sendmsg vmlinux                in BTF, from which unit, with which prototype?
+  pybtf why 'tcp_*' vmlinux
+  pybtf why vmlinux                            how many functions are left out, and why
+  pybtf why --list inconsistent vmlinux
+  pybtf why --json 'struct sock' vmlinux
+  pybtf why --base vmlinux --features default,true_signature nft_do_chain nf_tables.ko
+
+Exit status: 0 everything that was asked for is in BTF, or nothing was asked for by name; 1 something is not,
+or FILE cannot be encoded; 2 the command line is wrong.
+
+Environment:
+  PAHOLE_LANG_EXCLUDE  See --lang-exclude
+"""
+
 VERIFY = """\
 Usage: pybtf verify [OPTIONS] FILE...
 
@@ -339,6 +389,6 @@ Options:
 """
 
 COMMANDS = {
-    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "verify": VERIFY,
-    "reproduce": REPRODUCE, "completion": COMPLETION,
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "why": WHY,
+    "verify": VERIFY, "reproduce": REPRODUCE, "completion": COMPLETION,
 }  # fmt: skip

@@ -25,6 +25,7 @@ class Request:
     detached: str | None
     detached_dir: str | None
     report: str | None
+    report_detail: bool
     quiet: bool
     verbose: bool
     progress: bool
@@ -59,6 +60,13 @@ def tell_warnings(request: Request, warnings: list[str]) -> None:
         console.warning(text)
     if len(shown) < len(warnings):
         console.warning(f"{len(warnings) - len(shown):,} more warnings; -v shows them")
+
+
+def tell_losses(request: Request, report: Report) -> None:
+    """What an encoding that degrades has lost, a line for each sort."""
+    if not request.quiet:
+        for loss in report.losses:
+            console.lost(loss.line)
 
 
 def warn_of_links(path: str, links: int, report: Report) -> None:

@@ -6,12 +6,12 @@ import os
 import sys
 import time
 
-from ..errors import UsageError
+from ..errors import DEGRADED, UsageError
 from ..options import EncodeOptions
 from ..timings import NS, render, since_process_start
 from . import console, summary
 from .progress import Progress
-from .request import STDOUT, Request, path_of, same, tell_warnings, warn_of_links, write_report
+from .request import STDOUT, Request, path_of, same, tell_losses, tell_warnings, warn_of_links, write_report
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def run(request: Request, options: EncodeOptions) -> int:
-    """The exit status, which is 0: what goes wrong is raised."""
+    """The exit status: 0, or DEGRADED if something was lost. What goes wrong is raised."""
     _check_targets(request, options)
     from ..core.support.sigbus import BusErrorMessage
 
     name = request.files[0].replace("\n", "\\n")
     gone = f"{name}: cannot be read any more: it was truncated meanwhile, or its disk fails"
     with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
-        _run(request, options)
-    return 0
+        report = _run(request, options)
+    return DEGRADED if report.losses else 0
 
 
-def _run(request: Request, options: EncodeOptions) -> None:
+def _run(request: Request, options: EncodeOptions) -> Report:
     before, clock = since_process_start(), time.perf_counter_ns()
     encoded = _encode(request, options)
     report = encoded.report
@@ -46,6 +46,7 @@ def _run(request: Request, options: EncodeOptions) -> None:
     _tell(request, report)
     if request.report is not None:
         write_report(request.report, report.to_json())
+    return report
 
 
 def _encode(request: Request, options: EncodeOptions) -> Encoded:
@@ -60,6 +61,10 @@ def _encode(request: Request, options: EncodeOptions) -> Encoded:
         if len(request.files) == 1:
             from ..pipeline import encode_file
 
+            if request.report_detail:
+                from ..explain.detail import encode_in_detail
+
+                return encode_in_detail(file, options, progress)
             return encode_file(file, options, progress)
         from ..pipeline import encode_combined
 
@@ -76,6 +81,7 @@ def _write(request: Request, encoded: Encoded) -> None:
 def _tell(request: Request, report: Report) -> None:
     """Warnings; with `-v` what was left out; with `--timings` the tree; the closing line."""
     total = report.timings.finish()
+    tell_losses(request, report)
     tell_warnings(request, report.warnings)
     if request.verbose:
         for line in summary.left_out(report):

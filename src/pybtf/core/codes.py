@@ -9,15 +9,17 @@ from cython.cimports.pybtf.core.functions.function_merge import FATE_N
 from cython.cimports.pybtf.core.model.encoded_unit import N_COUNTS
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.options import *
+from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_EXCLUDED, TRACE_EXCLUDED_VAR
 
 COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
     "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut", "alternate_lost",
+    "damaged",
 )  # fmt: skip
 ERROR_NAMES = ("", "memory", "too_many", "arena", "section", "effort", "changed", "bug")  # of ENCODE_*
 DEDUP_NAMES = ("", "memory", "cycle", "kind", "large", "effort")  # of DEDUP_*
-OPTIONS = {  # by feature, but `variables`
+OPTIONS = {  # by feature, but `variables` and `degrade`
     "float": OPT_FLOAT,
     "enum64": OPT_ENUM64,
     "decl_tag": OPT_DECL_TAG,
@@ -27,6 +29,7 @@ OPTIONS = {  # by feature, but `variables`
     "consistent_func": OPT_CONSISTENT,
     "decl_tag_kfuncs": OPT_KFUNC_TAGS,
     "attributes": OPT_ATTRIBUTES,
+    "degrade": OPT_DEGRADE,
 }
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
@@ -71,7 +74,17 @@ FAULT_NAMES = {
     FAULT_VARIABLE_NAME: "variable_name",
     FAULT_VARIABLE_TYPE: "variable_type",
     FAULT_EMPTY_TAG: "empty_tag",
+    FAULT_INT_SIZE: "int_size",
+    FAULT_MEMBER_END: "member_end",
 }
+TRACE_NAMES = {
+    **dict(enumerate(COUNT_NAMES)),
+    TRACE_DECLARED: "declared",
+    TRACE_EXCLUDED: "excluded",
+    TRACE_EXCLUDED_VAR: "var_excluded",
+}
+if len(COUNT_NAMES) > TRACE_DECLARED:
+    raise AssertionError("two traces have one number")
 if [len(COUNT_NAMES), len(FATE_NAMES), len(ERROR_NAMES), len(DEDUP_NAMES)] != [
     N_COUNTS, FATE_N, N_ENCODE_ERRORS, N_DEDUP
 ]:  # fmt: skip

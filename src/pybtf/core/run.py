@@ -1,32 +1,20 @@
-"""One encoding: the workers, the hand-over to the encoder, and what follows the last unit.
+"""One encoding, and what follows the last unit: certify, one list of all types, de-duplication, the bytes.
 
-All workers do the same. A worker claims the next unit, decodes it into a value and puts the value into the ring at
-the unit's place. If nobody is encoding, it then encodes whatever is ready at the head of the ring, in unit order,
-and goes on decoding. So there is no thread that only waits, one worker needs no thread at all, and the encoder
-still sees every unit exactly once and in order.
-
-The ring bounds how far decoding may run ahead of encoding, and so the memory: a worker whose unit would not fit
-waits. It cannot wait for ever: the unit at the head of the ring is being decoded by somebody who encodes it next.
-
-Worker 0 belongs to the main thread and comes back to Python now and then, for signals and progress.
+Before that come the inputs (inputs.py) and the hand-over of units to the encoder (ring.py); pipeline.py calls all of it
+in order.
 """
 
 import cython
-from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
-from cython.cimports.libc.stdlib import calloc, free, malloc
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.type_section import WireError, wire_store, wire_swap
 from cython.cimports.pybtf.core.btf.verify import Written, verify, verify_error
 from cython.cimports.pybtf.core.classes.class_record import REC_NAME, class_record
-from cython.cimports.pybtf.core.classes.record_cache import seen_delete
-from cython.cimports.pybtf.core.context import context_free, context_is_one, context_seen, context_tables
-from cython.cimports.pybtf.core.dedup.base import Base, Space, room_reserve
+from cython.cimports.pybtf.core.dedup.base import room_reserve
 from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.dedup.namesakes import other_sizes
-from cython.cimports.pybtf.core.elf.function_table import FunctionTable, functable_head
-from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.assemble import assemble
 from cython.cimports.pybtf.core.encode.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
 from cython.cimports.pybtf.core.encode.emit import (
@@ -39,482 +27,23 @@ from cython.cimports.pybtf.core.encode.emit import (
     raw_btf,
 )
 from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_names
-from cython.cimports.pybtf.core.encode.encoder import (
-    ENCODE_ARENA,
-    ENCODE_EFFORT,
-    Encoder,
-    encode_functions,
-    encode_sections,
-    encoder_free,
-    encoder_init,
-)
-from cython.cimports.pybtf.core.functions.calling_convention import machine_init
-from cython.cimports.pybtf.core.functions.variables import SectionRange
-from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
-from cython.cimports.pybtf.core.model.encoded_unit import *
-from cython.cimports.pybtf.core.model.faults import (
-    FAULT_SPLIT,
-    FAULT_VARIABLE_NAME,
-    FAULT_VARIABLE_TYPE,
-    IN_INFO,
-    Fault,
-)
+from cython.cimports.pybtf.core.encode.encoder import encode_functions, encode_sections
+from cython.cimports.pybtf.core.fates import Fates
 from cython.cimports.pybtf.core.reduction.certify import certify
-from cython.cimports.pybtf.core.strings.string_table import (
-    IN_BASE,
-    NO_STRING,
-    Text,
-    string_in_base,
-    string_intern,
-    string_text,
-    strings_build_on,
-)
-from cython.cimports.pybtf.core.support.check import CHECK
-from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u64s_free
-from cython.cimports.pybtf.core.support.monitor import *
-from cython.cimports.pybtf.core.worker import *
+from cython.cimports.pybtf.core.ring import Ring
+from cython.cimports.pybtf.core.search import Search
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 
-from pybtf.core.codes import COUNT_NAMES, DEDUP_NAMES, ERROR_NAMES, FATE_NAMES, FAULT_NAMES
+from pybtf.core.codes import COUNT_NAMES, DEDUP_NAMES, FATE_NAMES
 
-SECTION_NAMES = (
-    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
-)  # fmt: skip
 MOST_CONFLICTS = cython.declare(cython.size_t, 1000)  # told by name
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
-LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
 
 
 @cython.final
 @cython.cclass
-class Run:
-    """Everything one encoding needs; freed as a whole."""
-
-    x: Context
-    e: Encoder
-    values: cython.pointer[UnitValue]
-    window: uint32_t
-    monitor: Monitor
-    claimed: uint32_t
-    consumed: uint32_t
-    units: uint32_t
-    draining: cython.bint
-    stopped: cython.bint
-    again: cython.bint  # the second round: units of which more must be kept
-    encode_ns: int64_t
-    bad: Fault
-    bad_unit: uint32_t
-    bad_name: uint32_t
-    map: cython.pointer[uint32_t]  # of the de-duplication: `own_map`, or that of `space`
-    own_map: cython.pointer[uint32_t]
-    layout: Layout
-    own_words: cython.size_t  # of the types that `data` wrote, which stay where they are
-    section_names: cython.pointer[uint32_t]
-    n_section_names: uint32_t
-    symbols: FunctionTable  # of the file in work
-    functions: FunctionTable  # of all files
-    buffers: list
-    sections = cython.declare(object, visibility="readonly")
-    base: Base
-    space: Space
-    first: uint32_t  # id of the first own type
-
-    def __cinit__(self, sections, symbols, **options):
-        memset(cython.address(self.x), 0, cython.sizeof(Context))
-        memset(cython.address(self.e), 0, cython.sizeof(Encoder))
-        memset(cython.address(self.layout), 0, cython.sizeof(Layout))
-        self.own_words = 0
-        self.values = cython.NULL
-        self.map = self.own_map = cython.NULL
-        self.section_names = cython.NULL
-        monitor_init(cython.address(self.monitor))
-
-    def __dealloc__(self):
-        i: uint32_t
-        if self.values != cython.NULL:
-            for i in range(self.window):
-                value_free(cython.address(self.values[i]))
-        free(self.values)
-        free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
-        free(self.layout.number)
-        free(self.section_names)
-        encoder_free(cython.address(self.e))
-        context_free(cython.address(self.x))
-        monitor_destroy(cython.address(self.monitor))
-
-    def __init__(
-        self,
-        sections,
-        symbols: FunctionTable,
-        *,
-        little,
-        machine,
-        options,
-        force,
-        ranges,
-        names,
-        languages,
-        only_languages,
-        jobs,
-        info_mapped=False,
-        keep_all=False,
-        base: Base = None,
-        functions: FunctionTable = None,
-    ):
-        """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
-        self.functions = symbols if functions is None else functions
-        self.buffers = []
-        self.x.little = little
-        self.x.options = options
-        self.x.table = cython.address(self.functions.t)
-        self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
-        self.set_file(sections, symbols, machine, info_mapped)
-        self.set_tables()
-        self.set_variables(ranges, names, force)
-        if len(languages) > MAX_LANGUAGES:
-            raise ValueError(f"at most {MAX_LANGUAGES} languages")
-        for i, code in enumerate(languages):
-            self.x.languages[i] = code
-        self.x.n_languages = len(languages)
-        self.x.only_languages = only_languages
-        # One worker encodes a unit right after it has decoded it.
-        self.window = 4 * jobs + 4 if jobs > 1 else 1
-        self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
-        self.e.strings = self.x.strings
-        self.e.classes = self.x.classes
-        self.e.table = self.x.table
-        self.e.known = self.x.known
-        self.e.options = options
-        self.first = 1
-        if base is not None:
-            self.base = base
-            self.first = base.types.n
-            self.e.base = cython.address(base.strings)
-            if base.strings.size <= IN_BASE and not strings_build_on(
-                self.x.strings, self.e.base, cython.address(base.models)
-            ):
-                raise MemoryError
-        if self.values == cython.NULL or encoder_init(cython.address(self.e)):
-            raise MemoryError
-        if base is not None:
-            # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
-            self.space = base.take()
-            u64s_free(cython.address(self.e.offs))
-            self.e.words = self.space.r.words
-            self.e.offs = self.space.r.offs
-            self.space.r.words.p = cython.NULL
-            self.space.r.offs.p = cython.NULL
-
-    def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):
-        """Goes on with another file, of the same byte order, for the same BTF. Sections of variables remain those
-        of the first file, as in the reference.
-        """
-        self.x.first_unit += self.units
-        self.x.file += 1
-        self.x.merge = False
-        free(self.x.headers)
-        self.x.headers = cython.NULL
-        self.x.n_units = self.units = self.claimed = self.consumed = 0
-        memset(cython.address(self.x.sections), 0, cython.sizeof(self.x.sections))
-        self.set_file(sections, symbols, machine, info_mapped)
-        # Its records have names by offsets, of which each file has its own.
-        seen_delete(self.x.seen)
-        if not context_seen(cython.address(self.x)):
-            raise MemoryError
-
-    @cython.cfunc
-    def set_file(self, sections, symbols: FunctionTable, machine, info_mapped):
-        self.symbols = symbols
-        self.x.info_mapped = info_mapped
-        self.x.sections.swap = not self.x.little
-        machine_init(cython.address(self.x.machine), machine)
-        self.set_sections(sections)
-
-    @cython.cfunc
-    def set_sections(self, sections):
-        """Points the spans at the buffers, which live as long as this object."""
-        own: cython.pointer[DebugSections] = cython.address(self.x.sections)
-        other: cython.pointer[DebugSections] = cython.address(self.x.alternate)
-        alternate = getattr(sections, "alternate", None)
-        self.point(own, sections)
-        self.sections = sections
-        own.types_at = getattr(sections, "types_at", own.info.n)
-        own.alternate_at = own.info.n
-        if alternate is None:
-            return
-        memset(other, 0, cython.sizeof(DebugSections))
-        self.point(other, alternate)
-        other.swap = own.swap
-        other.info = own.info
-        if own.str.n > alternate.str_at:
-            other.str.p = own.str.p + cython.cast(cython.size_t, alternate.str_at)
-            other.str.n = own.str.n - cython.cast(cython.size_t, alternate.str_at)
-            own.str.n = alternate.str_at
-        own.alternate_at = other.alternate_at = alternate.info_at
-        own.alternate = other
-
-    @cython.cfunc
-    def point(self, to: cython.pointer[DebugSections], sections):
-        spans: cython.pointer[Span] = cython.address(to.info)
-        view = cython.declare(cython.Py_buffer)
-        i: cython.int
-        for i in range(len(SECTION_NAMES)):
-            data = sections.get(SECTION_NAMES[i])
-            if data is None or len(data) == 0:
-                continue
-            PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
-            spans[i].p = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
-            spans[i].n = view.len
-            PyBuffer_Release(cython.address(view))
-            self.buffers.append(data)
-
-    @cython.cfunc
-    def set_tables(self):
-        if not context_tables(cython.address(self.x)):
-            raise MemoryError
-
-    @cython.cfunc
-    def set_variables(self, ranges, names, force):
-        r: cython.pointer[SectionRange]
-        i: uint32_t
-        self.x.variables.force = force
-        self.x.variables.n_sections = len(ranges)
-        self.x.variables.sections = cython.cast(
-            cython.pointer[SectionRange], calloc(len(ranges) + 1, cython.sizeof(SectionRange))
-        )
-        self.n_section_names = len(names)
-        self.section_names = cython.cast(cython.pointer[uint32_t], calloc(len(names) + 1, cython.sizeof(uint32_t)))
-        if self.x.variables.sections == cython.NULL or self.section_names == cython.NULL:
-            raise MemoryError
-        for i in range(len(ranges)):
-            r = cython.address(self.x.variables.sections[i])
-            r.address, r.size, r.start, r.index, r.included = ranges[i]
-        known: dict = {}  # many sections may share one long name
-        for i in range(len(names)):
-            name: bytes = names[i]
-            if name not in known:
-                known[name] = string_intern(self.x.strings, name, len(name), True)
-            self.section_names[i] = known[name]
-            if self.section_names[i] == NO_STRING:
-                raise MemoryError
-
-    def scan(self, merge):
-        """Reads all unit headers; returns how many. `merge`: treat them as one logical unit."""
-        with cython.nogil:
-            scan_units(cython.address(self.x), cython.address(self.bad))
-        self.x.merge = merge
-        self.units = (1 if self.x.n_units else 0) if merge else self.x.n_units
-        if self.bad.code:
-            self.bad_unit = 0xFFFFFFFF
-        return self.x.n_units
-
-    def merge(self):
-        """Treats all units as one logical unit from now on."""
-        self.x.merge = True
-        self.units = 1 if self.x.n_units else 0
-
-    def has_reference_to_other_units(self):
-        """Whether some abbreviation has the form DW_FORM_ref_addr, or there are type units; see context.pxd."""
-        found: cython.bint
-        with cython.nogil:
-            found = context_is_one(cython.address(self.x), cython.address(self.bad), cython.address(self.bad_unit))
-        return found
-
-    # ---- the hand-over --------------------------------------------------------------------------------------------
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def claim(self, patience: cython.long) -> int64_t:
-        """The number of the next unit to decode; -1: none is left; -2: none before the time is up."""
-        number: int64_t = -1
-        monitor_enter(cython.address(self.monitor))
-        while not self.stopped and self.claimed < self.units and self.claimed - self.consumed >= self.window:
-            monitor_wait(cython.address(self.monitor), patience)
-            if self.claimed - self.consumed >= self.window:
-                number = -2
-                break
-        if number != -2 and not self.stopped and self.claimed < self.units:
-            number = self.claimed
-            self.claimed += 1
-        elif self.stopped or self.claimed >= self.units:
-            number = -1
-        monitor_leave(cython.address(self.monitor))
-        return number
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def publish(self, v: cython.pointer[UnitValue]) -> cython.void:
-        """Puts a value into the ring, and encodes what is ready unless somebody else does."""
-        head: cython.pointer[UnitValue]
-        start: int64_t
-        monitor_enter(cython.address(self.monitor))
-        v.ready = True
-        if self.draining:
-            monitor_leave(cython.address(self.monitor))
-            return
-        self.draining = True
-        while not self.stopped and self.consumed < self.claimed:
-            head = cython.address(self.values[self.consumed % self.window])
-            if not head.ready:
-                break
-            monitor_leave(cython.address(self.monitor))
-            CHECK(head.number == self.x.first_unit + self.unit(self.consumed), "a unit is encoded out of its turn")
-            start = now_ns()
-            if head.fault.code:
-                self.bad = head.fault
-                self.bad_unit = head.number - self.x.first_unit
-                self.bad_name = head.name
-            elif (
-                stream_again(cython.address(self.e), head) if self.again else stream_unit(cython.address(self.e), head)
-            ):
-                self.bad_unit = head.number - self.x.first_unit
-                self.bad_name = head.name
-            self.encode_ns += now_ns() - start
-            monitor_enter(cython.address(self.monitor))
-            head.ready = False
-            self.consumed += 1
-            if self.bad.code or self.e.error:
-                self.stopped = True
-            monitor_notify(cython.address(self.monitor))
-        self.draining = False
-        monitor_leave(cython.address(self.monitor))
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.inline
-    @cython.exceptval(check=False)
-    def unit(self, number: uint32_t) -> uint32_t:
-        """The unit that is decoded as number `number` of this round."""
-        return self.e.redo.p[number] if self.again else number
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def lend(self, v: cython.pointer[UnitValue]) -> cython.bint:
-        """Lets a unit write its records behind the list, where they will stay if all of them are kept and there is
-        nobody else who could write there. False: it writes them to a place of its own.
-        """
-        if self.window > 1 or not self.e.keep_all or self.e.words.n > LENT:
-            return False
-        CHECK(v.words.p == cython.NULL or v.words.p != self.e.words.p, "the list is lent twice")
-        u32s_free(cython.address(v.words))
-        v.words = self.e.words
-        v.start = cython.cast(uint32_t, self.e.words.n)
-        return True
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
-        """Decodes until nothing is left (1) or the time is up (0); `milliseconds` 0: without limit."""
-        end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
-        number: int64_t
-        v: cython.pointer[UnitValue]
-        lent: cython.bint
-        while True:
-            number = self.claim(milliseconds if milliseconds else 1000)
-            if number == -1:
-                return True
-            if number >= 0:
-                v = cython.address(self.values[number % self.window])
-                lent = self.lend(v)
-                decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
-                if lent:
-                    self.e.words.p = v.words.p
-                    self.e.words.cap = v.words.cap
-                self.publish(v)
-                CHECK(not lent or self.e.words.p == v.words.p or self.e.error != 0, "the list was moved while lent")
-                if lent:
-                    memset(cython.address(v.words), 0, cython.sizeof(U32s))
-                    v.start = 0
-            if milliseconds and now_ns() >= end:
-                return False
-
-    def work(self, on_slice=None):
-        """Takes part in the run until nothing is left to decode; see the module.
-
-        `on_slice(done, units)` is called every 50 ms, from this thread; what it raises ends the run.
-        """
-        slice_: cython.long = 0 if on_slice is None else 50
-        done: cython.bint = False
-        w: cython.pointer[Worker] = cython.cast(cython.pointer[Worker], malloc(cython.sizeof(Worker)))
-        if w == cython.NULL or worker_init(w, cython.address(self.x)):
-            free(w)
-            raise MemoryError
-        try:
-            while not done:
-                with cython.nogil:
-                    done = self.loop(w, slice_)
-                if on_slice is not None:
-                    on_slice(self.consumed, self.units)
-        finally:
-            worker_free(w)
-            free(w)
-
-    def stop(self):
-        """Makes all workers return after the unit they are at."""
-        monitor_enter(cython.address(self.monitor))
-        self.stopped = True
-        monitor_notify(cython.address(self.monitor))
-        monitor_leave(cython.address(self.monitor))
-
-    def fault(self):
-        """The first fault in unit order, or None."""
-        f: Fault = self.bad
-        name: uint32_t = 0
-        if f.code == 0:
-            return None
-        unit = -1
-        if f.die or (self.x.merge and f.section == IN_INFO):
-            unit = self.unit_around(f.die if f.die else f.offset)
-        elif self.bad_unit < self.x.n_units and not self.x.merge:
-            unit = self.x.headers[self.bad_unit].offset
-        if unit == -1 and self.x.n_units and f.section == IN_INFO:
-            unit = f.offset
-        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
-            name = cython.cast(uint32_t, f.value)
-        return {
-            "name": self.text(name),
-            "code": FAULT_NAMES[f.code],
-            "section": f.section,
-            "offset": f.offset,
-            "die": f.die,
-            "value": f.value,
-            "unit": unit,
-            "unit_name": self.text(self.bad_name),
-        }
-
-    @cython.cfunc
-    def unit_around(self, offset: uint64_t):
-        """Offset of the unit that holds this offset of .debug_info, -1 if none does."""
-        low: uint32_t = 0
-        high: uint32_t = self.x.n_units
-        middle: uint32_t
-        while low < high:
-            middle = low + (high - low) // 2
-            if self.x.headers[middle].end <= offset:
-                low = middle + 1
-            else:
-                high = middle
-        return -1 if low == self.x.n_units else self.x.headers[low].offset
-
-    def error(self):
-        """The encoder's error (of ERROR_NAMES) and the name or number it is about, or None."""
-        if self.e.error == 0:
-            return None
-        if self.e.error == ENCODE_ARENA or self.e.error == ENCODE_EFFORT:
-            return ERROR_NAMES[self.e.error], self.text(functable_head(self.x.table, self.e.error_entry) + 1)
-        return ERROR_NAMES[self.e.error], str(self.e.error_entry)
-
-    @cython.cfunc
-    def text(self, sid: uint32_t):
-        if sid == 0 or (not string_in_base(sid) and sid >= self.x.strings.n):
-            return ""
-        x: Text = string_text(self.x.strings, sid)
-        return x.text[: x.size].decode("utf-8", "backslashreplace")
-
-    # ---- after the last unit ----------------------------------------------------------------------------------------
+class Run(Ring):
+    """An encoding from its inputs to its bytes."""
 
     def certify(self):
         """Finds the units of which more must be kept, and prepares `work` for them; returns how many."""
@@ -711,17 +240,17 @@ class Run:
         finally:
             distill_free(cython.address(d))
 
-    def close(self):
-        """Gives back what belongs to the base, for the next run on it. To be called last, whatever happened."""
-        if self.space is None:
-            return
-        self.space.r.words = self.e.words
-        self.space.r.offs = self.e.offs
-        self.e.words.p = cython.NULL
-        self.e.offs.p = cython.NULL
-        self.map = cython.NULL
-        self.base.give(self.space)
-        self.space = None
+    def fates(self):
+        """What became of each function and variable, by name; see fates.py. After `data`, of a run that traces."""
+        fates: Fates = Fates()
+        fates.bind(self, cython.address(self.x), cython.address(self.e))
+        return fates
+
+    def search(self):
+        """A search in the units of the file in work; see search.py."""
+        search: Search = Search()
+        search.bind(self, cython.address(self.x))
+        return search
 
     def facts(self):
         """Counts for the report; of `counts` and `fates` those that are not 0."""

@@ -14,6 +14,7 @@ from pybtf.core.functions.variables cimport VariableRules
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.model.faults cimport Fault
+from pybtf.core.model.losses cimport Losses
 from pybtf.core.strings.string_table cimport Strings
 
 cdef enum:
@@ -31,6 +32,7 @@ cdef struct Context:            # shared by all workers, never written while the
     bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
     bint merge                  # all units are one logical unit
     bint little
+    bint tracing                # what becomes of functions and variables is noted by name
     bint keep_all               # no type is dropped before the de-duplication
     Strings *strings
     ClassTable *classes
@@ -62,7 +64,7 @@ cdef extern from *:
     """
     void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
 
-cdef int scan_units(Context *x, Fault *fault) noexcept nogil
+cdef int scan_units(Context *x, Fault *fault, Losses *losses) noexcept nogil
 cdef int worker_init(Worker *w, const Context *x) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil
 cdef int decode_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols) noexcept nogil

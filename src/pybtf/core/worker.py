@@ -30,9 +30,12 @@ from cython.cimports.pybtf.core.functions.function_instances import observe_func
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
 from cython.cimports.pybtf.core.functions.variables import collect_variables
 from cython.cimports.pybtf.core.model.dwarf_constants import *
+from cython.cimports.pybtf.core.model.dwarf_unit import F_DECLARATION, V_DECLARATION, V_TOP_LEVEL, Function, Variable
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
+from cython.cimports.pybtf.core.model.losses import Losses, lose, losses_free, losses_reset
 from cython.cimports.pybtf.core.model.options import *
+from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free
 from cython.cimports.pybtf.core.worker import *
@@ -109,11 +112,14 @@ def read_header(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cython.int:
+def scan_units(
+    x: cython.pointer[Context], fault: cython.pointer[Fault], losses: cython.pointer[Losses]
+) -> cython.int:
     """All unit headers of .debug_info, in order, those of the alternate file last; and signatures of type units. The
     caller frees them.
 
-    Nonzero: fault.
+    Where it may degrade, what is wrong is noted in `losses`, and the unit is passed over; if not even its length can be
+    right, so is all that follows. Nonzero: fault.
     """
     c: Cursor
     h: cython.pointer[UnitHeader]
@@ -136,8 +142,15 @@ def scan_units(x: cython.pointer[Context], fault: cython.pointer[Fault]) -> cyth
         h = cython.address(x.headers[x.n_units])
         own = at < x.sections.alternate_at
         cur_init(cython.address(c), x.sections.info.p, at, end, x.sections.swap)
+        h.end = 0
         if read_header(cython.address(c), h, end, x.sections.types_at if own else size, fault):
-            return 1
+            if not x.options & OPT_DEGRADE or not own or not lose(losses, fault, True):
+                return 1
+            fault.code = FAULT_NONE
+            if h.end == 0:
+                break
+            at = h.end
+            continue
         if own and h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         at = h.end
@@ -223,8 +236,33 @@ def walk_one(
             )
     if chosen_by_language(x, number) and excluded(x, unit_language(w)):
         v.filtered = True
-        return 0
+        return trace_excluded(w, v) if x.tracing and not x.merge else 0
     return walk_children(cython.address(w.walker))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
+    """Notes which functions and variables a unit has that is left out: nothing else of it is used, and if it is
+    damaged, nothing at all. Nonzero: no memory.
+    """
+    i: uint32_t
+    f: cython.pointer[Function]
+    d: cython.pointer[Variable]
+    failed: cython.bint = False
+    if walk_children(cython.address(w.walker)):
+        w.walker.fault.code = FAULT_NONE
+        return 0
+    for i in range(w.walker.u.n_functions):
+        f = w.walker.u.functions + i
+        if f.name and not f.flags & F_DECLARATION:
+            failed |= trace_push(cython.address(v.traces), f.die, f.name, TRACE_EXCLUDED) == cython.NULL
+    for i in range(w.walker.u.n_variables):
+        d = w.walker.u.variables + i
+        if d.name and d.flags & V_TOP_LEVEL and not d.flags & V_DECLARATION:
+            failed |= trace_push(cython.address(v.traces), d.die, d.name, TRACE_EXCLUDED_VAR) == cython.NULL
+    return failed and fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
 
 
 @cython.cfunc
@@ -311,7 +349,7 @@ def value_reset(v: cython.pointer[UnitValue]) -> cython.void:
     v.fault.code = FAULT_NONE
     v.name = 0
     v.n_types = 1
-    v.n_states = v.n_vars = 0
+    v.n_states = v.n_vars = v.traces.n = 0
     v.tags.n = 0
     v.twice.n = 0
     v.locals.n = 0
@@ -321,6 +359,7 @@ def value_reset(v: cython.pointer[UnitValue]) -> cython.void:
     v.n_arrays = 0
     v.tags_cut = False
     memset(v.counts, 0, cython.sizeof(v.counts))
+    losses_reset(cython.address(v.losses))
 
 
 @cython.cfunc
@@ -355,14 +394,38 @@ def decode_unit(
     status: cython.int
     v.number = x.first_unit + number
     v.offset = x.headers[number].offset
+    v.tracing = x.tracing
     status = try_unit(w, x, number, v, symbols)
     if status and w.classifier.failed == CLASSIFY_EMPTY:
         w.walker.names.deferred = 0
         status = try_unit(w, x, number, v, symbols)
         w.walker.names.deferred = w.walker.names.limit
+    if status and x.options & OPT_DEGRADE and not x.merge and v.fault.code != FAULT_MEMORY:
+        status = leave_out(w, x, v, symbols)
     if x.info_mapped and not x.merge:
         give_back(x.sections.info.p + v.offset, x.headers[number].end - v.offset)
     return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def leave_out(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """Makes the value of an empty unit of one with a fault, which is noted as lost. Nonzero: no memory."""
+    fault: Fault = v.fault
+    value_reset(v)
+    w.classifier.failed = 0
+    if walker_reset(cython.address(w.walker)) or finish_unit(w, x, v, symbols):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    v.counts[COUNT_DAMAGED] = 1
+    if not lose(cython.address(v.losses), cython.address(fault), True):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    return 0
 
 
 @cython.cfunc
@@ -432,6 +495,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.classifier.classes = x.classes
     w.classifier.known = x.seen
     w.classifier.sparse = x.keep_all
+    w.classifier.plain = (x.options & OPT_DEGRADE) != 0
     w.classifier.names = cython.address(w.walker.names)
     if walker_init(cython.address(w.walker), x.strings, cython.address(x.sections)):
         return 1
@@ -462,5 +526,7 @@ def value_free(v: cython.pointer[UnitValue]) -> cython.void:
     u32s_free(cython.address(v.anns))
     free(v.states)
     free(v.vars)
+    free(v.traces.p)
+    losses_free(cython.address(v.losses))
     v.states = cython.NULL
     v.vars = cython.NULL

@@ -82,6 +82,8 @@ _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "variable_type": ("the variable {name}, which has no type", "a type", "Add encode_force to the features."),
     "empty_tag": ("a declaration tag without a value", "a nonempty string", ""),
+    "int_size": ("a number of {v} bytes", "1, 2, 4, 8 or 16 bytes", ""),
+    "member_end": ("a member that reaches past the end of {v} bytes", "members within the type", ""),
 }
 
 

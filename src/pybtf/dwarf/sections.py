@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-# The names by which core/run.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
+# The names by which core/inputs.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 
 _TITLES: Final = tuple([(name, f".debug_{name}") for name in WANTED])
@@ -87,6 +87,16 @@ def debug_sections(image: ElfImage, addresses: array[int]) -> DebugSections:
     if warning:
         found.warnings.append(warning)
     return found
+
+
+def line_section(image: ElfImage, sections: DebugSections) -> Buffer | None:
+    """`.debug_line` of the file that has these sections, `image` or its separate debug file. Raises `InputError`."""
+    if sections.path != image.path:
+        with ElfImage.open(sections.path) as debug:
+            line = debug.dwarf.get(".debug_line")
+            return None if line is None else bytes(_read(debug, line, section_addresses(debug)))
+    line = image.dwarf.get(".debug_line")
+    return None if line is None else _read(image, line, section_addresses(image))
 
 
 def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:

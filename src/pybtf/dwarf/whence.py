@@ -8,8 +8,6 @@ candidate, and the search gives up after a while.
 
 from __future__ import annotations
 
-import inspect
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,7 +43,7 @@ def defining_unit(path: str, kind: str, name: str) -> str | None:
 
     Only for messages: whatever is wrong with the file, the answer is None.
     """
-    from elftools.common.exceptions import DWARFError, ELFError
+    from .slow import FAULTS, dwarf_info
 
     tags = TAGS.get(kind)
     if tags is None or not name:
@@ -55,24 +53,11 @@ def defining_unit(path: str, kind: str, name: str) -> str | None:
             sections = debug_sections(image, section_addresses(image))
             contents = {each: bytes(data) for each, data in sections.items()}
             contents["info"] = contents["info"][: sections.types_at]
-            dwarf = _dwarf_info(contents, image)
+            dwarf = dwarf_info(dict(contents), little=image.little, is64=image.is64)
         strings = None if "str_offsets" in contents else contents.get("str", b"")
         return _search(dwarf, contents["info"], _Sought(tags, name.encode("utf-8", "surrogateescape"), strings, kind))
-    except (PybtfError, DWARFError, ELFError, ValueError, KeyError, IndexError, AttributeError, AssertionError):
+    except (PybtfError, *FAULTS):
         return None
-
-
-def _dwarf_info(contents: dict[str, bytes], image: ElfImage) -> Any:
-    """pyelftools' view of sections that have been decompressed and relocated here, in a fraction of its time."""
-    from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
-
-    sections = dict.fromkeys(list(inspect.signature(DWARFInfo).parameters)[1:])
-    for name, data in contents.items():
-        sections[f"debug_{name}_sec"] = DebugSectionDescriptor(
-            stream=io.BytesIO(data), name=f".debug_{name}", global_offset=0, size=len(data), address=0
-        )
-    config = DwarfConfig(little_endian=image.little, machine_arch="", default_address_size=8 if image.is64 else 4)
-    return DWARFInfo(config, **sections)
 
 
 class _Sought:

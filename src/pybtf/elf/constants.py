@@ -15,6 +15,10 @@ SHN_LORESERVE: Final = 0xFF00
 SHN_XINDEX: Final = 0xFFFF
 """`e_shstrndx` when the true index is in `sh_link` of section 0."""
 
+EM_386: Final = 3
+EM_X86_64: Final = 62
+EM_AARCH64: Final = 183
+
 SHT_NULL: Final = 0
 SHT_PROGBITS: Final = 1
 SHT_SYMTAB: Final = 2

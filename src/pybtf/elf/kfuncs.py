@@ -41,9 +41,17 @@ def mark_kfuncs(image: ElfImage, table: FunctionTable) -> list[str]:
     Does nothing if the file has no `.BTF_ids` or no symbol table. Raises `InputError` if a symbol there has
     no usable name, or a member of a set of kfuncs does not lie within the section.
     """
+    found, warnings = find_kfuncs(image)
+    for name, flags in found:
+        table.mark_kfunc(name, flags)
+    return warnings
+
+
+def find_kfuncs(image: ElfImage) -> tuple[list[tuple[bytes, int]], list[str]]:
+    """(name, flags) of each member of a set of kfuncs, and warnings about ignored sets. Raises as `mark_kfuncs`."""
     tables = image.of_type(SHT_SYMTAB)
     if not tables or image.section(IDS_SECTION) is None:
-        return []
+        return [], []
     symtab = tables[-1]
     ids = next(s for s in reversed(image.sections) if s.name == IDS_SECTION)
     try:
@@ -54,6 +62,7 @@ def mark_kfuncs(image: ElfImage, table: FunctionTable) -> list[str]:
 
     words = _Words(image, ids)
     warnings: list[str] = []
+    found: list[tuple[bytes, int]] = []
     sets = _kfunc_sets(symbols, words, warnings)
     starts = [start for start, _ in sets]
     for symbol, value, _ in symbols:
@@ -68,8 +77,8 @@ def mark_kfuncs(image: ElfImage, table: FunctionTable) -> list[str]:
                 f"{symbol.decode('utf-8', 'backslashreplace')} is at {value:#x}",
                 f"8 bytes within {ids.addr:#x}..{ids.addr + ids.size:#x}",
             )
-        table.mark_kfunc(name, flags)
-    return warnings
+        found.append((name, flags))
+    return found, warnings
 
 
 class _Words:

@@ -22,6 +22,8 @@ cdef struct Classifier:         # of one worker
     U32s settled                # a record with settled names
     U32s twice                  # by key: number of the last unit that has it, plus 1
     U32s stands                 # by small id: what references to it stand for, a key or a class; 0 not known yet
+    bint plain                  # names that kernels refuse are replaced
+    U32s renamed                # names that were
     bint sparse                 # no type is dropped for its class: only what prototypes refer to needs one
     int failed
 

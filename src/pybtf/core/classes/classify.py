@@ -19,6 +19,7 @@ from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_fixed, 
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.classes.classify import *
+from cython.cimports.pybtf.core.classes.plain_names import has_plain_names, plain_names
 from cython.cimports.pybtf.core.classes.record_cache import Seen, seen_add, seen_find, seen_follow, seen_follower
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
@@ -26,6 +27,7 @@ from cython.cimports.pybtf.core.strings.lazy_names import (
     NAMES_EMPTY,
     NAMES_LONG,
     NAMES_OK,
+    Names,
     name_expect,
     name_settle_first,
     names_expect_like,
@@ -48,6 +50,7 @@ def classifier_free(c: cython.pointer[Classifier]) -> cython.void:
     u32s_free(cython.address(c.settled))
     u32s_free(cython.address(c.twice))
     u32s_free(cython.address(c.stands))
+    u32s_free(cython.address(c.renamed))
 
 
 # ---- one record ---------------------------------------------------------------------------------------------
@@ -79,6 +82,29 @@ def done(c: cython.pointer[Classifier], status: cython.int) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def make_plain(
+    c: cython.pointer[Classifier],
+    kind: uint32_t,
+    name: cython.pointer[uint32_t],
+    elements: cython.pointer[uint32_t],
+    n: uint32_t,
+) -> cython.bint:
+    """Replaces names of a type, and of its `n` elements, that kernels refuse. False: `c.failed`."""
+    names: cython.pointer[Names] = c.names
+    step: uint32_t = wire_each(kind)
+    if not has_plain_names(kind):
+        return True
+    if plain_names(names.strings, cython.address(c.renamed), name, 1, 1) and (
+        step == 0 or plain_names(names.strings, cython.address(c.renamed), elements, n, step)
+    ):
+        return True
+    fail(c, CLASSIFY_MEMORY)
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def class_of_new(
     c: cython.pointer[Classifier], record: cython.pointer[cython.const[uint32_t]], n: uint32_t
 ) -> uint32_t:
@@ -94,6 +120,8 @@ def class_of_new(
     if not done(c, names_settle(c.names, r + REC_NAME, 1, 1)):
         return NO_CLASS
     if step and not done(c, names_settle(c.names, r + REC_HEAD, r[REC_COUNT], step)):
+        return NO_CLASS
+    if c.plain and not make_plain(c, record_kind(r), r + REC_NAME, r + REC_HEAD, r[REC_COUNT]):
         return NO_CLASS
     made = class_intern(c.classes, r, n)
     return fail(c, CLASSIFY_MEMORY) if made == NO_CLASS else made
@@ -411,6 +439,8 @@ def settle_some(
         r = records[i]
         step = wire_each(wire_kind(r))
         if counts[i] and not done(c, names_settle_like(c.names, r + 3, counts[i], step, models[i])):
+            return 1
+        if c.plain and not make_plain(c, wire_kind(r), r, r + 3, counts[i]):
             return 1
     return 0
 

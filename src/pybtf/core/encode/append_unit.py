@@ -33,6 +33,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
 )
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.function_state import State
+from cython.cimports.pybtf.core.model.traces import TRACE_NONE, Trace
 from cython.cimports.pybtf.core.strings.base_strings import base_string
 from cython.cimports.pybtf.core.strings.string_table import StringEntry, string_entry
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold, load_acquire
@@ -269,6 +270,26 @@ def stream_variables(e: cython.pointer[Encoder], v: cython.pointer[UnitValue], f
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def save_traces(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
+    """Keeps what was noted of the functions and variables of a unit. Nonzero: no memory, or too many."""
+    i: uint32_t
+    t: cython.pointer[Trace]
+    if v.traces.n > MAX_TYPES - e.traces.n or e.n_states > MAX_TYPES:
+        return encoder_fail(e, ENCODE_TOO_MANY)
+    if not grow(e.traces.p, e.traces.cap, e.traces.n + v.traces.n):
+        return encoder_fail(e, ENCODE_MEMORY)
+    memcpy(e.traces.p + e.traces.n, v.traces.p, v.traces.n * cython.sizeof(Trace))
+    for i in range(v.traces.n):
+        t = e.traces.p + e.traces.n + i
+        if t.state != TRACE_NONE:
+            t.state += cython.cast(uint32_t, e.n_states)
+    e.traces.n += v.traces.n
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def save_states(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
     """Keeps what the unit observed about functions; their strings are inserted now, whatever becomes of them."""
     i: uint32_t
@@ -298,6 +319,8 @@ def save_states(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
         memcpy(e.anns.p + anns, v.anns.p, v.anns.n * cython.sizeof(uint32_t))
     e.state_locals.n += v.locals.n
     e.anns.n += v.anns.n
+    if v.traces.n and save_traces(e, v):
+        return 1
     for i in range(v.n_states):
         s = cython.address(e.states[e.n_states])
         s[0] = v.states[i]
@@ -367,7 +390,7 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
         return 1
     if v.filtered:
         e.filtered += 1
-        return 0
+        return save_traces(e, v) if v.traces.n else 0
     if v.n_types == 1:
         v.classes.n = 0
         if not u32s_push(cython.address(v.classes), 0):

@@ -7,6 +7,7 @@ from pybtf.core.encode.translate cimport KnownStrings
 from pybtf.core.functions.function_merge cimport Emission
 from pybtf.core.model.encoded_unit cimport N_COUNTS, UnitValue
 from pybtf.core.model.function_state cimport State
+from pybtf.core.model.traces cimport Traces
 from pybtf.core.strings.base_strings cimport BaseStrings
 from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.support.memory cimport U32s, U64s
@@ -84,6 +85,7 @@ cdef struct Encoder:
     State *states
     size_t n_states, cap_states
     U32s state_locals           # small ids
+    Traces traces               # of all units, if asked for
     U32s anns
     SectionEntry *entries
     uint32_t n_entries, cap_entries

@@ -92,6 +92,7 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     u32s_free(cython.address(e.state_locals))
     free(e.streams)
     free(e.states)
+    free(e.traces.p)
     free(e.entries)
     emission_free(cython.address(e.emission))
 

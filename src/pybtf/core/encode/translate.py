@@ -7,12 +7,13 @@ BTF is a fault of the unit, which the encoder reports when it gets to that unit.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.encode.stand_ins import stand_in, unfit
 from cython.cimports.pybtf.core.encode.translate import KnownStrings
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import *
-from cython.cimports.pybtf.core.model.options import OPT_ENUM64, OPT_FLOAT
+from cython.cimports.pybtf.core.model.options import OPT_DEGRADE, OPT_ENUM64, OPT_FLOAT
 from cython.cimports.pybtf.core.support.memory import u32s_push, u32s_reserve
 
 MAX_VLEN = cython.declare(uint32_t, 65535)
@@ -284,6 +285,25 @@ def translate(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def degraded(
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    t: cython.pointer[Type],
+    known: cython.pointer[cython.const[KnownStrings]],
+    options: cython.int,
+) -> cython.int:
+    """As `translate`, if need be of something that stands in for the type."""
+    tries: cython.int = 3  # what stands in for one fault may have another
+    while unfit(u, v, t) or translate(u, v, t, known, options):
+        tries -= 1
+        if tries < 0 or not stand_in(u, v, t):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def type_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
     """The declaration tags of one struct, union or typedef."""
     t: cython.pointer[Type] = cython.address(u.types[id])
@@ -357,7 +377,10 @@ def translate_types(
         # 8 words hold every record but those that reserve for themselves
         if not u32s_reserve(cython.address(v.words), 8):
             return fault(v, t, FAULT_MEMORY, 0)
-        if translate(u, v, t, known, options):
+        if options & OPT_DEGRADE:
+            if degraded(u, v, t, known, options):
+                return 1
+        elif translate(u, v, t, known, options):
             return 1
         if t.tag == DW_TAG_base_type and v.int_id == 0 and t.name == known.int_:
             v.int_id = i

@@ -12,7 +12,7 @@ parameters are counted like integers: that is the reference's behaviour, on whic
 """
 
 import cython
-from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.functions.calling_convention import (
     Machine,
@@ -131,6 +131,7 @@ def analyse_plain_clang(
                     found = True
             if not found:
                 p.unexpected = 1
+                p.due = cython.cast(uint8_t, r)
         r += slots
 
 
@@ -147,6 +148,7 @@ def located(
 ) -> cython.int:
     """Judge a parameter that has a location; the number of registers it uses up. `following` may be NULL."""
     advance: cython.int = 1 if p.in_memory else slots
+    p.due = cython.cast(uint8_t, r)
     if changed and p.const_at_entry:
         p.optimized = 1
         return 0

@@ -8,7 +8,7 @@ that is the name of an earlier entry, of another file.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
@@ -34,6 +34,7 @@ from cython.cimports.pybtf.core.model.function_state import (
     S_UNEXPECTED,
     State,
 )
+from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_NONE, Trace, trace_push
 from cython.cimports.pybtf.core.strings.lazy_names import name_settle
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
 from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u32s_push, u32s_reserve
@@ -51,6 +52,44 @@ def out_of_memory(v: cython.pointer[UnitValue], f: cython.pointer[Function]) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def note(
+    v: cython.pointer[UnitValue], f: cython.pointer[Function], what: uint32_t, parameter: uint32_t
+) -> cython.bint:
+    """Notes why an instance is not remembered, if that is asked for. True."""
+    t: cython.pointer[Trace]
+    if v.tracing and f.name:
+        t = trace_push(cython.address(v.traces), f.die, f.name, what)
+        if t == cython.NULL:
+            out_of_memory(v, f)
+        else:
+            t.parameter = parameter
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_state(u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cython.pointer[Function]) -> cython.int:
+    """Notes an instance that has been remembered: the next state. Nonzero: fault."""
+    i: uint32_t
+    p: cython.pointer[Param]
+    t: cython.pointer[Trace] = trace_push(cython.address(v.traces), f.die, f.name, COUNT_REMEMBERED)
+    if t == cython.NULL:
+        return out_of_memory(v, f)
+    t.state = v.n_states
+    for i in range(f.count):
+        p = cython.address(u.params[f.first + i])
+        if p.unexpected and t.parameter == TRACE_NONE:
+            t.parameter = i
+            t.found = cython.cast(uint32_t, p.due) << 16 | cython.cast(uint16_t, p.reg)
+        if (p.optimized or not p.has_loc) and t.optimized == TRACE_NONE:
+            t.optimized = i
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def left_out(
     u: cython.pointer[Unit],
     v: cython.pointer[UnitValue],
@@ -58,21 +97,21 @@ def left_out(
     table: cython.pointer[cython.const[FuncTable]],
     file: uint32_t,
 ) -> cython.bint:
-    """Whether the instance is not remembered; counts why."""
+    """Whether the instance is not remembered; counts why. A fault is left in the value."""
     i: uint32_t
     if f.flags & F_DECLARATION:
-        return True
+        return note(v, f, TRACE_DECLARED, TRACE_NONE)
     v.counts[COUNT_FUNCTIONS] += 1
     if f.name == 0:
         v.counts[COUNT_NAMELESS] += 1
         return True
     if f.name > table.n or functable_of_file(table, f.name - 1, file) == NO_ENTRY:
         v.counts[COUNT_NO_SYMBOL] += 1
-        return True
+        return note(v, f, COUNT_NO_SYMBOL, TRACE_NONE)
     for i in range(f.first, f.first + f.count):
         if not u.params[i].named:
             v.counts[COUNT_UNNAMED_PARAMETER] += 1
-            return True
+            return note(v, f, COUNT_UNNAMED_PARAMETER, i - f.first)
     return False
 
 
@@ -218,6 +257,8 @@ def remember(
             return out_of_memory(v, f)
         if not u32s_push(cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)):
             return out_of_memory(v, f)
+    if v.tracing and note_state(u, v, f):
+        return 1
     v.n_states += 1
     v.counts[COUNT_REMEMBERED] += 1
     return 0
@@ -249,6 +290,8 @@ def observe_functions(
             # The symbol table has a function without a name as well, so the reference would write this one.
             return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, DW_TAG_subprogram)
         if left_out(u, v, f, table, o.file):
+            if v.fault.code:
+                return 1
             continue
         if remember(u, v, f, o, c, strings, table, machine, true_signature):
             return 1

@@ -17,7 +17,11 @@ cdef struct SectionRange:       # addresses that belong to a section; ascending,
 cdef struct VariableRules:
     SectionRange *sections
     uint32_t n_sections
+    bint degrade                # the same, but these are noted as lost
     bint force                  # encode_force: leave out what cannot be named or has no type
     const Strings *strings
+
+# Bytes of a variable of type `id`; 0 what has none.
+cdef uint64_t variable_size(Unit *u, uint32_t id) noexcept nogil
 
 cdef int collect_variables(Unit *u, UnitValue *v, const VariableRules *rules, FunctionTable symbols) noexcept nogil

@@ -22,6 +22,8 @@ from cython.cimports.pybtf.core.model.faults import (
     IN_INFO,
     fault_set,
 )
+from cython.cimports.pybtf.core.model.losses import lose_at
+from cython.cimports.pybtf.core.model.traces import trace_push
 from cython.cimports.pybtf.core.strings.string_table import Text, string_text
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
@@ -108,7 +110,7 @@ def instance_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
-    """Bytes of a variable of type `id`; 0 what has none."""
+    """See `variables.pxd`."""
     steps: cython.int = 0
     times: uint64_t = 1
     t: cython.pointer[Type]
@@ -167,8 +169,29 @@ def add(
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, d.die, d.die, 0)
     v.vars[v.n_vars] = r[0]
     v.n_vars += 1
-    v.counts[COUNT_VAR_KEPT] += 1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle(
+    v: cython.pointer[UnitValue], own: cython.pointer[Variable], name: uint32_t, what: cython.int
+) -> cython.int:
+    """Counts what becomes of a variable, and notes it if that is asked for. Nonzero: fault."""
+    v.counts[what] += 1
+    if v.tracing and name:
+        if trace_push(cython.address(v.traces), own.die, name, what) == cython.NULL:
+            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, own.die, own.die, 0)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def named_by(u: cython.pointer[Unit], own: cython.pointer[Variable], spec: uint32_t) -> uint32_t:
+    """The name of a variable: its own, or that of what it specifies."""
+    return own.name if spec == NO_INDEX else u.variables[spec].name
 
 
 @cython.cfunc
@@ -197,43 +220,36 @@ def consider(
     if not own.flags & V_TOP_LEVEL or own.flags & V_ARTIFICIAL:
         return 0
     if own.flags & V_DECLARATION and spec == NO_INDEX:
-        v.counts[COUNT_VAR_DECLARATION] += 1
-        return 0
+        return settle(v, own, own.name, COUNT_VAR_DECLARATION)
     if not own.flags & V_ADDRESS:
-        v.counts[COUNT_VAR_NO_ADDRESS] += 1
-        return 0
+        return settle(v, own, named_by(u, own, spec), COUNT_VAR_NO_ADDRESS)
     v.counts[COUNT_VARIABLES] += 1
     s = section_of(rules, own.address)
     if s == cython.NULL:
-        v.counts[COUNT_VAR_SECTION] += 1
-        return 0
+        return settle(v, own, named_by(u, own, spec), COUNT_VAR_SECTION)
     rel = own.address - s.start
     if spec != NO_INDEX:
         d = cython.address(u.variables[spec])
     if d.name == 0:
-        v.counts[COUNT_VAR_NAMELESS] += 1
-        return 0
+        return settle(v, own, 0, COUNT_VAR_NAMELESS)
     e = string_text(rules.strings, d.name)
     if generated(e):
-        v.counts[COUNT_VAR_PREFIX] += 1
-        return 0
+        return settle(v, own, d.name, COUNT_VAR_PREFIX)
     if rel == 0 and not object_symbol(symbols, s.index, e.text, e.size):
-        v.counts[COUNT_VAR_NO_SYMBOL] += 1
-        return 0
+        return settle(v, own, d.name, COUNT_VAR_NO_SYMBOL)
     if not valid_name(e):
-        v.counts[COUNT_VAR_INVALID_NAME] += 1
-        if rules.force:
-            return 0
+        if rules.force or (rules.degrade and lose_at(cython.address(v.losses), FAULT_VARIABLE_NAME, own.die, d.name)):
+            return settle(v, own, d.name, COUNT_VAR_INVALID_NAME)
         return fault_set(cython.address(v.fault), FAULT_VARIABLE_NAME, IN_INFO, own.die, own.die, d.name)
     if d.ref == 0:
-        v.counts[COUNT_VAR_VOID] += 1
-        if rules.force:
-            return 0
+        if rules.force or (rules.degrade and lose_at(cython.address(v.losses), FAULT_VARIABLE_TYPE, own.die, d.name)):
+            return settle(v, own, d.name, COUNT_VAR_VOID)
         return fault_set(cython.address(v.fault), FAULT_VARIABLE_TYPE, IN_INFO, own.die, own.die, d.name)
     size = variable_size(u, d.ref)
     if size == 0 or size > LIMIT or rel > LIMIT:
-        v.counts[COUNT_VAR_SIZE] += 1
-        return 0
+        return settle(v, own, d.name, COUNT_VAR_SIZE)
+    if settle(v, own, d.name, COUNT_VAR_KEPT):
+        return 1
     r.name = d.name
     r.type = d.ref
     r.linkage = 1 if d.flags & V_EXTERNAL else 0

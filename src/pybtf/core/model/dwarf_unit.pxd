@@ -83,6 +83,7 @@ cdef struct Param:              # of a function; of a subroutine type, while tha
     uint8_t in_memory
     uint8_t optimized           # result of `calling_convention.py`
     uint8_t unexpected
+    uint8_t due                 # if unexpected: which of the machine's parameter registers it should be in
 
 cdef enum:                      # Function.flags
     F_DECLARATION = 1

@@ -3,6 +3,8 @@
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.model.function_state cimport State
+from pybtf.core.model.traces cimport Traces
+from pybtf.core.model.losses cimport Losses
 from pybtf.core.support.memory cimport U32s
 
 cdef enum:                      # UnitValue.counts
@@ -27,6 +29,7 @@ cdef enum:                      # UnitValue.counts
     COUNT_SIGNATURES_LOST       # references by signature to types that are not there
     COUNT_TAGS_CUT              # units of which only a part is encoded
     COUNT_ALTERNATE_LOST        # references into units of the alternate file that are not decoded
+    COUNT_DAMAGED               # units that an encoding that degrades has left out
     N_COUNTS
 
 cdef struct VarRecord:
@@ -48,7 +51,7 @@ cdef struct UnitValue:
     uint64_t offset             # of the unit in .debug_info
     uint32_t n_types            # small ids 1 .. n_types - 1
     U32s words                  # their records, laid out as in BTF; references are small ids, names are name words
-    uint32_t start              # where in `words` they begin: 0, or at its end, if it is the encoder's list (run.py)
+    uint32_t start              # where in `words` they begin: 0, or at its end, if it is the encoder's list (ring.py)
     U32s offs                   # offs[id]: first word of record `id`; offs[n_types]: end
     U32s classes                # classes[id]
     uint32_t int_id             # the first base type "int", 0 none
@@ -63,4 +66,7 @@ cdef struct UnitValue:
     VarRecord *vars
     uint32_t n_vars, cap_vars
     uint64_t counts[N_COUNTS]
+    Losses losses
+    bint tracing                # fill `traces`
+    Traces traces
     bint tags_cut               # an empty declaration tag: the rest of the unit is not encoded

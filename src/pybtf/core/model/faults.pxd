@@ -57,6 +57,10 @@ cdef enum:                      # Fault.code
     FAULT_VARIABLE_NAME = 41
     FAULT_VARIABLE_TYPE = 42
     FAULT_EMPTY_TAG = 43
+    # what only an encoding that may degrade minds, since kernels do
+    FAULT_INT_SIZE = 44         # value: bytes
+    FAULT_MEMBER_END = 45       # value: bytes of the struct
+    N_FAULTS = 46
 
 cdef struct Fault:
     int code

@@ -10,3 +10,4 @@ cdef enum:
     OPT_CONSISTENT = 64
     OPT_KFUNC_TAGS = 128
     OPT_ATTRIBUTES = 256
+    OPT_DEGRADE = 512           # what cannot be expressed or read is replaced or left out, and noted

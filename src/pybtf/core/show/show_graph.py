@@ -6,7 +6,7 @@ Kennedy describe it (A Simple, Fast Dominance Algorithm): in reverse postorder, 
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset, strlen
 from cython.cimports.pybtf.core.btf.kinds import KIND_ENUM, KIND_ENUM64, KIND_FUNC_PROTO
@@ -20,6 +20,7 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 )
 from cython.cimports.pybtf.core.btf.type_view import View, view_record
 
+EFFORT = cython.declare(uint64_t, 1 << 30)  # steps to dependents in all, some seconds: each count may go through all
 OF_TYPE = cython.declare(uint8_t, 1)
 OF_MEMBER = cython.declare(uint8_t, 2)
 OF_ENUMERATOR = cython.declare(uint8_t, 4)
@@ -47,6 +48,7 @@ class TypeGraph:
         self.view = view
         self.first = view.v.first_own
         self.n = view.v.n
+        self.effort = EFFORT
         self.starts = cython.cast(cython.pointer[uint32_t], calloc(self.n + 2, cython.sizeof(uint32_t)))
         self.scratch = cython.cast(cython.pointer[uint32_t], calloc(self.n + 2, cython.sizeof(uint32_t)))
         if self.starts == cython.NULL or self.scratch == cython.NULL:
@@ -71,8 +73,8 @@ class TypeGraph:
                     self.users[self.starts[to] + self.scratch[to]] = id
                     self.scratch[to] += 1
 
-    def dependents(self, id: uint32_t) -> int:
-        """How many types need this one, directly or through others; itself is not counted."""
+    def dependents(self, id: uint32_t) -> object:
+        """How many types need this one, directly or through others, without itself. None once EFFORT is used up."""
         count: uint32_t = 1
         at: uint32_t = 0
         i: uint32_t
@@ -80,12 +82,21 @@ class TypeGraph:
         seen: cython.pointer[uint8_t]
         if not self.first <= id < self.n:
             raise IndexError(id)
+        if self.effort < self.n:
+            return None
+        self.effort -= self.n
         seen = cython.cast(cython.pointer[uint8_t], calloc(self.n, 1))
         if seen == cython.NULL:
             raise MemoryError
         self.scratch[0] = id
         seen[id] = 1
         while at < count:
+            i = self.starts[self.scratch[at] + 1] - self.starts[self.scratch[at]]
+            if self.effort < i:
+                self.effort = 0
+                free(seen)
+                return None
+            self.effort -= i
             for i in range(self.starts[self.scratch[at]], self.starts[self.scratch[at] + 1]):
                 user = self.users[i]
                 if not seen[user]:

@@ -1,4 +1,4 @@
-# A mutex and a condition, for the hand-over between workers (run.py), and a clock.
+# A mutex and a condition, for the hand-over between workers (ring.py), and a clock.
 
 from libc.stdint cimport int64_t
 

@@ -1,0 +1,120 @@
+"""`pybtf why`: why a function, variable or type is in BTF, or is not."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..errors import UsageError
+from ..languages import EXCLUDE_VARIABLE
+from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..explain.inquiry import Inquiry
+    from ..options import EncodeOptions
+
+OPTIONS = (
+    Option("list", TEXT, "REASON"),
+    Option("json", FLAG),
+    Option("base", PATH, "FILE"),
+    Option("standalone", FLAG),
+    Option("force-base", FLAG),
+    Option("features", TEXTS, "LIST"),
+    Option("lang", TEXT, "LIST"),
+    Option("lang-exclude", TEXT, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
+)
+
+
+def why(
+    files: tuple[str, ...],
+    list: str | None,
+    json: bool,
+    base: str | None,
+    standalone: bool,
+    force_base: bool,
+    features: tuple[str, ...],
+    lang: str | None,
+    lang_exclude: str | None,
+    jobs: int | None,
+) -> int:
+    """The command, after its options have been read. The exit status: 1 if not all that was asked for is in BTF."""
+    if not files:
+        raise UsageError("missing argument 'FILE'; see pybtf why --help")
+    *names, file = files
+    if "" in files:
+        raise UsageError("a name is empty")
+    if file == "-":
+        raise UsageError("FILE cannot be standard input: it is read more than once")
+    for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
+        if value == "":
+            raise UsageError(f"{option} names no language")
+    if lang is None and lang_exclude is None:
+        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+    from ..explain.reasons import check_reason
+    from ..features import Features
+
+    if list is not None:
+        check_reason(list)
+    wanted = Features.parse(*features)
+    from ..explain.asking import inquire, kernel_options
+
+    options = kernel_options(wanted, jobs, lang or "", lang_exclude, base, standalone, force_base)
+    asked = _Asked(names, list, json, options)
+    from .interrupt import PromptInterrupt
+
+    with PromptInterrupt():
+        inquire(file, options, asked)
+    sys.stdout.write(asked.text.encode("utf-8", "backslashreplace").decode())
+    sys.stdout.flush()
+    return asked.status
+
+
+class _Asked:
+    """What is asked of the file, and then the output and the exit status."""
+
+    def __init__(self, names: Any, reason: str | None, json: bool, options: EncodeOptions) -> None:
+        self.names = names
+        self.reason = reason
+        self.json = json
+        self.options = options
+        self.text = ""
+        self.status = 0
+
+    def __call__(self, inquiry: Inquiry) -> None:
+        from ..explain import text
+        from ..explain.asking import answers, listed
+
+        if self.reason is None and not self.names:
+            self._summary(inquiry)
+            return
+        found = (
+            answers(inquiry, self.names) if self.reason is None else listed(inquiry, self.reason, self.names)
+        )
+        if self.json:
+            self.text = _json([each.to_dict() for each in found])
+        elif self.reason is not None:
+            self.text = "".join(f"{each.name}\n" for each in found)
+        else:
+            self.text = "\n".join([text.heading(self.options), *text.lines(found), ""])
+        if self.reason is None:
+            self.status = 0 if found and all(each.in_btf for each in found) else 1
+
+    def _summary(self, inquiry: Inquiry) -> None:
+        from ..explain import text
+        from ..explain.asking import summary
+
+        rows = summary(inquiry)
+        self.text = (
+            _json(rows) if self.json else "\n".join([text.heading(self.options), *text.summary_lines(rows), ""])
+        )
+
+
+def _json(what: object) -> str:
+    from json import dumps
+
+    return dumps(what, indent=2) + "\n"

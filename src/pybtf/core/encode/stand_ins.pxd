@@ -1,0 +1,11 @@
+# What stands for a type that BTF cannot express (see stand_ins.py).
+
+from pybtf.core.model.dwarf_unit cimport Type, Unit
+from pybtf.core.model.encoded_unit cimport UnitValue
+
+# Whether kernels refuse what `translate` makes of the type; a fault in the value, then.
+cdef bint unfit(Unit *u, UnitValue *v, Type *t) noexcept nogil
+
+# Makes something of a type that BTF can express, if the fault in the value says that it cannot; notes what was lost and
+# takes the fault away. False: nothing can stand for it, or there is no memory.
+cdef bint stand_in(Unit *u, UnitValue *v, Type *t) noexcept nogil

@@ -1,0 +1,201 @@
+"""What stands for types that BTF cannot express, where an encoding may degrade.
+
+The type itself is changed, to one that can be translated. Its size stays, so that the layout of all that contains it
+is right; its name, too, where the kind that stands for it may have that name.
+
+| what | what stands for it |
+|---|---|
+| references of C++ | a pointer |
+| `_Atomic`; a typedef or type tag without a name | `volatile`, which changes neither size nor layout |
+| pointers to members, strings, numbers and enumerations of odd sorts | a struct without members |
+| members and enumerators that have no place in a record | the type without these |
+| more members, enumerators or parameters than can be counted | the type without any |
+
+References become plain pointers and not tagged ones: the verifier of a kernel knows some type tags and gives them a
+meaning of its own, and kernels before 5.17 refuse the kind.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.pybtf.core.functions.variables import variable_size
+from cython.cimports.pybtf.core.model.dwarf_constants import *
+from cython.cimports.pybtf.core.model.dwarf_unit import *
+from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
+from cython.cimports.pybtf.core.model.faults import *
+from cython.cimports.pybtf.core.model.losses import lose
+
+ENUM_MIN = cython.declare(int64_t, -2147483648)
+ENUM_MAX = cython.declare(int64_t, 4294967295)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reaches_out(
+    u: cython.pointer[Unit], t: cython.pointer[Type], m: cython.pointer[cython.const[Member]]
+) -> cython.bint:
+    """Whether a member ends behind the type: data after the end (Rust), or a number that is larger in BTF."""
+    size: uint64_t = 8 * cython.cast(uint64_t, t.size)
+    bits: uint64_t = m.bitfield_size
+    if bits == 0:
+        bits = variable_size(u, m.ref)
+        bits = size + 1 if bits > t.size else 8 * bits
+    return m.bit_offset > size or bits > size - m.bit_offset
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def unfit(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.bint:
+    """See `stand_ins.pxd`."""
+    i: uint32_t
+    size: uint32_t = t.size & 0x1FFF
+    if t.tag == DW_TAG_base_type:
+        if t.encoding == DW_ATE_float or (size and size <= 16 and size & (size - 1) == 0):
+            return False
+        return fault_set(cython.address(v.fault), FAULT_INT_SIZE, IN_INFO, t.die, t.die, size)
+    if not is_structure(t.tag) or t.flags & T_DECLARATION:
+        return False
+    for i in range(t.first, t.first + t.count):
+        if not u.members[i].flags & M_INHERITANCE and reaches_out(u, t, cython.address(u.members[i])):
+            return fault_set(cython.address(v.fault), FAULT_MEMBER_END, IN_INFO, t.die, t.die, t.size)
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def opaque(t: cython.pointer[Type], name: uint32_t, size: uint32_t) -> cython.void:
+    """A struct of which only the size is known."""
+    t.tag = DW_TAG_structure_type
+    t.name = name
+    t.size = size
+    t.count = 0
+    t.flags &= cython.cast(uint8_t, ~(T_DECLARATION | T_BITS | T_VARIADIC))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def other_tag(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.bint:
+    """For a type of a sort that BTF does not have."""
+    target: uint32_t
+    if t.tag == DW_TAG_reference_type or t.tag == DW_TAG_rvalue_reference_type:
+        t.tag = DW_TAG_pointer_type
+    elif t.tag == DW_TAG_atomic_type:
+        t.tag = DW_TAG_volatile_type
+    elif t.tag == DW_TAG_ptr_to_member_type:
+        target = strip_type(u, t.ref)
+        if t.size == 0:  # to a function: its address, and what is added to `this`
+            t.size = u.address_size * (2 if u.types[target].tag == DW_TAG_subroutine_type else 1)
+        opaque(t, 0, t.size)
+    elif t.tag == DW_TAG_string_type:
+        opaque(t, t.name, t.size)
+    elif t.tag == DW_TAG_interface_type:
+        t.tag = DW_TAG_structure_type
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def without_name(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.bint:
+    """For a type, or an enumerator of it, that lacks the name it must have."""
+    if t.tag == DW_TAG_enumeration_type:
+        drop_enumerators(u, t)
+    elif t.tag == DW_TAG_typedef or t.tag == TAG_TYPE_TAG:
+        t.tag = DW_TAG_volatile_type
+    elif t.tag == DW_TAG_base_type or t.flags & T_DECLARATION:
+        opaque(t, 0, t.size if t.tag == DW_TAG_base_type else 0)
+    else:
+        return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def drop_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.void:
+    """Takes away the members that a record has no room for the place of."""
+    i: uint32_t
+    n: uint32_t = t.first
+    m: cython.pointer[Member]
+    for i in range(t.first, t.first + t.count):
+        m = cython.address(u.members[i])
+        if not m.flags & M_INHERITANCE:
+            if t.tag == DW_TAG_union_type and m.bit_offset:
+                continue
+            if (m.bitfield_size and m.bit_offset > 0xFFFFFF) or (m.bitfield_size == 0 and m.bit_offset & 7):
+                continue
+            if reaches_out(u, t, m):
+                continue
+        u.members[n] = m[0]
+        n += 1
+    t.count = n - t.first
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def drop_enumerators(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.void:
+    """Takes away the enumerators without a name, and those whose value is none of 32 bits where it has to be."""
+    i: uint32_t
+    n: uint32_t = t.first
+    value: int64_t
+    for i in range(t.first, t.first + t.count):
+        value = cython.cast(int64_t, u.enumerators[i].value)
+        if u.enumerators[i].name and (t.size > 4 or ENUM_MIN <= value <= ENUM_MAX):
+            u.enumerators[n] = u.enumerators[i]
+            n += 1
+    t.count = n - t.first
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def too_many(t: cython.pointer[Type]) -> cython.bint:
+    if t.tag == DW_TAG_subroutine_type:
+        t.count = 0
+        t.flags &= cython.cast(uint8_t, ~T_VARIADIC)
+    elif t.tag == DW_TAG_enumeration_type:
+        opaque(t, t.name, t.size)
+    else:
+        t.count = 0
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def stand_in(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.bint:
+    """See `stand_ins.pxd`."""
+    lost: Fault = v.fault
+    code: cython.int = lost.code
+    done: cython.bint = True
+    if code == FAULT_UNSUPPORTED_TAG:
+        done = other_tag(u, t)
+    elif code == FAULT_NO_NAME:
+        done = without_name(u, t)
+    elif code == FAULT_FLOAT_COMPLEX or code == FAULT_FLOAT_SIZE or code == FAULT_INT_SIZE:
+        opaque(t, 0, t.size)  # names of numbers have spaces, those of structs must not
+    elif code == FAULT_ENUM_SIZE:
+        opaque(t, t.name, t.size)
+    elif (
+        code == FAULT_MEMBER_OFFSET
+        or code == FAULT_BITFIELD_OFFSET
+        or code == FAULT_UNION_OFFSET
+        or code == FAULT_MEMBER_END
+    ):
+        drop_members(u, t)
+    elif code == FAULT_ENUM_VALUE:
+        drop_enumerators(u, t)
+    elif code == FAULT_TOO_MANY:
+        done = too_many(t)
+    else:
+        done = False
+    if not done or not lose(cython.address(v.losses), cython.address(lost), False):
+        return False
+    v.fault.code = FAULT_NONE
+    return True

@@ -1,0 +1,52 @@
+# The fields of a run (see inputs.py). No user of one needs to know more than `Run` (run.py).
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from pybtf.core.dedup.base cimport Base, Space
+from pybtf.core.elf.function_table cimport FunctionTable
+from pybtf.core.encode.emit cimport Layout
+from pybtf.core.encode.encoder cimport Encoder
+from pybtf.core.model.debug_sections cimport DebugSections
+from pybtf.core.model.encoded_unit cimport UnitValue
+from pybtf.core.model.faults cimport Fault
+from pybtf.core.model.losses cimport Losses
+from pybtf.core.support.monitor cimport Monitor
+from pybtf.core.worker cimport Context
+
+cdef class Inputs:
+    cdef Context x
+    cdef Encoder e
+    cdef UnitValue *values      # the ring: of unit `number`, the one at `number % window`
+    cdef uint32_t window
+    cdef Monitor monitor
+    cdef uint32_t claimed       # units of this round that somebody has taken, and those that have been encoded
+    cdef uint32_t consumed
+    cdef uint32_t units
+    cdef bint draining          # somebody is encoding
+    cdef bint stopped
+    cdef bint again             # the second round: units of which more must be kept
+    cdef int64_t encode_ns
+    cdef Fault bad              # what ended the run
+    cdef uint32_t bad_unit
+    cdef uint32_t bad_name
+    cdef Losses losses          # of an encoding that degrades
+    cdef set renamed            # string ids of names that were replaced
+    cdef uint32_t *map          # of the de-duplication: `own_map`, or that of `space`
+    cdef uint32_t *own_map
+    cdef Layout layout
+    cdef size_t own_words       # of the types that `data` wrote, which stay where they are
+    cdef uint32_t *section_names
+    cdef uint32_t n_section_names
+    cdef FunctionTable symbols  # of the file in work
+    cdef FunctionTable functions    # of all files
+    cdef list buffers           # what the sections are in
+    cdef readonly object sections
+    cdef Base base
+    cdef Space space
+    cdef uint32_t first         # id of the first own type
+
+    cdef set_file(self, sections, FunctionTable symbols, machine, info_mapped)
+    cdef set_sections(self, sections)
+    cdef point(self, DebugSections *to, sections)
+    cdef set_tables(self)
+    cdef set_variables(self, ranges, names, force)
+    cdef text(self, uint32_t sid)

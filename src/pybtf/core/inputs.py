@@ -1,0 +1,270 @@
+"""What an encoding reads and writes: the base of `Run` that has all its fields.
+
+The files come one after the other (`next_file`); sections are pointed at where they are, mapped or unpacked, and their
+buffers are held as long as this object. Unit headers are read here (`scan`); what follows is in ring.py and run.py.
+"""
+
+import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.classes.record_cache import seen_delete
+from cython.cimports.pybtf.core.context import context_free, context_is_one, context_seen, context_tables
+from cython.cimports.pybtf.core.dedup.base import Base
+from cython.cimports.pybtf.core.elf.function_table import FunctionTable
+from cython.cimports.pybtf.core.encode.emit import Layout
+from cython.cimports.pybtf.core.encode.encoder import Encoder, encoder_free, encoder_init
+from cython.cimports.pybtf.core.functions.calling_convention import machine_init
+from cython.cimports.pybtf.core.functions.variables import SectionRange
+from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
+from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
+from cython.cimports.pybtf.core.model.losses import Losses, losses_free
+from cython.cimports.pybtf.core.model.options import OPT_DEGRADE
+from cython.cimports.pybtf.core.strings.string_table import (
+    IN_BASE,
+    NO_STRING,
+    Text,
+    string_in_base,
+    string_intern,
+    string_text,
+    strings_build_on,
+)
+from cython.cimports.pybtf.core.support.memory import u64s_free
+from cython.cimports.pybtf.core.support.monitor import *
+from cython.cimports.pybtf.core.worker import *
+
+SECTION_NAMES = (
+    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
+)  # fmt: skip
+
+
+@cython.cclass
+class Inputs:
+    """Everything one encoding needs; freed as a whole."""
+
+    def __cinit__(self, sections, symbols, **options):
+        memset(cython.address(self.x), 0, cython.sizeof(Context))
+        memset(cython.address(self.e), 0, cython.sizeof(Encoder))
+        memset(cython.address(self.layout), 0, cython.sizeof(Layout))
+        memset(cython.address(self.losses), 0, cython.sizeof(Losses))
+        self.own_words = 0
+        self.values = cython.NULL
+        self.map = self.own_map = cython.NULL
+        self.section_names = cython.NULL
+        monitor_init(cython.address(self.monitor))
+
+    def __dealloc__(self):
+        i: uint32_t
+        if self.values != cython.NULL:
+            for i in range(self.window):
+                value_free(cython.address(self.values[i]))
+        free(self.values)
+        free(self.own_map)  # `base` cannot be asked: the garbage collector may have cleared it
+        free(self.layout.number)
+        free(self.section_names)
+        losses_free(cython.address(self.losses))
+        encoder_free(cython.address(self.e))
+        context_free(cython.address(self.x))
+        monitor_destroy(cython.address(self.monitor))
+
+    def __init__(
+        self,
+        sections,
+        symbols: FunctionTable,
+        *,
+        little,
+        machine,
+        options,
+        force,
+        ranges,
+        names,
+        languages,
+        only_languages,
+        jobs,
+        info_mapped=False,
+        keep_all=False,
+        base: Base = None,
+        functions: FunctionTable = None,
+        tracing=False,
+    ):
+        """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
+        self.functions = symbols if functions is None else functions
+        self.buffers = []
+        self.x.little = little
+        self.x.options = options
+        self.x.tracing = tracing
+        self.x.table = cython.address(self.functions.t)
+        self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
+        self.set_file(sections, symbols, machine, info_mapped)
+        self.set_tables()
+        self.set_variables(ranges, names, force)
+        self.renamed = set()
+        if len(languages) > MAX_LANGUAGES:
+            raise ValueError(f"at most {MAX_LANGUAGES} languages")
+        for i, code in enumerate(languages):
+            self.x.languages[i] = code
+        self.x.n_languages = len(languages)
+        self.x.only_languages = only_languages
+        # One worker encodes a unit right after it has decoded it.
+        self.window = 4 * jobs + 4 if jobs > 1 else 1
+        self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
+        self.e.strings = self.x.strings
+        self.e.classes = self.x.classes
+        self.e.table = self.x.table
+        self.e.known = self.x.known
+        self.e.options = options
+        self.first = 1
+        if base is not None:
+            self.base = base
+            self.first = base.types.n
+            self.e.base = cython.address(base.strings)
+            if base.strings.size <= IN_BASE and not strings_build_on(
+                self.x.strings, self.e.base, cython.address(base.models)
+            ):
+                raise MemoryError
+        if self.values == cython.NULL or encoder_init(cython.address(self.e)):
+            raise MemoryError
+        if base is not None:
+            # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
+            self.space = base.take()
+            u64s_free(cython.address(self.e.offs))
+            self.e.words = self.space.r.words
+            self.e.offs = self.space.r.offs
+            self.space.r.words.p = cython.NULL
+            self.space.r.offs.p = cython.NULL
+
+    def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):
+        """Goes on with another file, of the same byte order, for the same BTF. Sections of variables remain those
+        of the first file, as in the reference.
+        """
+        self.x.first_unit += self.units
+        self.x.file += 1
+        self.x.merge = False
+        free(self.x.headers)
+        self.x.headers = cython.NULL
+        self.x.n_units = self.units = self.claimed = self.consumed = 0
+        memset(cython.address(self.x.sections), 0, cython.sizeof(self.x.sections))
+        self.set_file(sections, symbols, machine, info_mapped)
+        # Its records have names by offsets, of which each file has its own.
+        seen_delete(self.x.seen)
+        if not context_seen(cython.address(self.x)):
+            raise MemoryError
+
+    @cython.cfunc
+    def set_file(self, sections, symbols: FunctionTable, machine, info_mapped):
+        self.symbols = symbols
+        self.x.info_mapped = info_mapped
+        self.x.sections.swap = not self.x.little
+        machine_init(cython.address(self.x.machine), machine)
+        self.set_sections(sections)
+
+    @cython.cfunc
+    def set_sections(self, sections):
+        """Points the spans at the buffers, which live as long as this object."""
+        own: cython.pointer[DebugSections] = cython.address(self.x.sections)
+        other: cython.pointer[DebugSections] = cython.address(self.x.alternate)
+        alternate = getattr(sections, "alternate", None)
+        self.point(own, sections)
+        self.sections = sections
+        own.types_at = getattr(sections, "types_at", own.info.n)
+        own.alternate_at = own.info.n
+        if alternate is None:
+            return
+        memset(other, 0, cython.sizeof(DebugSections))
+        self.point(other, alternate)
+        other.swap = own.swap
+        other.info = own.info
+        if own.str.n > alternate.str_at:
+            other.str.p = own.str.p + cython.cast(cython.size_t, alternate.str_at)
+            other.str.n = own.str.n - cython.cast(cython.size_t, alternate.str_at)
+            own.str.n = alternate.str_at
+        own.alternate_at = other.alternate_at = alternate.info_at
+        own.alternate = other
+
+    @cython.cfunc
+    def point(self, to: cython.pointer[DebugSections], sections):
+        spans: cython.pointer[Span] = cython.address(to.info)
+        view = cython.declare(cython.Py_buffer)
+        i: cython.int
+        for i in range(len(SECTION_NAMES)):
+            data = sections.get(SECTION_NAMES[i])
+            if data is None or len(data) == 0:
+                continue
+            PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
+            spans[i].p = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
+            spans[i].n = view.len
+            PyBuffer_Release(cython.address(view))
+            self.buffers.append(data)
+
+    @cython.cfunc
+    def set_tables(self):
+        if not context_tables(cython.address(self.x)):
+            raise MemoryError
+
+    @cython.cfunc
+    def set_variables(self, ranges, names, force):
+        r: cython.pointer[SectionRange]
+        i: uint32_t
+        self.x.variables.force = force
+        self.x.variables.degrade = (self.x.options & OPT_DEGRADE) != 0
+        self.x.variables.n_sections = len(ranges)
+        self.x.variables.sections = cython.cast(
+            cython.pointer[SectionRange], calloc(len(ranges) + 1, cython.sizeof(SectionRange))
+        )
+        self.n_section_names = len(names)
+        self.section_names = cython.cast(cython.pointer[uint32_t], calloc(len(names) + 1, cython.sizeof(uint32_t)))
+        if self.x.variables.sections == cython.NULL or self.section_names == cython.NULL:
+            raise MemoryError
+        for i in range(len(ranges)):
+            r = cython.address(self.x.variables.sections[i])
+            r.address, r.size, r.start, r.index, r.included = ranges[i]
+        known: dict = {}  # many sections may share one long name
+        for i in range(len(names)):
+            name: bytes = names[i]
+            if name not in known:
+                known[name] = string_intern(self.x.strings, name, len(name), True)
+            self.section_names[i] = known[name]
+            if self.section_names[i] == NO_STRING:
+                raise MemoryError
+
+    def scan(self, merge):
+        """Reads all unit headers; returns how many. `merge`: treat them as one logical unit."""
+        with cython.nogil:
+            scan_units(cython.address(self.x), cython.address(self.bad), cython.address(self.losses))
+        self.x.merge = merge
+        self.units = (1 if self.x.n_units else 0) if merge else self.x.n_units
+        if self.bad.code:
+            self.bad_unit = 0xFFFFFFFF
+        return self.x.n_units
+
+    def merge(self):
+        """Treats all units as one logical unit from now on."""
+        self.x.merge = True
+        self.units = 1 if self.x.n_units else 0
+
+    def has_reference_to_other_units(self):
+        """Whether some abbreviation has the form DW_FORM_ref_addr, or there are type units; see context.pxd."""
+        found: cython.bint
+        with cython.nogil:
+            found = context_is_one(cython.address(self.x), cython.address(self.bad), cython.address(self.bad_unit))
+        return found
+
+    def close(self):
+        """Gives back what belongs to the base, for the next run on it. To be called last, whatever happened."""
+        if self.space is None:
+            return
+        self.space.r.words = self.e.words
+        self.space.r.offs = self.e.offs
+        self.e.words.p = cython.NULL
+        self.e.offs.p = cython.NULL
+        self.map = cython.NULL
+        self.base.give(self.space)
+        self.space = None
+
+    @cython.cfunc
+    def text(self, sid: uint32_t):
+        if sid == 0 or (not string_in_base(sid) and sid >= self.x.strings.n):
+            return ""
+        x: Text = string_text(self.x.strings, sid)
+        return x.text[: x.size].decode("utf-8", "backslashreplace")

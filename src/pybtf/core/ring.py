@@ -1,0 +1,258 @@
+"""The workers, and the hand-over of what they make to the encoder.
+
+All workers do the same. A worker claims the next unit, decodes it into a value and puts the value into the ring at
+the unit's place. If nobody is encoding, it then encodes whatever is ready at the head of the ring, in unit order,
+and goes on decoding. So there is no thread that only waits, one worker needs no thread at all, and the encoder
+still sees every unit exactly once and in order.
+
+The ring bounds how far decoding may run ahead of encoding, and so the memory: a worker whose unit would not fit
+waits. It cannot wait for ever: the unit at the head of the ring is being decoded by somebody who encodes it next.
+
+Worker 0 belongs to the main thread and comes back to Python now and then, for signals and progress.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.elf.function_table import functable_head
+from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
+from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
+from cython.cimports.pybtf.core.inputs import Inputs
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import (
+    FAULT_SPLIT,
+    FAULT_VARIABLE_NAME,
+    FAULT_VARIABLE_TYPE,
+    IN_INFO,
+    Fault,
+)
+from cython.cimports.pybtf.core.model.losses import losses_reset, losses_take
+from cython.cimports.pybtf.core.support.check import CHECK
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
+from cython.cimports.pybtf.core.support.monitor import *
+from cython.cimports.pybtf.core.worker import *
+
+from pybtf.core.codes import ERROR_NAMES, FAULT_NAMES
+
+LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
+
+
+@cython.cclass
+class Ring(Inputs):
+    """An encoding whose units are decoded and encoded; and what was wrong with them."""
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def claim(self, patience: cython.long) -> int64_t:
+        """The number of the next unit to decode; -1: none is left; -2: none before the time is up."""
+        number: int64_t = -1
+        monitor_enter(cython.address(self.monitor))
+        while not self.stopped and self.claimed < self.units and self.claimed - self.consumed >= self.window:
+            monitor_wait(cython.address(self.monitor), patience)
+            if self.claimed - self.consumed >= self.window:
+                number = -2
+                break
+        if number != -2 and not self.stopped and self.claimed < self.units:
+            number = self.claimed
+            self.claimed += 1
+        elif self.stopped or self.claimed >= self.units:
+            number = -1
+        monitor_leave(cython.address(self.monitor))
+        return number
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def publish(self, v: cython.pointer[UnitValue]) -> cython.void:
+        """Puts a value into the ring, and encodes what is ready unless somebody else does."""
+        head: cython.pointer[UnitValue]
+        start: int64_t
+        monitor_enter(cython.address(self.monitor))
+        v.ready = True
+        if self.draining:
+            monitor_leave(cython.address(self.monitor))
+            return
+        self.draining = True
+        while not self.stopped and self.consumed < self.claimed:
+            head = cython.address(self.values[self.consumed % self.window])
+            if not head.ready:
+                break
+            monitor_leave(cython.address(self.monitor))
+            CHECK(head.number == self.x.first_unit + self.unit(self.consumed), "a unit is encoded out of its turn")
+            start = now_ns()
+            if head.fault.code:
+                self.bad = head.fault
+                self.bad_unit = head.number - self.x.first_unit
+                self.bad_name = head.name
+            elif (
+                stream_again(cython.address(self.e), head) if self.again else stream_unit(cython.address(self.e), head)
+            ):
+                self.bad_unit = head.number - self.x.first_unit
+                self.bad_name = head.name
+            elif not self.again and not losses_take(cython.address(self.losses), cython.address(head.losses)):
+                encoder_fail(cython.address(self.e), ENCODE_MEMORY)
+            self.encode_ns += now_ns() - start
+            monitor_enter(cython.address(self.monitor))
+            head.ready = False
+            self.consumed += 1
+            if self.bad.code or self.e.error:
+                self.stopped = True
+            monitor_notify(cython.address(self.monitor))
+        self.draining = False
+        monitor_leave(cython.address(self.monitor))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def unit(self, number: uint32_t) -> uint32_t:
+        """The unit that is decoded as number `number` of this round."""
+        return self.e.redo.p[number] if self.again else number
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def lend(self, v: cython.pointer[UnitValue]) -> cython.bint:
+        """Lets a unit write its records behind the list, where they will stay if all of them are kept and there is
+        nobody else who could write there. False: it writes them to a place of its own.
+        """
+        if self.window > 1 or not self.e.keep_all or self.e.words.n > LENT:
+            return False
+        CHECK(v.words.p == cython.NULL or v.words.p != self.e.words.p, "the list is lent twice")
+        u32s_free(cython.address(v.words))
+        v.words = self.e.words
+        v.start = cython.cast(uint32_t, self.e.words.n)
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
+        """Decodes until nothing is left (1) or the time is up (0); `milliseconds` 0: without limit."""
+        end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
+        number: int64_t
+        v: cython.pointer[UnitValue]
+        lent: cython.bint
+        while True:
+            number = self.claim(milliseconds if milliseconds else 1000)
+            if number == -1:
+                return True
+            if number >= 0:
+                v = cython.address(self.values[number % self.window])
+                lent = self.lend(v)
+                decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
+                if lent:
+                    self.e.words.p = v.words.p
+                    self.e.words.cap = v.words.cap
+                self.publish(v)
+                CHECK(not lent or self.e.words.p == v.words.p or self.e.error != 0, "the list was moved while lent")
+                if lent:
+                    memset(cython.address(v.words), 0, cython.sizeof(U32s))
+                    v.start = 0
+            if milliseconds and now_ns() >= end:
+                return False
+
+    def work(self, on_slice=None):
+        """Takes part in the run until nothing is left to decode; see the module.
+
+        `on_slice(done, units)` is called every 50 ms, from this thread; what it raises ends the run.
+        """
+        slice_: cython.long = 0 if on_slice is None else 50
+        done: cython.bint = False
+        i: cython.size_t
+        w: cython.pointer[Worker] = cython.cast(cython.pointer[Worker], malloc(cython.sizeof(Worker)))
+        if w == cython.NULL or worker_init(w, cython.address(self.x)):
+            free(w)
+            raise MemoryError
+        try:
+            while not done:
+                with cython.nogil:
+                    done = self.loop(w, slice_)
+                if on_slice is not None:
+                    on_slice(self.consumed, self.units)
+        finally:
+            for i in range(w.classifier.renamed.n):
+                self.renamed.add(w.classifier.renamed.p[i])
+            worker_free(w)
+            free(w)
+
+    def stop(self):
+        """Makes all workers return after the unit they are at."""
+        monitor_enter(cython.address(self.monitor))
+        self.stopped = True
+        monitor_notify(cython.address(self.monitor))
+        monitor_leave(cython.address(self.monitor))
+
+    def fault(self):
+        """The first fault in unit order, or None."""
+        f: Fault = self.bad
+        if f.code == 0:
+            return None
+        unit = -1
+        if f.die or (self.x.merge and f.section == IN_INFO):
+            unit = self.unit_around(f.die if f.die else f.offset)
+        elif self.bad_unit < self.x.n_units and not self.x.merge:
+            unit = self.x.headers[self.bad_unit].offset
+        if unit == -1 and self.x.n_units and f.section == IN_INFO:
+            unit = f.offset
+        found = self.describe(f, unit)
+        found["unit_name"] = self.text(self.bad_name)
+        return found
+
+    def take_losses(self):
+        """What has been lost since the last call, as faults, `whole_unit` besides; and how many by the fault's name."""
+        f: Fault
+        i: uint32_t
+        found: list = []
+        for i in range(self.losses.n):
+            f = self.losses.p[i].fault
+            row = self.describe(f, self.unit_around(f.die if f.die else f.offset))
+            row["whole_unit"] = bool(self.losses.p[i].whole_unit)
+            found.append(row)
+        counts = {name: self.losses.counts[code] for code, name in FAULT_NAMES.items() if self.losses.counts[code]}
+        losses_reset(cython.address(self.losses))
+        return found, counts
+
+    def renamed_names(self):
+        """The names that were replaced, sorted."""
+        return sorted([self.text(sid) for sid in self.renamed])
+
+    @cython.cfunc
+    def describe(self, f: Fault, unit):
+        name: uint32_t = 0
+        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
+            name = cython.cast(uint32_t, f.value)
+        return {
+            "name": self.text(name),
+            "code": FAULT_NAMES[f.code],
+            "section": f.section,
+            "offset": f.offset,
+            "die": f.die,
+            "value": f.value,
+            "unit": unit,
+            "unit_name": "",
+        }
+
+    @cython.cfunc
+    def unit_around(self, offset: uint64_t):
+        """Offset of the unit that holds this offset of .debug_info, -1 if none does."""
+        low: uint32_t = 0
+        high: uint32_t = self.x.n_units
+        middle: uint32_t
+        while low < high:
+            middle = low + (high - low) // 2
+            if self.x.headers[middle].end <= offset:
+                low = middle + 1
+            else:
+                high = middle
+        return -1 if low == self.x.n_units else self.x.headers[low].offset
+
+    def error(self):
+        """The encoder's error (of ERROR_NAMES) and the name or number it is about, or None."""
+        if self.e.error == 0:
+            return None
+        if self.e.error == ENCODE_ARENA or self.e.error == ENCODE_EFFORT:
+            return ERROR_NAMES[self.e.error], self.text(functable_head(self.x.table, self.e.error_entry) + 1)
+        return ERROR_NAMES[self.e.error], str(self.e.error_entry)

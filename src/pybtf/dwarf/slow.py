@@ -1,0 +1,272 @@
+"""DWARF by pyelftools, for the few DIEs that a message is about.
+
+pyelftools reads 80,000 DIEs a second, which is slow, but it reads everything: line tables, expressions, any attribute.
+It is given the sections that have been decompressed and relocated here, without copies, and asked for single DIEs by
+their offset. Whatever is wrong with the DWARF makes an answer None or empty: the core has read it already, and said
+what there was to say.
+"""
+
+from __future__ import annotations
+
+import inspect
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import islice
+from struct import error as StructError
+from typing import Any
+
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.construct import ConstructError
+from elftools.dwarf.descriptions import describe_reg_name
+from elftools.dwarf.dwarf_expr import DWARFExprParser
+from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+
+from pybtf.elf.constants import EM_386, EM_AARCH64, EM_X86_64
+from pybtf.elf.image import ElfImage
+from pybtf.errors import PybtfError
+
+from .sections import DebugSections, line_section
+
+FAULTS = (
+    DWARFError, ELFError, ConstructError, StructError, ValueError, KeyError, IndexError, AttributeError, TypeError,
+    AssertionError, RecursionError, OverflowError, NotImplementedError,
+)  # fmt: skip
+"""What pyelftools raises for damaged input."""
+
+MAX_CHILDREN = 20_000
+"""Of one DIE, more children than these are not looked at."""
+
+MAX_STEPS = 16
+"""Origins and specifications that are followed from one DIE."""
+
+_ARCHITECTURES = {EM_386: "x86", EM_X86_64: "x64", EM_AARCH64: "AArch64"}
+
+
+class _Stream:
+    """A file of what a buffer has, without a copy of it."""
+
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+        self.data = memoryview(data)
+        self.at = 0
+
+    def read(self, n: int = -1) -> bytes:
+        end = len(self.data) if n < 0 else self.at + n
+        piece = bytes(self.data[self.at : end])
+        self.at += len(piece)
+        return piece
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self.at = max(0, offset + (0, self.at, len(self.data))[whence])
+        return self.at
+
+    def tell(self) -> int:
+        return self.at
+
+
+def dwarf_info(contents: dict[str, bytes | bytearray | memoryview], *, little: bool, is64: bool) -> Any:
+    """pyelftools' view of sections, by their short names."""
+    sections: dict[str, Any] = dict.fromkeys(list(inspect.signature(DWARFInfo).parameters)[1:])
+    for name, data in contents.items():
+        stream: Any = _Stream(data)
+        sections[f"debug_{name}_sec"] = DebugSectionDescriptor(
+            stream=stream, name=f".debug_{name}", global_offset=0, size=len(data), address=0
+        )
+    config = DwarfConfig(little_endian=little, machine_arch="", default_address_size=8 if is64 else 4)
+    return DWARFInfo(config, **sections)
+
+
+def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int]]) -> Dies:
+    """The DIEs of a file that has these sections, without those of an alternate file."""
+    contents = dict(sections)
+    if sections.alternate is not None:
+        contents["info"] = contents["info"][: sections.alternate.info_at]
+    try:
+        line = line_section(image, sections)
+    except PybtfError:
+        line = None
+    if line is not None:
+        contents["line"] = line
+    return Dies(dwarf_info(contents, little=image.little, is64=image.is64), units, image.machine)
+
+
+class Dies:
+    """The DIEs of a file by their offset in .debug_info. `units`: where its units begin and end, ascending."""
+
+    def __init__(self, dwarf: Any, units: list[tuple[int, int]], machine: int) -> None:
+        self._dwarf = dwarf
+        self._starts = [start for start, _ in units]
+        self._ends = [end for _, end in units]
+        self._machine = machine
+        self._files: dict[int, list[str]] = {}
+
+    def unit_number(self, offset: int) -> int | None:
+        """The number of the unit that has the DIE at `offset`."""
+        number = bisect_right(self._starts, offset) - 1
+        return number if number >= 0 and offset < self._ends[number] else None
+
+    def die(self, offset: int) -> Any | None:
+        """The DIE at `offset`."""
+        number = self.unit_number(offset)
+        if number is None:
+            return None
+        try:
+            return self._dwarf.get_CU_at(self._starts[number]).get_DIE_from_refaddr(offset)
+        except FAULTS:
+            return None
+
+    def children(self, die: Any) -> Iterator[Any]:
+        """The children of a DIE, as far as they can be read."""
+        try:
+            yield from islice(die.iter_children(), MAX_CHILDREN)
+        except FAULTS:
+            return
+
+    def to(self, die: Any, attribute: str) -> Any | None:
+        """The DIE that a reference leads to."""
+        if attribute not in die.attributes:
+            return None
+        try:
+            return die.get_DIE_from_attribute(attribute)
+        except FAULTS:
+            return None
+
+    def origins(self, die: Any) -> Iterator[Any]:
+        """The DIE itself, and those that it completes: abstract origins and specifications."""
+        at: Any | None = die
+        for _ in range(MAX_STEPS):
+            if at is None:
+                return
+            yield at
+            at = self.to(at, "DW_AT_abstract_origin") or self.to(at, "DW_AT_specification")
+
+    def name(self, die: Any) -> str:
+        """The name of a DIE, perhaps that of its origin."""
+        for each in self.origins(die):
+            if "DW_AT_name" in each.attributes:
+                return _text(each.attributes["DW_AT_name"].value)
+        return ""
+
+    def number(self, die: Any, attribute: str) -> int | None:
+        """A constant, an address or a flag."""
+        for each in self.origins(die):
+            if attribute in each.attributes:
+                value = each.attributes[attribute].value
+                return int(value) if isinstance(value, int) else None
+        return None
+
+    def unit_name(self, offset: int) -> str:
+        """The name of the unit that has the DIE at `offset`: mostly, of the source file."""
+        number = self.unit_number(offset)
+        if number is None:
+            return ""
+        top = self.die_of_unit(number)
+        return "" if top is None else _text(_value(top, "DW_AT_name"))
+
+    def die_of_unit(self, number: int) -> Any | None:
+        try:
+            return self._dwarf.get_CU_at(self._starts[number]).get_top_DIE()
+        except FAULTS:
+            return None
+
+    def where(self, die: Any) -> tuple[str, int]:
+        """File and line of the declaration; ("", 0) if DWARF says nothing of it."""
+        for each in self.origins(die):
+            if "DW_AT_decl_file" in each.attributes:
+                line = _value(each, "DW_AT_decl_line")
+                return self._file(each, _value(each, "DW_AT_decl_file")), line if isinstance(line, int) else 0
+        return "", 0
+
+    def _file(self, die: Any, index: object) -> str:
+        unit = die.cu
+        if unit.cu_offset not in self._files:
+            self._files[unit.cu_offset] = self._files_of(unit)
+        names = self._files[unit.cu_offset]
+        return names[index] if isinstance(index, int) and 0 <= index < len(names) else ""
+
+    def _files_of(self, unit: Any) -> list[str]:
+        """The names of a unit's files by their number."""
+        try:
+            program = self._dwarf.line_program_for_CU(unit)
+            if program is None:
+                return []
+            header = program.header
+            folders = [_text(each) for each in header.include_directory]
+            old = header.version < 5
+            names = [] if not old else [""]
+            for entry in header.file_entry:
+                folder = entry.dir_index - 1 if old else entry.dir_index
+                where = folders[folder] if 0 <= folder < len(folders) and (old or folder) else ""
+                name = _text(entry.name)
+                names.append(f"{where}/{name}" if where and not name.startswith("/") else name)
+            return names
+        except FAULTS:
+            return []
+
+    # ---- places of parameters ----
+
+    def register(self, number: int) -> str:
+        """The name of a register by DWARF's number."""
+        try:
+            name = describe_reg_name(number, _ARCHITECTURES.get(self._machine, ""))
+        except FAULTS:
+            name = ""
+        return name or f"register {number}"
+
+    def location(self, die: Any) -> str:
+        """Where a parameter is when its function is entered, as DWARF's operations say it; or why it is nowhere."""
+        if "DW_AT_const_value" in die.attributes:
+            return "replaced by a constant"
+        if "DW_AT_location" not in die.attributes:
+            return "no location"
+        attribute = die.attributes["DW_AT_location"]
+        try:
+            expression = attribute.value
+            if isinstance(expression, int):
+                expression = self._first_expression(die, attribute)
+            if expression is None:
+                return "no location where the function begins"
+            return self._operations(die, expression) or "no location"
+        except FAULTS:
+            return "a location that cannot be read"
+
+    def _first_expression(self, die: Any, attribute: Any) -> Any:
+        lists = self._dwarf.location_lists()
+        offset = attribute.value
+        if attribute.form == "DW_FORM_loclistx":
+            lists_of = self._dwarf.location_lists()
+            from elftools.dwarf.locationlists import LocationParser
+
+            entries: Any = LocationParser(lists_of).parse_from_attribute(attribute, die.cu["version"], die)
+        else:
+            entries = lists.get_location_list_at_offset(offset, die)
+        return next((entry.loc_expr for entry in entries if hasattr(entry, "loc_expr")), None)
+
+    def _operations(self, die: Any, expression: Any) -> str:
+        words = []
+        for operation in islice(DWARFExprParser(die.cu.structs).parse_expr(expression), 8):
+            name = operation.op_name.removeprefix("DW_OP_")
+            arguments = operation.args
+            if name.startswith("reg") and name[3:].isdecimal():
+                words.append(self.register(int(name[3:])))
+            elif name == "regx" and arguments:
+                words.append(self.register(arguments[0]))
+            elif name == "stack_value":
+                words.insert(0, "no place, only a value:")
+            elif name in ("entry_value", "GNU_entry_value", "GNU_parameter_ref"):
+                words.append(name)
+            else:
+                words.append(" ".join([name, *(_amount(each) for each in arguments if isinstance(each, int))]))
+        return ", ".join(words).replace(":, ", ": ")
+
+
+def _amount(number: int) -> str:
+    return str(number) if -0x10000 < number < 0x10000 else f"{number:#x}"
+
+
+def _value(die: Any, attribute: str) -> object:
+    found = die.attributes.get(attribute)
+    return None if found is None else found.value
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else ""

@@ -1,0 +1,1 @@
+"""Why something of a program is in its BTF, or is not: `pybtf why`, `pybtf.why`."""

@@ -1,0 +1,227 @@
+"""From names to answers: what `pybtf why` and `pybtf.why` ask of one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+
+from ..base import open_base
+from ..btf import BTF
+from ..core.run import Run
+from ..dwarf.sections import DebugSections
+from ..elf.image import ElfImage
+from ..options import EncodeOptions, make_options
+from ..pipeline import encode_file
+from ..records import field, record, replace
+from ..report import Report
+from ..timings import Timings
+from .functions import evidence
+from .inquiry import KEYWORDS, Inquiry
+from .others import type_evidence, type_reason, variable_evidence
+from .reasons import FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES, check_reason
+from .words import advice, verdict
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..base import Base
+    from ..features import Features
+
+MOST_IN_FULL = 100
+"""Names that a pattern may match for each to get its evidence: collecting it takes some milliseconds a name."""
+MOST_TYPES_IN_FULL = 10
+"""Likewise, types: each is looked for in all units."""
+MOST_LIKE = 200_000
+"""Names among which one that looks like an unknown one is looked for."""
+
+LANG_EXCLUDE = "rust"
+"""What kernels leave out when they make their BTF."""
+
+
+@record(frozen=True)
+class Answer:
+    """Why one name is in BTF, or is not."""
+
+    name: str
+    kind: str | None
+    """`function`, `variable`, `type`, or None if there is nothing of the name."""
+    in_btf: bool
+    reason: str | None
+    """None if it is in BTF; else one of `pybtf.explain.reasons`, or `not_found`."""
+    verdict: str
+    """A sentence."""
+    advice: str | None = None
+    """What can be done about it."""
+    evidence: dict[str, Any] | None = None
+    """None if it was not asked for, or if there is nothing of the name."""
+    like: list[str] = field(default_factory=list)
+    """If there is nothing of the name: a name like it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON's types."""
+        return {
+            "name": self.name, "kind": self.kind, "in_btf": self.in_btf, "reason": self.reason,
+            "verdict": self.verdict, "advice": self.advice, "evidence": self.evidence, "like": self.like,
+        }  # fmt: skip
+
+
+def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
+    """The answer about one name; without `full`, no evidence is collected."""
+    kind = inquiry.kind(name)
+    reason: str | None = None
+    found: dict[str, Any] | None = None
+    if kind == "function":
+        reason = inquiry.function_reason(name)
+        found = evidence(inquiry, name, reason or IN_BTF) if full else None
+    elif kind == "variable":
+        reason = inquiry.variable_reason(name)
+        found = variable_evidence(inquiry, name, reason or IN_BTF) if full else None
+    elif full:  # a type, or a name that only units know that are not encoded
+        reason = type_reason(inquiry, name)
+        kind = None if reason is None else "type"
+        found = None if reason is None else type_evidence(inquiry, name, reason)
+    elif kind == "type":
+        reason = IN_BTF
+    if reason is None:
+        like = _like(inquiry, name)
+        return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, None), None, None, like)
+    text = verdict(name, kind, reason, found)
+    return Answer(name, kind, reason == IN_BTF, reason or None, text, advice(kind, reason), found)
+
+
+def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:
+    """Answers about names and patterns of the shell (`tcp_*`), in their order; a pattern that matches nothing is not
+    found.
+    """
+    found = []
+    for name in names:
+        if not is_pattern(name):
+            found.append(answer(inquiry, name))
+            continue
+        matching = inquiry.matching(name)
+        most = MOST_IN_FULL if matching and inquiry.kind(matching[0]) != "type" else MOST_TYPES_IN_FULL
+        full = len(matching) <= most
+        found += [answer(inquiry, each, full=full) for each in matching]
+        if not matching:
+            text = f"nothing matches {name}"
+            found.append(Answer(name, None, False, NOT_FOUND, text))
+    return found
+
+
+def listed(inquiry: Inquiry, reason: str, patterns: Sequence[str] = ()) -> list[Answer]:
+    """All functions, or variables, with a reason (see `check_reason`), without evidence; `patterns`: only those."""
+    kind, wanted = check_reason(reason)
+    names = inquiry.by_reason(kind).get(wanted, [])
+    if patterns:
+        names = [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    in_btf = wanted == IN_BTF
+    return [
+        Answer(name, kind, in_btf, wanted or None, verdict(name, kind, wanted, None), advice(kind, wanted))
+        for name in names
+    ]
+
+
+def summary(inquiry: Inquiry) -> list[dict[str, Any]]:
+    """How many functions and variables there are by reason: the number of names, and of descriptions in the DWARF."""
+    rows: list[dict[str, Any]] = []
+    total = inquiry.fates.totals()
+    for kind, words in (("function", FUNCTIONS), ("variable", VARIABLES)):
+        for reason, names in inquiry.by_reason(kind).items():
+            rows.append({
+                "kind": kind,
+                "reason": reason or None,
+                "names": len(names),
+                "descriptions": sum(total.get(trace, 0) for trace in _traces(kind, reason)) or None,
+                "means": words.get(reason, "in BTF"),
+            })  # fmt: skip
+    return rows
+
+
+def _traces(kind: str, reason: str) -> list[str]:
+    """The core's words for what the report counts by description, under this reason."""
+    if kind == "variable":
+        return [trace for trace, word in TRACES.items() if word == reason]
+    return {"no_symbol": ["no_symbol"], "unnamed_parameter": ["unnamed_parameter"], "declaration": ["declared"]}.get(
+        reason, []
+    )
+
+
+def is_pattern(name: str) -> bool:
+    return any(mark in name for mark in "*?[")
+
+
+def _like(inquiry: Inquiry, name: str) -> list[str]:
+    from ..suggest import closest
+
+    keyword, _, plain = name.partition(" ")
+    wanted = plain if keyword in KEYWORDS else name
+    names = inquiry.names()[:MOST_LIKE]
+    # Of a hundred thousand names only those that begin or end alike are compared.
+    near = [each for each in names if each[:3] == wanted[:3] or each[-6:] == wanted[-6:]]
+    found = closest(wanted, near)
+    return [found] if found else []
+
+
+def kernel_options(
+    features: str | Sequence[str] | Features = "default",
+    jobs: int | None = None,
+    lang: str = "",
+    lang_exclude: str | None = None,
+    base: str | os.PathLike[str] | Base | None = None,
+    standalone: bool = False,
+    force_base: bool = False,
+) -> EncodeOptions:
+    """As `make_options`; unless languages are given, those are left out that kernels leave out."""
+    if lang_exclude is None:
+        lang_exclude = "" if lang else LANG_EXCLUDE
+    return make_options(features, jobs, lang, lang_exclude, base, standalone, force_base)
+
+
+def inquire(
+    path: str,
+    options: EncodeOptions,
+    ask: Callable[[Inquiry], None],
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Encode a file, and let `ask` put questions while it is open. What was encoded is thrown away. Raises as
+    `encode_file`.
+    """
+    options, below, timings = with_base(options)
+
+    def look(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
+        ask(Inquiry(run, image, sections, data, options, below))
+
+    return encode_file(path, options, progress, timings, look).report
+
+
+def with_base(options: EncodeOptions) -> tuple[EncodeOptions, BTF | None, Timings]:
+    """The same options with their base read, that base as BTF, and the timings of reading it. Raises `InputError`."""
+    timings = Timings()
+    base = open_base(options.base, timings)
+    return (options, None, timings) if base is None else (replace(options, base=base), base.btf, timings)
+
+
+def why(
+    path: str | os.PathLike[str],
+    *names: str,
+    features: str | Sequence[str] | Features = "default",
+    jobs: int | None = None,
+    lang: str = "",
+    lang_exclude: str | None = None,
+    base: str | os.PathLike[str] | Base | None = None,
+    standalone: bool = False,
+    force_base: bool = False,
+) -> list[Answer]:
+    """Why functions, variables and types of the ELF file `path` are in its BTF, or are not: an `Answer` for each name.
+
+    A name may be a pattern of the shell (`tcp_*`), or begin with `struct`, `union`, `enum` or `typedef`. The file is
+    encoded for this, by the same options as those of `pybtf.encode`; but unless `lang` or `lang_exclude` are given,
+    units in Rust are left out, as kernels do. Raises as `pybtf.encode`.
+    """
+    options = kernel_options(features, jobs, lang, lang_exclude, base, standalone, force_base)
+    found: list[Answer] = []
+    inquire(os.fspath(path), options, lambda inquiry: found.extend(answers(inquiry, names)))
+    return found

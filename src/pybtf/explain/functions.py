@@ -1,0 +1,336 @@
+"""The evidence for the verdict on a function: what DWARF says where the encoder decided.
+
+The core says which descriptions decided (core/fates.py); these are read again here, with everything that the encoding
+had no use for: file and line, the locations of parameters as they are written, the prototype as C.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+from pybtf.btf import Kind
+from pybtf.btf.types import DeclTag, FuncProto, Symbol
+
+from .inquiry import Inquiry
+from .places import MOST, place, places, prototype_of
+from .reasons import IN_BTF
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from pybtf.core.fates import Trace
+    from pybtf.dwarf.declarations import Prototype
+
+KFUNC_FLAGS = (
+    "ACQUIRE", "RELEASE", "RET_NULL", "KPTR_GET", "TRUSTED_ARGS", "SLEEPABLE", "DESTRUCTIVE", "RCU", "ITER_NEW",
+    "ITER_NEXT", "ITER_DESTROY", "RCU_PROTECTED", "FASTCALL", "ARENA_RET", "ARENA_ARG1", "ARENA_ARG2",
+)  # fmt: skip
+"""The kernel's names of the flags, KF_*, by bit."""
+
+MOST_CALLERS = 1_000
+"""Inlined copies that are counted by caller."""
+MOST_NAMED = 50
+"""Callers that are named."""
+MOST_PROTOTYPES = 100
+"""Distinct prototypes that are looked at."""
+MOST_COPIES = 50
+"""Compiled copies that are looked at for one abstract instance."""
+
+
+def evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
+    """What speaks for the verdict `reason` on the function `name`; keys depend on the reason (docs/why.md)."""
+    stem = name if name in inquiry.table else name.partition(".")[0]
+    traces = inquiry.fates.of(stem)
+    symbols, _ = inquiry.fates.symbols(stem)
+    found: dict[str, Any] = {
+        "symbols": [{"name": symbol, "address": f"{address:#x}"} for symbol, address in symbols],
+        "descriptions": _descriptions(traces),
+        "kfunc": _kfunc(inquiry, name),
+    }
+    found.update(_SPECIFIC.get(reason, _nothing)(inquiry, name, traces))
+    return found
+
+
+def _descriptions(traces: list[Trace]) -> dict[str, int]:
+    """How many descriptions of the function there are: compiled, abstract (for inlining), only declared."""
+    defined = [each for each in traces if each["what"] != "declared" and not each["what"].startswith("var_")]
+    return {
+        "compiled": sum(each.get("address", 0) != 0 for each in defined),
+        "abstract": sum(each.get("address", 0) == 0 for each in defined),
+        "declarations": sum(each["what"] == "declared" for each in traces),
+    }
+
+
+def _kfunc(inquiry: Inquiry, name: str) -> dict[str, Any] | None:
+    """If the function is in a set of kfuncs: its flags, and whether it has the tag; None if it is in none."""
+    flags = inquiry.kfuncs.get(name)
+    if flags is None:
+        return None
+    named = [KFUNC_FLAGS[bit] if bit < len(KFUNC_FLAGS) else f"bit {bit}" for bit in range(32) if flags >> bit & 1]
+    tagged = _is_tagged(inquiry, name)
+    why_not = ""
+    if not tagged:
+        if not inquiry.options.features.decl_tag_kfuncs:
+            why_not = "the feature decl_tag_kfuncs is off"
+        elif not inquiry.ids(name, Kind.FUNC):
+            why_not = "the function itself is not in BTF"
+        else:
+            why_not = "the function in BTF is that of a clone"
+    return {"flags": named, "value": flags, "tagged": tagged, "why_not_tagged": why_not or None}
+
+
+def _is_tagged(inquiry: Inquiry, name: str) -> bool:
+    ids = inquiry.ids(name, Kind.FUNC)
+    tags = (inquiry.btf.type(id) for id in inquiry.named(Kind.DECL_TAG).get("bpf_kfunc", []))
+    return any(isinstance(tag, DeclTag) and tag.type in ids for tag in tags)
+
+
+def _nothing(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    return {}
+
+
+def _in_btf(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """Id, prototype as BTF has it, and the description that it was taken from."""
+    btf = inquiry.btf
+    id = inquiry.ids(name, Kind.FUNC)[-1]
+    function = btf.type(id)
+    proto = function.type if isinstance(function, Symbol) else 0
+    text = btf.c_name(proto, name) if isinstance(btf.type(proto), FuncProto) else ""
+    found: dict[str, Any] = {"id": id, "prototype": text, "from_base": id < btf.first_id, "source": None}
+    _, state = inquiry.emitted.get(name, ("", -1))
+    for trace in traces:
+        if trace.get("state") == state:
+            found["source"] = place(inquiry, trace)
+    return found
+
+
+def _renamed(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    return {"in_btf_as": sorted(symbol for symbol, (stem, _) in inquiry.emitted.items() if stem == name)}
+
+
+def _clone(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    stem = name.partition(".")[0]
+    reason = inquiry.function_reason(stem)
+    return {"clone_of": stem, "which_is_in_btf": reason == IN_BTF, "reason_of_that": reason or None}
+
+
+def _no_symbol(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """Where the abstract instances are, and who inlines them."""
+    abstract = [trace for trace in traces if trace["what"] == "no_symbol"]
+    return {"places": places(inquiry, abstract), "inlined": _inlined(inquiry, abstract)}
+
+
+def _inlined(inquiry: Inquiry, abstract: list[Trace]) -> dict[str, Any]:
+    """Functions that have inlined it, the most frequent first; those in BTF can be attached to."""
+    numbers = {inquiry.dies.unit_number(trace["die"]) for trace in abstract}
+    units = sorted(number for number in numbers if number is not None)
+    copies = inquiry.search.inlined(units, [trace["die"] for trace in abstract], MOST_CALLERS)
+    callers = Counter(function for _, function, _ in copies)
+    rows: list[dict[str, Any]] = []
+    shown: dict[tuple[str, str], dict[str, Any]] = {}
+    for function, count in callers.most_common(MOST_NAMED):
+        die = inquiry.dies.die(function)
+        caller = "" if die is None else inquiry.dies.name(die)
+        key = caller, inquiry.dies.unit_name(function)
+        if key in shown:
+            shown[key]["copies"] += count
+            continue
+        shown[key] = {
+            "function": caller,
+            "unit": key[1],
+            "copies": count,
+            "in_btf": bool(caller) and inquiry.function_reason(caller) == IN_BTF,
+        }
+        rows.append(shown[key])
+    return {"copies": len(copies), "callers": len(callers), "complete": len(copies) < MOST_CALLERS, "by": rows}
+
+
+def _no_description(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """Other functions with the same code, which DWARF may describe."""
+    addresses = {address for _, address in inquiry.fates.symbols(name)[0]}
+    same = {other for address in sorted(addresses)[:MOST] for other in inquiry.fates.at_address(address)} - {name}
+    rows = [{"name": other, "in_btf": inquiry.function_reason(other) == IN_BTF} for other in sorted(same)]
+    return {"same_code": rows[:MOST]}
+
+
+def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    return {"places": places(inquiry, [trace for trace in traces if trace["what"] == "declared"])}
+
+
+def _excluded(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    return {"places": places(inquiry, [trace for trace in traces if trace["what"] == "excluded"])}
+
+
+def _unnamed(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    chosen = [trace for trace in traces if trace["what"] == "unnamed_parameter"]
+    first = chosen[0].get("parameter", 0) if chosen else 0
+    return {"parameter": first, "places": places(inquiry, chosen, prototypes=True)}
+
+
+def _inconsistent(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """Each distinct prototype with its places. The first is what the others are compared with."""
+    states = _states(traces)
+    groups: dict[int, list[Trace]] = {}
+    for trace in states:
+        groups.setdefault(trace["prototype"], []).append(trace)
+    rows: list[dict[str, Any]] = []
+    first: Prototype | None = None
+    for members in islice(groups.values(), MOST_PROTOTYPES):
+        agrees = inquiry.fates.same_prototype(states[0]["state"], members[0]["state"])
+        text = prototype_of(inquiry, members[0])
+        if first is None:
+            first = text
+        rows.append({
+            "prototype": str(text) if text else "",
+            "agrees_with_the_first": agrees,
+            "differs_in": [] if agrees or first is None or text is None else differences(first, text),
+            "seen": len(members),
+            "places": places(inquiry, members),
+        })  # fmt: skip
+    rows[1:] = sorted(rows[1:], key=lambda row: row["agrees_with_the_first"])
+    return {"prototypes": rows[:MOST], "distinct": len(groups)}
+
+
+def differences(one: Prototype, other: Prototype) -> list[str]:
+    """What differs in two prototypes, in words."""
+    found = []
+    if one.returns != other.returns:
+        found.append(f"returns {other.returns} instead of {one.returns}")
+    if len(one.params) != len(other.params):
+        found.append(f"{_count(other)} instead of {_count(one)} parameters")
+    for at, (left, right) in enumerate(zip(one.params, other.params, strict=False)):
+        if left != right:
+            found.append(f"parameter {at + 1} is {right!r} instead of {left!r}")
+    return found or ["a type that it refers to is another one"]
+
+
+def _count(prototype: Prototype) -> int:
+    return 0 if prototype.params == ["void"] else len(prototype.params)
+
+
+def _states(traces: list[Trace]) -> list[Trace]:
+    """Those that were remembered, in the order of function_merge.py: what has code comes first."""
+    return sorted((trace for trace in traces if "state" in trace), key=lambda trace: trace["address"] == 0)
+
+
+def _flagged(flag: str) -> Callable[[Inquiry, str, list[Trace]], dict[str, Any]]:
+    def collect(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+        states = _states(traces)
+        chosen = [trace for trace in states if flag in trace["flags"]]
+        return {"instances": [_instance(inquiry, trace, flag, states) for trace in chosen[:MOST]], "seen": len(chosen)}
+
+    return collect
+
+
+def _instance(inquiry: Inquiry, trace: Trace, flag: str, states: list[Trace]) -> dict[str, Any]:
+    """A description with its parameters: where each is, and the one that decided."""
+    row = place(inquiry, trace)
+    prototype = prototype_of(inquiry, trace)
+    row["prototype"] = str(prototype) if prototype else ""
+    row["parameters"], copy = _parameters(inquiry, trace, states)
+    if copy is not None:
+        row["address"] = f"{copy['address']:#x}"
+    if flag == "unexpected" and "parameter" in trace:
+        row["parameter"] = trace["parameter"]
+        registers = inquiry.fates.parameter_registers()
+        due, register = trace.get("due"), trace.get("register")
+        known = due is not None and due < len(registers)
+        row["expected"] = inquiry.dies.register(registers[due]) if known and due is not None else None
+        row["found"] = None if register is None else inquiry.dies.register(register)
+    elif flag == "optimized" and "optimized" in trace:
+        row["parameter"] = trace["optimized"]
+    return row
+
+
+def _parameters(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> tuple[list[dict[str, str]], Trace | None]:
+    """The parameters of a description, each with its place; those of an abstract one are where a compiled copy of it,
+    in the same unit, has them. The copy, if there is one.
+    """
+    from pybtf.dwarf.declarations import parameters
+
+    die = inquiry.dies.die(trace["die"])
+    if die is None:
+        return [], None
+    locations: dict[int, str] = {}
+    copy = None if trace["address"] else _copy_of(inquiry, trace, states)
+    compiled = None if copy is None else inquiry.dies.die(copy["die"])
+    for child in [] if compiled is None else parameters(inquiry.dies, compiled):
+        origin = inquiry.dies.to(child, "DW_AT_abstract_origin")
+        if origin is not None:
+            locations[origin.offset] = inquiry.dies.location(child)
+    rows = [
+        {
+            "name": inquiry.dies.name(child),
+            "location": locations.get(child.offset, "gone") if locations else inquiry.dies.location(child),
+        }
+        for child in parameters(inquiry.dies, die)
+    ]
+    return rows, copy if locations else None
+
+
+def _copy_of(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> Trace | None:
+    """The last compiled copy of an abstract instance: the one whose registers it has learnt last."""
+    unit = inquiry.dies.unit_number(trace["die"])
+    near = (each for each in reversed(states) if each["address"] and inquiry.dies.unit_number(each["die"]) == unit)
+    for other in islice(near, MOST_COPIES):
+        die = inquiry.dies.die(other["die"])
+        origin = None if die is None else inquiry.dies.to(die, "DW_AT_abstract_origin")
+        if origin is not None and origin.offset == trace["die"]:
+            return other
+    return None
+
+
+def _reordered(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """The parameters that are left, beside those of the source."""
+    found = _flagged("reordered")(inquiry, name, traces)
+    for row in found["instances"]:
+        die = inquiry.dies.die(int(row["die"], 16))
+        origin = None if die is None else inquiry.dies.to(die, "DW_AT_abstract_origin")
+        if origin is not None:
+            from pybtf.dwarf.declarations import prototype
+
+            row["in_the_source"] = str(prototype(inquiry.dies, origin))
+    return found
+
+
+def _optimized(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """The instances at addresses of clones, with the names of these."""
+    found = _flagged("optimized")(inquiry, name, [trace for trace in traces if trace.get("address")])
+    symbols, _ = inquiry.fates.symbols(name)
+    for row in found["instances"]:
+        row["symbols"] = [symbol for symbol, address in symbols if f"{address:#x}" == row["address"]]
+    return found
+
+
+def _ambiguous(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
+    """What is at each address that has a symbol of the name."""
+    at: dict[int, Trace] = {trace["address"]: trace for trace in traces if trace.get("address")}
+    rows = []
+    for symbol, address in sorted(inquiry.fates.symbols(name)[0], key=lambda row: row[1])[:MOST]:
+        row: dict[str, Any] = {"symbol": symbol, "address": f"{address:#x}"}
+        if address in at:
+            row |= place(inquiry, at[address])
+        rows.append(row)
+    return {"addresses": rows}
+
+
+_SPECIFIC: dict[str, Callable[[Inquiry, str, list[Trace]], dict[str, Any]]] = {
+    IN_BTF: _in_btf,
+    "renamed": _renamed,
+    "clone": _clone,
+    "no_symbol": _no_symbol,
+    "no_description": _no_description,
+    "declaration": _declared,
+    "language": _excluded,
+    "unnamed_parameter": _unnamed,
+    "inconsistent": _inconsistent,
+    "unexpected_register": _flagged("unexpected"),
+    "uncertain_location": _flagged("uncertain"),
+    "reordered": _reordered,
+    "optimized": _optimized,
+    "ambiguous_address": _ambiguous,
+}

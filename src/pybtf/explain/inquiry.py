@@ -1,0 +1,223 @@
+"""One file that was encoded to be asked about: the verdict on any name, without a look at the DWARF.
+
+In BTF is what the finished BTF has, and nothing else is asked for that. Why something is not there is what the encoder
+noted (core/fates.py): of functions the fate that was decided over all units, or, where none was, what became of their
+descriptions.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
+
+from pybtf.btf import BTF, Kind
+from pybtf.core.codes import TRACE_NAMES
+from pybtf.core.fates import Fates
+from pybtf.core.run import Run
+from pybtf.core.search import Search
+from pybtf.dwarf.sections import DebugSections
+from pybtf.elf.image import ElfImage
+from pybtf.elf.kfuncs import find_kfuncs
+from pybtf.errors import InputError
+from pybtf.options import EncodeOptions
+
+from .reasons import FATES, FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pybtf.dwarf.slow import Dies
+
+TYPE_KINDS = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF, Kind.INT, Kind.FLOAT, Kind.FWD)
+KEYWORDS = {
+    "struct": (Kind.STRUCT, Kind.FWD),
+    "union": (Kind.UNION, Kind.FWD),
+    "enum": (Kind.ENUM, Kind.ENUM64),
+    "typedef": (Kind.TYPEDEF,),
+}
+
+
+class Inquiry:
+    """What `pybtf why` knows of a file. Only valid while the file is open: inside the `look` of an encoding."""
+
+    def __init__(
+        self, run: Run, image: ElfImage, sections: DebugSections, data: bytes, options: EncodeOptions, base: BTF | None
+    ) -> None:
+        self.image = image
+        self.options = options
+        self._run = run
+        self._sections = sections
+        self._data = data
+        self._base = base
+        self._named: dict[Kind, dict[str, list[int]]] = {}
+        self.fates: Fates = run.fates()
+
+    # ---- what there is ----
+
+    @cached_property
+    def btf(self) -> BTF:
+        """The BTF that was made."""
+        return BTF.from_bytes(self._data, self._base)
+
+    @cached_property
+    def search(self) -> Search:
+        return self._run.search()
+
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """Which traces a name has: a bit for each kind (TRACE_NAMES)."""
+        return self.fates.names()
+
+    @cached_property
+    def table(self) -> dict[str, str]:
+        """The fate of each function of the symbol table, by its name in the source."""
+        return {name: fate for name, fate, _ in self.fates.functions()}
+
+    @cached_property
+    def symbols(self) -> set[str]:
+        """The whole names of all function symbols."""
+        return set(self.fates.symbol_names())
+
+    @cached_property
+    def emitted(self) -> dict[str, tuple[str, int]]:
+        """By the name in BTF: the name in the source, and the state (core/fates.py) that gave the prototype."""
+        return self.fates.emitted()
+
+    @cached_property
+    def kfuncs(self) -> dict[str, int]:
+        """Flags of the functions in sets of kfuncs. That they are damaged the encoding has said, where it matters."""
+        try:
+            found, _ = find_kfuncs(self.image)
+        except InputError:
+            return {}
+        return {name.decode("utf-8", "surrogateescape"): flags for name, flags in found}
+
+    @cached_property
+    def dies(self) -> Dies:
+        """The DWARF, for a look at single DIEs."""
+        from pybtf.dwarf.slow import dies_of
+
+        return dies_of(self.image, self._sections, self.fates.units())
+
+    def named(self, kind: Kind) -> dict[str, list[int]]:
+        """Ids of all types of a kind by name, those of a base first."""
+        if kind not in self._named:
+            found: dict[str, list[int]] = {}
+            for btf in (self._base, self.btf):
+                for name, ids in btf.index.named(kind).items() if btf is not None else ():
+                    found[name] = found.get(name, []) + ids
+            self._named[kind] = found
+        return self._named[kind]
+
+    def ids(self, name: str, *kinds: Kind) -> list[int]:
+        """Ids of the types of a name, those of a base included."""
+        return [id for kind in kinds for id in self.named(kind).get(name, ())]
+
+    # ---- verdicts ----
+
+    def kind(self, name: str) -> str | None:
+        """`function`, `variable` or `type`: what a name means, the first of these that it can; None: nothing."""
+        if name.partition(" ")[0] in KEYWORDS:
+            return "type"
+        if self.function_reason(name) is not None:
+            return "function"
+        if self.variable_reason(name) is not None:
+            return "variable"
+        return "type" if self.ids(name, *TYPE_KINDS) else None
+
+    def function_reason(self, name: str) -> str | None:
+        """Why a function is not in BTF, one of FUNCTIONS; IN_BTF; None if there is no such function."""
+        if name in self.named(Kind.FUNC):
+            return IN_BTF
+        reason = function_reason(self.table.get(name), self.kinds.get(name, 0))
+        return "clone" if reason is None and name in self.symbols else reason
+
+    def variable_reason(self, name: str) -> str | None:
+        """Why a variable is not in BTF, one of VARIABLES; IN_BTF; None if there is no such variable."""
+        return IN_BTF if name in self.named(Kind.VAR) else variable_reason(self.kinds.get(name, 0))
+
+    def reason(self, name: str) -> str:
+        """The reason of a function, else of a variable; IN_BTF; else NOT_FOUND."""
+        for found in (self.function_reason(name), self.variable_reason(name)):
+            if found is not None:
+                return found
+        return NOT_FOUND
+
+    def names(self) -> list[str]:
+        """All functions and variables there are, with the names of clones, sorted."""
+        own = {name for kind in (Kind.FUNC, Kind.VAR) for name in self.named(kind)}
+        return sorted({*self.kinds, *self.table, *own, *self.symbols})
+
+    def matching(self, pattern: str) -> list[str]:
+        """Functions and variables whose names match a pattern of the shell; types, if none does, or if it begins with
+        one of KEYWORDS.
+        """
+        keyword, _, plain = pattern.partition(" ")
+        if keyword in KEYWORDS:
+            known = {name for kind in KEYWORDS[keyword] for name in self.named(kind)}
+            return [f"{keyword} {name}" for name in sorted(known) if fnmatchcase(name, plain.strip())]
+        found = [name for name in self.names() if fnmatchcase(name, pattern)]
+        if found:
+            return found
+        types = {name for kind in TYPE_KINDS for name in self.named(kind)}
+        return sorted(name for name in types if fnmatchcase(name, pattern))
+
+    # ---- all of them ----
+
+    def by_reason(self, kind: str) -> dict[str, list[str]]:
+        """The names of all functions, or of all variables, by reason, sorted; IN_BTF among them."""
+        functions = kind == "function"
+        there = self.named(Kind.FUNC if functions else Kind.VAR)
+        found: dict[str | None, list[str]] = {IN_BTF: list(there)}
+        found |= {reason: [] for reason in (FUNCTIONS if functions else VARIABLES)}
+        table = self.table if functions else {}
+        for name, fate in table.items():
+            if name not in there:
+                found.setdefault(function_reason(fate, self.kinds.get(name, 0)), []).append(name)
+        reason_of = _function_without_symbol if functions else variable_reason
+        for name, bits in self.kinds.items():
+            if name not in there and name not in table:
+                found.setdefault(reason_of(bits), []).append(name)
+        return {
+            reason: sorted(names) for reason, names in found.items()
+            if reason is not None and (names or reason == IN_BTF)
+        }  # fmt: skip
+
+
+@cache
+def _bit(trace: str) -> int:
+    return 1 << next(number for number, name in TRACE_NAMES.items() if name == trace)
+
+
+def function_reason(fate: str | None, bits: int) -> str | None:
+    """Of a function that is not in BTF: by its fate, None without a symbol, and by the traces that it has."""
+    if fate is None:
+        return _function_without_symbol(bits)
+    if fate in FATES:
+        return FATES[fate]
+    return "renamed" if fate == "emitted" else _function_unseen(bits)
+
+
+@cache
+def _function_unseen(bits: int) -> str:
+    """There is a symbol, but no description that counts."""
+    for trace, reason in (
+        ("unnamed_parameter", "unnamed_parameter"), ("excluded", "language"), ("declared", "declaration")
+    ):  # fmt: skip
+        if bits & _bit(trace):
+            return reason
+    return "no_description"
+
+
+@cache
+def _function_without_symbol(bits: int) -> str | None:
+    for trace, reason in (("no_symbol", "no_symbol"), ("excluded", "language"), ("declared", "declaration")):
+        if bits & _bit(trace):
+            return reason
+    return None
+
+
+@cache
+def variable_reason(bits: int) -> str | None:
+    """Of a variable that is not in BTF, by the traces that it has."""
+    return next((reason for trace, reason in TRACES.items() if bits & _bit(trace)), None)

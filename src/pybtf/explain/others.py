@@ -1,0 +1,115 @@
+"""The evidence for verdicts on variables and types."""
+
+from __future__ import annotations
+
+from pybtf.btf import Kind
+from pybtf.btf.duplicates import first_difference
+from pybtf.btf.types import Composite, Datasec, Enumeration, Fwd, Symbol
+
+from .inquiry import KEYWORDS, TYPE_KINDS, Inquiry
+from .places import MOST, at, place
+from .reasons import IN_BTF
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PERCPU = ".data..percpu"
+FINDS = 100_000
+"""Descriptions of a type that are counted."""
+
+_TAGS = {
+    Kind.STRUCT: (0x13, 0x02), Kind.UNION: (0x17,), Kind.ENUM: (0x04,), Kind.ENUM64: (0x04,), Kind.TYPEDEF: (0x16,),
+    Kind.FWD: (0x13, 0x02, 0x17), Kind.INT: (0x24,), Kind.FLOAT: (0x24,),
+}  # fmt: skip
+"""DWARF's tags for what has a name in BTF (core/search.py gives numbers)."""
+
+
+def variable_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
+    """Declaration, where it is, and in BTF its id, section, offset and size."""
+    traces = [trace for trace in inquiry.fates.of(name) if trace["what"].startswith("var_")]
+    found: dict[str, Any] = {
+        "descriptions": len(traces),
+        "declarations": sum(trace["what"] == "var_declaration" for trace in traces),
+    }
+    kept = [trace for trace in traces if trace["what"] == "var_kept"]
+    defined = kept or [trace for trace in traces if trace["what"] != "var_declaration"] or traces
+    if defined:
+        from pybtf.dwarf.declarations import declaration
+
+        die = inquiry.dies.die(defined[0]["die"])
+        found["declaration"] = "" if die is None else declaration(inquiry.dies, die)
+    found["places"] = [place(inquiry, trace) for trace in defined[:MOST]]
+    if reason == IN_BTF:
+        found.update(_placed(inquiry, name))
+    return found
+
+
+def _placed(inquiry: Inquiry, name: str) -> dict[str, Any]:
+    """Where a variable is by its DATASEC."""
+    btf = inquiry.btf
+    ids = inquiry.ids(name, Kind.VAR)
+    variable = btf.type(ids[-1])
+    linkage = variable.linkage.name.lower() if isinstance(variable, Symbol) else ""
+    found: dict[str, Any] = {"ids": ids, "linkage": linkage, "section": None, "per_cpu": False}
+    for section, numbers in inquiry.named(Kind.DATASEC).items():
+        for number in numbers:
+            holder = btf.type(number)
+            if not isinstance(holder, Datasec):
+                continue
+            for entry in holder.variables:
+                if entry.type in ids:
+                    found |= {"section": section, "offset": entry.offset, "size": entry.size}
+                    found["per_cpu"] = section == PERCPU
+                    return found
+    return found
+
+
+def type_reason(inquiry: Inquiry, name: str) -> str | None:
+    """IN_BTF, `not_encoded`, or None: DWARF has no type of this name either."""
+    kinds, plain = _kinds(name)
+    if inquiry.ids(plain, *kinds):
+        return IN_BTF
+    return "not_encoded" if _described(inquiry, kinds, plain) else None
+
+
+def type_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
+    """Ids with what each is, where units describe the type, and in what several definitions differ."""
+    kinds, plain = _kinds(name)
+    btf = inquiry.btf
+    ids = inquiry.ids(plain, *kinds)
+    rows = []
+    for id in ids:
+        type = btf.type(id)
+        row: dict[str, Any] = {"id": id, "kind": type.kind.name, "forward": isinstance(type, Fwd)}
+        if isinstance(type, Composite | Enumeration):
+            row["size"] = type.size
+        rows.append(row)
+    definitions = [row["id"] for row in rows if not row["forward"]]
+    for row in rows:
+        same = [id for id in definitions if btf.type(id).kind.name == row["kind"]]
+        if not row["forward"] and same and row["id"] != same[0]:
+            row["differs_in"] = first_difference(btf, same[0], row["id"])
+    found = _described(inquiry, kinds, plain)
+    defined = [offset for offset, declared in found if not declared]
+    return {
+        "types": rows,
+        "seen": {"definitions": len(defined), "declarations": len(found) - len(defined)},
+        "places": [at(inquiry, offset) for offset in (defined or [offset for offset, _ in found])[:MOST]],
+    }
+
+
+def _kinds(name: str) -> tuple[tuple[Kind, ...], str]:
+    """`struct sock`: which kinds it may be, and the name alone."""
+    keyword, _, plain = name.partition(" ")
+    return (KEYWORDS[keyword], plain.strip()) if keyword in KEYWORDS else (TYPE_KINDS, name)
+
+
+def _described(inquiry: Inquiry, kinds: tuple[Kind, ...], name: str) -> list[tuple[int, bool]]:
+    """(DIE, is a declaration) of each type of the name in DWARF."""
+    tags = {tag for kind in kinds for tag in _TAGS[kind]}
+    units = range(len(inquiry.fates.units()))
+    return [
+        (offset, bool(declared)) for offset, tag, declared in inquiry.search.types(units, name, FINDS) if tag in tags
+    ]

@@ -1,0 +1,50 @@
+"""Where in the source a description is: the unit, and file and line."""
+
+from __future__ import annotations
+
+from .inquiry import Inquiry
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pybtf.core.fates import Trace
+    from pybtf.dwarf.declarations import Prototype
+
+MOST = 20
+"""Places that are given of one thing: each costs some milliseconds, and a header is included two thousand times."""
+
+
+def place(inquiry: Inquiry, trace: Trace) -> dict[str, Any]:
+    """Unit, file, line, DIE, and the address of the code, if there is any."""
+    row = at(inquiry, trace["die"])
+    if trace.get("address"):
+        row["address"] = f"{trace['address']:#x}"
+    return row
+
+
+def at(inquiry: Inquiry, offset: int) -> dict[str, Any]:
+    """Unit, file, line and offset of a DIE."""
+    die = inquiry.dies.die(offset)
+    file, line = ("", 0) if die is None else inquiry.dies.where(die)
+    return {"unit": inquiry.dies.unit_name(offset), "file": file, "line": line, "die": f"{offset:#x}"}
+
+
+def places(inquiry: Inquiry, traces: list[Trace], *, prototypes: bool = False) -> list[dict[str, Any]]:
+    """The first `MOST` of some descriptions."""
+    rows = []
+    for trace in traces[:MOST]:
+        row = place(inquiry, trace)
+        if prototypes:
+            row["prototype"] = str(prototype_of(inquiry, trace) or "")
+        rows.append(row)
+    return rows
+
+
+def prototype_of(inquiry: Inquiry, trace: Trace) -> Prototype | None:
+    """What a description declares; None if it cannot be read."""
+    from pybtf.dwarf.declarations import prototype
+
+    die = inquiry.dies.die(trace["die"])
+    return None if die is None else prototype(inquiry.dies, die)

@@ -1,0 +1,112 @@
+"""The vocabulary of `pybtf why`: reasons, and what can be done about each.
+
+The reasons of the report (report.py) keep their names. There are more of them here: the report counts what an encoding
+leaves out, and who asks for a name may ask for one that the encoding never had in its hands.
+"""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from ..report import FUNCTION_REASONS, VARIABLE_REASONS
+
+IN_BTF = ""
+"""Stands for a reason where there is none."""
+
+FUNCTIONS = {
+    **FUNCTION_REASONS,
+    "declaration": "only declared, never defined in a unit that is encoded",
+    "no_description": "a function symbol, but no DWARF describes the function",
+    "clone": "the name of a clone; BTF has functions by the name in the source",
+    "renamed": "in BTF by the name of its symbol",
+    "language": "defined only in units of a language that is left out",
+}
+VARIABLES = {
+    **VARIABLE_REASONS,
+    "language": "defined only in units of a language that is left out",
+}
+TYPES = {
+    "not_encoded": "described by DWARF, but not by a unit that is encoded, or only inside code that is inlined",
+}
+NOT_FOUND = "not_found"
+UNKNOWN = "neither DWARF nor the symbol table has this name"
+
+FATES = {
+    "unexpected": "unexpected_register",
+    "inconsistent": "inconsistent",
+    "uncertain": "uncertain_location",
+    "reordered": "reordered",
+    "optimized": "optimized",
+    "ambiguous": "ambiguous_address",
+}
+"""The reason by the core's word for the fate of a function (core/codes.py)."""
+
+TRACES = {
+    "var_size": "size",
+    "var_void": "void_type",
+    "var_invalid_name": "invalid_name",
+    "var_no_symbol": "no_symbol",
+    "var_prefix": "generated",
+    "var_section": "section",
+    "var_no_address": "no_address",
+    "var_excluded": "language",
+    "var_declaration": "declaration",
+}
+"""The reason by the core's word for what became of a variable. Of several, the first here is what a name is told."""
+
+_TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
+ADVICE = {
+    ("function", "no_symbol"): (
+        "Mark it noinline, so that there is code to attach to; or attach to a function that it is inlined into, below."
+    ),
+    ("function", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
+    ("function", "no_description"): (
+        "It is written in assembler, an alias, one of two equal functions that the compiler made one, or of a unit "
+        "compiled without -g: there is no prototype to be had. A kprobe needs none."
+    ),
+    ("function", "clone"): "Ask for the name without the suffix.",
+    ("function", "language"): "Leave its language out of --lang-exclude.",
+    ("function", "unexpected_register"): (
+        "Mark it noinline, or __noclone: the compiler then keeps to the calling convention. A kprobe can read the "
+        f"register itself. {_TRUE}"
+    ),
+    ("function", "inconsistent"): (
+        "Rename one of them, or make the prototypes agree: one name can have one prototype only. Of functions that are "
+        "there once and inlined elsewhere, the feature true_signature takes the real one."
+    ),
+    ("function", "uncertain_location"): "Pass a pointer to the struct instead of the struct itself.",
+    ("function", "reordered"): f"Mark it noinline and __noclone, so that all parameters stay. {_TRUE}",
+    ("function", "optimized"): f"Mark it noinline and __noclone, so that all parameters stay. {_TRUE}",
+    ("function", "ambiguous_address"): (
+        "Rename one of them, or make one static inline: a tracer that is given the name cannot tell which is meant."
+    ),
+    ("function", "unnamed_parameter"): "Name all parameters.",
+    ("variable", "section"): (
+        "The feature global_var encodes variables of all sections; without, only those of .data..percpu count."
+    ),
+    ("variable", "no_address"): "Only variables with a fixed address can be in BTF: make it static, or keep it in use.",
+    ("variable", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
+    ("variable", "generated"): "No program asks for a name that differs in every build.",
+    ("variable", "no_symbol"): "It seems to have been discarded by the linker: other variables lie where it would be.",
+    ("variable", "language"): "Leave its language out of --lang-exclude.",
+    ("type", "not_encoded"): "Use it in a function, a variable or a type that is encoded.",
+}
+
+
+def check_reason(text: str) -> tuple[str, str]:
+    """What `REASON`, `function:REASON` or `variable:REASON` asks for: `function` or `variable`, and the reason, which
+    is IN_BTF for `in_btf`. Raises `UsageError`.
+    """
+    kind, colon, reason = text.rpartition(":")
+    if not colon:
+        kind = "variable" if reason in VARIABLES and reason not in FUNCTIONS else "function"
+    reasons = {"function": FUNCTIONS, "variable": VARIABLES}.get(kind)
+    if reasons is None:
+        raise UsageError(f"{text!r}: reasons are of a function or a variable")
+    if reason == "in_btf":
+        return kind, IN_BTF
+    if reason not in reasons:
+        from ..suggest import did_you_mean
+
+        hint = did_you_mean(reason, reasons)
+        raise UsageError(f"no {kind} is left out because of {reason!r}{hint}; there are {', '.join(reasons)}")
+    return kind, reason

@@ -1,0 +1,87 @@
+"""Verdicts in one sentence."""
+
+from __future__ import annotations
+
+from .reasons import ADVICE, FUNCTIONS, IN_BTF, TYPES, UNKNOWN, VARIABLES
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def verdict(name: str, kind: str | None, reason: str, evidence: dict[str, Any] | None) -> str:
+    """What is the case with a name; `evidence` makes it more precise."""
+    found = evidence or {}
+    if kind is None:
+        return f"{name} is not in BTF: {UNKNOWN}"
+    if reason == IN_BTF:
+        return f"{name} is in BTF{_as(kind, found)}"
+    if reason == "renamed":
+        return f"{name} is in BTF, but as {', '.join(found.get('in_btf_as', ())) or 'the name of its symbol'}"
+    words = {"function": FUNCTIONS, "variable": VARIABLES, "type": TYPES}[kind][reason]
+    return f"the {kind} {name} is not in BTF: {_precisely(reason, found) or words}"
+
+
+def _as(kind: str, found: dict[str, Any]) -> str:
+    if kind == "function" and "id" in found:
+        of = " of the base" if found["from_base"] else ""
+        source = found["source"]
+        unit = f", from the unit {source['unit']}" if source and source["unit"] else ""
+        return f": FUNC [{found['id']}]{of}, {found['prototype']}{unit}"
+    if kind == "variable" and "ids" in found:
+        where = found["section"]
+        size = f", {found['size']:,} bytes in {where}" if where else ""
+        return f": VAR [{found['ids'][-1]}]{size}{' (per CPU)' if found['per_cpu'] else ''}"
+    if kind == "type" and "types" in found:
+        rows = found["types"]
+        return ": " + ", ".join(f"{row['kind']} [{row['id']}]" for row in rows[:8]) + (", ..." if len(rows) > 8 else "")
+    return ""
+
+
+def _precisely(reason: str, found: dict[str, Any]) -> str:
+    """The reason with the evidence in it; empty if the general words are as good."""
+    if reason == "no_symbol" and "inlined" in found:
+        inlined = found["inlined"]
+        if inlined["copies"]:
+            most = "" if inlined["complete"] else "at least "
+            return (
+                f"there is no function symbol of this name; it is inlined everywhere, {most}"
+                f"{_number(inlined['copies'], 'time')} in {_number(inlined['callers'], 'function')}"
+            )
+        return "there is no function symbol of this name, and nothing inlines it: the code was removed"
+    if reason == "inconsistent" and "distinct" in found:
+        return f"units disagree about its prototype: there are {found['distinct']}"
+    if reason in ("unexpected_register", "optimized") and found.get("instances"):
+        row = found["instances"][0]
+        at = row.get("parameter")
+        if at is None:
+            return ""
+        parameters = row["parameters"]
+        name = f" ({parameters[at]['name']})" if at < len(parameters) and parameters[at]["name"] else ""
+        if reason == "optimized":
+            clone = f" of {row['symbols'][0]}" if row.get("symbols") else ""
+            return f"the only code is that{clone}, a clone in which parameter {at + 1}{name} is optimised away"
+        where = row["found"] or (parameters[at]["location"] if at < len(parameters) else "")
+        expected = f", the calling convention says {row['expected']}" if row["expected"] else ""
+        return f"parameter {at + 1}{name} arrives in {where or 'no register'}{expected}"
+    if reason == "ambiguous_address" and "addresses" in found:
+        places = {row["address"] for row in found["addresses"]}
+        return f"there are {len(places)} functions of this name at different addresses"
+    if reason == "clone" and "clone_of" in found:
+        return f"it is the name of a clone of {found['clone_of']}; BTF has functions by the name in the source"
+    if reason == "no_description" and found.get("same_code"):
+        others = ", ".join(row["name"] for row in found["same_code"][:4])
+        return f"no DWARF describes it; it is another name for the code of {others}"
+    if reason == "unnamed_parameter" and "parameter" in found:
+        return f"parameter {found['parameter'] + 1} has no name"
+    return ""
+
+
+def advice(kind: str | None, reason: str) -> str | None:
+    """What a user can do about it."""
+    return ADVICE.get((kind or "", reason))
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"

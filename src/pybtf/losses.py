@@ -1,0 +1,115 @@
+"""What an encoding with `degrade` could not keep, in words: what, how often, where, and what stands there instead.
+
+The core notes a fault for each (core/model/losses.pxd) and goes on. Here those of a sort become one `Loss`, and the
+first few of each are looked up in the DWARF, by pyelftools, for a name and a place in the source.
+"""
+
+from __future__ import annotations
+
+from .report import Loss
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .core.run import LossInfo, Run
+    from .dwarf.sections import DebugSections
+    from .dwarf.slow import Dies
+    from .elf.image import ElfImage
+
+MOST_EXAMPLES = 20
+"""Of each sort of loss, so many are looked up."""
+
+_OPAQUE = "a struct of that size without members"
+_TAGS = {
+    "DW_TAG_reference_type": "a pointer",
+    "DW_TAG_rvalue_reference_type": "a pointer",
+    "DW_TAG_atomic_type": "volatile",
+    "DW_TAG_ptr_to_member_type": _OPAQUE,
+    "DW_TAG_string_type": _OPAQUE,
+    "DW_TAG_interface_type": "a struct",
+}
+_NAMELESS = {
+    "DW_TAG_base_type": _OPAQUE,
+    "DW_TAG_typedef": "volatile",
+    "DW_TAG_LLVM_annotation": "volatile",
+    "DW_TAG_enumerator": "the enumeration without it",
+}
+_SORTS = {
+    "float_complex": ("complex or imaginary floating-point type", _OPAQUE),
+    "float_size": ("floating-point type of an odd size", _OPAQUE),
+    "member_offset": ("member that does not begin with a byte", "the type without such members"),
+    "bitfield_offset": ("bitfield more than 2 MiB from the start", "the type without such members"),
+    "union_offset": ("member of a union that is not at its start", "the type without such members"),
+    "int_size": ("number of an odd size", _OPAQUE),
+    "member_end": ("member that reaches past the end of its type", "the type without such members"),
+    "enum_value": ("enumerator of more than 32 bits in an enumeration of 4 bytes", "the enumeration without it"),
+    "enum_size": ("enumeration of an odd size", _OPAQUE),
+    "too_many": ("type of more than 65,535 members, enumerators or parameters", "the type without any"),
+    "variable_name": ("variable with a name that BTF does not allow", "nothing"),
+    "variable_type": ("variable without a type", "nothing"),
+}
+RENAMED = ("name that no kernel takes", "_ for each character that is no letter, digit or _; at most 127 characters")
+
+
+def losses(image: ElfImage, sections: DebugSections, run: Run) -> list[Loss]:
+    """What was lost of this file, in the order in which it was met. To be called when its units have been decoded."""
+    found, counts = run.take_losses()
+    sorts: dict[tuple[str, int, bool], Loss] = {}
+    dies: Dies | None = None
+    for each in found:
+        by_value = each["value"] if each["code"] in ("unsupported_tag", "no_name") else 0
+        key = (each["code"], by_value, each["whole_unit"])
+        if key not in sorts:
+            sorts[key] = Loss(*_words(image, sections, each))
+        loss = sorts[key]
+        loss.count += 1
+        counts[each["code"]] -= 1
+        if len(loss.examples) < MOST_EXAMPLES:
+            dies = dies or _dies(image, sections, run)
+            loss.examples.append(_example(dies, each))
+    for (code, _, _), loss in sorts.items():  # what the core only counted, as there was so much of it
+        loss.count += counts.pop(code, 0)
+    return list(sorts.values())
+
+
+def renamed(run: Run) -> list[Loss]:
+    """The names of all files that were replaced."""
+    names = run.renamed_names()
+    if not names:
+        return []
+    return [Loss(*RENAMED, len(names), [{"name": name} for name in names[:MOST_EXAMPLES]])]
+
+
+def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[str, str]:
+    from .dwarf.faults import fault_error, tag_name
+
+    if each["whole_unit"]:
+        error: Any = fault_error(image.path, each, sections)
+        return f"unit with {error.found}", "nothing: the unit is left out"
+    if each["code"] == "unsupported_tag":
+        tag = tag_name(each["value"])
+        return tag, _TAGS.get(tag, _OPAQUE)
+    if each["code"] == "no_name":
+        tag = tag_name(each["value"])
+        return f"{tag} without a name", _NAMELESS.get(tag, _OPAQUE)
+    return _SORTS[each["code"]]
+
+
+def _dies(image: ElfImage, sections: DebugSections, run: Run) -> Dies:
+    from .dwarf.slow import dies_of
+
+    return dies_of(image, sections, run.fates().units())
+
+
+def _example(dies: Dies, each: LossInfo) -> dict[str, Any]:
+    at = each["die"] or each["offset"]
+    die = dies.die(each["die"]) if each["die"] else None
+    row: dict[str, Any] = {"unit": dies.unit_name(at)}
+    if each["die"]:
+        row["die"] = f"{each['die']:#x}"
+    name = each["name"] or (dies.name(die) if die is not None else "")
+    file, line = dies.where(die) if die is not None else ("", 0)
+    row |= {"name": name, "file": file, "line": line}
+    return {key: value for key, value in row.items() if value}
