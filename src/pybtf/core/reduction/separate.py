@@ -383,7 +383,6 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
     i: uint32_t
     k: uint32_t
     at: uint32_t
-    sure: uint32_t
     x: cython.pointer[Slot]
     for k in range(a.n):
         a.event[k] = a.contact[k] = NO_UNIT
@@ -393,14 +392,14 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
         for i in range(a.n_slots[c]):
             x = a.slots + a.slots_at[c] + i
             k = x.to
-            sure = a.first_odd[a.usual[k]] if is_mixed(a, a.usual[k]) else NO_UNIT
             if not a.marks[c] & UNCERTAIN and x.declared != NO_UNIT and x.defined != NO_UNIT:
                 at = max(x.declared, x.defined)
-                if at < a.event[k] and at < sure and (not is_mixed(a, c) or at < a.first_odd[c]):
+                if at < a.event[k] and (not is_mixed(a, c) or at < a.first_odd[c]):
                     a.event[k] = at
                     a.event_class[k] = c
-            if min(x.declared, x.odd_declared) != NO_UNIT and (x.defined != NO_UNIT or a.marks[c] & ODD):
-                earliest(cython.address(a.contact[k]), sure)
+            if is_mixed(a, a.usual[k]) and min(x.declared, x.odd_declared) != NO_UNIT:
+                if x.defined != NO_UNIT or a.marks[c] & ODD:
+                    earliest(cython.address(a.contact[k]), a.first_odd[a.usual[k]])
             if x.odd_defined != NO_UNIT and (x.odd_declared != NO_UNIT or (is_mixed(a, c) and x.declared != NO_UNIT)):
                 earliest(cython.address(a.contact[k]), x.odd_defined)
 
