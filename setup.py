@@ -123,6 +123,12 @@ class BuildCore(build_ext):
             self.build_temp = f"build/{variant}.{sysconfig.get_config_var('SOABI')}"
         super().finalize_options()
 
+    def build_extensions(self):
+        """One after the other, in this thread: what forks must not have more. Each is compiled by several."""
+        self.check_extensions_list(self.extensions)
+        for ext in self.extensions:
+            self.build_extension(ext)
+
     def build_extension(self, ext):
         sources = ext.sources
         translated = translate(sources)

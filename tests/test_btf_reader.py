@@ -122,6 +122,29 @@ def test_every_kind(order: str) -> None:
     assert read.type(0) == Void()
 
 
+ROWS = {
+    Kind.STRUCT: "members",
+    Kind.UNION: "members",
+    Kind.ENUM: "values",
+    Kind.ENUM64: "values",
+    Kind.FUNC_PROTO: "params",
+    Kind.DATASEC: "variables",
+}
+
+
+def test_rows_are_tuples_as_python_makes_them() -> None:
+    """They are made without running Python: equal ones have one hash, and CPython has just one empty tuple."""
+    rows = [getattr(type, ROWS[type.kind]) for type in BTF.from_bytes(btf(ALL)) if type.kind in ROWS]
+    assert len(rows) >= len(ROWS)
+    for row in rows:
+        assert hash(row) == hash((*row,))
+        for one in row:
+            assert hash(one) == hash(tuple(one)) == hash(type(one)(*one))
+    empty = [word for kind in ROWS for word in (0, info(kind), 0)]
+    for type_ in BTF.from_bytes(btf(empty)):
+        assert getattr(type_, ROWS[type_.kind]) is ()  # noqa: F632
+
+
 def test_properties() -> None:
     read = BTF.from_bytes(btf(ALL))
     by_kind = {type.kind: type for type in read}
@@ -443,6 +466,14 @@ def test_elf_file(tmp_path: Path, order: str, bits: int, many: bool) -> None:
     path = tmp_path / "x.o"
     path.write_bytes(elf(btf(ALL, order=order), bits=bits, order=order, many=many))
     assert list(BTF.from_file(path)) == [type for _, type in RECORDS]
+
+
+@pytest.mark.parametrize("flags", [1 << bit for bit in range(32) if bit != 11])
+def test_flags_that_do_not_matter(tmp_path: Path, flags: int) -> None:
+    """Only SHF_COMPRESSED (0x800) says that the contents of a section are not its bytes."""
+    path = tmp_path / "x.o"
+    path.write_bytes(elf(btf(INT_RECORD), flags=flags))
+    assert len(BTF.from_file(path)) == 1
 
 
 def test_raw_file(tmp_path: Path) -> None:

@@ -296,4 +296,4 @@ def test_overwritten_at_random_moments(tmp_path: Path) -> None:
     answers = [line.split(" ", 1)[1] for line in lines if not line.startswith("start")]
     assert len(answers) == CASES
     assert not [answer for answer in answers if answer not in ("same", "changed")]
-    assert answers.count("changed") > CASES // 4
+    assert answers.count("changed") >= 10  # how many there are is up to the load of the machine

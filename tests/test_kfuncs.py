@@ -52,6 +52,18 @@ def test_the_order_of_symbols_does_not_matter_for_sets() -> None:
     assert kfuncs_of(SET, IDS[::-1])[0] == {"one": 0x1000, "two": 5}
 
 
+@pytest.mark.parametrize(("section", "expected"), [(2, {}), (3, {"one": 0x1000, "two": 5})])
+def test_of_two_sections_the_last_counts(section: int, expected: dict[str, int]) -> None:
+    content = struct.pack("<6I", *SET)
+    table = [Sym("one", 0x100), Sym("two", 0x101)]
+    table += [Sym("__BTF_ID__" + name, BASE + 8 * at, size, OBJECT, section) for name, at, size in IDS]
+    sections = [Sec(".text", 1, b"", 6), *[Sec(".BTF_ids", 1, content, 2, BASE)] * 2]
+    image = ElfImage("t", with_symbols(sections, table, etype=2))
+    ours = function_table(image)
+    assert mark_kfuncs(image, ours) == []
+    assert ours.kfuncs() == expected
+
+
 def test_a_set_without_the_mark_has_no_kfuncs() -> None:
     assert kfuncs_of([2, 2, *SET[2:]], IDS)[0] == {}
 

@@ -73,6 +73,12 @@ def test_text_is_paholes(name: str) -> None:
     assert found.keys() == {title for title, _ in EXPECTED[name]}
 
 
+def test_alignment_of_nameless_types(show: Show) -> None:
+    """It stands behind the brace of a member's own type, otherwise behind the name."""
+    path = FOLDER / "nameless" / "types.btf"
+    assert show("s", path) + show("w", path) == (FOLDER / "nameless" / "expected.txt").read_text()
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
 def test_readable_text_is_paholes(path: Path) -> None:
     view = View((GOLDEN / f"{path.stem}.btf").read_bytes(), path.stem)

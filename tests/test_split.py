@@ -258,6 +258,15 @@ def put(offset: int, *values: int) -> Callable[[bytearray], None]:
     return change
 
 
+def types_to(surplus: int) -> Callable[[bytearray], None]:
+    """Types that go on for so many bytes behind the end of the file."""
+
+    def change(data: bytearray) -> None:
+        struct.pack_into("<I", data, 12, len(data) - 24 - struct.unpack_from("<I", data, 8)[0] + surplus)
+
+    return change
+
+
 def cut(data: bytearray) -> None:
     del data[-40:]
 
@@ -277,6 +286,7 @@ BAD_BASES: dict[str, tuple[bytes, str]] = {
     "version": (damaged(lambda data: data.__setitem__(2, 9)), "version 9; expected version 1"),
     "cut": (damaged(cut), "string section of"),
     "type length": (damaged(put(12, 0x7FFFFFF0)), "type section of 2147483632 bytes"),
+    "type end": (damaged(types_to(4)), "type section of"),
     "unterminated": (damaged(unterminated), "the last string has no end"),
     "no empty string": (damaged(no_first), "no empty string; expected the string section to begin with one"),
     "kind": (damaged(put(24, 1, 25 << 24)), "has an unknown kind"),

@@ -41,7 +41,9 @@ from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
 from pybtf.verify.words import kernel_message
 
-RECORDED = json.loads((ROOT / "fixtures" / "verify" / "kernel-6.18.json").read_text())
+RECORDED = {
+    name: json.loads((ROOT / "fixtures" / "verify" / f"{name}-6.18.json").read_text()) for name in ("kernel", "fields")
+}
 
 Verify = Callable[..., tuple[int, str]]
 
@@ -84,16 +86,18 @@ def test_kernels_answer_so(case: Case, version: int) -> None:
     assert judge(case.data, USER, version, pointer=8).errno == case.expected(version)
 
 
-def test_answers_of_a_kernel() -> None:
+@pytest.mark.parametrize("name", RECORDED)
+def test_answers_of_a_kernel(name: str) -> None:
     """Recorded by tools/verify_compare.py."""
-    assert len(RECORDED["cases"]) == 500
+    version, cases = RECORDED[name]["version"], RECORDED[name]["cases"]
+    assert len(cases) == 500
     wrong = []
-    for number, (packed, errno) in enumerate(RECORDED["cases"]):
+    for number, (packed, errno) in enumerate(cases):
         data = zlib.decompress(base64.b64decode(packed))
-        if judge(data, USER, RECORDED["version"], pointer=8).errno != errno:
+        if judge(data, USER, version, pointer=8).errno != errno:
             wrong.append(number)
     assert not wrong
-    assert len({errno for _, errno in RECORDED["cases"]}) > 4
+    assert len({errno for _, errno in cases}) > 4
 
 
 def test_each_rule_of_records_and_references_is_met() -> None:

@@ -76,10 +76,23 @@ def test_results(count: int) -> None:
     assert (TESTS in pids) == (count == 1)
 
 
+def wait_until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
 def test_as_many_workers_as_wanted() -> None:
-    """Tasks that take a while are done by all."""
-    results = run(list(range(12)), lambda *_: (time.sleep(0.05), os.getpid())[1], 4)
-    assert len(set(results.values())) == 4
+    """Four tasks that wait for each other need four workers."""
+    begun = mmap.mmap(-1, 4)
+
+    def work(task: int, _: Check) -> int:
+        begun[task] = 1
+        wait_until(lambda: sum(begun[:]) == 4)
+        return os.getpid()
+
+    assert len(set(run(list(range(4)), work, 4).values())) == 4
 
 
 def test_one_task_stays_at_home() -> None:
@@ -107,10 +120,17 @@ def test_full_pipes_are_emptied_in_time() -> None:
 
 
 def test_results_come_meanwhile() -> None:
-    """Somebody may be looking at a progress bar."""
-    with Workers(list(range(40)), lambda *_: time.sleep(0.05), 2) as them:
-        times = [time.monotonic() for _ in them]
-    assert times[-1] - times[0] > 0.5
+    """Somebody may be looking at a progress bar: the last task does not begin to end before a result has come."""
+    seen = mmap.mmap(-1, 1)
+
+    def work(task: int, _: Check) -> None:
+        if task == 39:
+            wait_until(lambda: seen[0] == 1)
+
+    with Workers(list(range(40)), work, 2) as them:
+        for number, result in them:
+            seen[0] = 1
+            assert result is None, number
 
 
 def test_what_they_took_is_counted() -> None:
@@ -329,13 +349,6 @@ def running(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
-
-
-def wait_until(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])

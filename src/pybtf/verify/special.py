@@ -8,32 +8,42 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ..btf.kind_numbers import ARRAY, CONST, DECL_TAG, PTR, RESTRICT, STRUCT, TYPE_TAG, TYPEDEF, VOLATILE
 from ..core.accept.accept_layer import Layer
+from ..records import record
 from .rules import NUMBERS
 
 _MODIFIERS = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 MAX_FIELDS = 11
-MAX_NESTING = 4
+MAX_NESTING = 31
 KNOWN = {
     b"bpf_spin_lock": (4, 4), b"bpf_refcount": (4, 4), b"bpf_list_head": (16, 8), b"bpf_list_node": (24, 8),
-    b"bpf_rb_root": (16, 8), b"bpf_rb_node": (32, 8), b"bpf_res_spin_lock": (8, 8),
+    b"bpf_rb_root": (16, 8), b"bpf_rb_node": (32, 8), b"bpf_res_spin_lock": (4, 4),
 }  # fmt: skip
 """Size and alignment by name."""
-ONCE = (b"bpf_spin_lock", b"bpf_refcount", b"bpf_res_spin_lock")
+LOCKS = (b"bpf_spin_lock", b"bpf_res_spin_lock")
+"""Of each, a struct has one."""
 CONTAINS = b"contains:"
 PATIENCE = 1 << 20
 """Members that are looked at, nested ones each time: far more than any program has."""
 ROOTS = {b"bpf_list_head": b"bpf_list_node", b"bpf_rb_root": b"bpf_rb_node"}
 """What holds others, and what these have in them."""
-OBJECTS = (b"kptr", b"kptr_untrusted", b"percpu_kptr", b"uptr")
+NODES = tuple(ROOTS.values())
+KPTR = b"kptr"
+"""What a pointer to an object is called here, whatever its tag."""
+OBJECTS = (KPTR, b"kptr_untrusted", b"percpu_kptr")
+"""Tags of what pointers point to. Of others `uptr` is let pass, since 6.13."""
 TEXTS = {
-    errno.E2BIG: "a struct with two locks, two counters, or more than 11 fields that the kernel knows",
-    errno.EFAULT: "a field that the kernel knows by its name, of another size, or not aligned",
-    errno.EINVAL: "a list or tree without a tag that says what it contains, or without a lock",
+    errno.E2BIG: "a struct with two locks, or more than 11 fields that the kernel knows",
+    errno.EFAULT: "a field that the kernel knows by its name, of another size, or not aligned; "
+    "or a list or tree of what has no such fields",
+    errno.EINVAL: "a list or tree without a tag that says what it contains, or without a lock; two kinds of locks; "
+    "an array of what may be there once; a tagged pointer to what is no struct",
+    errno.EEXIST: "fields that the kernel knows by their names, and that overlap",
     errno.ENOENT: "a list or tree of what does not exist",
-    errno.ELOOP: "a list or tree that contains itself",
+    errno.ELOOP: "a list or tree, in something that another holds, of what holds others itself",
 }
 
 
@@ -42,24 +52,56 @@ class _Refused(Exception):
         self.code = code
 
 
+@record(frozen=True)
+class Field:
+    """`of`: what a list or tree holds, 0 for others; `node`: the name of a member of that."""
+
+    name: bytes
+    at: int = 0
+    of: int = 0
+    node: bytes = b""
+
+    def behind(self, by: int) -> Field:
+        return Field(self.name, self.at + by, self.of, self.node)
+
+
 def check_special(layer: Layer, version: int) -> tuple[int, int, int, int] | None:
-    """A finding of rule SPC, whose value is the errno; None if all structs make sense."""
+    """A finding of rule SPC, whose value is the errno; None if all structs make sense.
+
+    The order in which things are looked at is the kernel's, for the first error is the one that is reported.
+    """
     fields = _Fields(layer, version)
     if not fields.wanted:
         return None
-    for id in fields.structs:
-        if not any(of in fields.wanted for _, of, _ in fields.members(id)):
-            continue
-        try:
-            fields.check(id)
-        except _Refused as refused:
-            return NUMBERS["SPECIAL"], id, 0, refused.code
+    made: dict[int, list[Field]] = {}
+    id = 0
+    try:
+        for id in fields.structs:
+            if any(of in fields.wanted for _, of, _ in fields.members(id)):
+                made[id] = fields.of_struct(id)
+        for id in made:
+            _check_owners(made, made[id])
+    except _Refused as refused:
+        return NUMBERS["SPECIAL"], id, 0, refused.code
     return None
+
+
+def _check_owners(made: dict[int, list[Field]], found: list[Field]) -> None:
+    """What lists and trees hold has fields as well. What is held by others may not hold what holds others."""
+    held = any(field.name in NODES for field in found)
+    for field in found:
+        if field.name not in ROOTS:
+            continue
+        if field.of not in made:
+            raise _Refused(errno.EFAULT)
+        if held and any(inner.name in ROOTS for inner in made[field.of]):
+            raise _Refused(errno.ELOOP)
 
 
 class _Fields:
     def __init__(self, layer: Layer, version: int) -> None:
         self.layer = layer
+        self.version = version
         self.known = {name for name in KNOWN if name != b"bpf_res_spin_lock" or version >= 615}
         if version < 604:
             self.known.discard(b"bpf_refcount")
@@ -76,10 +118,10 @@ class _Fields:
             if kind == STRUCT:
                 self.structs.append(id)
                 named.setdefault(layer.name(id), id)
-            elif kind == PTR and version >= 612:
-                of = layer.record(id)[2]
-                if layer.kind(of) == TYPE_TAG and layer.name(of) in OBJECTS:
-                    self.wanted.add(id)
+            elif kind in (PTR, VOLATILE):
+                with suppress(_Refused):
+                    if self.is_object(id):
+                        self.wanted.add(id)
             elif kind == DECL_TAG and layer.name(id).startswith(CONTAINS):
                 words = layer.record(id)
                 self.tags.setdefault((words[2], words[3]), []).append(layer.name(id)[len(CONTAINS) :])
@@ -92,82 +134,99 @@ class _Fields:
         for at in range(3, len(words) - 2, 3):
             yield words[at], words[at + 1], words[at + 2] & mask
 
-    def check(self, id: int) -> None:
-        found = self.find(id, 0, set(), 0)
+    def of_struct(self, id: int) -> list[Field]:
+        """The fields of a struct that has some."""
+        found = self.find(id, MAX_FIELDS, 0)
         if not found:
             raise _Refused(errno.EFAULT)
-        names = [name for name, _ in found]
         end = 0
-        for name, at in sorted(found, key=lambda each: each[1]):
-            if at < end:
+        for field in found:
+            if field.at < end:
                 raise _Refused(errno.EEXIST)
-            end = at + KNOWN.get(name, (8, 8))[0]
-        if any(name in ROOTS for name in names) and not {b"bpf_spin_lock", b"bpf_res_spin_lock"} & set(names):
+            end = field.at + (8 if field.name == KPTR else KNOWN[field.name][0])
+            if field.name in ROOTS:
+                self.check_root(field)
+        names = {field.name for field in found}
+        if names.issuperset(LOCKS):
             raise _Refused(errno.EINVAL)
-        if {b"bpf_list_node", b"bpf_rb_node"} <= set(names) and b"bpf_refcount" not in names:
+        if not names.isdisjoint(ROOTS) and names.isdisjoint(LOCKS):
             raise _Refused(errno.EINVAL)
+        if names.issuperset(NODES) and b"bpf_refcount" not in names:
+            raise _Refused(errno.EINVAL)
+        return found
 
-    def find(self, id: int, base: int, seen: set[bytes], level: int) -> list[tuple[bytes, int]]:
-        """The fields of a struct, and of those in it."""
-        found: list[tuple[bytes, int]] = []
+    def find(self, id: int, room: int, level: int) -> list[Field]:
+        """The fields of a struct, `room` of them at most, and of those in it; their places count from its start."""
+        if level > MAX_NESTING:
+            raise _Refused(errno.E2BIG)
+        found: list[Field] = []
+        seen: set[bytes] = set()
         for number, (_, of, bits) in enumerate(self.members(id)):
             self.left -= 1
             if bits % 8 or self.left < 0:
                 raise _Refused(errno.EINVAL)
-            found += self.field(id, number, of, base + bits // 8, seen, level)
-            if len(found) > MAX_FIELDS:
-                raise _Refused(errno.E2BIG)
+            some = self.of_member(id, number, of, bits // 8, seen, room - len(found), level)
+            found += [field.behind(bits // 8) for field in some]
         return found
 
-    def field(self, id: int, number: int, of: int, at: int, seen: set[bytes], level: int) -> list[tuple[bytes, int]]:
+    def of_member(self, id: int, number: int, of: int, at: int, seen: set[bytes], room: int, level: int) -> list[Field]:
+        """The fields in a member of type `of`; their places count from its start."""
         count = 1
         while self.layer.kind(of) == ARRAY:
             _, _, _, of, _, length = self.layer.record(of)
             count *= length
         if count == 0:
             return []
-        kind = self.layer.kind(of)
         name = self.layer.name(of)
-        if name not in self.known:
-            if kind == STRUCT:
-                if level >= MAX_NESTING:
-                    raise _Refused(errno.E2BIG)
-                inner = self.find(of, at, set(), level + 1)
-                return self.repeated(inner, self.layer.record(of)[2], count)
-            return self.repeated([(b"kptr", at)], 8, count) if self.is_object(of) and at % 8 == 0 else []
-        if name in ONCE:
-            if name in seen:
+        if name in self.known:
+            if name in LOCKS and name in seen:
                 raise _Refused(errno.E2BIG)
             seen.add(name)
-        size, align = KNOWN[name]
-        if at % align or kind != STRUCT or self.layer.record(of)[2] != size:
-            return []
-        if name in ROOTS:
-            self.check_root(id, number, ROOTS[name])
-        return self.repeated([(name, at)], size, count)
-
-    def repeated(self, found: list[tuple[bytes, int]], size: int, count: int) -> list[tuple[bytes, int]]:
-        if not found:
-            return []
-        if len(found) * count > MAX_FIELDS or (count > 1 and any(name in ONCE for name, _ in found)):
-            raise _Refused(errno.E2BIG if len(found) * count > MAX_FIELDS else errno.EINVAL)
-        return [(name, at + size * i) for i in range(count) for name, at in found]
+            size, align = KNOWN[name]
+            if at % align or self.layer.kind(of) != STRUCT or self.layer.record(of)[2] != size:
+                return []
+            found = [self.root(id, number, name) if name in ROOTS else Field(name)]
+        elif self.layer.kind(of) == STRUCT:
+            size = self.layer.record(of)[2]
+            found = self.find(of, room, level + 1)
+        else:
+            size = 8
+            found = [Field(KPTR)] if at % size == 0 and self.is_object(of) else []
+        if len(found) > room:
+            raise _Refused(errno.E2BIG)
+        if found and count > 1:
+            if any(field.name != KPTR and field.name not in ROOTS for field in found):
+                raise _Refused(errno.EINVAL)
+            if len(found) * count > room:
+                raise _Refused(errno.E2BIG)
+        return [field.behind(size * n) for n in range(count if found else 0) for field in found]
 
     def is_object(self, of: int) -> bool:
-        while self.layer.kind(of) in _MODIFIERS:
-            of = self.layer.record(of)[2]
-        if self.layer.kind(of) != PTR:
+        """Whether this is a pointer to an object, which may be volatile; raises _Refused if it is none that may be."""
+        layer = self.layer
+        if self.version < 612:
             return False
-        of = self.layer.record(of)[2]
-        if self.layer.kind(of) != TYPE_TAG or self.layer.name(of) not in OBJECTS:
+        if layer.kind(of) == VOLATILE:
+            of = layer.record(of)[2]
+        if layer.kind(of) != PTR:
             return False
-        while self.layer.kind(of) in _MODIFIERS:
-            of = self.layer.record(of)[2]
-        if self.layer.kind(of) != STRUCT:
+        tag = layer.record(of)[2]
+        if layer.kind(tag) != TYPE_TAG or layer.record(tag)[1] >> 31:
+            return False
+        to = layer.record(tag)[2]
+        if layer.kind(to) == TYPE_TAG:
+            raise _Refused(errno.EINVAL)
+        if layer.name(tag) not in OBJECTS:
+            if layer.name(tag) == b"uptr" and self.version >= 613:
+                return False
+            raise _Refused(errno.EINVAL)
+        while layer.kind(to) in _MODIFIERS:
+            to = layer.record(to)[2]
+        if layer.kind(to) != STRUCT:
             raise _Refused(errno.EINVAL)
         return True
 
-    def check_root(self, id: int, number: int, node: bytes) -> None:
+    def root(self, id: int, number: int, name: bytes) -> Field:
         """The tag `contains:TYPE:MEMBER` of a member names what the list or tree is of."""
         texts = self.tags.get((id, number), [])
         if len(texts) != 1 or b":" not in texts[0]:
@@ -176,9 +235,16 @@ class _Fields:
         of = self.named.get(type_name)
         if of is None:
             raise _Refused(errno.ENOENT)
-        for name, type_, bits in self.members(of):
-            if self.layer.text(name) == member and member:
-                if self.layer.name(type_) != node or self.layer.kind(type_) != STRUCT or bits % 64:
+        if not member:
+            raise _Refused(errno.EINVAL)
+        return Field(name, of=of, node=member)
+
+    def check_root(self, root: Field) -> None:
+        """What a list or tree holds has the member that its tag names."""
+        node = ROOTS[root.name]
+        for name, of, bits in self.members(root.of):
+            if self.layer.text(name) == root.node:
+                if self.layer.kind(of) != STRUCT or self.layer.name(of) != node or bits % 64:
                     raise _Refused(errno.EINVAL)
                 return
-        raise _Refused(errno.ENOENT if member else errno.EINVAL)
+        raise _Refused(errno.ENOENT)

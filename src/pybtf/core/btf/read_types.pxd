@@ -9,9 +9,19 @@ cdef extern from *:
     static inline int pybtf_set_slot(PyObject *descriptor, PyObject *instance, PyObject *value) {
         return Py_TYPE(descriptor)->tp_descr_set(descriptor, instance, value);
     }
-    /* An instance, or a row of some type of tuples, with nothing in it yet. */
-    static inline PyObject *pybtf_new(PyObject *type, Py_ssize_t size) {
-        return PyType_GenericAlloc((PyTypeObject *) type, size);
+    /* An instance with nothing in it yet. */
+    static inline PyObject *pybtf_new(PyObject *type) {
+        return PyType_GenericAlloc((PyTypeObject *) type, 0);
+    }
+    /* The same of a class derived from tuple. A plain tuple may not be made so: CPython has just one that is empty, and
+       3.14 takes any other, when it is freed, for something else. */
+    static inline PyObject *pybtf_new_row(PyObject *type, Py_ssize_t size) {
+        PyObject *row = PyType_GenericAlloc((PyTypeObject *) type, size);
+    #if PY_VERSION_HEX >= 0x030E0000
+        if (row)
+            ((PyTupleObject *) row)->ob_hash = -1;  /* not computed yet */
+    #endif
+        return row;
     }
     static inline void pybtf_set_item(PyObject *row, Py_ssize_t index, PyObject *value) {
         Py_INCREF(value);
@@ -19,7 +29,8 @@ cdef extern from *:
     }
     """
     int set_slot "pybtf_set_slot"(object descriptor, object instance, object value) except -1
-    object new "pybtf_new"(object type, Py_ssize_t size)
+    object new "pybtf_new"(object type)
+    object new_row "pybtf_new_row"(object type, Py_ssize_t size)
     void set_item "pybtf_set_item"(object row, Py_ssize_t index, object value)
     PyObject *PyDict_GetItemWithError(object names, object offset) except? NULL
 

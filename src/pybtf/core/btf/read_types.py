@@ -6,6 +6,7 @@ wrong with them; that code alone knows kinds that a layout section describes.
 
 import cython
 from cython.cimports.cpython.object import PyObject
+from cython.cimports.cpython.tuple import PyTuple_New
 from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
 from cython.cimports.libc.stdint import int32_t, int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc, realloc
@@ -23,7 +24,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_UNION,
     KIND_VAR,
 )
-from cython.cimports.pybtf.core.btf.read_types import PyDict_GetItemWithError, new, set_item, set_slot
+from cython.cimports.pybtf.core.btf.read_types import PyDict_GetItemWithError, new, new_row, set_item, set_slot
 from cython.cimports.pybtf.core.btf.record_layout import (
     WIRE_KINDS,
     RefSpan,
@@ -267,7 +268,7 @@ class TypeIndex:
         if not self.is_sound(r):
             return None
         slots = cython.cast(list, SLOTS[kind])
-        made = new(CLASSES[kind], 0)
+        made = new(CLASSES[kind])
         set_slot(slots[0], made, self.name_at(r[0]))
         set_slot(slots[1], made, True if r[1] >> 31 else False)
         set_slot(slots[2], made, id)
@@ -338,25 +339,25 @@ class TypeIndex:
         i: uint32_t
         m: cython.pointer[cython.const[uint32_t]] = r + 3
         one: object
-        found: tuple = new(tuple, count)
+        found: tuple = PyTuple_New(count)
         for i in range(count):
             if kind == KIND_STRUCT or kind == KIND_UNION:
-                one = new(row, 4)
+                one = new_row(row, 4)
                 set_item(one, 0, self.name_at(m[0]))
                 set_item(one, 1, m[1])
                 set_item(one, 2, m[2] & 0xFFFFFF if flag else m[2])
                 set_item(one, 3, m[2] >> 24 if flag else 0)
             elif kind == KIND_FUNC_PROTO:
-                one = new(row, 2)
+                one = new_row(row, 2)
                 set_item(one, 0, self.name_at(m[0]))
                 set_item(one, 1, m[1])
             elif kind == KIND_DATASEC:
-                one = new(row, 3)
+                one = new_row(row, 3)
                 set_item(one, 0, m[0])
                 set_item(one, 1, m[1])
                 set_item(one, 2, m[2])
             else:
-                one = new(row, 2)
+                one = new_row(row, 2)
                 set_item(one, 0, self.name_at(m[0]))
                 wide = m[1]
                 if kind == KIND_ENUM64:

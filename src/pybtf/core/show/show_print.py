@@ -230,6 +230,7 @@ def put_member(
     by_pointer: cython.bint = False
     only_const: cython.bint = True  # of qualifiers
     closing: cython.bint = False  # a brace
+    direct: cython.bint  # neither a pointer nor an array: alignment stands behind the brace, otherwise behind the name
     narrower: cython.int
     inner = cython.declare(Frame)
     f: cython.pointer[Facts] = cython.NULL
@@ -248,6 +249,7 @@ def put_member(
     while end and wire_kind(view_record(s.v, end)) == KIND_PTR and stars < 16:
         end = view_record(s.v, end)[2]
         stars += 1
+    direct = element == m[1] and stars == 0
     put_tabs(t, frame.level)
     start = t.n
     if end:
@@ -262,7 +264,7 @@ def put_member(
         put_dimensions(s, array, frame.flexible)
         put_char(t, 41)
         put_parameters(s, end)
-    elif r != cython.NULL and r[0] == 0 and (is_composite(wire_kind(r)) or is_enum(wire_kind(r))):
+    elif r != cython.NULL and r[0] == 0 and stars < 2 and (is_composite(wire_kind(r)) or is_enum(wire_kind(r))):
         put_qualifiers(s, element, qualifiers)
         if is_enum(wire_kind(r)):
             put_enum(s, end, frame.level)
@@ -285,7 +287,7 @@ def put_member(
                 frame.cacheline = inner.cacheline
             start = t.n - 1
             f = facts_of(s, end)
-            uncounted = put_tail(s, f, element == m[1])
+            uncounted = put_tail(s, f, direct)
         closing = True
         if (name[0] and not qualifiers) or stars:
             put_char(t, 32)
@@ -294,7 +296,7 @@ def put_member(
             stars -= 1
         if not qualifiers:
             put(t, name)
-        if element != m[1] and f != cython.NULL and f.align:
+        if not direct and f != cython.NULL and f.align:
             put_align(t, f.align)
         put_dimensions(s, array, frame.flexible)
     else:
