@@ -30,12 +30,20 @@ from cython.cimports.pybtf.core.functions.function_instances import observe_func
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
 from cython.cimports.pybtf.core.functions.variables import collect_variables
 from cython.cimports.pybtf.core.model.dwarf_constants import *
-from cython.cimports.pybtf.core.model.dwarf_unit import F_DECLARATION, V_DECLARATION, V_TOP_LEVEL, Function, Variable
+from cython.cimports.pybtf.core.model.dwarf_unit import (
+    F_DECLARATION,
+    V_DECLARATION,
+    V_TOP_LEVEL,
+    Function,
+    Unit,
+    Variable,
+)
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import Losses, lose, losses_free, losses_reset
 from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
+from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_settle
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free
 from cython.cimports.pybtf.core.worker import *
@@ -251,7 +259,10 @@ def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> c
     f: cython.pointer[Function]
     d: cython.pointer[Variable]
     failed: cython.bint = False
-    if walk_children(cython.address(w.walker)):
+    w.walker.names.deferred = 0
+    failed = walk_children(cython.address(w.walker)) != 0
+    w.walker.names.deferred = w.walker.names.limit
+    if failed:
         w.walker.fault.code = FAULT_NONE
         return 0
     for i in range(w.walker.u.n_functions):
@@ -377,7 +388,28 @@ def try_unit(
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
-    return finish_unit(w, x, v, symbols)
+    return settle_names(w, v) or finish_unit(w, x, v, symbols)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle_names(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
+    """The names of functions and variables, which the walk has left as name words, all together. Nonzero: fault."""
+    u: cython.pointer[Unit] = cython.address(w.walker.u)
+    names: cython.pointer[Names] = cython.address(w.walker.names)
+    status: cython.int = NAMES_OK
+    if u.n_functions:
+        status = names_settle(names, cython.address(u.functions.name), u.n_functions, cython.sizeof(Function) // 4)
+    if status == NAMES_OK and u.n_variables:
+        status = names_settle(names, cython.address(u.variables.name), u.n_variables, cython.sizeof(Variable) // 4)
+    if status == NAMES_EMPTY:
+        w.classifier.failed = CLASSIFY_EMPTY  # to be decoded again
+    elif status == NAMES_LONG:
+        fault_set(cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, cython.cast(int64_t, names.bytes))
+    elif status != NAMES_OK:
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    return status
 
 
 @cython.cfunc

@@ -94,7 +94,7 @@ def open_function(w: cython.pointer[Walker]) -> cython.int:
     memset(func, 0, cython.sizeof(Function))
     func.die = cython.cast(uint32_t, d.offset)
     func.bases = w.u.n_bases - 1
-    func.name = walk_name(w, D_NAME)
+    func.name = walk_name_word(w, D_NAME)
     if func.name == 0 and die_has(d, D_NAME):
         func.flags |= F_EMPTY_NAME
     func.ref = reference(w, D_TYPE)
@@ -160,7 +160,7 @@ def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.i
     v = cython.address(f.var)
     memset(v, 0, cython.sizeof(Variable))
     v.die = cython.cast(uint32_t, d.offset)
-    v.name = walk_name(w, D_NAME)
+    v.name = walk_name_word(w, D_NAME)
     v.ref = reference(w, D_TYPE)
     v.spec = reference(w, D_SPECIFICATION)
     if die_has(d, D_DECLARATION):

@@ -65,9 +65,12 @@ cdef uint32_t string_intern_hashed(Strings *t, const char *text, size_t size, ui
 cdef void string_expect(const Strings *t, uint64_t hash) noexcept nogil
 
 cdef inline void string_expect_text(const Strings *t, uint64_t hash) noexcept nogil:
-    # Asks for the text in the base that one with this hash will be compared with. `string_expect` came before.
+    # Asks for what a text with this hash will be compared with: the one in the base, or the first of its bucket.
+    # `string_expect` came before.
     cdef const BaseString *s
-    if t.base != NULL:
+    if t.base == NULL:
+        prefetch(string_entry(t, t.heads[<uint32_t> (hash >> 32) & t.mask]))
+    else:
         s = t.base.slots + (hash & t.base.mask)
         if s.tag == <uint32_t> (hash >> 32):
             prefetch(t.base.text + s.offset)
