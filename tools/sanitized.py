@@ -15,10 +15,10 @@ import fuzz
 
 #: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted.
 TESTS = (
-    "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "changing", "containers", "corruption", "dedup",
-    "diff", "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance",
-    "keeping", "kfuncs", "long_chains", "models", "offsets", "output_check", "relocate", "rules_locations",
-    "rules_packed", "rules_signature", "show", "size", "split", "verify",
+    "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing", "containers", "corruption",
+    "dedup", "degrade", "diff", "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures",
+    "functable", "glance", "keeping", "kfuncs", "long_chains", "min_core", "models", "offsets", "output_check",
+    "relocate", "rules_locations", "rules_packed", "rules_signature", "show", "size", "split", "verify", "why",
 )  # fmt: skip
 
 
