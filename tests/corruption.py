@@ -128,7 +128,8 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
             path.write_bytes(mutate(data, places, f"{seed}/{number}"))
             signal.alarm(SECONDS_PER_CASE)  # not caught: it ends the process, even in C
             try:
-                made = pybtf.encode(path, features="default,global_var", jobs=1 + number % 7 // 6)
+                jobs, degrade = 1 + number % 7 // 6, number % 2 == 1
+                made = pybtf.encode(path, features="default,global_var", jobs=jobs, degrade=degrade)
                 types, _ = btfdiff.read(made.data)
                 if number % 3 == 0:
                     pybtf.why(path, "*", "struct *", features="default,global_var", lang_exclude="", jobs=1)

@@ -108,7 +108,8 @@ def make_of(btf: BTF, data: bytes) -> None:
         relocation = Relocation("x", 0, chooser.randrange(btf.end_id), way, kind)
         with contextlib.suppress(InputError):
             needs.keep(relocation, relocator.resolve(relocation).found)
-    needs.to_bytes()
+    with contextlib.suppress(InputError):  # of records that are read only now
+        needs.to_bytes()
     values = Values(btf, 16)
     for _ in range(20):
         try:
