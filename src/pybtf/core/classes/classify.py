@@ -36,7 +36,7 @@ from cython.cimports.pybtf.core.strings.lazy_names import (
 )
 from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.hashing import hash_words
-from cython.cimports.pybtf.core.support.memory import prefetch, u32s_free, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s_reserve
 
 PENDING = cython.declare(uint32_t, 0xFFFFFFFE)  # class of a type whose record is being made
 
@@ -147,7 +147,6 @@ def class_of(c: cython.pointer[Classifier], record: cython.pointer[cython.const[
                 return fail(c, CLASSIFY_MEMORY)
         seen_follow(c.last, s)
     c.last = s
-    prefetch(s.follower)  # the next guess, which is far away more often than not
     return s.class_
 
 
