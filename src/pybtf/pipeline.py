@@ -59,10 +59,13 @@ def encode_file(
     progress: Progress | None = None,
     timings: Timings | None = None,
     look: Look | None = None,
+    *,
+    placing: bool = False,
 ) -> Encoded:
     """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
 
-    `timings` are those the report gets; default: new ones, of the process. With `look` the run traces (core/fates.py).
+    `timings` are those the report gets; default: new ones, of the process. With `look` the run traces (core/fates.py),
+    and with `placing` it notes which DIEs types are of (core/origins.py).
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
@@ -71,7 +74,7 @@ def encode_file(
     with report.timings.pass_("open"):
         image = open_module(path)
     with image:
-        encoded = encode_images([image], options, base, report, progress, look)
+        encoded = encode_images([image], options, base, report, progress, look, placing)
     if image.status is not None:
         report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
     return encoded
@@ -110,11 +113,12 @@ def encode_images(
     report: Report,
     progress: Progress | None,
     look: Look | None = None,
+    placing: bool = False,
 ) -> Encoded:
     """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`."""
     sources = [image.source for image in images if image.source is not None]
     try:
-        encoded = _encode_images(images, options, base, report, progress, sources, look)
+        encoded = _encode_images(images, options, base, report, progress, sources, look, placing)
     except Exception:
         # What is wrong may come from reading half of the old file and half of the new.
         _check_sources(sources)
@@ -139,6 +143,7 @@ def _encode_images(
     progress: Progress | None,
     sources: list[Source],
     look: Look | None,
+    placing: bool,
 ) -> Encoded:
     """`encode_images`; files that are read besides are appended to `sources`."""
     timings = report.timings
@@ -179,6 +184,7 @@ def _encode_images(
             info_mapped=files[0].mapped,
             functions=functions,
             tracing=look is not None,
+            placing=placing,
         )
 
     try:

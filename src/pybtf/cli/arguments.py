@@ -47,6 +47,7 @@ OPTIONS = (
     Option("detached-dir", PATH, "DIR"),
     Option("report", PATH, "JSON"),
     Option("report-detail", FLAG),
+    Option("provenance", PATH, "FILE"),
     Option("base", PATH, "FILE"),
     Option("standalone", FLAG),
     Option("force-base", FLAG),

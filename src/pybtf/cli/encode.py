@@ -27,6 +27,7 @@ def encode(
     detached_dir: str | None,
     report: str | None,
     report_detail: bool,
+    provenance: str | None,
     base: str | None,
     standalone: bool,
     force_base: bool,
@@ -44,7 +45,8 @@ def encode(
     """The command, after its options have been read; what they are is in arguments.py. The exit status."""
     if quiet and (verbose or timings):
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
-    for option, path in (("detached", detached), ("detached-dir", detached_dir), ("report", report), ("base", base)):
+    for option, path in (("detached", detached), ("detached-dir", detached_dir), ("report", report),
+                         ("provenance", provenance), ("base", base)):  # fmt: skip
         if path == "":
             raise UsageError(f"--{option}: the name is empty")
     if progress is None:
@@ -83,10 +85,12 @@ def encode(
         raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
     if report_detail and (report is None or not single or combine):
         raise UsageError("--report-detail is about the --report of one FILE")
+    if provenance is not None and (not single or combine):
+        raise UsageError("--provenance is about one FILE")
     for text in notes:
         if not quiet:
             console.note(text)
-    given = (files, detached, detached_dir, report, report_detail, quiet, verbose, progress, timings)
+    given = (files, detached, detached_dir, report, report_detail, provenance, quiet, verbose, progress, timings)
     return _single(options, given) if single else _batch(options, given)
 
 

@@ -87,6 +87,7 @@ class Inputs:
         base: Base = None,
         functions: FunctionTable = None,
         tracing=False,
+        placing=False,
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
         self.functions = symbols if functions is None else functions
@@ -94,6 +95,7 @@ class Inputs:
         self.x.little = little
         self.x.options = options
         self.x.tracing = tracing
+        self.x.placing = placing
         self.x.table = cython.address(self.functions.t)
         self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
         self.set_file(sections, symbols, machine, info_mapped)

@@ -88,6 +88,9 @@ cdef enum:                      # slots for wanted attributes; the second byte o
     D_RNGLISTS_BASE
     D_SIGNATURE
     D_DWO_NAME
+    D_DECL_FILE                 # these are only wanted of a table with `places`
+    D_DECL_LINE
+    D_STMT_LIST
     N_SLOTS
 
 cdef enum:                      # Shape.kind
@@ -145,6 +148,7 @@ cdef struct AbbrevTable:
     uint64_t offset
     uint8_t address_size, offset_size, version
     bint alternate              # the units are those of an alternate file
+    bint places                 # where something is declared is wanted, too; set before the first is read
     bint valid
     uint64_t read               # bytes of the section that the last `abbrevs_read` went through
 

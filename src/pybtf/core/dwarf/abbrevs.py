@@ -270,6 +270,20 @@ def wanted(attribute: uint64_t) -> uint8_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def wanted_of_places(attribute: uint64_t) -> uint8_t:
+    """The same for what says where something is declared."""
+    if attribute == DW_AT_decl_file:
+        return D_DECL_FILE
+    if attribute == DW_AT_decl_line:
+        return D_DECL_LINE
+    if attribute == DW_AT_stmt_list:
+        return D_STMT_LIST
+    return NO_SLOT
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def skip_size(word: uint32_t) -> int64_t:
     """Bytes of a value of fixed size, -1 if the size is in the data."""
     operation: uint32_t = word & 0xFF
@@ -324,6 +338,8 @@ def add_attribute(
     """Appends what one attribute needs; `pending` is the size of the fixed values to be skipped before it."""
     slot: uint8_t = wanted(attribute)
     size: int64_t
+    if slot == NO_SLOT and t.places:
+        slot = wanted_of_places(attribute)
     if slot == NO_SLOT:
         size = skip_size(word)
         if size >= 0 and pending[0] + size < 65536:
