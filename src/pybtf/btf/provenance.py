@@ -83,9 +83,26 @@ class Provenance:
 
     def __init__(self, path: str, data: bytes | memoryview, name: str) -> None:
         """Raises `InputError` if the file is none, is damaged, or is of another BTF; `name` is that BTF's."""
+        self._begin(path, self._open(path), data, name)
+
+    @classmethod
+    def from_bytes(cls, database: bytes, data: bytes | memoryview, name: str) -> Provenance:
+        """The same, of a database in memory."""
+        from sqlite3 import connect
+
+        found = cls.__new__(cls)
+        found._size = len(database)
+        connection = connect(":memory:")
+        connection.deserialize(database)
+        found._begin(name, connection, data, name)
+        return found
+
+    def _begin(self, path: str, connection: sqlite3.Connection, data: bytes | memoryview, name: str) -> None:
         self.path = path
         self._steps = 0
-        self._connection = self._open()
+        self._connection = connection
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        connection.set_progress_handler(self._count, _STEPS)
         try:
             self._check(sha256(data).hexdigest(), name)
         except BaseException:
@@ -110,26 +127,25 @@ class Provenance:
 
     # ---- the file ----
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, path: str) -> sqlite3.Connection:
         import os
         from urllib.parse import quote
 
         try:
             import sqlite3
         except ImportError:
-            raise InputError(self.path, "a database, and this Python is built without sqlite3", "sqlite3") from None
+            raise InputError(path, "a database, and this Python is built without sqlite3", "sqlite3") from None
         try:
-            self._size = os.stat(self.path).st_size  # noqa: PTH116
-            with open(self.path, "rb") as file:
+            with open(path, "rb") as file:
+                self._size = os.fstat(file.fileno()).st_size
                 head = file.read(100)
+            if not head.startswith(b"SQLite format 3\0") or int.from_bytes(head[68:72], "big") != APPLICATION:
+                raise InputError(path, "another kind of file", "what pybtf encode --provenance writes")
+            return sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1", uri=True)
         except OSError as error:
-            raise InputError(self.path, error.strerror or str(error), "a readable file") from error
-        if not head.startswith(b"SQLite format 3\0") or int.from_bytes(head[68:72], "big") != APPLICATION:
-            raise InputError(self.path, "another kind of file", "what pybtf encode --provenance writes")
-        connection = sqlite3.connect(f"file:{quote(os.fsencode(self.path))}?mode=ro&immutable=1", uri=True)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-        connection.set_progress_handler(self._count, _STEPS)
-        return connection
+            raise InputError(path, error.strerror or str(error), "a readable file") from error
+        except sqlite3.Error as error:
+            raise InputError(path, f"cannot be opened ({error})", "a database") from None
 
     def _count(self) -> bool:
         """Whether a query takes too long."""

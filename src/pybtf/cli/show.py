@@ -12,6 +12,7 @@ from .arguments import FLAG, PATH, TEXT, Option
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..btf.provenance import Provenance
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
 
@@ -26,12 +27,14 @@ OPTIONS = (
     Option("find-pointers-to", TEXT, "NAME"),
     Option("with-flexible-array", FLAG),
     Option("with-embedded-flexible-array", FLAG),
+    Option("provenance", PATH, "FILE"),
 )
 
 
 def show(
     files: tuple[str, ...], base: str | None, hex: bool, sizes: bool, sort: bool, json: bool, holes: str | None,
-    contains: str | None, find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool
+    contains: str | None, find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool,
+    provenance: str | None
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if not files:
@@ -45,11 +48,14 @@ def show(
         raise UsageError("--hex, --sizes and --json do not go together")
     if names and (contains is not None or find_pointers_to is not None):
         raise UsageError("--contains and --find-pointers-to look at all types; name none")
+    if provenance is not None and (contains is not None or find_pointers_to is not None):
+        raise UsageError("--provenance is about types that are shown, not with --contains and --find-pointers-to")
     from ..btf.opening import open_view
     from ..core.show.show_types import Shower
 
     view = open_view(file, base)
     shower = Shower(view, hex)
+    sources = _Sources(view, provenance)
     write = sys.stdout.buffer.write
     try:
         if contains is not None or find_pointers_to is not None:
@@ -66,19 +72,50 @@ def show(
             if sort:
                 ids.sort(key=view.name_of)
             if json:
-                _write_json(view, shower, ids)
+                _write_json(view, shower, ids, sources)
             elif sizes:
-                write(b"".join(_line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (STRUCT, UNION)))
+                lines = [
+                    (id, _line_of_sizes(view, shower, id)) for id in ids if view.kind(id) in (STRUCT, UNION)
+                ]
+                write(b"".join(line + sources.column(id) for id, line in lines))
             elif names or selecting:
-                _write_texts(shower, ids)
+                _write_texts(shower, ids, sources)
             else:
-                write(b"".join(_line(view, id) for id in ids))
+                write(b"".join(_line(view, id) + sources.column(id) for id in ids))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         from .faults import forget_stdout
 
         forget_stdout()  # as `head` does: the reader has seen enough
     return 0
+
+
+class _Sources:
+    """What --provenance says of types, in the forms in which it is printed: nothing, without."""
+
+    def __init__(self, view: View, path: str | None) -> None:
+        self.known: Provenance | None = None
+        if path is not None:
+            from ..btf.provenance import Provenance
+
+            self.known = Provenance(path, view.data, view.name)
+
+    def column(self, id: int) -> bytes:
+        """What ends a line."""
+        from .sources import place
+
+        return b"\n" if self.known is None else b"\t%s\n" % place(self.known.type(id)).encode()
+
+    def comment(self, id: int) -> bytes:
+        """The line above a type."""
+        from .sources import described
+
+        text = "" if self.known is None else described(self.known.type(id))
+        return b"/* %s */\n" % text.replace("*/", "* /").encode() if text else b""
+
+    def row(self, id: int) -> object:
+        found = None if self.known is None else self.known.type(id)
+        return None if found is None else found.to_dict()
 
 
 def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list[int]:
@@ -101,12 +138,12 @@ def _selected(sums: dict[str, int], holes: str | None, flexible: bool, embedded:
 
 def _line(view: View, id: int) -> bytes:
     """A line of the list of all structs and unions."""
-    return b"%s %s\n" % (b"struct" if view.kind(id) == STRUCT else b"union", view.name_of(id))
+    return b"%s %s" % (b"struct" if view.kind(id) == STRUCT else b"union", view.name_of(id))
 
 
 def _line_of_sizes(view: View, shower: Shower, id: int) -> bytes:
     sums = shower.sums(id)
-    return b"%s\t%d\t%d\n" % (view.name_of(id), sums["size"], sums["holes"])
+    return b"%s\t%d\t%d" % (view.name_of(id), sums["size"], sums["holes"])
 
 
 def _users(view: View, shower: Shower, contains: str | None, pointers: str | None) -> bytes:
@@ -119,10 +156,10 @@ def _users(view: View, shower: Shower, contains: str | None, pointers: str | Non
     return b"".join(b"%s: %s\n" % (view.name_of(id), member) for id, member in users)
 
 
-def _write_texts(shower: Shower, ids: list[int]) -> None:
+def _write_texts(shower: Shower, ids: list[int], sources: _Sources) -> None:
     """As pahole does, with an empty line behind each."""
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    text = b"".join(shower.text(id) + b"\n" for id in ids)
+    text = b"".join(sources.comment(id) + shower.text(id) + b"\n" for id in ids)
     sys.stdout.buffer.write(_coloured(text) if colours else text)
 
 
@@ -134,7 +171,7 @@ def _coloured(text: bytes) -> bytes:
     return re.sub(rb"(?<!m)/\*[^*]*\*/", b"\x1b[2m\\g<0>\x1b[0m", text)
 
 
-def _write_json(view: View, shower: Shower, ids: list[int]) -> None:
+def _write_json(view: View, shower: Shower, ids: list[int], sources: _Sources) -> None:
     """An array, with an object for each type. Structs and unions have their members, others their text."""
     from json import dumps
 
@@ -147,6 +184,8 @@ def _write_json(view: View, shower: Shower, ids: list[int]) -> None:
             row["members"] = [_member(shower, *member) for member in shower.members(id)]
         else:
             row["text"] = _text(shower.text(id)).rstrip("\n")
+        if sources.known:
+            row["source"] = sources.row(id)
         rows.append(row)
     sys.stdout.buffer.write(dumps(rows, indent=2).encode() + b"\n")
 

@@ -15,7 +15,7 @@ from cython.cimports.pybtf.core.functions.prototype_match import types_match
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.function_state import *
 from cython.cimports.pybtf.core.model.traces import *
-from cython.cimports.pybtf.core.strings.string_table import Text, string_text
+from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Text, string_intern, string_text
 from cython.cimports.pybtf.core.worker import Context
 
 from pybtf.core.codes import FATE_NAMES, TRACE_NAMES
@@ -98,17 +98,13 @@ class Fates:
         at: uint32_t
         result: list = []
         wanted: bytes = name.encode("utf-8", "surrogateescape")
-        x: Text
-        for sid in range(self.n_names):
-            at = self.first[sid]
-            if at == 0:
-                continue
-            x = string_text(self.x.strings, sid)
-            if x.size != len(wanted) or x.text[: x.size] != wanted:
-                continue
-            while at:
-                result.append(self.at(at - 1))
-                at = self.next[at - 1]
+        sid = string_intern(self.x.strings, wanted, len(wanted), True)
+        if sid == NO_STRING:
+            raise MemoryError
+        at = self.first[sid] if sid < self.n_names else 0
+        while at:
+            result.append(self.at(at - 1))
+            at = self.next[at - 1]
         return result
 
     @cython.cfunc

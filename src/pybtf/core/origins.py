@@ -13,11 +13,9 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObj
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.abbrevs import (
     A_REF,
     A_REF_ADDR,
-    A_SEC_OFFSET,
     D_DECL_FILE,
     D_DECL_LINE,
     D_NAME,
@@ -40,6 +38,7 @@ from cython.cimports.pybtf.core.model.faults import FAULT_NONE
 from cython.cimports.pybtf.core.worker import Context
 
 NOWHERE = cython.declare(uint32_t, 0xFFFFFFFF)
+LONGEST_NAME = cython.declare(uint64_t, 65536)  # of a unit
 MAX_STEPS = cython.declare(cython.int, 16)  # origins and specifications that are followed from one DIE
 
 
@@ -131,6 +130,8 @@ def enter(w: cython.pointer[Walker], x: cython.pointer[cython.const[Context]], u
     """Reads the root of a unit; 0 if it cannot be read."""
     w.fault.code = FAULT_NONE
     w.r.passing = True
+    w.names.bytes = 0
+    w.names.budget = LONGEST_NAME
     return unit_enter(w, cython.address(x.headers[unit])) == 0
 
 
@@ -216,8 +217,8 @@ class Origins:
 
     def places(self, dies):
         """Of each of these DIEs (32-bit words) four words: number of its unit; number of the file, in the line table of
-        the fourth's, and line of its declaration; number of the unit with that line table. A unit is 2**32 - 1 if there is
-        none, a line 0. Quickest if they ascend.
+        the fourth's, and line of its declaration; number of the unit with that line table. A unit is 2**32 - 1 if there
+        is none, a line 0. Quickest if they ascend.
         """
         view = cython.declare(cython.Py_buffer)
         x: cython.pointer[cython.const[Context]] = cython.address(self.run.x)

@@ -29,8 +29,8 @@ from cython.cimports.pybtf.core.encode.emit import (
 from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_names
 from cython.cimports.pybtf.core.encode.encoder import encode_functions, encode_sections
 from cython.cimports.pybtf.core.fates import Fates
-from cython.cimports.pybtf.core.reduction.certify import certify
 from cython.cimports.pybtf.core.origins import Origins
+from cython.cimports.pybtf.core.reduction.certify import certify
 from cython.cimports.pybtf.core.ring import Ring
 from cython.cimports.pybtf.core.search import Search
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free

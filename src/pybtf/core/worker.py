@@ -522,11 +522,12 @@ def finish_unit(
 @cython.exceptval(check=False)
 def note_dies(u: cython.pointer[cython.const[Unit]], v: cython.pointer[UnitValue]) -> cython.int:
     """Notes the DIE of each type, and whether it only declares it. Nonzero: no memory."""
-    i: uint32_t
+    i: int64_t
     if not u32s_reserve(cython.address(v.dies), 2 * cython.cast(cython.size_t, u.n_types)):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
-    for i in range(u.n_types):
-        v.dies.p[2 * i] = u.types[i].die
+    for i in range(u.n_types - 1, -1, -1):
+        # Of an array of several dimensions only the last one, the whole, has the DIE.
+        v.dies.p[2 * i] = u.types[i].die if u.types[i].die or i + 1 == u.n_types else v.dies.p[2 * i + 2]
         v.dies.p[2 * i + 1] = u.types[i].flags & T_DECLARATION
     v.dies.n = 2 * cython.cast(cython.size_t, u.n_types)
     return 0

@@ -13,7 +13,7 @@ from struct import unpack_from
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Final
+    from typing import Final, Literal
 
     Buffer = bytes | bytearray | memoryview
 
@@ -71,6 +71,7 @@ class _Table:
         self._sections = sections
         self._order = order
         self._names: dict[int, str] = {}
+        length: int
         (length,) = unpack_from(f"{order}I", line, at)
         at += 4
         self._wide = length == 0xFFFFFFFF
@@ -93,7 +94,7 @@ class _Table:
         if self.size > most:
             raise _Damaged
         self._data = bytes(line[at:end])
-        self._at = 4 + (version >= 4)  # what instructions are encoded by
+        self._at: int = 4 + (version >= 4)  # what instructions are encoded by
         opcodes = self._data[self._at]
         self._at += max(opcodes, 1)
         self._old = version < 5
@@ -129,7 +130,7 @@ class _Table:
     def _leb(self) -> int:
         value = shift = 0
         while True:
-            byte = self._data[self._at]
+            byte: int = self._data[self._at]
             self._at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
@@ -172,9 +173,22 @@ class _Table:
             if number:
                 raise _Damaged
             return found
-        for _ in range(number):
+        name = formats[0][1]
+        if not self._wide and name in _TEXTS and name != _STRING and formats == [(_PATH, name), (_FOLDER, _UDATA)]:
+            self._usual_entries(found, name, number)
+        for _ in range(number - len(found)):
             found.append(self._entry(formats))
         return found
+
+    def _usual_entries(self, found: list[_Entry], form: int, number: int) -> None:
+        """Entries as gcc writes them, an offset and the number of a folder, as long as that is below 128."""
+        data, at = self._data, self._at
+        order: Literal["little", "big"] = "little" if self._order == "<" else "big"
+        end = min(len(data), at + 5 * number) - 4
+        while at < end and data[at + 4] < 0x80:
+            found.append((form, int.from_bytes(data[at : at + 4], order), data[at + 4]))
+            at += 5
+        self._at = at
 
     def _entry(self, formats: list[tuple[int, int]]) -> _Entry:
         form, where, folder = _STRING, len(self._data), 0

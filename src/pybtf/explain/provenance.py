@@ -19,7 +19,6 @@ from pybtf.elf.notes import build_id
 from pybtf.errors import OutputError, PybtfError
 
 from .inquiry import Inquiry
-from .reasons import IN_BTF
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -150,7 +149,9 @@ class _Tables:
         wanted.update(die for rows in self._conflicts.values() for _, _, die in rows)
         dies = array("I", sorted(wanted))
         found = memoryview(self._origins.places(dies)).cast("I")
-        return {die: (*found[4 * at : 4 * at + 4],) for at, die in enumerate(dies)}
+        return {
+            die: (found[4 * at], found[4 * at + 1], found[4 * at + 2], found[4 * at + 3]) for at, die in enumerate(dies)
+        }
 
     def _place(self, die: int) -> _Place:
         unit, number, line, of = self._places[die]
@@ -185,7 +186,7 @@ class _Tables:
 
     def types(self) -> Iterator[tuple[Any, ...]]:
         nothing = None, None, None, None
-        for id, type in enumerate(islice(self.btf, self.first, None), self.first):
+        for id, type in enumerate(self.btf, self.first):
             die, definitions, declarations = self._own.get(id, (0, 0, 0))
             place = self._place(die) if die else nothing
             yield id, type.kind.name, _plain(type.name) or None, *place, definitions, declarations
