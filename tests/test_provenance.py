@@ -182,7 +182,7 @@ def test_show_duplicates_and_diff_name_source_lines(tmp_path: Path, run_cli: Run
         for line in run_cli(*arguments, "--provenance", database, btf).stdout.splitlines():
             assert line.count("\t") == (1 if len(arguments) == 1 else 3)
     other = tmp_path / "b.btf"
-    done = run_cli("encode", "-q", "--detached", other, FILES[0])
+    done = run_cli("encode", "-q", "--detached", other, READABLE[-1])
     assert done.returncode == 0
     changes = json.loads(run_cli("diff", "--json", "--old-provenance", database, btf, other).stdout)["changes"]
     assert any(each["source"]["old"] for each in changes)
@@ -197,7 +197,7 @@ def test_duplicates_take_the_dwarf_as_well(tmp_path: Path, run_cli: RunCli) -> N
     one = run_cli("duplicates", "--provenance", database, btf)
     other = run_cli("duplicates", "--dwarf", of, btf)
     assert one.stdout == other.stdout != run_cli("duplicates", btf).stdout
-    wrong = run_cli("duplicates", "--dwarf", next(path for path in FILES if path != of), btf)
+    wrong = run_cli("duplicates", "--dwarf", READABLE[-1], btf)
     assert wrong.returncode == 1
     assert "another BTF" in wrong.stderr
 

@@ -172,6 +172,8 @@ class Provenance:
             return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise InputError(self.path, f"a damaged database ({error})", "a whole one") from None
+        except UnicodeDecodeError:  # in the text of an error
+            raise InputError(self.path, "a damaged database", "a whole one") from None
 
 
 def _source(row: tuple[Any, ...], path: str) -> Source:
