@@ -42,6 +42,8 @@ class EncodeOptions:
     """Go on with a base that is not that of a module's kernel."""
     degrade: bool = False
     """Replace what BTF cannot express, and leave out units that are damaged; the report says what was lost."""
+    package: str | None = None
+    """A file `.dwp` with the units of split DWARF, if it is not beside the input."""
     for_kernel: str | None = None
     """The version of the kernel for which `features` were chosen, if it was given."""
     without: tuple[str, ...] = ()

@@ -155,7 +155,7 @@ def _encode_images(
     report.input_size = image.size
 
     # Read what does not change any more: sections, symbols, kfuncs.
-    files = [_load(each, features, timings, len(images) > 1) for each in images]
+    files = [_load(each, options, timings, len(images) > 1) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
     with timings.pass_("symbols"):
@@ -281,13 +281,13 @@ def _encode(
     return data, base_data
 
 
-def _load(image: ElfImage, features: Features, timings: Timings, one_of_several: bool) -> _File:
+def _load(image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool) -> _File:
     with timings.pass_("sections"):
         addresses = section_addresses(image)
-        sections = debug_sections(image, addresses)
+        sections = debug_sections(image, addresses, package=options.package, degrade=options.degrade)
     with timings.pass_("symbols"):
         # The numbers of sections are those of the first file, so that which of them count is not known here.
-        objects = ALL_SECTIONS if one_of_several else _object_section(image, features)
+        objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)
         return _File(image, addresses, sections, function_table(image, objects))
 
 

@@ -58,6 +58,7 @@ FAULT_NAMES = {
     FAULT_TAGS: "tags",
     FAULT_UNIT_TYPE: "unit_type",
     FAULT_SPLIT: "split",
+    FAULT_SPLIT_FORM: "split_form",
     FAULT_ALTERNATE: "alternate",
     FAULT_ALTERNATE_REF: "alternate_ref",
     FAULT_ALTERNATE_STRING: "alternate_string",

@@ -269,6 +269,8 @@ class Origins:
                         name = text[:size].decode("utf-8", "surrogateescape")
                     if die_has(cython.address(w.d), D_STMT_LIST) and h.offset < x.sections.alternate_at:
                         line = w.d.a[D_STMT_LIST].v
+                    if h.split != cython.NULL:
+                        line = None if h.split.line == ~cython.cast(uint64_t, 0) else h.split.line
                 rows.append((h.offset, name, line))
             return rows
         finally:

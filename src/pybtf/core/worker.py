@@ -74,6 +74,7 @@ def read_header(
     h.offset = cur_tell(c)
     h.offset_size = 4
     h.signature = h.type_die = 0
+    h.split = cython.NULL
     length = cur_u32(c)
     if length == DWARF64:
         h.offset_size = 8
@@ -137,6 +138,7 @@ def scan_units(
     end: uint64_t = x.sections.alternate_at  # of what is being read: this file, then its alternate file
     cap: uint32_t = 0
     own: cython.bint
+    split: cython.size_t = 0
     free(x.headers)
     type_units_free(cython.address(x.type_units))
     x.headers = cython.NULL
@@ -163,6 +165,11 @@ def scan_units(
         if own and h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         at = h.end
+        while split < x.sections.n_split and x.sections.split[split].end <= h.offset:
+            split += 1
+        if split < x.sections.n_split and x.sections.split[split].at <= h.offset:
+            h.split = cython.address(x.sections.split[split])
+            h.abbrev += h.split.abbrev
         x.n_units += 1
         x.n_own += own
     return 0
@@ -226,7 +233,9 @@ def walk_one(
         return 1
     v.name = w.walker.u.name if first else walk_name(cython.address(w.walker), D_NAME)
     tag = w.walker.d.tag
-    if tag == DW_TAG_skeleton_unit or die_has(cython.address(w.walker.d), D_DWO_NAME):
+    if tag == DW_TAG_skeleton_unit or (
+        die_has(cython.address(w.walker.d), D_DWO_NAME) and x.headers[number].split == cython.NULL
+    ):
         return fault_set(
             cython.address(w.walker.fault),
             FAULT_SPLIT,

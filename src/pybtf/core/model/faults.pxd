@@ -43,6 +43,7 @@ cdef enum:                      # Fault.code
     FAULT_ALTERNATE = 24        # something that is in an alternate file, and there is none
     FAULT_ALTERNATE_REF = 25    # value: a DIE reference past the end of the alternate file's .debug_info
     FAULT_ALTERNATE_STRING = 26 # value: an offset at which its .debug_str has no string
+    FAULT_SPLIT_FORM = 28       # value: DW_FORM
     FAULT_NESTED = 27           # something of an alternate file that is in an alternate file of its own
     # what BTF cannot express (specification 4.6)
     FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG
