@@ -34,6 +34,7 @@ from pybtf.dwarf.roots import (
     heads,
     root,
 )
+from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
 from pybtf.errors import InputError, Place
 
@@ -68,9 +69,11 @@ class _File:
         self.path = image.path
         self.sections: dict[str, Buffer] = {}
         for name in ("info", "types", *_RUNS):
-            section = _section(image, name)
-            if section is not None:
-                self.sections[name] = image.copy(section)
+            several = _sections(image, name)
+            if len(several) == 1:
+                self.sections[name] = image.copy(several[0])
+            elif several:
+                self.sections[name] = b"".join([image.data(each) for each in several])
         self.source = image.source
         self.little = image.little
         self.at: dict[str, int] = {}
@@ -80,8 +83,8 @@ class _File:
         """Type units; whether they are in `.debug_types`."""
         if not self.sections.get("info") or "abbrev" not in self.sections:
             raise InputError(image.place(), "no .debug_info.dwo or no .debug_abbrev.dwo", "both")
-        self._packed = image.section(".debug_cu_index") is not None
-        if self._packed:
+        self.packed = image.section(".debug_cu_index") is not None
+        if self.packed:
             self._read_package(image)
         else:
             self._read_units(image)
@@ -192,7 +195,7 @@ class Split:
                     continue
                 raise
             self._keep(info, kept, head.start)
-            self._add(file, file.units[identity], top)
+            self._add_around(file, file.units[identity], top)
             kept = head.end
         self._keep(info, kept, len(info))
         for file in self._used:
@@ -229,6 +232,19 @@ class Split:
         self._size += len(data)
         if self._size > LARGEST:
             raise InputError(self.image.place(), "units of 4 GiB and more in its .dwo files", "less")
+
+    def _add_around(self, file: _File, unit: tuple[UnitHead, Parts | None], top: Root) -> None:
+        """A unit, and where a linker would leave them in the order of the files, the type units beside it."""
+        start = unit[0].start
+        beside = [] if file.packed or self.image.etype == ET_REL else [each for each in file.types if not each[2]]
+        following = min((head.start for head, _ in file.units.values() if head.start > start), default=_NOWHERE)
+        for each in beside:
+            if each[0].start < start:
+                self._add_type(file, each)
+        self._add(file, unit, top)
+        for each in beside:
+            if start < each[0].start < following:
+                self._add_type(file, each)
 
     def _add_type(self, file: _File, unit: tuple[UnitHead, Parts | None, bool]) -> None:
         head, parts, _ = unit
@@ -347,6 +363,11 @@ class Split:
         return None
 
 
-def _section(image: ElfImage, name: str) -> Section | None:
-    found = image.section(f".debug_{name}.dwo")
-    return image.section(f".zdebug_{name}.dwo") if found is None else found
+def _sections(image: ElfImage, name: str) -> list[Section]:
+    """The first section of this name; of units all, since gcc gives each type unit a section of its own."""
+    found = [each for each in image.sections if each.name in (f".debug_{name}.dwo", f".zdebug_{name}.dwo")]
+    if name not in ("info", "types"):
+        return found[:1]
+    if len(found) > 1 and sum(each.size for each in found) > image.size:
+        raise InputError(image.place(found[0]), f"{len(found)} sections of units that overlap", "one for each type")
+    return found
