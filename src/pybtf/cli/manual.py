@@ -1,6 +1,6 @@
 """The help texts, written by hand as one would a manual page, and printed without importing click.
 
-tests/test_cli.py compares them with the options that click knows: neither may have one the other lacks.
+tests/commands/test_cli.py compares them with the options that click knows: neither may have one the other lacks.
 """
 
 from __future__ import annotations
