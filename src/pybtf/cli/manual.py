@@ -1,6 +1,6 @@
 """The help texts, written by hand as one would a manual page, and printed without importing click.
 
-tests/test_cli.py compares them with the options that click knows: neither may have one the other lacks.
+tests/commands/test_cli.py compares them with the options that click knows: neither may have one the other lacks.
 """
 
 from __future__ import annotations
@@ -389,6 +389,13 @@ What is asked:
                        strictly; the kernel its own (vmlinux), or a module's
   --strict             What is loaded but odd, or wrong and not noticed by a kernel, counts as well
 
+Before the link:
+  --btf-ids            Look up the names in .BTF_ids of each FILE (an object, a module, vmlinux) as
+                       resolve_btfids will: those without a type, with several, kfuncs without a tag. If
+                       that is done already, compare the ids, and the order of sets. Without .BTF, FILE's
+                       DWARF is encoded for it
+  --btf FILE           With --btf-ids: look them up in this BTF
+
 How:
   -j, --jobs N         Number of workers; default: the CPUs this process may use
 
@@ -402,6 +409,7 @@ Examples:
   pybtf verify --kernel all prog.bpf.o
   pybtf verify --base vmlinux /lib/modules/6.12.1
   pybtf verify --base old/vmlinux --base new/vmlinux module.ko.xz
+  pybtf verify --btf-ids vmlinux.o
 
 Exit status: 0 a kernel accepts all, and modules belong to their base; 1 not so; 2 the command line is at
 fault.

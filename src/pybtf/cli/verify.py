@@ -23,6 +23,8 @@ OPTIONS = (
     Option("base", TEXTS, "FILE"),
     Option("kernel", TEXT, "VERSION|all"),
     Option("loader", TEXT, "user|vmlinux|module"),
+    Option("btf-ids", FLAG),
+    Option("btf", TEXT, "FILE"),
     Option("strict", FLAG),
     Option("json", FLAG),
     Option("jobs", JOBS, "N", "j"),
@@ -35,6 +37,8 @@ def verify(
     base: tuple[str, ...],
     kernel: str | None,
     loader: str | None,
+    btf_ids: bool,
+    btf: str | None,
     strict: bool,
     json: bool,
     jobs: int | None,
@@ -50,6 +54,16 @@ def verify(
     versions = read_versions(kernel)
     if base and loader not in (None, "module"):
         raise UsageError(f"--base is about modules, and --loader is {loader}")
+    if btf_ids:
+        from .verify_ids import verify_ids
+
+        if loader is not None:
+            raise UsageError("--btf-ids is about the link, and has no --loader")
+        if len(versions) > 1:
+            raise UsageError("--btf-ids takes one version, not all")
+        return verify_ids(files, base, btf, versions, strict, json, quiet)
+    if btf is not None:
+        raise UsageError("--btf goes with --btf-ids; otherwise FILE is the BTF that is verified")
     from ..inputs import find_inputs
     from ..verify.task import Settings, open_base, run
 
@@ -116,7 +130,7 @@ def _print_json(results: list[dict[str, Any]], settings: Settings) -> None:
     import json
 
     whole = {"schema": 1, "bases": [base.path for base in settings.bases], "files": results}
-    _write(json.dumps(whole, indent=2) + "\n")
+    write(json.dumps(whole, indent=2) + "\n")
 
 
 def _print(results: list[dict[str, Any]], settings: Settings, quiet: bool, strict: bool) -> None:
@@ -132,10 +146,10 @@ def _print(results: list[dict[str, Any]], settings: Settings, quiet: bool, stric
             shown += text(result)[:1]
     if len(results) > 1 and not quiet:
         shown.append(summary(results))
-    _write("".join(f"{console.printable(line)}\n" for line in shown))
+    write("".join(f"{console.printable(line)}\n" for line in shown))
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
     try:
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
