@@ -284,7 +284,7 @@ def _encode(
 def _load(image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool) -> _File:
     with timings.pass_("sections"):
         addresses = section_addresses(image)
-        sections = debug_sections(image, addresses, package=options.package, degrade=options.degrade)
+        sections = debug_sections(image, addresses, package=options.dwp, degrade=options.degrade)
     with timings.pass_("symbols"):
         # The numbers of sections are those of the first file, so that which of them count is not known here.
         objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)

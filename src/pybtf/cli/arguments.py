@@ -51,6 +51,7 @@ OPTIONS = (
     Option("base", PATH, "FILE"),
     Option("standalone", FLAG),
     Option("force-base", FLAG),
+    Option("dwp", PATH, "FILE"),
     Option("degrade", FLAG),
     Option("features", TEXTS, "LIST"),
     Option("for-kernel", TEXT, "VERSION"),

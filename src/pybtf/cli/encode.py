@@ -31,6 +31,7 @@ def encode(
     base: str | None,
     standalone: bool,
     force_base: bool,
+    dwp: str | None,
     degrade: bool,
     features: tuple[str, ...],
     for_kernel: str | None,
@@ -46,7 +47,7 @@ def encode(
     if quiet and (verbose or timings):
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
     for option, path in (("detached", detached), ("detached-dir", detached_dir), ("report", report),
-                         ("provenance", provenance), ("base", base)):  # fmt: skip
+                         ("provenance", provenance), ("base", base), ("dwp", dwp)):  # fmt: skip
         if path == "":
             raise UsageError(f"--{option}: the name is empty")
     if progress is None:
@@ -63,7 +64,7 @@ def encode(
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
     options = make_options(
-        wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade, for_kernel
+        wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade, for_kernel, dwp
     )
     notes = feature_names.notes(*features)
     if options.without:
@@ -87,6 +88,8 @@ def encode(
         raise UsageError("--report-detail is about the --report of one FILE")
     if provenance is not None and (not single or combine):
         raise UsageError("--provenance is about one FILE")
+    if dwp is not None and (not single or combine):
+        raise UsageError("--dwp is about one FILE")
     for text in notes:
         if not quiet:
             console.note(text)

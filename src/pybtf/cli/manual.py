@@ -59,6 +59,7 @@ itself or into a file in DIR. One that is at fault does not stop the others; the
 Input:
   --from-list LIST     Encode also the files that LIST names, one in each line; - is standard input
   --combine            Make one BTF of all FILEs, as pahole does. Without --detached it goes into the first
+  --dwp FILE           The package with the .dwo files of one FILE (-gsplit-dwarf), if it is not FILE.dwp
 
 Output:
   --detached OUT       Write raw BTF to OUT and only read FILE. OUT may be - for standard output

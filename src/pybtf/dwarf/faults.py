@@ -65,7 +65,7 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "nested": ("something that is in an alternate file of an alternate file", "a file that is complete"),
 }
 _HINTS: Final = {
-    "split": "Files of split DWARF are not read; build without -gsplit-dwarf.",
+    "split": "Its file is looked for if it is a skeleton of DWARF 5, or has DW_AT_GNU_dwo_name; else build without -gsplit-dwarf.",
     "alternate": "{no_alternate}",
     "nested": "dwz makes no such files.",
 }

@@ -124,7 +124,7 @@ def _sections_of(image: ElfImage, addresses: array[int], package: str | None, de
         raise InputError(image.place(), "has .debug_info but no .debug_abbrev", "both")
     more = _type_units(image)
     split = None
-    if "addr" in found and has_skeletons(found, little=image.little):
+    if has_skeletons(found, little=image.little):
         from pybtf.dwarf.split import join_split
 
         split = join_split(image, found, package, degrade)

@@ -10,7 +10,7 @@ for each unit the core is told where its parts begin (`split_units`). Type units
 a linker would have left them.
 
 A `.dwo` is looked for by the name that the skeleton has: as it is, if it is a path from the root; in the folder in which
-the compiler ran; then beside the program, with and without the folders of its name, for whoever has moved both. It
+the compiler ran; then beside the program, with and without these folders, for whoever has moved both. It
 must have the unit with the skeleton's `dwo_id`.
 """
 
@@ -310,11 +310,10 @@ class Split:
         beside = os.path.dirname(self.found.path)  # noqa: PTH120
         if name.startswith("/"):
             yield name
-        elif folder:
+        elif folder.startswith("/"):
             yield os.path.normpath(f"{folder}/{name}")
-        for each in (name, os.path.basename(name)):  # noqa: PTH119
-            plain = each.lstrip("/")
-            yield f"{beside}/{plain}" if beside else plain
+        for each in (f"{folder}/{name}", name, os.path.basename(name)):  # noqa: PTH119
+            yield os.path.normpath(f"{beside or '.'}/{each.lstrip('/')}")
 
     def _use(self, file: _File) -> _File:
         """The same file, with its sections in the runs."""

@@ -1,6 +1,6 @@
 """Compare what `pybtf encode --provenance` says with what llvm-dwarfdump finds at the same offsets.
 
-    python tools/provenance_check.py [--sample N] [--seed S] FILE|KERNEL...
+    python -m tools.compare.provenance_check [--sample N] [--seed S] FILE|KERNEL...
 
 KERNEL is a name that tools/reference.py knows. Of types and of functions, those left out included, N are drawn that are
 declared somewhere. For each, the DIE at the offset must have the name, a tag of the kind, and file and line; and the
@@ -21,9 +21,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from reference import Unavailable, kernel
+from tools.judge.reference import Unavailable, kernel
 
-ROOT = Path(__file__).resolve().parent.parent
 TAGS = {
     "STRUCT": ("structure_type", "class_type", "interface_type"), "UNION": ("union_type",),
     "ENUM": ("enumeration_type",), "ENUM64": ("enumeration_type",), "TYPEDEF": ("typedef",), "INT": ("base_type",),

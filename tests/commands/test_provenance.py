@@ -14,7 +14,6 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 import pybtf
-from conftest import ROOT, RunCli
 from pybtf.btf.provenance import TABLES, Provenance, Source
 from pybtf.dwarf.line_files import LineFiles
 from pybtf.errors import InputError
@@ -22,6 +21,7 @@ from pybtf.explain.asking import kernel_options, with_base
 from pybtf.explain.detail import encode_in_detail
 from pybtf.explain.inquiry import Inquiry
 from pybtf.pipeline import encode_file
+from tests.conftest import ROOT, RunCli
 
 BIN = ROOT / "fixtures" / "bin"
 FILES = sorted(BIN.glob("*.elf"))
