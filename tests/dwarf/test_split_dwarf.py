@@ -1,5 +1,5 @@
-"""Split DWARF: programs whose units are in `.dwo` files and `.dwp` packages come to the BTF that the reference makes of the
-same program built without -gsplit-dwarf (tools/golden/dwo_fixtures.py); and what is missing or damaged is a message.
+"""Split DWARF: programs whose units are in `.dwo` files and `.dwp` packages come to the BTF that the reference makes of
+the same program built without -gsplit-dwarf (tools/golden/dwo_fixtures.py); what is missing or damaged is a message.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def elf(contents: dict[str, bytes]) -> bytes:
 
 def package(files: list[Path], identities: list[int]) -> bytes:
     """A package of version 5 (DWARF 5, 7.3.5.3), written by its rules: strings shared, all else in parts."""
-    whole = {name: b"" for name in [*COLUMNS, ".debug_str.dwo"]}
+    whole = dict.fromkeys([*COLUMNS, ".debug_str.dwo"], b"")
     rows = []
     for path in files:
         own = sections(path)

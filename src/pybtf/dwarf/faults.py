@@ -65,7 +65,10 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "nested": ("something that is in an alternate file of an alternate file", "a file that is complete"),
 }
 _HINTS: Final = {
-    "split": "Its file is looked for if it is a skeleton of DWARF 5, or has DW_AT_GNU_dwo_name; else build without -gsplit-dwarf.",
+    "split": (
+        "A file is looked for if this is a skeleton of DWARF 5, or has DW_AT_GNU_dwo_name. Else build without "
+        "-gsplit-dwarf."
+    ),
     "alternate": "{no_alternate}",
     "nested": "dwz makes no such files.",
 }

@@ -67,9 +67,7 @@ def read_index(image: ElfImage, title: str) -> dict[int, Parts]:
         at = rows_at + 4 * columns * (number - 1)
         offsets = unpack_from(f"{order}{columns}I", data, at)
         sizes = unpack_from(f"{order}{columns}I", data, at + 4 * columns * units)
-        places = {
-            name: place for name, *place_ in zip(names, offsets, sizes, strict=True) if name for place in [tuple(place_)]
-        }
+        places = {name: (start, size) for name, start, size in zip(names, offsets, sizes, strict=True) if name}
         found.setdefault(signature, Parts(places))
     return found
 

@@ -139,7 +139,13 @@ class Root:
 
 
 def root(
-    head: UnitHead, info: Buffer, abbrev: Buffer, sections: Mapping[str, Buffer], *, little: bool, offsets_base: int | None
+    head: UnitHead,
+    info: Buffer,
+    abbrev: Buffer,
+    sections: Mapping[str, Buffer],
+    *,
+    little: bool,
+    offsets_base: int | None,
 ) -> Root:
     """What the root of a unit says. `sections`: `str`, `line_str` and `str_offsets`, as far as texts are wanted;
     `offsets_base`: of the unit in the last, if the root does not say. Raises `Damaged`.

@@ -17,8 +17,8 @@ _GNU_DWO_NAME: Final = b"\xb0\x42"
 
 
 def has_skeletons(sections: Mapping[str, Buffer], *, little: bool) -> bool:
-    """Whether some unit of `info` is a skeleton of DWARF 5; or whether one of DWARF 4 may be, by an attribute of GNU's in
-    `abbrev`. What is damaged is none: the core says what is wrong with it.
+    """Whether some unit of `info` is a skeleton of DWARF 5; or whether one of DWARF 4 may be, by an attribute of GNU's
+    in `abbrev`. What is damaged is none: the core says what is wrong with it.
     """
     info = sections["info"]
     order = "<" if little else ">"

@@ -9,8 +9,8 @@ of the program's own `.debug_info`, and their other sections are appended to the
 for each unit the core is told where its parts begin (`split_units`). Type units follow, of each signature the first, as
 a linker would have left them.
 
-A `.dwo` is looked for by the name that the skeleton has: as it is, if it is a path from the root; in the folder in which
-the compiler ran; then beside the program, with and without these folders, for whoever has moved both. It
+A `.dwo` is looked for by the name that the skeleton has: as it is, if it is a path from the root; in the folder in
+which the compiler ran; then beside the program, with and without these folders, for whoever has moved both. It
 must have the unit with the skeleton's `dwo_id`.
 """
 
@@ -53,7 +53,8 @@ LARGEST: Final = 0xFFFFFFF0
 
 
 def join_split(image: ElfImage, found: DebugSections, package: str | None, degrade: bool) -> Split:
-    """Put the units of split DWARF into the place of their skeletons in `found`, and their sections behind what is there.
+    """Put the units of split DWARF into the place of their skeletons in `found`, and their sections behind what is
+    there.
 
     Raises `InputError` if one of them cannot be had; with `degrade` its skeleton stays.
     """
@@ -160,7 +161,6 @@ class Split:
     def __init__(self, image: ElfImage, found: DebugSections, package: str | None) -> None:
         self.image = image
         self.found = found
-        self.warnings: list[str] = []
         self._info: list[Buffer] = []
         self._size = 0
         self._runs: dict[str, list[Buffer]] = {name: [found[name]] if name in found else [] for name in _RUNS}
@@ -168,6 +168,8 @@ class Split:
         self._rows = array("Q")
         self._files: dict[str, _File | str] = {}
         """By path; or why it is none."""
+        self._passed: list[str] = []
+        """Why packages cannot be used."""
         self._package = self._open_package(package)
         self._used: list[_File] = []
 
@@ -203,11 +205,11 @@ class Split:
                 if not unit[2]:
                     self._add_type(file, unit)
         found["info"] = b"".join(self._info)
-        for name, run in self._runs.items():
-            if len(run) > 1 or name not in found:
+        for section, run in self._runs.items():
+            if len(run) > 1 or section not in found:
                 data = b"".join(run)
                 if data:
-                    found[name] = data
+                    found[section] = data
         found.split_units = self._rows.tobytes()
 
     def append_types(self, found: DebugSections) -> None:
@@ -280,8 +282,8 @@ class Split:
 
     def _find(self, head: UnitHead, top: Root, name: str, identity: int) -> _File:
         """The file with a skeleton's unit. Raises `InputError`, with all that was tried."""
-        refused = []
-        if isinstance(self._package, _File):
+        refused = list(self._passed)
+        if self._package is not None:
             if identity in self._package.units:
                 return self._use(self._package)
             refused.append(f"{self._package.path} has no unit with this identity")
@@ -341,24 +343,28 @@ class Split:
     def _read(self, path: str) -> _File | str:
         try:
             with ElfImage.open(path) as image:
-                if (image.is64, image.little, image.machine) != (self.image.is64, self.image.little, self.image.machine):
+                own = self.image
+                if (image.is64, image.little, image.machine) != (own.is64, own.little, own.machine):
                     return f"{path} is for another kind of machine"
                 return _File(image)
         except InputError as error:
             return str(error)
 
     def _open_package(self, given: str | None) -> _File | None:
-        """The `.dwp` that is given, or that is beside the program. Raises `InputError` if the one that is given is none."""
-        if given is not None:
-            with ElfImage.open(given) as image:
-                return _File(image)
+        """The `.dwp` that is given, or that is beside the program. Raises `InputError` if the one that is given cannot
+        be used; another one is passed over.
+        """
         own = self.image.path
-        for path in dict.fromkeys((f"{own}.dwp", f"{os.path.realpath(own)}.dwp", f"{self.found.path}.dwp")):
-            if os.path.lexists(path):
-                file = self._read(path)
-                if isinstance(file, _File):
-                    return file
+        places = dict.fromkeys((f"{own}.dwp", f"{os.path.realpath(own)}.dwp", f"{self.found.path}.dwp"))
+        for path in places if given is None else (given,):
+            if given is None and not os.path.lexists(path):
+                continue
+            file = self._read(path)
+            if isinstance(file, _File):
+                return file
+            if given is not None:
                 raise InputError(path, "cannot be used", "a package of this program's units", file)
+            self._passed.append(file)
         return None
 
 
