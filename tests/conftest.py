@@ -42,7 +42,9 @@ def environment() -> dict[str, str]:
 def run_cli() -> RunCli:
     """`run_cli("encode", ...)` runs `python -m pybtf encode ...` and waits; text in and out."""
 
-    def run(*arguments: object, timeout: float = 60, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, timeout: float = 60, cwd: Path | None = None, input: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "pybtf", *(str(argument) for argument in arguments)]
         return subprocess.run(
             argv,
@@ -52,7 +54,8 @@ def run_cli() -> RunCli:
             timeout=timeout,
             env=environment(),
             check=False,
-            **options,  # type: ignore[call-overload]
+            cwd=cwd,
+            input=input,
         )
 
     return run

@@ -132,7 +132,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
             try:
                 jobs, degrade = 1 + number % 7 // 6, number % 2 == 1
                 made = pybtf.encode(path, features="default,global_var", jobs=jobs, degrade=degrade)
-                types, _ = btfdiff.read(made.data)
+                types, _ = btfdiff.read(bytes(made.data))
                 if number % 3 == 0:
                     pybtf.why(path, "*", "struct *", features="default,global_var", lang_exclude="", jobs=1)
                 answer = "encoded" if types else "BAD no type"

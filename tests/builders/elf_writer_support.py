@@ -15,9 +15,11 @@ import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section
 
 PROGBITS, SYMTAB, STRTAB, NOBITS, REL = 1, 2, 3, 8, 9
 ALLOC, COMPRESSED = 0x2, 0x800
@@ -97,7 +99,17 @@ def build_elf(
     return bytes(out) + tail
 
 
-def sections_of(content: bytes) -> list[tuple[str, dict[str, int], bytes]]:
+S = TypeVar("S", bound=Section)
+
+
+def section(file: ELFFile, name: str, kind: type[S]) -> S:
+    """The section called `name`, which has to be of a kind, as pyelftools reads it."""
+    found = file.get_section_by_name(name)
+    assert isinstance(found, kind), f"{name}: {found}"
+    return found
+
+
+def sections_of(content: bytes) -> list[tuple[str, dict[str, Any], bytes]]:
     """Name, header and data in the file of each section, as pyelftools reads them."""
     found = []
     for section in ELFFile(io.BytesIO(content)).iter_sections():

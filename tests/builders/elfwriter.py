@@ -81,7 +81,6 @@ class Elf(NamedTuple):
     data: bytes
     data_at: dict[str, int]
     header_at: dict[str, int]
-    index: dict[str, int]
 
 
 def note(owner: bytes, kind: int, descriptor: bytes, *, little: bool = True) -> bytes:
@@ -233,7 +232,9 @@ class _Writer:
     ) -> Elf:
         ehsize, phentsize, shentsize = (64, 56, 64) if self.wide else (52, 32, 40)
         at = ehsize + phentsize * len(segments)
-        body, headers, data_at, stored = bytearray(), bytearray(), {}, []
+        body, headers = bytearray(), bytearray()
+        data_at: dict[str, int] = {}
+        stored: list[tuple[int, int]] = []
         for section in sections:
             data, flags = section.data, section.flags
             if section.compress is not None:
@@ -283,7 +284,7 @@ class _Writer:
         )
         programs = b"".join(self._segment(segment, sections, stored, index) for segment in segments)
         data = header + programs + body
-        return Elf(data.ljust(shoff, b"\0") + headers, data_at, header_at, index)
+        return Elf(data.ljust(shoff, b"\0") + headers, data_at, header_at)
 
     def _segment(
         self,

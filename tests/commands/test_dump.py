@@ -382,7 +382,7 @@ def member(type: int) -> Member:
 
 
 INT = Int(name="int", size=4, bits=32)
-CYCLES = {
+CYCLES: dict[str, list[Type]] = {
     "typedef": [Typedef(name="t", type=1)],
     "pointers": [Ptr(type=2), Ptr(type=1)],
     "qualifiers": [Const(type=2), Volatile(type=1)],

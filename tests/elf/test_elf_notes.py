@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id, notes
@@ -50,7 +51,7 @@ def test_a_linked_program_is_read_as_pyelftools_does(tmp_path: Path) -> None:
         theirs = [
             (note["n_name"], note["n_descsz"], note["n_type"], note["n_desc"])
             for section in ELFFile(stream).iter_sections()
-            if section["sh_type"] == "SHT_NOTE"
+            if isinstance(section, NoteSection)
             for note in section.iter_notes()
         ]
     assert [(owner.decode(), len(desc)) for owner, _, desc in ours] == [n[:2] for n in theirs]

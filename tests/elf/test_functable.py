@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
 from pybtf.core.elf.symbols import SymbolError, SymbolSource
 from pybtf.elf.image import ElfImage
 from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.errors import InputError
+from tests.builders.elf_writer_support import section
 from tests.builders.tinyelf import FUNC, NOTYPE, OBJECT, Sec, Sym, elf, symbols, with_symbols
 
 FLAVOURS = [(True, True), (True, False), (False, True), (False, False)]
@@ -108,7 +110,7 @@ def test_gcc_symbols_as_pyelftools_reads_them(tmp_path: Path) -> None:
     with open(tmp_path / "a.o", "rb") as stream:
         theirs = [
             (symbol.name, symbol["st_value"])
-            for symbol in ELFFile(stream).get_section_by_name(".symtab").iter_symbols()
+            for symbol in section(ELFFile(stream), ".symtab", SymbolTableSection).iter_symbols()
             if symbol["st_info"]["type"] == "STT_FUNC"
         ]
     assert any("." in name for name, _ in theirs), "gcc made no clone"

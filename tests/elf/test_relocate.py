@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationHandler
+from elftools.elf.relocation import RelocationHandler, RelocationSection
+from elftools.elf.sections import SymbolTableSection
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
@@ -104,6 +105,8 @@ def test_with_the_layout_every_field_is_symbol_plus_addend_plus_section(
                 if relocations["sh_info"] != section.index:
                     continue
                 symtab = other.get_section(relocations["sh_link"])
+                assert isinstance(relocations, RelocationSection)
+                assert isinstance(symtab, SymbolTableSection)
                 for r in relocations.iter_relocations():
                     symbol = symtab.get_symbol(r["r_info_sym"])
                     home = symbol["st_shndx"]

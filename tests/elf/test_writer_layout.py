@@ -6,9 +6,11 @@ import io
 import random
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from pybtf.elf import outline
 from pybtf.elf.writer import put_sections
@@ -24,6 +26,7 @@ from tests.builders.elf_writer_support import (
     Sec,
     build_elf,
     check_kept,
+    section,
     section_data,
     sections_of,
 )
@@ -142,7 +145,7 @@ def test_name_table_shared_with_symbols(file: Path) -> None:
     new = put(file, old, BTF=BTF)
     check_kept(old, new, ".BTF")
     elf = ELFFile(io.BytesIO(new))
-    assert [symbol.name for symbol in elf.get_section_by_name(".symtab").iter_symbols()] == ["", ".strtab"]
+    assert [symbol.name for symbol in section(elf, ".symtab", SymbolTableSection).iter_symbols()] == ["", ".strtab"]
 
 
 @pytest.mark.parametrize(("is64", "little"), COMBINATIONS)
@@ -335,7 +338,7 @@ def test_32_bit_file_has_an_end(file: Path) -> None:
         ({"phnum": 3, "phoff": 10**9, "phentsize": 56}, "program header table of 3"),
     ],
 )
-def test_damaged_header(file: Path, header: dict[str, int], message: str) -> None:
+def test_damaged_header(file: Path, header: dict[str, Any], message: str) -> None:
     old = build_elf([TEXT, NAMES], **header)
     with pytest.raises(InputError, match=message):
         put(file, old, BTF=BTF)

@@ -18,6 +18,7 @@ import pytest
 
 import pybtf
 from pybtf.btf.files import read_btf
+from pybtf.btf.types import Struct
 from pybtf.elf.writer import put_sections
 from pybtf.errors import EncodeError, InputError, UsageError
 from tests.builders import corruption, tinyelf
@@ -36,7 +37,7 @@ def module(target: str, name: str) -> Path:
 
 
 def base_path(target: str) -> Path:
-    return HOME / "golden" / TARGETS[target]["base"]["file"]
+    return HOME / "golden" / str(TARGETS[target]["base"]["file"])
 
 
 def golden(target: str, name: str, label: str) -> bytes | None:
@@ -224,9 +225,9 @@ def test_base_in_an_elf_file(tmp_path: Path) -> None:
     encoded = pybtf.encode(module("gcc", "reuse"), features=FEATURES, base=kernel)
     check(encoded.data, "gcc", "reuse", "split")
     mine = encoded.btf.by_name("mine")
-    assert mine is not None
-    assert encoded.btf.type(mine.members[0].type).name == "device"  # type: ignore[union-attr]
-    assert mine.members[0].type < encoded.btf.first_id  # type: ignore[union-attr]
+    assert isinstance(mine, Struct)
+    assert encoded.btf.type(mine.members[0].type).name == "device"
+    assert mine.members[0].type < encoded.btf.first_id
 
 
 def test_base_without_types() -> None:

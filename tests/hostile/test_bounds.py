@@ -18,7 +18,7 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
 from pybtf.errors import InputError
 from pybtf.lockfile import is_digest
-from tests.builders.dwarfwriter import die, dwarf
+from tests.builders.dwarfwriter import Unit, die, dwarf
 from tests.builders.elfwriter import Section, Symbol
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit, variable
 from tests.builders.meaning import meanings
@@ -59,7 +59,7 @@ def test_a_base_at_the_end_of_the_file(over: int, tmp_path: Path) -> None:
         assert read_btf(path)[0] == raw
 
 
-def write(path: Path, data: bytes) -> Path:
+def write(path: Path, data: bytes | bytearray) -> Path:
     path.write_bytes(data)
     return path
 
@@ -241,7 +241,7 @@ def test_declaration_tags_of_one_object(head: str, over: int, tmp_path: Path) ->
         "member": named("member", "m", ("type", "ref_addr", "int"), ("data_member_location", "data1", 0)),
     }
 
-    def info(count: int) -> bytes | Any:
+    def info(count: int) -> Unit:
         object = places[head]._replace(children=[one] * count if count < 3 else [one, copy * (count - 1)])
         if head == "member":
             object = places["structure_type"]._replace(children=[object])

@@ -103,7 +103,9 @@ class Case:
 
 
 def number(answer: str) -> int:
-    return {"0": 0, "ENOTSUPP": 524}.get(answer) if answer in ("0", "ENOTSUPP") else getattr(errno, answer)
+    if answer == "0":
+        return 0
+    return 524 if answer == "ENOTSUPP" else int(getattr(errno, answer))
 
 
 CASES: list[Case] = []
