@@ -39,6 +39,7 @@ from pybtf.btf.types import (
     Volatile,
 )
 from pybtf.errors import InputError
+from tests.builders.rawbtf import raw_btf
 
 STRINGS = b"\0int\0s\0a\0b\0"
 INT, S, A, B = 1, 5, 7, 9
@@ -59,15 +60,9 @@ def btf(
     **changed: int,
 ) -> bytes:
     """BTF from the words of its records; `changed` replaces header fields."""
-    types = struct.pack(f"{order}{len(words)}I", *words)
-    field = {
-        "magic": 0xEB9F, "version": 1, "flags": 0, "hdr_len": hdr_len, "type_off": 0, "type_len": len(types),
-        "str_off": len(types) + len(layout or b""), "str_len": len(strings),
-    }  # fmt: skip
-    header = struct.pack(order + "HBBIIIII", *(field | changed).values())
-    if layout is not None:
-        header += struct.pack(order + "II", len(types), len(layout))
-    return header.ljust(hdr_len, b"\x5a") + types + (layout or b"") + strings
+    more = b"" if layout is None else struct.pack(order + "II", 4 * len(words), len(layout))
+    more = more.ljust(hdr_len - 24, b"\x5a")
+    return raw_btf(words, strings, order=order, more=more, gap=layout or b"", header={"hdr_len": hdr_len, **changed})
 
 
 INT_RECORD = [INT, info(1), 4, 1 << 24 | 32]

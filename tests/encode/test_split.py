@@ -22,6 +22,7 @@ from pybtf.btf.types import Struct
 from pybtf.elf.writer import put_sections
 from pybtf.errors import EncodeError, InputError, UsageError
 from tests.builders import corruption, tinyelf
+from tests.builders.rawbtf import raw_btf
 from tests.conftest import RunCli
 from tools.judge import btfdiff
 
@@ -232,9 +233,8 @@ def test_base_in_an_elf_file(tmp_path: Path) -> None:
 
 def test_base_without_types() -> None:
     """Then everything is the module's own, under the numbers it has without a base."""
-    empty = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, 0, 0, 1) + b"\0"
     path = module("gcc", "reuse")
-    split = pybtf.encode(path, features=FEATURES, base=pybtf.Base.from_bytes(empty))
+    split = pybtf.encode(path, features=FEATURES, base=pybtf.Base.from_bytes(raw_btf([])))
     alone = pybtf.encode(path, features=FEATURES)
     assert split.report.types == alone.report.types
     assert [t.id for t in split.btf] == [t.id for t in alone.btf]
