@@ -19,7 +19,7 @@ import pytest
 from pybtf.elf import atomic
 from pybtf.elf.atomic import write_file
 from pybtf.errors import OutputError
-from tests.builders.elf_writer_support import environment, need, python
+from tests.builders.elfchecks import environment, need, python
 
 OLD, NEW = b"old contents", b"new contents " * 1000
 IS_ROOT = os.geteuid() == 0

@@ -19,7 +19,7 @@ import pytest
 from pybtf.elf import writer
 from pybtf.elf.writer import Written, put_sections
 from pybtf.errors import InputError, OutputError
-from tests.builders.elf_writer_support import check_kept, environment, need, python, run, section_data, sections_of
+from tests.builders.elfchecks import check_kept, environment, need, python, run, section_data, sections_of
 
 SOURCE = """
 #include <stdio.h>

@@ -21,7 +21,8 @@ from pybtf.btf.files import read_btf
 from pybtf.btf.types import Struct
 from pybtf.elf.writer import put_sections
 from pybtf.errors import EncodeError, InputError, UsageError
-from tests.builders import corruption, tinyelf
+from tests.builders import corruption
+from tests.builders.elfwriter import bare
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import RunCli
 from tools.judge import btfdiff
@@ -157,7 +158,7 @@ def test_combining_what_does_not_go_together(tmp_path: Path, run_cli: RunCli) ->
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "a big-endian file; expected the byte order of the first file" in done.stderr
     plain = tmp_path / "plain.o"
-    plain.write_bytes(tinyelf.elf([]))
+    plain.write_bytes(bare([]))
     done = run_cli("encode", "--combine", "--detached", out, module("gcc", "reuse"), plain)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert f"{plain}: has no DWARF" in done.stderr

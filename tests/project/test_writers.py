@@ -20,7 +20,7 @@ from elftools.elf.sections import Section as ElfSection
 
 from tests.builders import formsprogram, kernelish, synthetic
 from tests.builders.dwarfwriter import END, Die, Dwarf, LocList, RangeList, Unit, die, dwarf
-from tests.builders.elf_writer_support import section
+from tests.builders.elfchecks import section
 from tests.builders.elfwriter import SHN_ABS, Reloc, Section, Segment, Symbol, elf, note
 from tests.conftest import Require
 
