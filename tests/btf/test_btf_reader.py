@@ -39,6 +39,7 @@ from pybtf.btf.types import (
     Volatile,
 )
 from pybtf.errors import InputError
+from tests.builders.elfwriter import Section, bare
 from tests.builders.rawbtf import raw_btf
 
 STRINGS = b"\0int\0s\0a\0b\0"
@@ -424,34 +425,10 @@ def test_bad_types_are_met_when_decoded(words: list[int], message: str, order: s
         list(read)
 
 
-def elf(
-    contents: bytes,
-    *,
-    bits: int = 64,
-    order: str = "<",
-    kind: int = 1,
-    flags: int = 0,
-    many: bool = False,
-    name: bytes = b".BTF",
-) -> bytes:
-    """An ELF file of three sections: null, names, `name`. `many`: counts are in the null section header."""
-    wide = bits == 64
-    names = b"\0.shstrtab\0" + name + b"\0"
-    start = 64 if wide else 52
-    table = (start + len(contents) + len(names) + 7) & ~7
-    record = order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII")
-    sections = [
-        (0, 0, 0, 0, 0, 3 if many else 0, 1 if many else 0, 0, 0, 0),
-        (1, 3, 0, 0, start + len(contents), len(names), 0, 0, 1, 0),
-        (11, kind, flags, 0, start, len(contents), 0, 0, 1, 0),
-    ]
-    ident = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2, 1]) + bytes(9)
-    header = ident + struct.pack(
-        order + ("HHIQQQIHHHHHH" if wide else "HHIIIIIHHHHHH"),
-        1, 62, 1, 0, 0, table, 0, start, 0, 0, struct.calcsize(record), *((0, 0xFFFF) if many else (3, 1)),
-    )  # fmt: skip
-    body = (header + contents + names).ljust(table, b"\0")
-    return body + b"".join(struct.pack(record, *section) for section in sections)
+def elf(contents: bytes, *, name: str = ".BTF", kind: int = 1, flags: int = 0, **options: bool) -> bytes:
+    """An ELF file of three sections: null, names, `name`."""
+    sections = [Section(".shstrtab", type="STRTAB"), Section(name, contents, type=kind, flags=flags)]
+    return bare(sections, None, **options)
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -459,7 +436,7 @@ def elf(
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_elf_file(tmp_path: Path, order: str, bits: int, many: bool) -> None:
     path = tmp_path / "x.o"
-    path.write_bytes(elf(btf(ALL, order=order), bits=bits, order=order, many=many))
+    path.write_bytes(elf(btf(ALL, order=order), is64=bits == 64, little=order == "<", extended=many))
     assert list(BTF.from_file(path)) == [type for _, type in RECORDS]
 
 
@@ -483,7 +460,7 @@ def test_raw_file(tmp_path: Path) -> None:
 
 def test_other_section(tmp_path: Path) -> None:
     path = tmp_path / "x.ko"
-    path.write_bytes(elf(btf(INT_RECORD), name=b".BTF.base"))
+    path.write_bytes(elf(btf(INT_RECORD), name=".BTF.base"))
     assert len(BTF.from_file(path, section=".BTF.base")) == 1
     with pytest.raises(InputError, match=r"no \.BTF section"):
         BTF.from_file(path)

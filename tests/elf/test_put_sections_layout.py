@@ -188,7 +188,8 @@ def test_loaded_section(file: Path, is64: bool, little: bool) -> None:
 
 
 def test_loaded_section_at_the_end_of_its_segment(file: Path) -> None:
-    parts = [Section(".BTF", BTF, flags=SHF_ALLOC, address=0x1000), Section(".hole", bytes(9), type="NOBITS"), DEBUG, NAMES]
+    hole = Section(".hole", bytes(9), type="NOBITS")
+    parts = [Section(".BTF", BTF, flags=SHF_ALLOC, address=0x1000), hole, DEBUG, NAMES]
     for extra, fits in ((0, False), (8, False), (9, True)):
         old = build_elf(parts, segments=[(1, 1, extra)], etype=2)
         if fits:
