@@ -99,7 +99,7 @@ def test_copies() -> None:
     place = Place("f", "s", 3)
     assert pickle.loads(pickle.dumps(place)) == copy.copy(place) == copy.deepcopy(place) == place
     if sys.version_info >= (3, 13):
-        assert copy.replace(place, offset=4) == Place("f", "s", 4)  # type: ignore[attr-defined]
+        assert copy.replace(place, offset=4) == Place("f", "s", 4)
 
 
 def test_named_tuple() -> None:
