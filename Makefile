@@ -113,7 +113,7 @@ annotate: $(VENV)/ready
 
 clean:
 	rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f src/pybtf/core/*.so $(VENV)/installed
+	rm -f src/pybtf/core/*.so tests/probe/*.so tests/probe/*.c $(VENV)/installed
 	find src/pybtf/core -name "*.c" -o -name "*.html" | xargs rm -f
 	find src tests tools -name __pycache__ -type d -exec rm -rf {} +
 

@@ -46,7 +46,7 @@ LAYERS = {
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",
-    "verify": "basics core/accept elf btf",
+    "verify": "basics core/elf core/accept elf btf request",
     "explain": "basics core elf btf dwarf request pipeline",
     "differences": "basics core/btf core/diff btf request",
     "interface": "basics btf request pipeline explain differences",

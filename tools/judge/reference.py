@@ -324,6 +324,38 @@ def modules(name: str) -> list[Path]:
     return found
 
 
+def shipped(name: str) -> list[Path]:
+    """Some modules of one of KERNELS as users get them: dummy.ko and those of net/sched.
+
+    :raises Unavailable: as `modules`.
+    """
+    target = cache_root() / "shipped" / name
+    with locked(cache_root() / "shipped"):
+        if not target.exists():
+            record = kernel(name).with_name("package.json")
+            package = json.loads(record.read_text())["package"].removesuffix("-dbg")
+            _fetch_shipped(KERNELS[name], package, target)
+    return sorted(path for path in target.rglob("*.ko*") if path.is_file())
+
+
+def _fetch_shipped(kernel: Kernel, package: str, target: Path) -> None:
+    """Takes them out of the image's package, or of that with its modules."""
+    stage = target.with_name(target.name + ".part")
+    shutil.rmtree(stage, ignore_errors=True)
+    apt = PrivateApt(kernel.suite, kernel.arch)
+    for each in (package, package.replace("-image-", "-modules-")):
+        (deb,) = apt.download([each], stage / "debs" / each)
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE) as source:
+            wanted = ["tar", "-x", "-C", str(stage), "--wildcards", "*/net/dummy.ko*", "*/net/sched/*"]
+            taken = subprocess.run(wanted, stdin=source.stdout, capture_output=True, check=False)
+        if taken.returncode == 0:
+            break
+    else:
+        raise Unavailable(f"{package}: no modules could be taken out of it")
+    shutil.rmtree(stage / "debs")
+    stage.rename(target)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=["pahole", "bpftool", "judges", "kernel", "versions"])
