@@ -397,6 +397,12 @@ Before the link:
                        DWARF is encoded for it
   --btf FILE           With --btf-ids: look them up in this BTF
 
+What can be mended:
+  --fix OUT            Write FILE with BTF that the kernel (--kernel) takes: what it does not know goes or is
+                       replaced, as when it is not encoded, and entries of sections are sorted. OUT is then
+                       verified. OUT is raw BTF if FILE is, else a copy of FILE; FILE stays as it is
+  --rebase NEW         With --fix and --base: put a module's BTF on the vmlinux NEW, whose types mean the same
+
 How:
   -j, --jobs N         Number of workers; default: the CPUs this process may use
 
@@ -411,6 +417,7 @@ Examples:
   pybtf verify --base vmlinux /lib/modules/6.12.1
   pybtf verify --base old/vmlinux --base new/vmlinux module.ko.xz
   pybtf verify --btf-ids vmlinux.o
+  pybtf verify --fix prog-5.10.o --kernel 5.10 prog.bpf.o
 
 Exit status: 0 a kernel accepts all, and modules belong to their base; 1 not so; 2 the command line is at
 fault.

@@ -8,7 +8,7 @@ import sys
 from ..errors import UsageError
 from ..options import MAX_JOBS
 from . import console
-from .arguments import FLAG, JOBS, TEXT, TEXTS, Option
+from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 from .faults import BUG, FAILED
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -25,6 +25,8 @@ OPTIONS = (
     Option("loader", TEXT, "user|vmlinux|module"),
     Option("btf-ids", FLAG),
     Option("btf", TEXT, "FILE"),
+    Option("fix", PATH, "OUT"),
+    Option("rebase", TEXT, "NEW"),
     Option("strict", FLAG),
     Option("json", FLAG),
     Option("jobs", JOBS, "N", "j"),
@@ -39,6 +41,8 @@ def verify(
     loader: str | None,
     btf_ids: bool,
     btf: str | None,
+    fix: str | None,
+    rebase: str | None,
     strict: bool,
     json: bool,
     jobs: int | None,
@@ -64,6 +68,16 @@ def verify(
         return verify_ids(files, base, btf, versions, strict, json, quiet)
     if btf is not None:
         raise UsageError("--btf goes with --btf-ids; otherwise FILE is the BTF that is verified")
+    if rebase is not None and fix is None:
+        raise UsageError("--rebase goes with --fix OUT, which is where the result goes")
+    if fix is not None:
+        from .verify_fix import verify_fix
+
+        verify_fix(files, base, fix, rebase, versions, quiet or json)
+        files = (fix,)
+        base = (rebase,) if rebase is not None else base
+        if fix == "-":
+            return 0
     from ..inputs import find_inputs
     from ..verify.task import Settings, open_base, run
 
