@@ -67,7 +67,9 @@ class Independent:
             if origin is None:
                 return "", 0
             die = die.get_DIE_from_attribute(origin)
-        header = self.dwarf.line_program_for_CU(die.cu).header
+        program = self.dwarf.line_program_for_CU(die.cu)
+        assert program is not None
+        header = program.header
         number = die.attributes["DW_AT_decl_file"].value - (header.version < 5)
         line = die.attributes["DW_AT_decl_line"].value if "DW_AT_decl_line" in die.attributes else 0
         return header.file_entry[number].name.decode(), line
@@ -286,12 +288,8 @@ def test_damaged_line_tables_have_no_names() -> None:
     draw = Random(5)
     for path in FILES[:6]:
         with path.open("rb") as file:
-            elf = ELFFile(file)
-            contents = {
-                name: elf.get_section_by_name(f".debug_{name}").data()
-                for name in ("line", "line_str", "str")
-                if elf.get_section_by_name(f".debug_{name}") is not None
-            }
+            found = {each.name.removeprefix(".debug_"): each.data() for each in ELFFile(file).iter_sections()}
+        contents = {name: found[name] for name in ("line", "line_str", "str") if name in found}
         if "line" not in contents:
             continue
         for _ in range(300):
