@@ -289,14 +289,16 @@ def test_damaged_line_tables_have_no_names() -> None:
     for path in FILES[:6]:
         with path.open("rb") as file:
             found = {each.name.removeprefix(".debug_"): each.data() for each in ELFFile(file).iter_sections()}
-        contents = {name: found[name] for name in ("line", "line_str", "str") if name in found}
+        contents: dict[str, bytes | bytearray] = {
+            name: found[name] for name in ("line", "line_str", "str") if name in found
+        }
         if "line" not in contents:
             continue
         for _ in range(300):
             line = bytearray(contents["line"])
             for _ in range(draw.randint(0, 6)):
                 line[draw.randrange(min(len(line), 200))] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
-            files = LineFiles({**contents, "line": line[: draw.randrange(1, len(line) + 1)]}, little=True)
+            files = LineFiles(contents | {"line": line[: draw.randrange(1, len(line) + 1)]}, little=True)
             for offset in (0, draw.randrange(len(line) + 10)):
                 for number in (0, 1, 2, 5, 1 << 40, -1):
                     assert isinstance(files.name(offset, number), str)

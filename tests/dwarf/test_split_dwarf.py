@@ -20,6 +20,7 @@ from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, PybtfError
 from pybtf.explain.asking import kernel_options
 from pybtf.explain.detail import encode_in_detail
+from tests.builders.elfwriter import Section, bare
 from tests.conftest import ROOT, RunCli
 
 HOME = ROOT / "fixtures" / "dwo"
@@ -37,21 +38,6 @@ def copy(build: Path, to: Path) -> Path:
 def sections(path: Path) -> dict[str, bytes]:
     with path.open("rb") as file:
         return {each.name: each.data() for each in ELFFile(file).iter_sections()}
-
-
-def elf(contents: dict[str, bytes]) -> bytes:
-    """An ELF file for x86-64 with these sections."""
-    names = b"\0" + b"".join(name.encode() + b"\0" for name in [*contents, ".shstrtab"])
-    body, rows, at = b"", [bytes(64)], 64
-    for name, data in {**contents, ".shstrtab": names}.items():
-        where = names.index(name.encode() + b"\0")
-        kind = 3 if name == ".shstrtab" else 1
-        rows.append(struct.pack("<IIQQQQIIQQ", where, kind, 0, 0, at + len(body), len(data), 0, 0, 1, 0))
-        body += data
-    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
-        "<HHIQQQIHHHHHH", 1, 62, 1, 0, 0, at + len(body), 0, 64, 0, 0, 64, len(rows), len(rows) - 1
-    )  # fmt: skip
-    return head + body + b"".join(rows)
 
 
 def package(files: list[Path], identities: list[int]) -> bytes:
@@ -78,7 +64,8 @@ def package(files: list[Path], identities: list[int]) -> bytes:
     index += struct.pack(f"<{slots}Q{slots}I", *signatures, *numbers) + struct.pack("<4I", *COLUMNS.values())
     index += b"".join(struct.pack("<4I", *(row[name][0] for name in COLUMNS)) for row in rows)
     index += b"".join(struct.pack("<4I", *(row[name][1] for name in COLUMNS)) for row in rows)
-    return elf({**whole, ".debug_cu_index": index})
+    whole[".debug_cu_index"] = index
+    return bare([Section(name, data) for name, data in whole.items()])
 
 
 def identities(files: list[Path]) -> list[int]:
