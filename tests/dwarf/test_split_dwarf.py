@@ -232,3 +232,30 @@ def test_a_program_may_name_its_package(tmp_path: Path, run_cli: RunCli) -> None
         assert (tmp_path / "out").read_bytes() == (build / "unsplit.btf").read_bytes()
     done = run_cli("encode", "--dwp", tmp_path / "none", "--detached", tmp_path / "out", program)
     assert done.returncode == 1
+
+
+def test_a_unit_is_taken_once(tmp_path: Path) -> None:
+    """Many small skeletons of one large unit would be more than there is of it."""
+    build = HOME / "gcc-5"
+    program = copy(build, tmp_path)
+    first, second, _ = identities(sorted(build.glob("*.dwo")))
+    data = program.read_bytes()
+    assert data.count(b"u1.dwo\0") == data.count(struct.pack("<Q", second)) == 1
+    data = data.replace(b"u1.dwo\0", b"u0.dwo\0").replace(struct.pack("<Q", second), struct.pack("<Q", first))
+    program.write_bytes(data)
+    with pytest.raises(InputError, match="that several skeletons"):
+        pybtf.encode(program)
+
+
+def test_parts_do_not_overlap(tmp_path: Path) -> None:
+    build = HOME / "gcc-5"
+    program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
+    files = sorted(build.glob("*.dwo"))
+    whole = package(files, identities(files))
+    rows = whole.index(struct.pack("<HHIII", 5, 0, 4, 3, 8)) + 16 + 12 * 8 + 16
+    damaged = bytearray(whole)
+    size = struct.unpack_from("<I", whole, rows + 16 * 3)[0]
+    struct.pack_into("<I", damaged, rows + 16 * 3, size + 40)  # the first part reaches into the second
+    (tmp_path / "program.elf.dwp").write_bytes(damaged)
+    with pytest.raises(InputError, match="parts that overlap"):
+        pybtf.encode(program)

@@ -60,6 +60,18 @@ class Damaged(Exception):
     """Bytes that end too early, or make no sense."""
 
 
+class Budget:
+    """How many attributes of abbreviations may still be looked at: units may share tables, and tables overlap."""
+
+    def __init__(self, size: int) -> None:
+        self.left = 200_000 + size
+
+    def spend(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise Damaged
+
+
 class _Reader:
     def __init__(self, data: Buffer, at: int, end: int, order: Literal["little", "big"]) -> None:
         self.data = data
@@ -146,6 +158,7 @@ def root(
     *,
     little: bool,
     offsets_base: int | None,
+    budget: Budget,
 ) -> Root:
     """What the root of a unit says. `sections`: `str`, `line_str` and `str_offsets`, as far as texts are wanted;
     `offsets_base`: of the unit in the last, if the root does not say. Raises `Damaged`.
@@ -155,7 +168,7 @@ def root(
     found = Root()
     if head.die == head.end:
         return found
-    specs = _specs(_Reader(abbrev, head.abbrev, len(abbrev), order), die.leb())
+    specs = _specs(_Reader(abbrev, head.abbrev, len(abbrev), order), die.leb(), budget)
     indexes: dict[int, int] = {}
     for attribute, form, implicit in specs:
         value: int | bytes | None = implicit
@@ -175,7 +188,7 @@ def root(
     return found
 
 
-def _specs(read: _Reader, code: int) -> list[tuple[int, int, int]]:
+def _specs(read: _Reader, code: int, budget: Budget) -> list[tuple[int, int, int]]:
     """The attributes of the abbreviation `code`: attribute, form, value if it is implicit."""
     specs: list[tuple[int, int, int]] = []
     for _ in range(MOST_ATTRIBUTES):
@@ -193,6 +206,7 @@ def _specs(read: _Reader, code: int) -> list[tuple[int, int, int]]:
             specs.append((attribute, form, implicit))
             if len(specs) > MOST_ATTRIBUTES:
                 raise Damaged
+        budget.spend(1 + len(specs))
         if found == code:
             return specs
     raise Damaged

@@ -30,7 +30,9 @@ def has_skeletons(sections: Mapping[str, Buffer], *, little: bool) -> bool:
         if length == 0xFFFFFFFF:
             length, version, kind = unpack_from(f"{order}QHB", info, at + 4)
             size = 12
-        if version >= 5:
+        if not 2 <= version <= 5:
+            break
+        if version == 5:
             if kind == _SKELETON:
                 return True
         else:

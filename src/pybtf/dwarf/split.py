@@ -28,6 +28,7 @@ from pybtf.dwarf.roots import (
     SPLIT_COMPILE,
     SPLIT_TYPE,
     STMT_LIST,
+    Budget,
     Damaged,
     Root,
     UnitHead,
@@ -63,6 +64,14 @@ def join_split(image: ElfImage, found: DebugSections, package: str | None, degra
     return split
 
 
+_TypeUnit = tuple[UnitHead, Parts | None, bool]
+"""A type unit, where its parts are in a package, and whether it is in `.debug_types`."""
+
+
+def _first(row: tuple[int, object]) -> int:
+    return row[0]
+
+
 class _File:
     """A `.dwo` or `.dwp`: its units, and where its sections are in the runs, once they have been appended."""
 
@@ -78,10 +87,12 @@ class _File:
         self.source = image.source
         self.little = image.little
         self.at: dict[str, int] = {}
+        self.left = len(self.sections.get("info", b"")) + len(self.sections.get("types", b""))
+        """Bytes of units that may still be taken."""
+        self._beside: dict[int, tuple[list[_TypeUnit], list[_TypeUnit]]] | None = None
         self.units: dict[int, tuple[UnitHead, Parts | None]] = {}
         """By dwo_id."""
-        self.types: list[tuple[UnitHead, Parts | None, bool]] = []
-        """Type units; whether they are in `.debug_types`."""
+        self.types: list[_TypeUnit] = []
         if not self.sections.get("info") or "abbrev" not in self.sections:
             raise InputError(image.place(), "no .debug_info.dwo or no .debug_abbrev.dwo", "both")
         self.packed = image.section(".debug_cu_index") is not None
@@ -93,6 +104,7 @@ class _File:
     def _read_units(self, image: ElfImage) -> None:
         """Of a `.dwo`."""
         info = self.sections["info"]
+        budget = Budget(len(info))
         for head in self._heads(image, "info"):
             if head.kind == SPLIT_TYPE:
                 self.types.append((head, None, False))
@@ -101,8 +113,9 @@ class _File:
             elif head.version < 5:
                 try:
                     top = root(
-                        head, info, self.sections["abbrev"], self.sections, little=image.little, offsets_base=0
-                    )
+                        head, info, self.sections["abbrev"], self.sections, little=image.little, offsets_base=0,
+                        budget=budget,
+                    )  # fmt: skip
                 except Damaged:
                     place = Place(self.path, ".debug_info.dwo", head.start)
                     raise InputError(place, "a unit whose root cannot be read", "a unit") from None
@@ -116,6 +129,7 @@ class _File:
         return heads(data, 0, len(data), place, little=image.little, types=name == "types")
 
     def _read_package(self, image: ElfImage) -> None:
+        self._unread = {name: len(self.sections.get(name, b"")) for name in ("info", "types")}
         for identity, parts in read_index(image, ".debug_cu_index").items():
             head = self._head_of(image, parts, "info", identity)
             if head is not None:
@@ -137,10 +151,40 @@ class _File:
         where = Place(self.path, f".debug_{name}.dwo", start)
         if end > len(data):
             raise InputError(where, f"a part that ends at {end:#x}", f"an end within its {len(data):#x} bytes")
+        self._unread[name] -= place[1]
+        if self._unread[name] < 0:
+            raise InputError(where, "parts that overlap", "a part for each unit")
         for head in heads(data, start, end, where, little=image.little, types=name == "types"):
             if head.identity == identity or (head.version < 5 and name == "info"):
                 return head
         raise InputError(where, f"no unit with the identity {identity:#018x}", "that of the index")
+
+    def beside(self) -> dict[int, tuple[list[_TypeUnit], list[_TypeUnit]]]:
+        """Of each unit of a `.dwo`, by where it starts, the type units of `info` that are in front of it, if it is the
+        first, and those that follow it.
+        """
+        if self._beside is None:
+            self._beside = {}
+            front: list[_TypeUnit] = []
+            types = [] if self.packed else [each for each in self.types if not each[2]]
+            starts = {head.start for head, _ in self.units.values()}
+            rows = sorted([(start, None) for start in starts] + [(each[0].start, each) for each in types], key=_first)
+            behind = front
+            for start, each in rows:
+                if each is None:
+                    behind = []
+                    self._beside[start] = front, behind
+                    front = []
+                else:
+                    behind.append(each)
+        return self._beside
+
+    def take(self, head: UnitHead) -> None:
+        """Counts what is taken: no more than there is. Raises `InputError`."""
+        self.left -= head.end - head.start
+        if self.left < 0:
+            place = Place(self.path, ".debug_info.dwo", head.start)
+            raise InputError(place, "a unit that several skeletons or rows of an index name", "one for each")
 
     def part(self, name: str, parts: Parts | None) -> tuple[int, int]:
         """Where in the run a section's part begins and ends."""
@@ -181,9 +225,12 @@ class Split:
         info = found["info"]
         place = Place(found.path, ".debug_info")
         kept = 0  # of `info`, up to here
+        budget = Budget(len(info))
         for head in heads(info, 0, len(info), place, little=image.little):
             try:
-                top = root(head, info, found["abbrev"], found, little=image.little, offsets_base=None)
+                top = root(
+                    head, info, found["abbrev"], found, little=image.little, offsets_base=None, budget=budget
+                )
             except Damaged:
                 continue  # the core will say what is wrong
             name = top.name()
@@ -237,18 +284,14 @@ class Split:
 
     def _add_around(self, file: _File, unit: tuple[UnitHead, Parts | None], top: Root) -> None:
         """A unit, and where a linker would leave them in the order of the files, the type units beside it."""
-        start = unit[0].start
-        beside = [] if file.packed or self.image.etype == ET_REL else [each for each in file.types if not each[2]]
-        following = min((head.start for head, _ in file.units.values() if head.start > start), default=_NOWHERE)
-        for each in beside:
-            if each[0].start < start:
-                self._add_type(file, each)
+        before, after = file.beside().get(unit[0].start, ((), ())) if self.image.etype != ET_REL else ((), ())
+        for each in before:
+            self._add_type(file, each)
         self._add(file, unit, top)
-        for each in beside:
-            if start < each[0].start < following:
-                self._add_type(file, each)
+        for each in after:
+            self._add_type(file, each)
 
-    def _add_type(self, file: _File, unit: tuple[UnitHead, Parts | None, bool]) -> None:
+    def _add_type(self, file: _File, unit: _TypeUnit) -> None:
         head, parts, _ = unit
         if head.identity not in self._signatures:
             self._signatures.add(head.identity)
@@ -261,6 +304,7 @@ class Split:
 
     def _add(self, file: _File, unit: tuple[UnitHead, Parts | None], top: Root | None, name: str = "info") -> None:
         head, parts = unit
+        file.take(head)
         start, end = self._size, self._size + head.end - head.start
         self.found.parts.append((start, f".debug_{name}.dwo", file.path, start - head.start))
         self._grow(memoryview(file.sections[name])[head.start : head.end])
