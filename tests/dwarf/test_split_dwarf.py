@@ -259,3 +259,11 @@ def test_parts_do_not_overlap(tmp_path: Path) -> None:
     (tmp_path / "program.elf.dwp").write_bytes(damaged)
     with pytest.raises(InputError, match="parts that overlap"):
         pybtf.encode(program)
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+def test_why_names_the_places_of_split_units(build: Path, run_cli: RunCli) -> None:
+    done = run_cli("why", "first", "struct private", build / "program.elf")
+    assert done.returncode == 0
+    assert re.search(r"taken from (./|/src/)?u0\.c:6", done.stdout)
+    assert re.search(r"described: (./|/src/)?u1\.c:2", done.stdout)

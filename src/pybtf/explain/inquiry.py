@@ -24,6 +24,7 @@ from pybtf.errors import InputError
 from pybtf.options import EncodeOptions
 
 from .reasons import FATES, FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES
+from .whereabouts import Whereabouts
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -66,6 +67,11 @@ class Inquiry:
     @cached_property
     def search(self) -> Search:
         return self.run.search()
+
+    @cached_property
+    def whereabouts(self) -> Whereabouts:
+        """Where DIEs are, without pyelftools."""
+        return Whereabouts(self.run, self.image, self.sections)
 
     @cached_property
     def kinds(self) -> dict[str, int]:

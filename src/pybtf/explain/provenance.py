@@ -6,19 +6,17 @@ when or where they were made. (Another version of SQLite may lay out the same ro
 
 from __future__ import annotations
 
-from array import array
 from hashlib import sha256
 from itertools import islice
 
 from pybtf.btf import BTF, Kind
 from pybtf.btf.provenance import APPLICATION, FORMAT, INDEXES, TABLES
 from pybtf.btf.types import DeclTag, FuncProto, Symbol
-from pybtf.dwarf.line_files import LineFiles
-from pybtf.dwarf.sections import line_section
 from pybtf.elf.notes import build_id
-from pybtf.errors import OutputError, PybtfError
+from pybtf.errors import OutputError
 
 from .inquiry import Inquiry
+from .whereabouts import Where
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -31,7 +29,6 @@ CONFLICTING = ("inconsistent", "ambiguous_address")
 MOST_CONFLICTS = 10_000
 """Of one function."""
 
-_NOWHERE = 0xFFFFFFFF
 _Place = tuple[int | None, int | None, int | None, int | None]
 """Unit, DIE, file and line: as columns."""
 
@@ -85,9 +82,8 @@ class _Tables:
         self.inquiry = inquiry
         self.btf: BTF = inquiry.btf
         self.first = self.btf.first_id
-        self._origins = inquiry.run.origins()
-        self._units = self._origins.units()
-        self._seen = memoryview(self._origins.types()).cast("I")
+        self._whereabouts = inquiry.whereabouts
+        self._seen = memoryview(self._whereabouts.origins.types()).cast("I")
         self._described, self._variables = inquiry.fates.places()
         states = {name: state for name, (_, state) in inquiry.emitted.items()}
         dies = inquiry.fates.dies_of_states(states.values())
@@ -142,46 +138,23 @@ class _Tables:
                 found[name] = rows
         return found
 
-    def _all_places(self) -> dict[int, tuple[int, int, int, int]]:
-        """What the core says of each DIE that is in a row."""
+    def _all_places(self) -> dict[int, Where]:
+        """Of each DIE that is in a row."""
         wanted = {die for die, _, _ in self._own.values()}
         wanted.update(die for _, _, _, die in self._described.values())
         wanted.update(die for rows in self._conflicts.values() for _, _, die in rows)
-        dies = array("I", sorted(wanted))
-        found = memoryview(self._origins.places(dies)).cast("I")
-        return {
-            die: (found[4 * at], found[4 * at + 1], found[4 * at + 2], found[4 * at + 3]) for at, die in enumerate(dies)
-        }
+        return self._whereabouts.of(wanted)
 
     def _place(self, die: int) -> _Place:
-        unit, number, line, of = self._places[die]
-        if of == _NOWHERE:
-            return (None if unit == _NOWHERE else unit), die, None, None
-        table = self._units[of][2]
-        name = "" if table is None else self._names.name(table, number)
+        unit, name, line = self._places[die]
         if not name:
             return unit, die, None, None
         return unit, die, self._files.setdefault(name, len(self._files) + 1), line or None
 
-    @property
-    def _names(self) -> LineFiles:
-        if "line_files" not in self.__dict__:
-            inquiry = self.inquiry
-            contents = dict(inquiry.sections)
-            try:
-                line = line_section(inquiry.image, inquiry.sections)
-            except PybtfError:
-                line = None
-            if line is not None:
-                contents["line"] = line
-            self.__dict__["line_files"] = LineFiles(contents, little=inquiry.image.little)
-        found: LineFiles = self.__dict__["line_files"]
-        return found
-
     # ---- rows ----
 
     def units(self) -> Iterator[tuple[int, int, str]]:
-        for number, (start, name, _) in enumerate(self._units):
+        for number, (start, name, _) in enumerate(self._whereabouts.units):
             yield number, start, _plain(name)
 
     def types(self) -> Iterator[tuple[Any, ...]]:
