@@ -27,6 +27,9 @@ _FREE: Final = 64 << 20
 """Bytes of line tables that are read in any case; more, for each byte of the section, only so often:"""
 _TIMES: Final = 16
 
+_KEPT: Final = 32
+"""Tables that are kept: of a kernel's, all would take 100 MB. Who asks does so unit by unit."""
+
 _Entry = tuple[int, int, int]
 """The form of a name, where it is, and the number of its folder."""
 
@@ -49,6 +52,8 @@ class LineFiles:
         compiler ran; "" if there is none.
         """
         if offset not in self._tables:
+            if len(self._tables) == _KEPT:
+                del self._tables[next(iter(self._tables))]
             self._tables[offset] = self._read(offset)
         table = self._tables[offset]
         return "" if table is None else table.name(number)
