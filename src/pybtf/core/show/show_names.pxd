@@ -7,3 +7,4 @@ cdef void put_parameters(Show *s, uint32_t id) noexcept nogil
 cdef void put_enum(Show *s, uint32_t id, uint32_t level) noexcept nogil
 cdef void put_qualifier(Text *t, uint32_t kind) noexcept nogil
 cdef void put_outermost(Show *s, uint32_t id) noexcept nogil
+cdef uint32_t put_typedefs(Show *s, uint32_t id) noexcept nogil

@@ -13,6 +13,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_PTR,
     KIND_RESTRICT,
     KIND_TYPE_TAG,
+    KIND_TYPEDEF,
     KIND_UNION,
     KIND_VOLATILE,
 )
@@ -26,7 +27,9 @@ from cython.cimports.pybtf.core.btf.type_view import (
     view_record,
 )
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_signed, put_unsigned
-from cython.cimports.pybtf.core.show.show_types import Show, show_enter, show_step
+from cython.cimports.pybtf.core.show.show_types import SHOW_MAX_CHAIN, Show, show_enter, show_step
+
+INT_SIZE = cython.declare(uint32_t, 4)  # an enum that is smaller has been packed
 
 
 @cython.cfunc
@@ -238,3 +241,22 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
         m += step
     put_many(t, 9, level)
     put_char(t, 125)
+    if r[2] < INT_SIZE:
+        put(t, b" __attribute__((__packed__))")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_typedefs(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
+    """A comment with the names of typedefs. Returns what is behind them."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    steps: uint32_t = 0
+    while id and wire_kind(view_record(s.v, id)) == KIND_TYPEDEF and show_step(s, id) and steps < SHOW_MAX_CHAIN:
+        put(t, b" -> " if steps else b"/* typedef ")
+        put(t, view_name(s.v, view_record(s.v, id)[0]))
+        id = view_record(s.v, id)[2]
+        steps += 1
+    if steps:
+        put(t, b" */ ")
+    return id

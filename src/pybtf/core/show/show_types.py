@@ -1,7 +1,7 @@
 """Types as text for people: structs with their layout, enums, typedefs. The text is that of pahole."""
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset, strcmp
 from cython.cimports.pybtf.core.btf.kinds import KIND_FWD, KIND_PTR
@@ -39,7 +39,13 @@ REASONS = {
 
 @cython.cclass
 class Shower:
-    """The types of a BTF as text, and what the text says of structs as numbers."""
+    """The types of a BTF as text, and what the text says of structs as numbers.
+
+    `hex`: offsets and sizes as hexadecimal numbers. `expand`: the members of structs, and what typedefs are, in place of
+    their names; `pointers`: also of what members point to. `quiet`: no comments.
+    `relative`: offsets within a struct that is expanded count from its beginning.
+    `remember`: a struct that one text shows to be packed is so in those that follow, as when pahole prints many.
+    """
 
     def __cinit__(self):
         memset(cython.address(self.s), 0, cython.sizeof(Show))
@@ -47,15 +53,26 @@ class Shower:
     def __dealloc__(self):
         text_free(cython.address(self.s.out))
         free(self.s.facts)
+        free(self.s.within)
 
-    def __init__(self, view: View, hex: cython.bint = False):
+    def __init__(
+        self, view: View, hex: cython.bint = False, expand: cython.bint = False, pointers: cython.bint = False,
+        quiet: cython.bint = False, relative: cython.bint = False, remember: cython.bint = False
+    ):  # fmt: skip
         self.view = view
         self.s.v = cython.address(view.v)
         self.s.format.hex = hex
+        self.s.format.expand = expand
+        self.s.format.expand_pointers = pointers
+        self.s.format.quiet = quiet
+        self.s.format.relative = relative
+        self.remember = remember
+        self.s.round = 1
         self.s.effort = FREE_EFFORT + EFFORT_PER_WORD * view.n_words
         self.s.out.limit = self.s.effort
         self.s.facts = cython.cast(cython.pointer[Facts], calloc(view.v.n, cython.sizeof(Facts)))
-        if self.s.facts == cython.NULL:
+        self.s.within = cython.cast(cython.pointer[uint16_t], calloc(view.v.n, cython.sizeof(uint16_t)))
+        if self.s.facts == cython.NULL or self.s.within == cython.NULL:
             raise MemoryError
 
     @cython.cfunc
@@ -83,6 +100,7 @@ class Shower:
             raise IndexError(id)
         self.s.out.done += self.s.out.n
         self.s.out.n = 0
+        self.s.round += not self.remember
         put_definition(cython.address(self.s), id)
         self.check()
         return self.s.out.p[: self.s.out.n]
