@@ -39,6 +39,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_MAX_CHAIN,
     Facts,
     Place,
+    Plan,
     Show,
     show_enter,
     show_fail,
@@ -211,6 +212,27 @@ def member_facts(s: cython.pointer[Show], f: cython.pointer[Facts], type: uint32
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def keep_attributes(
+    plan: cython.pointer[cython.const[Plan]], f: cython.pointer[Facts], places: cython.pointer[Place]
+) -> cython.void:
+    """What members and struct had been given is not found anew once they have been moved."""
+    i: uint32_t
+    f.align = 0 if f.packed else plan.align
+    f.forced = f.forced_holes = f.forced_bytes = 0
+    if places == cython.NULL:
+        return
+    for i in range(plan.count):
+        places[i].align = plan.slots[i].align
+        if places[i].align:
+            f.forced += 1
+            if places[i].hole:
+                f.forced_holes += 1
+                f.forced_bytes += places[i].hole
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def study(
     s: cython.pointer[Show], id: uint32_t, f: cython.pointer[Facts], places: cython.pointer[Place]
 ) -> cython.void:
@@ -330,6 +352,8 @@ def study(
         f.packed = False
     if f.packed:
         f.align = 0
+    if s.plan != cython.NULL and s.plan.id == id:
+        keep_attributes(s.plan, f, places)
 
 
 @cython.cfunc

@@ -101,6 +101,18 @@ def put_padded_name(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def put_default(
+    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
+) -> cython.void:
+    """A type as a whole, in its column."""
+    start: cython.size_t = s.out.n
+    put_outermost(s, id)
+    put_padded_name(cython.address(s.out), start, frame.type_column, c)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_keyword(
     s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
 ) -> cython.void:
@@ -263,9 +275,7 @@ def put_declared(
         if not show_step(s, id):
             break
         if id == 0:
-            start = t.n
-            put_type(s, id)
-            put_padded_name(t, start, frame.type_column, cython.address(c))
+            put_default(s, cython.address(frame), id, cython.address(c))
             break
         r = view_record(s.v, id)
         if is_tagged(s, id):
@@ -275,12 +285,16 @@ def put_declared(
                 put_keyword(s, cython.address(frame), id, cython.address(c))
             if not c.apart:
                 outer.cacheline = frame.cacheline
-        elif wire_kind(r) == KIND_CONST and r[2]:
+        elif wire_kind(r) == KIND_CONST:
             put(t, b"const ")
             frame.type_column -= CONST_WIDTH
             frame.comment_column -= CONST_WIDTH
-            id = r[2]
-            continue
+            if r[2]:
+                id = r[2]
+                continue
+            start = t.n
+            put_type(s, id)
+            put_padded_name(t, start, frame.type_column, cython.address(c))
         elif wire_kind(r) == KIND_PTR and is_kind(s, r[2], KIND_FUNC_PROTO):
             put_function(s, cython.address(frame), r[2], True, cython.address(c))
         elif wire_kind(r) == KIND_PTR and is_tagged(s, r[2]) and view_record(s.v, r[2])[0] == 0:
@@ -301,9 +315,7 @@ def put_declared(
             put_array(s, cython.address(frame), id, cython.address(c))
             outer.cacheline = frame.cacheline
         else:
-            start = t.n
-            put_outermost(s, id)
-            put_padded_name(t, start, frame.type_column, cython.address(c))
+            put_default(s, cython.address(frame), id, cython.address(c))
         break
     if marked:
         s.within[marked] -= 1
@@ -334,7 +346,7 @@ def put_member(
     put_declared(s, cython.address(inner), m[1], cython.address(c))
     frame.cacheline = inner.cacheline
     if direct and view_name(s.v, m[0])[0]:
-        if inner.braces:
+        if inner.braces or s.format.expand:
             put_char(t, 32)
         put(t, view_name(s.v, m[0]))
     if p.bits:
@@ -384,6 +396,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[F
     study(s, id, cython.address(f), places)
     if is_struct:
         mark_packed(s, id)
+    s.within[id] += s.format.expand
     put(t, b"struct " if is_struct else b"union ")
     if r[0]:
         put(t, view_name(s.v, r[0]))
@@ -412,6 +425,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[F
         m += 3
     if frame.sums and is_struct and not s.format.quiet:
         put_summary(s, r, cython.address(f), frame.level, frame.base)
+    s.within[id] -= s.format.expand
     free(places)
     put_tabs(t, frame.level - 1)
     put_char(t, 125)

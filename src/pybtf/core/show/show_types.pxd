@@ -13,7 +13,7 @@ cdef enum:                      # Show.status
 
 cdef enum:
     SHOW_MAX_CHAIN = 256
-    SHOW_MAX_DEPTH = 64         # structs in structs
+    SHOW_MAX_DEPTH = 256        # structs in structs
     CACHELINE = 64
 
 cdef enum:                      # Facts.state
@@ -68,6 +68,26 @@ cdef struct Facts:              # of one struct or union
     uint32_t flexible_end
     uint32_t flexible_middle
 
+cdef struct Slot:               # of a member of a struct that is reorganized, in its present place
+    int64_t offset              # in bytes
+    int64_t size
+    int64_t hole                # behind it
+    uint32_t bits
+    uint32_t bit
+    uint32_t align              # of its first place
+
+cdef struct Plan:               # to reorganize a struct
+    uint32_t id
+    uint32_t count              # of members
+    uint32_t *before            # the record, to be put back
+    Place *places
+    Slot *slots
+    uint32_t align              # of the struct as it was
+    int64_t padding
+    int64_t size
+    uint32_t moved              # what the last step has done: the member that was there
+    uint32_t behind             # is now behind this one
+
 cdef struct Called:             # what stands behind a type
     uint32_t stars
     bint apart                  # `* ` in front of it, as pahole has it where the struct has no name
@@ -102,6 +122,7 @@ cdef struct Show:
     Facts *facts                # by id
     uint16_t *within            # by id: how often what is printed is within it; for `expand_pointers` only
     Format format
+    Plan *plan                  # of the struct that is being reorganized
     uint32_t round              # of texts that know of each other
     uint32_t depth
     uint64_t effort

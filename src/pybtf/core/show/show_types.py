@@ -4,13 +4,14 @@ import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset, strcmp
-from cython.cimports.pybtf.core.btf.kinds import KIND_FWD, KIND_PTR
+from cython.cimports.pybtf.core.btf.kinds import KIND_FWD, KIND_PTR, KIND_STRUCT
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, text_free
 from cython.cimports.pybtf.core.show.show_layout import behind, facts_of, study
 from cython.cimports.pybtf.core.show.show_names import put_type
 from cython.cimports.pybtf.core.show.show_print import put_definition
+from cython.cimports.pybtf.core.show.show_reorganize import plan_close, plan_open, plan_step
 from cython.cimports.pybtf.core.show.show_types import (
     SHOW_CYCLE,
     SHOW_DEEP,
@@ -20,12 +21,14 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_OK,
     Facts,
     Place,
+    Plan,
     Show,
     show_fail,
 )
 
 FREE_EFFORT = cython.declare(cython.size_t, 1 << 26)
 EFFORT_PER_WORD = cython.declare(cython.size_t, 256)
+EXPANDED = cython.declare(cython.size_t, 1 << 25)  # steps, and bytes, of one text in which something is expanded
 
 REASONS = {
     SHOW_CYCLE: ("type {id} contains itself", "a pointer between the two"),
@@ -84,6 +87,8 @@ class Shower:
             show_fail(cython.address(self.s), SHOW_EFFORT, 0)
         if self.s.status != SHOW_OK:
             found, expected = REASONS[self.s.status]
+            if self.s.status != SHOW_CYCLE and (self.s.format.expand or self.s.format.expand_pointers):
+                expected = "less to expand, as without --expand-types and --expand-pointers"
             self.view.fail(self.s.bad, 0, found.format(id=self.s.bad), expected)
 
     @cython.cfunc
@@ -101,9 +106,41 @@ class Shower:
         self.s.out.done += self.s.out.n
         self.s.out.n = 0
         self.s.round += not self.remember
+        if self.s.format.expand or self.s.format.expand_pointers:
+            self.s.effort = EXPANDED
+            self.s.out.limit = self.s.out.done + EXPANDED
         put_definition(cython.address(self.s), id)
         self.check()
         return self.s.out.p[: self.s.out.n]
+
+    def reorganized(self, id: uint32_t, steps: cython.bint = False) -> tuple:
+        """A struct with its members in another order: its text, its size, and with `steps` what was done.
+
+        A step is the names of the member that was moved, of the one that it was behind, of the one that it is behind
+        now, and the text after it.
+        """
+        plan: Plan
+        done: list = []
+        names: tuple
+        text: bytes
+        if not 0 < id < self.view.v.n or wire_kind(view_record(self.s.v, id)) != KIND_STRUCT:
+            raise IndexError(id)
+        self.learn(id)
+        memset(cython.address(plan), 0, cython.sizeof(Plan))
+        plan_open(cython.address(self.s), cython.address(plan), id)
+        try:
+            while self.s.status == SHOW_OK:
+                before: list = [row[0] for row in self.members(id)] if steps else []
+                if not plan_step(cython.address(self.s), cython.address(plan)):
+                    break
+                if steps:
+                    names = (before[plan.moved], before[plan.moved - 1], before[plan.behind])
+                    done.append((*names, self.text(id)))
+            self.check()
+            text = self.text(id)
+            return text, view_record(self.s.v, id)[2], done
+        finally:
+            plan_close(cython.address(self.s), cython.address(plan))
 
     def composites(self, named: cython.bint = True) -> list:
         """The ids of all own structs and unions (that have a name)."""
