@@ -13,8 +13,12 @@ from .arguments import FLAG, PATH, TEXT, Option
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
+
+CACHELINE = 64  # bytes
 
 OPTIONS = (
     Option("base", PATH, "FILE"),
@@ -23,6 +27,9 @@ OPTIONS = (
     Option("relative", FLAG, letter="r"),
     Option("no-comments", FLAG),
     Option("hex", FLAG),
+    Option("reorganize", FLAG, letter="R"),
+    Option("steps", FLAG, letter="S"),
+    Option("packable", FLAG, letter="P"),
     Option("sizes", FLAG, letter="s"),
     Option("sort", FLAG),
     Option("json", FLAG),
@@ -37,7 +44,7 @@ OPTIONS = (
 )
 
 
-@record
+@record(frozen=True)
 class Selection:
     """Which structs: at least so many holes and bytes of padding, packed, and where arrays without a size are."""
 
@@ -64,9 +71,9 @@ class Selection:
 
 def show(
     files: tuple[str, ...], base: str | None, expand_types: bool, expand_pointers: bool, relative: bool,
-    no_comments: bool, hex: bool, sizes: bool, sort: bool, json: bool, holes: str | None, bit_holes: str | None,
-    padding: str | None, packed: bool, contains: str | None, find_pointers_to: str | None, with_flexible_array: bool,
-    with_embedded_flexible_array: bool
+    no_comments: bool, hex: bool, reorganize: bool, steps: bool, packable: bool, sizes: bool, sort: bool, json: bool,
+    holes: str | None, bit_holes: str | None, padding: str | None, packed: bool, contains: str | None,
+    find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if not files:
@@ -83,11 +90,14 @@ def show(
         "--expand-types": expand_types, "--expand-pointers": expand_pointers, "--relative": relative,
         "--no-comments": no_comments, "--hex": hex
     }  # fmt: skip
-    if sizes and json:
-        raise UsageError("--sizes and --json do not go together")
-    if (sizes or json) and any(as_text.values()):
-        option = next(name for name, given in as_text.items() if given)
-        raise UsageError(f"{option} and {'--sizes' if sizes else '--json'} do not go together")
+    instead = [name for name, given in (("--sizes", sizes), ("--json", json), ("--packable", packable)) if given]
+    if len(instead) > 1:
+        raise UsageError(f"{instead[0]} and {instead[1]} do not go together")
+    for name, given in {**as_text, "--reorganize": reorganize}.items():
+        if given and instead:
+            raise UsageError(f"{name} and {instead[0]} do not go together")
+    if steps and not reorganize:
+        raise UsageError("--steps goes with --reorganize")
     if names and (contains is not None or find_pointers_to is not None):
         raise UsageError("--contains and --find-pointers-to look at all types; name none")
     from ..btf.opening import open_view
@@ -105,12 +115,17 @@ def show(
                 ids = [id for id in ids if view.kind(id) == STRUCT and selection.takes(shower.sums(id))]
             if sort:
                 ids.sort(key=view.name_of)
-            if json:
+            if packable:
+                write(b"".join(packable_lines(view, shower, ids)))
+            elif reorganize:
+                _write_texts([reorganized(view, shower, id, steps) for id in ids])
+            elif json:
                 _write_json(view, shower, ids)
             elif sizes:
                 write(b"".join(line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (STRUCT, UNION)))
             elif names or selecting or any(as_text.values()):
-                _write_texts(shower, ids)
+                end = b"" if no_comments else b"\n"  # an empty line, as pahole has it
+                _write_texts([shower.text(id) + end for id in ids])
             else:
                 write(b"".join(_line(view, id) for id in ids))
         sys.stdout.buffer.flush()
@@ -159,10 +174,46 @@ def users(view: View, shower: Shower, contains: str | None, pointers: str | None
     return b"".join(b"%s: %s\n" % (view.name_of(id), member) for id, member in users)
 
 
-def _write_texts(shower: Shower, ids: list[int]) -> None:
-    """As pahole does, with an empty line behind each."""
+def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[bytes]:
+    """Of each struct that has holes and gets smaller if it is reorganized: name, both sizes, and what is saved."""
+    for id in ids:
+        if view.kind(id) == STRUCT and shower.sums(id)["holes"]:
+            size, smaller = shower.sums(id)["size"], shower.packable(id)
+            if smaller < size:
+                yield b"%s\t%d\t%d\t%d\n" % (view.name_of(id), size, smaller, size - smaller)
+
+
+def reorganized(view: View, shower: Shower, id: int, steps: bool) -> bytes:
+    """A struct with its members in another order, and what that saves; all else as it is."""
+    if view.kind(id) != STRUCT:
+        return shower.text(id)
+    before = shower.sums(id)["size"]
+    text, after, moves = shower.reorganized(id, steps)
+    parts = []
+    for moved, source, to, padding, now in moves:
+        parts.append(b"/* Moving '%s' from after '%s' to after '%s' */\n" % (moved, source, to))
+        if padding:
+            parts.append(b"/* adding %d bytes from %s to the padding */\n" % (padding, moved))
+        parts.append(now[:-2] + b"\n")
+    if steps and after != before:
+        parts.append(b"\n/* Final reorganized struct: */\n")
+    parts.append(text)
+    if after != before:
+        lines = _cachelines(before) - _cachelines(after)
+        lines_too = b" and %d cacheline%s" % (lines, b"" if lines == 1 else b"s") if lines else b""
+        saved = before - after
+        parts[-1] = text[:-1]
+        parts.append(b"   /* saved %d byte%s%s! */\n" % (saved, b"" if saved == 1 else b"s", lines_too))
+    return b"".join(parts)
+
+
+def _cachelines(size: int) -> int:
+    return -(-size // CACHELINE)
+
+
+def _write_texts(texts: list[bytes]) -> None:
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    text = b"".join(shower.text(id) + b"\n" for id in ids)
+    text = b"".join(texts)
     sys.stdout.buffer.write(_coloured(text) if colours else text)
 
 

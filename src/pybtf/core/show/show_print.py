@@ -166,8 +166,10 @@ def is_tagged(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_braces(s: cython.pointer[Show], id: uint32_t, outer: cython.pointer[Frame], frame: cython.pointer[Frame],
-               c: cython.pointer[cython.const[Called]]) -> cython.void:
+def put_braces(
+    s: cython.pointer[Show], id: uint32_t, outer: cython.pointer[Frame], frame: cython.pointer[Frame],
+    c: cython.pointer[cython.const[Called]]
+) -> cython.void:  # fmt: skip
     """A struct, union or enum with what is inside it."""
     t: cython.pointer[Text] = cython.address(s.out)
     kind: uint32_t = wire_kind(view_record(s.v, id))
@@ -244,7 +246,6 @@ def put_declared(
     expand: cython.bint = s.format.expand  # a struct that has a name, and typedefs
     quiet: cython.bint
     steps: uint32_t = 0
-    of: uint32_t
     marked: uint32_t = 0
     r: cython.pointer[uint32_t]
     frame = cython.declare(Frame)

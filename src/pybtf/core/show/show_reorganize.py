@@ -7,8 +7,8 @@ It goes by one rule at a time, from the front, and starts anew after each move:
    anyway; else the last member, if that is small enough and there is padding.
 3. If no hole can be filled so, the last of all members that are small enough goes there, whatever is behind it.
 
-What is behind a member that is moved closes up by a word if its bytes and the hole behind it make up one. pahole looks at
-neither alignment nor the types of members; neither may this, since its result is what is asked for.
+What is behind a member that is moved closes up by a word if its bytes and the hole behind it make up one. pahole looks
+at neither alignment nor the types of members; neither may this, since its result is what is asked for.
 """
 
 import cython
@@ -33,6 +33,8 @@ from cython.cimports.pybtf.core.show.show_types import (
 
 WORDS = cython.declare(uint32_t, 3)  # of a member
 OFFSET = cython.declare(uint32_t, 0xFFFFFF)  # of a member of a struct with bit-fields; the width is above it
+MOVES_FREE = cython.declare(uint32_t, 64)
+MOVES_PER_MEMBER = cython.declare(uint32_t, 4)
 NOWHERE = cython.declare(uint32_t, 0xFFFFFFFF)
 
 
@@ -198,9 +200,12 @@ def move(
     start: int64_t = p.slots[source].offset
     i: uint32_t
     p.slots[source].offset = p.slots[to].offset + p.slots[to].size + p.slots[to].hole % step_of(s, p, source)
+    p.to_padding = 0
     if into_padding:
         if start % word == 0:
             p.size -= size + p.padding
+        else:
+            p.to_padding = cython.cast(uint32_t, size)
     elif source == p.count - 1:
         p.size -= size + p.padding
     elif p.slots[source].hole + size >= word:
@@ -238,6 +243,11 @@ def plan_step(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.bint:
     other: uint32_t
     if p.count == 0 or s.status != SHOW_OK:
         return False
+    p.steps += 1
+    if p.steps > MOVES_FREE + MOVES_PER_MEMBER * p.count or s.effort < p.count:
+        p.endless = True
+        return False
+    s.effort -= p.count
     plan_read(s, p)
     pad(s, p)
     last = p.count - 1

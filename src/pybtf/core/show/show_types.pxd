@@ -85,8 +85,11 @@ cdef struct Plan:               # to reorganize a struct
     uint32_t align              # of the struct as it was
     int64_t padding
     int64_t size
+    uint32_t steps
+    bint endless                # moving goes round in circles
     uint32_t moved              # what the last step has done: the member that was there
     uint32_t behind             # is now behind this one
+    uint32_t to_padding         # bytes where it was that are padding now
 
 cdef struct Called:             # what stands behind a type
     uint32_t stars

@@ -44,10 +44,10 @@ REASONS = {
 class Shower:
     """The types of a BTF as text, and what the text says of structs as numbers.
 
-    `hex`: offsets and sizes as hexadecimal numbers. `expand`: the members of structs, and what typedefs are, in place of
-    their names; `pointers`: also of what members point to. `quiet`: no comments.
-    `relative`: offsets within a struct that is expanded count from its beginning.
-    `remember`: a struct that one text shows to be packed is so in those that follow, as when pahole prints many.
+    `hex`: offsets and sizes as hexadecimal numbers. `expand`: the members of structs, and what typedefs are, in place
+    of their names; `pointers`: also of what members point to. `quiet`: no comments. `relative`: offsets within a struct
+    that is expanded count from its beginning. `remember`: a struct that one text shows to be packed is so in those that
+    follow, as when pahole prints many.
     """
 
     def __cinit__(self):
@@ -116,8 +116,8 @@ class Shower:
     def reorganized(self, id: uint32_t, steps: cython.bint = False) -> tuple:
         """A struct with its members in another order: its text, its size, and with `steps` what was done.
 
-        A step is the names of the member that was moved, of the one that it was behind, of the one that it is behind
-        now, and the text after it.
+        A step is the names of the member that was moved, of the one that it was behind, and of the one that it is
+        behind now; how many of its bytes became padding; the text after it.
         """
         plan: Plan
         done: list = []
@@ -135,12 +135,32 @@ class Shower:
                     break
                 if steps:
                     names = (before[plan.moved], before[plan.moved - 1], before[plan.behind])
-                    done.append((*names, self.text(id)))
+                    done.append((*names, plan.to_padding, self.text(id)))
             self.check()
+            if plan.endless:
+                self.view.fail(id, 0, f"members of type {id} move without end", "a struct that can be reorganized")
             text = self.text(id)
             return text, view_record(self.s.v, id)[2], done
         finally:
             plan_close(cython.address(self.s), cython.address(plan))
+
+    def packable(self, id: uint32_t) -> int:
+        """The size of a struct after it has been reorganized; the one that it has, if that comes to no end."""
+        plan: Plan
+        size: uint32_t
+        if not 0 < id < self.view.v.n or wire_kind(view_record(self.s.v, id)) != KIND_STRUCT:
+            raise IndexError(id)
+        self.learn(id)
+        size = view_record(self.s.v, id)[2]
+        memset(cython.address(plan), 0, cython.sizeof(Plan))
+        plan_open(cython.address(self.s), cython.address(plan), id)
+        while plan_step(cython.address(self.s), cython.address(plan)):
+            pass
+        if not plan.endless and self.s.status == SHOW_OK:
+            size = view_record(self.s.v, id)[2]
+        plan_close(cython.address(self.s), cython.address(plan))
+        self.check()
+        return size
 
     def composites(self, named: cython.bint = True) -> list:
         """The ids of all own structs and unions (that have a name)."""
