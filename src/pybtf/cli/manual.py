@@ -159,13 +159,26 @@ NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum
 variable. All types of that name are printed.
 
 How:
-  --hex                Print offsets and sizes as hexadecimal numbers
-  --sizes              Print a line for each: name, size and number of holes
+  -E, --expand-types   Print the members of structs, and what typedefs are, in place of their names
+  -p, --expand-pointers
+                       Print what members point to as well; each struct is named, not printed, within itself
+  -r, --relative       Count offsets within what is expanded from its own beginning
+  --no-comments        Leave out offsets, sizes, holes and sums
+  --hex                Print offsets, sizes and enumerators as hexadecimal numbers
+  -R, --reorganize     Print structs with their members in an order that leaves fewer holes, and what that
+                       saves, as pahole does it: whether it is allowed is for the programmer to know
+  -S, --steps          With -R: print what each move makes of the struct
+  -P, --packable       Print a line for each struct with holes that -R makes smaller: name, both sizes and
+                       the difference
+  -s, --sizes          Print a line for each: name, size and number of holes
   --sort               By name, not in the order of the BTF
   --json               Print an array of JSON with the members, sums and holes of each
 
 Which of the structs (of those that are named, or of all):
   -H, --holes N        Those with at least N holes
+  -B, --bit-holes N    Those with at least N holes between bit-fields
+  --padding N          Those with at least N bytes behind the last member
+  --packed             Those that must have been packed
   --with-flexible-array
                        Those that end with an array without a size
   --with-embedded-flexible-array
@@ -186,6 +199,8 @@ Examples:
   pybtf show task_struct /sys/kernel/btf/vmlinux
   pybtf show --sizes 'tcp_*' vmlinux
   pybtf show --holes 5 vmlinux
+  pybtf show -E --no-comments sockaddr_storage vmlinux
+  pybtf show --reorganize tcp_sock vmlinux
   pybtf show --base vmlinux 'struct nft_*' nf_tables.ko
 
 Environment:

@@ -124,8 +124,7 @@ def show(
             elif sizes:
                 write(b"".join(line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (STRUCT, UNION)))
             elif names or selecting or any(as_text.values()):
-                end = b"" if no_comments else b"\n"  # an empty line, as pahole has it
-                _write_texts([shower.text(id) + end for id in ids])
+                _write_texts([shower.text(id) + b"\n" for id in ids])  # an empty line, as pahole has it
             else:
                 write(b"".join(_line(view, id) for id in ids))
         sys.stdout.buffer.flush()

@@ -3,7 +3,7 @@
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
-from cython.cimports.pybtf.core.show.show_names import put_type, put_typedefs
+from cython.cimports.pybtf.core.show.show_names import put_hex, put_type, put_typedefs
 from cython.cimports.pybtf.core.show.show_summary import put_count
 from cython.cimports.pybtf.core.show.show_types import (
     CACHELINE,
@@ -41,27 +41,6 @@ def put_padded(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> c
 @cython.exceptval(check=False)
 def put_tabs(t: cython.pointer[Text], level: uint32_t) -> cython.void:
     put_many(t, 9, level if level < MAX_TABS else MAX_TABS)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_hex(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> cython.void:
-    """As `put_padded`, with `0x` in front of what is not zero."""
-    digits: cython.int = 0
-    rest: uint32_t = value
-    while rest:
-        digits += 1
-        rest >>= 4
-    put_many(t, 32, max(0, width - (digits + 2 if digits else 1)))
-    if digits == 0:
-        put_char(t, 48)
-        return
-    put(t, b"0x")
-    while digits:
-        digits -= 1
-        rest = (value >> (4 * digits)) & 15
-        put_char(t, rest + (48 if rest < 10 else 87))
 
 
 @cython.cfunc

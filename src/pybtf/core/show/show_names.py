@@ -29,7 +29,7 @@ from cython.cimports.pybtf.core.btf.type_view import (
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_signed, put_unsigned
 from cython.cimports.pybtf.core.show.show_types import SHOW_MAX_CHAIN, Show, show_enter, show_step
 
-INT_SIZE = cython.declare(uint32_t, 4)  # an enum that is smaller has been packed
+INT_SIZE = cython.declare(uint32_t, 4)  # an enum that has another size must have been packed, pahole says
 
 
 @cython.cfunc
@@ -197,6 +197,27 @@ def put_parameters(s: cython.pointer[Show], id: uint32_t) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def put_hex(t: cython.pointer[Text], value: uint64_t, width: cython.int) -> cython.void:
+    """A hexadecimal number at the right end of a column, with `0x` in front of it if it is not zero."""
+    digits: cython.int = 0
+    rest: uint64_t = value
+    while rest:
+        digits += 1
+        rest >>= 4
+    put_many(t, 32, max(0, width - (digits + 2 if digits else 1)))
+    if digits == 0:
+        put_char(t, 48)
+        return
+    put(t, b"0x")
+    while digits:
+        digits -= 1
+        rest = (value >> (4 * digits)) & 15
+        put_char(t, cython.cast(cython.char, rest + (48 if rest < 10 else 87)))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.void:
     """The keyword, the name and the enumerators, up to the closing brace."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -231,7 +252,11 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
         value = m[1]
         if wide:
             value |= cython.cast(uint64_t, m[2]) << 32
-        if not kind_flag(r):
+        if s.format.hex:
+            if kind_flag(r) and not wide:
+                value = cython.cast(uint64_t, cython.cast(int64_t, cython.cast(int32_t, m[1])))
+            put_hex(t, value, 0)
+        elif not kind_flag(r):
             put_unsigned(t, value)
         elif wide:
             put_signed(t, cython.cast(int64_t, value))
@@ -241,7 +266,7 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
         m += step
     put_many(t, 9, level)
     put_char(t, 125)
-    if r[2] < INT_SIZE:
+    if r[2] != INT_SIZE:
         put(t, b" __attribute__((__packed__))")
 
 
