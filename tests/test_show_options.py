@@ -1,4 +1,4 @@
-"""Options of `pybtf show` and `pybtf-pahole`: pahole's text (fixtures/show/options, tools/show_golden.py), and bounds."""
+"""Options of `pybtf show` and `pybtf-pahole`: pahole's text (fixtures/show/options, show_golden.py), and bounds."""
 
 from __future__ import annotations
 

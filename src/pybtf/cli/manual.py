@@ -222,6 +222,10 @@ How:
   --count N            At most N lines in tables that are cut off; default: 10
   --against OTHER      Print how much more there is than in the BTF in OTHER
   --json               Print an object with an array for each table
+  --html OUT           Write a treemap, a page for a browser, to the file OUT (- is standard output), and print
+                       nothing: a box for all types and strings, with the area that it has bytes. A click goes
+                       into a box, Escape out of it; / searches by name
+  --svg OUT            The same as a picture, which other programs show as well, without the clicks
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
@@ -233,6 +237,7 @@ Examples:
   pybtf size /sys/kernel/btf/vmlinux
   pybtf size --by prefix --count 40 vmlinux
   pybtf size --against vmlinux.old vmlinux
+  pybtf size --html vmlinux.html vmlinux
 """
 
 DUPLICATES = """\
