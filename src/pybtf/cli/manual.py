@@ -173,6 +173,8 @@ How:
   -s, --sizes          Print a line for each: name, size and number of holes
   --sort               By name, not in the order of the BTF
   --json               Print an array of JSON with the members, sums and holes of each
+  --svg OUT            Write a picture to the file OUT (- is standard output), and print nothing: a row for each
+                       cache line, a cell for each byte, holes in stripes. -E draws members of members
 
 Which of the structs (of those that are named, or of all):
   -H, --holes N        Those with at least N holes
@@ -201,6 +203,7 @@ Examples:
   pybtf show --holes 5 vmlinux
   pybtf show -E --no-comments sockaddr_storage vmlinux
   pybtf show --reorganize tcp_sock vmlinux
+  pybtf show --svg sk_buff.svg sk_buff vmlinux
   pybtf show --base vmlinux 'struct nft_*' nf_tables.ko
 
 Environment:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..btf.kind_numbers import STRUCT, UNION
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from ..records import record
 from .arguments import FLAG, PATH, TEXT, Option
 
@@ -33,6 +33,7 @@ OPTIONS = (
     Option("sizes", FLAG, letter="s"),
     Option("sort", FLAG),
     Option("json", FLAG),
+    Option("svg", PATH, "OUT"),
     Option("holes", TEXT, "N", "H"),
     Option("bit-holes", TEXT, "N", "B"),
     Option("padding", TEXT, "N"),
@@ -72,7 +73,7 @@ class Selection:
 def show(
     files: tuple[str, ...], base: str | None, expand_types: bool, expand_pointers: bool, relative: bool,
     no_comments: bool, hex: bool, reorganize: bool, steps: bool, packable: bool, sizes: bool, sort: bool, json: bool,
-    holes: str | None, bit_holes: str | None, padding: str | None, packed: bool, contains: str | None,
+    svg: str | None, holes: str | None, bit_holes: str | None, padding: str | None, packed: bool, contains: str | None,
     find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
@@ -90,12 +91,19 @@ def show(
         "--expand-types": expand_types, "--expand-pointers": expand_pointers, "--relative": relative,
         "--no-comments": no_comments, "--hex": hex
     }  # fmt: skip
-    instead = [name for name, given in (("--sizes", sizes), ("--json", json), ("--packable", packable)) if given]
+    others = {"--sizes": sizes, "--json": json, "--packable": packable, "--svg": svg is not None}
+    instead = [name for name, given in others.items() if given]
     if len(instead) > 1:
         raise UsageError(f"{instead[0]} and {instead[1]} do not go together")
     for name, given in {**as_text, "--reorganize": reorganize}.items():
-        if given and instead:
+        if given and instead and (name, instead) != ("--expand-types", ["--svg"]):
             raise UsageError(f"{name} and {instead[0]} do not go together")
+    if svg is not None:
+        from .output import spared
+
+        if not names:
+            raise UsageError("--svg draws what is named, and nothing is")
+        spared("--svg", svg, [file, *([base] if base else [])])
     if steps and not reorganize:
         raise UsageError("--steps goes with --reorganize")
     if names and (contains is not None or find_pointers_to is not None):
@@ -115,7 +123,9 @@ def show(
                 ids = [id for id in ids if view.kind(id) == STRUCT and selection.takes(shower.sums(id))]
             if sort:
                 ids.sort(key=view.name_of)
-            if packable:
+            if svg is not None:
+                _draw(view, shower, ids, expand_types, svg)
+            elif packable:
                 write(b"".join(packable_lines(view, shower, ids)))
             elif reorganize:
                 _write_texts([reorganized(view, shower, id, steps) for id in ids])
@@ -171,6 +181,17 @@ def users(view: View, shower: Shower, contains: str | None, pointers: str | None
     assert pointers is not None
     users = shower.users(pointers.encode("utf-8", "surrogateescape"), True)
     return b"".join(b"%s: %s\n" % (view.name_of(id), member) for id, member in users)
+
+
+def _draw(view: View, shower: Shower, ids: list[int], expand: bool, out: str) -> None:
+    """Write the picture of structs and unions; typedefs are drawn as what they stand for."""
+    from .layout_svg import layout_svg
+    from .output import write
+
+    ids = [of for of in map(shower.behind, ids) if of and view.kind(of) in (STRUCT, UNION)]
+    if not ids:
+        raise InputError(view.name, "none of these is a struct or union", "one, to be drawn")
+    write(out, layout_svg(view, shower, list(dict.fromkeys(ids)), expand))
 
 
 def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[bytes]:

@@ -52,6 +52,10 @@ def size(
     from ..btf.opening import open_view
 
     if pictures:
+        from .output import spared
+
+        for out, page in pictures:
+            spared("--html" if page else "--svg", out, [files[0], *([base] if base else [])])
         _draw(open_view(files[0], base), pictures)
         return 0
     tables = measure(open_view(files[0], base), by, int(count or SHOWN))
@@ -70,16 +74,11 @@ def size(
 
 def _draw(view: View, pictures: list[tuple[str, bool]]) -> None:
     """Write treemaps: for each its file, and whether it is a page."""
-    from ..elf.atomic import write_file
+    from .output import write
     from .treemap import treemap
 
     for out, page in pictures:
-        content = treemap(view, view.name.rpartition("/")[2], page)
-        if out == "-":
-            sys.stdout.buffer.write(content)
-            sys.stdout.buffer.flush()
-        else:
-            write_file(out, content, durable=False)
+        write(out, treemap(view, view.name.rpartition("/")[2], page))
 
 
 def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]]]:

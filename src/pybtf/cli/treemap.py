@@ -7,6 +7,7 @@ file draws them anew, for the window that it finds, and all others when they are
 from __future__ import annotations
 
 from ..btf.kind_numbers import KIND_NAMES
+from .markup import escaped
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -64,12 +65,12 @@ def treemap(view: View, title: str, page: bool) -> bytes:
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     size = 'width="100%" height="100%"' if page else f'width="{WIDTH}" height="{HEIGHT}"'
     picture = f"""<svg class="treemap" xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {WIDTH} {HEIGHT}">
-<title>{_escaped(title)}</title>
+<title>{escaped(title)}</title>
 <style>
 {STYLE}</style>
 <g class="map">
 {"".join(_static(whole))}</g>
-<g class="line"><text class="path" x="8" y="25">{_escaped(title)}  {whole.bytes:,} bytes</text></g>
+<g class="line"><text class="path" x="8" y="25">{escaped(title)}  {whole.bytes:,} bytes</text></g>
 <text class="note" x="{WIDTH - 280}" y="25" text-anchor="end"></text>
 <foreignObject x="{WIDTH - 268}" y="6" width="260" height="30">
 <input xmlns="http://www.w3.org/1999/xhtml" type="search" placeholder="Search ( / )" aria-label="Search by name" />
@@ -86,7 +87,7 @@ def treemap(view: View, title: str, page: bool) -> bytes:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>{_escaped(title)}</title>
+<title>{escaped(title)}</title>
 <style>html, body {{ margin: 0; height: 100%; overflow: hidden }} svg {{ width: 100vw; height: 100vh }}</style>
 </head>
 <body>
@@ -180,13 +181,7 @@ def _static(whole: Node) -> Iterator[str]:
 def _drawn(node: Node, x: float, y: float, width: float, height: float, colour: str) -> str:
     fit = int((width - 8) / 6.6)
     name = node.name if len(node.name) <= fit else node.name[: fit - 1] + "…"
-    label = f'<text x="{x + 5:.1f}" y="{y + 13:.1f}">{_escaped(name)}</text>' if fit >= 3 and height >= 14 else ""
+    label = f'<text x="{x + 5:.1f}" y="{y + 13:.1f}">{escaped(name)}</text>' if fit >= 3 and height >= 14 else ""
     place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-    about = f"<title>{_escaped(node.name)}: {node.bytes:,} bytes</title>"
+    about = f"<title>{escaped(node.name)}: {node.bytes:,} bytes</title>"
     return f'<g class="box"><rect {place} fill="{colour}">{about}</rect>{label}</g>\n'
-
-
-def _escaped(text: str) -> str:
-    """For XML, which knows no control characters at all."""
-    plain = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -219,6 +219,14 @@ class Shower:
         free(places)
         return found
 
+    def behind(self, id: uint32_t) -> int:
+        """The type behind typedefs, qualifiers and tags; 0 is void."""
+        if id >= self.view.v.n:
+            raise IndexError(id)
+        of: uint32_t = behind(cython.address(self.s), id)
+        self.check()
+        return of
+
     def type_name(self, id: uint32_t) -> bytes:
         """A type as it stands in front of a member."""
         if id >= self.view.v.n:
