@@ -65,7 +65,7 @@ def test_boxes_and_holes_are_the_whole_struct(name: str) -> None:
         assert at == 8 * sums["size"]
         expected = 8 * (sums["hole_bytes"] + sums["padding"]) + sums["bit_hole_bits"] + sums["bit_padding"]
         nameless = any(view.kind(member[1]) == STRUCT and not view.name_of(member[1]) for member in shower.members(id))
-        assert holes > expected if nameless and "hole" in shower.text(id).decode() else holes == expected
+        assert holes >= expected if nameless else holes == expected
         seen += 1
     assert seen > 5
 
