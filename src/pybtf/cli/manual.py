@@ -128,9 +128,10 @@ What is printed:
   --format c|raw|json  A header of C (default), a line or some for each type, or JSON
   --unsorted           With c: types in the order of the BTF, not by name
   --pretty             With json: with line ends, indented
-  --root NAME|ID       Only this type; with c, and what it needs. May be repeated. NAME may begin with struct,
-                       union or enum; all types of that name are taken. With c, the NAME of a function or
-                       variable stands for what its declaration needs
+  --root NAME|ID       Only this type; with c, and what it needs. May be repeated. NAME may be a pattern and
+                       begin with struct, union, enum, typedef, function or variable, as for pybtf show; all
+                       types of that name are taken. With c, the NAME of a function or variable stands for what
+                       its declaration needs
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, a kernel's for a module. Not needed if FILE
