@@ -130,8 +130,8 @@ What is printed:
   --pretty             With json: with line ends, indented
   --root NAME|ID       Only this type; with c, and what it needs. May be repeated. NAME may be a pattern and
                        begin with struct, union, enum, typedef, function or variable, as for pybtf show; all
-                       types of that name are taken. With c, the NAME of a function or variable stands for what
-                       its declaration needs
+                       types of that name are taken. With c, the NAME of a function or variable stands for
+                       what its declaration needs
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, a kernel's for a module. Not needed if FILE
@@ -174,8 +174,8 @@ How:
   -s, --sizes          Print a line for each: name, size and number of holes
   --sort               By name, not in the order of the BTF
   --json               Print an array of JSON with the members, sums and holes of each
-  --svg OUT            Write a picture to the file OUT (- is standard output), and print nothing: a row for each
-                       cache line, a cell for each byte, holes in stripes. -E draws members of members
+  --svg OUT            Write a picture to the file OUT (- is standard output), and print nothing: a row for
+                       each cache line, a cell for each byte, holes in stripes. -E draws members of members
 
 Which of the structs (of those that are named, or of all):
   -H, --holes N        Those with at least N holes
@@ -226,9 +226,9 @@ How:
   --count N            At most N lines in tables that are cut off; default: 10
   --against OTHER      Print how much more there is than in the BTF in OTHER
   --json               Print an object with an array for each table
-  --html OUT           Write a treemap, a page for a browser, to the file OUT (- is standard output), and print
-                       nothing: a box for all types and strings, with the area that it has bytes. A click goes
-                       into a box, Escape out of it; / searches by name
+  --html OUT           Write a treemap, a page for a browser, to the file OUT (- is standard output), and
+                       print nothing: boxes for all types and strings, with the area that they have bytes. A
+                       click goes into a box, Escape out of it; / searches by name
   --svg OUT            The same as a picture, which other programs show as well, without the clicks
 
 What is read:
