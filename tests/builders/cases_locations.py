@@ -90,10 +90,11 @@ LISTS: list[tuple[str, Any]] = [
 
 
 def located(
-    places: list[tuple[str, str, Any]], version: int = 4, flavour: Flavour = X86, **options: Any
+    places: list[tuple[str, str, Any]], version: int = 4, flavour: Flavour = X86, shorter: str = "", **options: Any
 ) -> bytes:
     """Two functions per place: `fN` has a plain symbol, so it shows whether the register was unexpected;
-    `gN` has only `gN.constprop.0`, so it shows as well whether the parameter counts as optimised out."""
+    `gN` has only `gN.constprop.0`, so it shows as well whether the parameter counts as optimised out. The size of the
+    section `shorter` says a byte less than there is."""
     text, entries, symbols = flavour.text, [], []
     for n, (type, form, place) in enumerate(places):
         for kind, suffix in (("f", ""), ("g", ".constprop.0")):
@@ -127,7 +128,12 @@ def located(
     root = one.root
     assert root is not None
     one = one._replace(root=root._replace(attributes=(*root.attributes, ("low_pc", "addr", text))))
-    return kernel([one], flavour, extra_symbols=symbols, **options).data
+    written = kernel([one], flavour, extra_symbols=symbols, **options)
+    if not shorter:
+        return written.data
+    data, at = bytearray(written.data), written.header_at[shorter] + 32
+    data[at : at + 8] = (int.from_bytes(data[at : at + 8], "little") - 1).to_bytes(8, "little")
+    return bytes(data)
 
 
 @case
@@ -150,6 +156,13 @@ def parameter_expressions_in_blocks() -> bytes:
 def parameter_expressions_in_blocks_dwarf4() -> bytes:
     """... and no longer in DWARF 4: such a parameter has a location that cannot be read."""
     return located([(kind, "block1", place) for kind, place in EXPRESSIONS])
+
+
+@case
+def parameter_list_one_byte_short() -> bytes:
+    """The section ends before the last expression does; what follows in the file is no part of it."""
+    lists = [LocList([(0, 8, REGISTER)]), LocList([(0, 8, OTHER)], terminated=False)]
+    return located([("i", "sec_offset", each) for each in lists], version=5, shorter=".debug_loclists")
 
 
 @case
