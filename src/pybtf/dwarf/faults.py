@@ -22,6 +22,7 @@ _SECTIONS: Final = (
     ".debug_types",
     ".debug_loc",
     ".debug_loclists",
+    ".btf.values",
 )
 
 # name: (found, expected); {v} is the fault's value, {x} the same as an unsigned hexadecimal number, {tag} the name of
@@ -59,6 +60,11 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
         "the offset of a string",
     ),
     "nested": ("something that is in an alternate file of an alternate file", "a file that is complete"),
+    "values": ("values that are damaged", "what pybtf object has written"),
+    "discarded": (
+        "the function {name}, which the linker has discarded, so that it is another than in the object",
+        "a function whose DWARF is the same wherever it comes to lie",
+    ),
 }
 _HINTS: Final = {
     "split": "Files of split DWARF are not read; build without -gsplit-dwarf.",
