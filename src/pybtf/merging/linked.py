@@ -1,0 +1,220 @@
+"""`pybtf merge`: BTF of a linked file from the values of its objects. Read `merge_file` from top to bottom.
+
+The bytes are those that encoding the file's DWARF would give, had it been linked. Where that cannot be had, it is an
+error, or, if all of the DWARF is there after all, the DWARF is encoded and a warning says so.
+"""
+
+from __future__ import annotations
+
+from pybtf.base import Base, open_base
+from pybtf.dwarf.units import count_units
+from pybtf.elf.constants import ET_REL, SHT_SYMTAB
+from pybtf.elf.image import ElfImage, Section
+from pybtf.elf.layout import section_addresses
+from pybtf.elf.packed import open_module
+from pybtf.elf.symbols import symbol_source
+from pybtf.encoded import Encoded
+from pybtf.errors import EncodeError, InputError, Place
+from pybtf.merging.index import find_index, index_of
+from pybtf.merging.objects import has_dwarf, shaping, shaping_names
+from pybtf.merging.payloads import Payloads
+from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece
+from pybtf.options import EncodeOptions
+from pybtf.pipeline import Given, Progress, encode_file, encode_images
+from pybtf.records import record
+from pybtf.report import Report
+from pybtf.timings import Timings
+
+MOST_NAMES = 3
+
+
+@record(frozen=True)
+class Sources:
+    """Where values may be, besides the linked file and the objects that it names."""
+
+    objects: tuple[str, ...] = ()
+    store: str | None = None
+
+
+def merge_file(
+    path: str,
+    options: EncodeOptions,
+    sources: Sources,
+    progress: Progress | None = None,
+    timings: Timings | None = None,
+) -> Encoded:
+    """BTF of the linked file `path`, which is only read, from values of its objects.
+
+    Raises `InputError` and `EncodeError` as `encode_file`, and where an object's values are missing, damaged, foreign or
+    made with other options, or cannot be put together as the linker has put the file together.
+    """
+    timings = timings or Timings()
+    if options.degrade:
+        raise EncodeError(path, "an encoding that degrades", "one of DWARF", "Use pybtf encode.")
+    base = open_base(options.base, timings)
+    with timings.pass_("open"):
+        image = open_module(path)
+    with image:
+        section = find_index(image)
+        if section is None:
+            raise InputError(
+                image.place(),
+                "has no values of objects (.debug_btf)",
+                "objects that pybtf object or pybtf cc has encoded",
+                "pybtf encode encodes the DWARF." if has_dwarf(image) else "Was it stripped (ld -S, strip)?",
+            )
+        with timings.pass_("values"):
+            pieces = index_of(image, section)
+            _check_alike(image, section, pieces, options)
+            why = _whole_dwarf(image, section, pieces)
+        if why is not None:
+            encoded = encode_file(path, options, progress, timings)
+            encoded.report.warnings.append(f"{path}: {why}: the DWARF of the file is encoded instead")
+            return encoded
+        encoded = _merge(image, section, pieces, options, sources, base, timings, progress)
+    return encoded
+
+
+def _merge(
+    image: ElfImage,
+    section: Section,
+    pieces: list[Piece],
+    options: EncodeOptions,
+    sources: Sources,
+    base: Base | None,
+    timings: Timings,
+    progress: Progress | None,
+) -> Encoded:
+    report = Report(
+        image.path,
+        features=options.features.names(),
+        for_kernel=options.for_kernel,
+        without=list(options.without),
+        jobs=options.jobs,
+        timings=timings,
+    )
+    with timings.pass_("values"):
+        _check_order(image, section, pieces)
+        payloads = Payloads()
+        payloads.take(sources.objects)
+        if sources.objects:
+            _tell_of_others(report, payloads.without, "objects have code, but neither values nor DWARF")
+        else:
+            _tell_of_others(report, _files_without(image, pieces), "sources of the symbol table have no values")
+        given = Given([], [])
+        for piece in pieces:
+            values, where = payloads(piece, image.path, sources.store)
+            given.pieces.append((values, memoryview(piece.addresses)))
+            given.paths.append(where)
+    encoded = encode_images([image], options, base, report, progress, given=given)
+    if image.status is not None:
+        report.input_size = image.status.st_size
+    return encoded
+
+
+def _tell_of_others(report: Report, names: list[str], what: str) -> None:
+    if names:
+        some = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+        report.warnings.append(f"{len(names)} {what}: {some}; nothing of them is in the BTF")
+
+
+def _place(image: ElfImage, section: Section, piece: Piece) -> Place:
+    return Place(image.path, section.name, piece.at)
+
+
+def _check_alike(image: ElfImage, section: Section, pieces: list[Piece], options: EncodeOptions) -> None:
+    """Raise `InputError` unless all objects were encoded by this version, with the features that are asked for."""
+    wanted = shaping(options.features)
+    word = 8 if image.is64 else 4
+    for piece in pieces:
+        if piece.rules != RULES:
+            raise InputError(
+                _place(image, section, piece),
+                f"{piece.path} was encoded by another version of pybtf (rules {piece.rules:#x})",
+                f"rules {RULES:#x}, as of this one",
+                "Encode the objects anew.",
+            )
+        if piece.options != wanted:
+            raise InputError(
+                _place(image, section, piece),
+                f"{piece.path} was encoded with the features {shaping_names(piece.options)}",
+                f"{shaping_names(wanted)}, as is asked for",
+                "pybtf object, pybtf cc and pybtf merge must be given the same --features.",
+            )
+        if piece.word != word and not piece.flags & ONE_UNIT:
+            raise InputError(
+                _place(image, section, piece), f"{piece.path} has addresses of {piece.word} bytes", f"{word}"
+            )
+
+
+def _whole_dwarf(image: ElfImage, section: Section, pieces: list[Piece]) -> str | None:
+    """Why the DWARF is to be encoded instead, where all of it is there; None if values are as good.
+
+    Raises `InputError` if they are not, and the DWARF is not there.
+    """
+    there = has_dwarf(image)
+    complete = there and not any(piece.flags & STRIPPED for piece in pieces)
+    for piece in pieces:
+        if piece.flags & ONE_UNIT:
+            if complete:
+                return f"{piece.path} has units that refer to each other"
+            raise EncodeError(
+                _place(image, section, piece),
+                f"{piece.path} has units that refer to each other, or type units, or was linked with optimisation",
+                "units that stand alone",
+                "All units of the file make one then: link the DWARF, and use pybtf encode.",
+            )
+    if not there:
+        return None
+    found = count_units(image)
+    wanted = sum(piece.units for piece in pieces if not piece.flags & STRIPPED)
+    if found == wanted:
+        return None
+    if complete and found > wanted:
+        return f"{found} units of DWARF, of which {wanted} have values"
+    raise InputError(
+        image.place(section),
+        f"values of objects with {wanted} units, and DWARF of {found}",
+        "the same of each",
+        "Some object has DWARF and no values, or the linker has left out values: see docs/merge.md.",
+    )
+
+
+def _check_order(image: ElfImage, section: Section, pieces: list[Piece]) -> None:
+    """Raise `InputError` if values are not in the order in which the objects were linked: a linker script may sort
+    sections. Linkers write the local symbols of one object after the other, and a piece knows one of its own.
+    """
+    symtab = next(iter(image.of_type(SHT_SYMTAB)), None)
+    if symtab is None:
+        return
+    places = section_addresses(image) if image.etype == ET_REL else None
+    numbers: dict[int, int] = {}
+    for index, value, number in symbol_source(image, symtab).local_functions():
+        address = value if places is None else value + places[index] if index < len(places) else 0
+        numbers[address] = -1 if address in numbers else number  # of two at one place, neither tells
+    anchors = [piece.addresses[piece.anchor] if piece.anchor >= 0 else 0 for piece in pieces]
+    seen: dict[int, int] = {}
+    for address in anchors:
+        seen[address] = seen.get(address, 0) + 1
+    last, before = -1, pieces[0]
+    for piece, address in zip(pieces, anchors, strict=True):
+        number = numbers.get(address, -1)
+        if address == 0 or number < 0 or seen[address] > 1:
+            continue
+        if number < last:
+            raise InputError(
+                _place(image, section, piece),
+                f"the values of {piece.path} come behind those of {before.path}, which was linked later",
+                "the order of the link",
+                "A linker script sorts the section.",
+            )
+        last, before = number, piece
+
+
+def _files_without(image: ElfImage, pieces: list[Piece]) -> list[str]:
+    """The sources that the symbol table names, and of which there are no values."""
+    symtab = next(iter(image.of_type(SHT_SYMTAB)), None)
+    if symtab is None:
+        return []
+    known = {name for piece in pieces for name in piece.files}
+    return [name for name in dict.fromkeys(symbol_source(image, symtab).file_names()) if name and name not in known]
