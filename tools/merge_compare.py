@@ -4,8 +4,8 @@
 
 Each seed is a program of tools/randprog.py, a machine, compilers, a linker and two lists of features. Its units are
 compiled once and linked three times: as they are; with values beside the DWARF; with values and without DWARF. What
-`pybtf merge` makes of the second and third is compared with what `pybtf encode` makes of the first. The exit status is 1 if
-anything differs; a machine whose compilers are not here is passed over, and counted.
+`pybtf merge` makes of the second and third is compared with what `pybtf encode` makes of the first. The exit status is
+1 if anything differs; a machine whose compilers are not here is passed over, and counted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from pathlib import Path
 from random import Random
 
 import oracle
+import pybtf
 import randprog
 import toolchain
-
-import pybtf
 from pybtf.errors import PybtfError
 from pybtf.features import Features
 from pybtf.merging.encoding import encode_object
@@ -177,7 +176,7 @@ def main() -> int:
     start, _, stop = options.seeds.partition(":")
     there = []
     for machine in options.machines.split(","):
-        compilers, linkers = MACHINES[machine]
+        compilers, _ = MACHINES[machine]
         if all(toolchain.COMPILERS[name].available() for name in compilers):
             there.append(machine)
         else:

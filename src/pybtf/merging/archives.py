@@ -84,3 +84,37 @@ def _title(path: str, at: int, name: bytes, names: bytes) -> str:
 
 def _damaged(path: str, at: int, found: str) -> InputError:
     return InputError(Place(path, None, at), found, "an archive as ar writes it")
+
+
+def replaced(path: str, data: bytes, there: list[Member], new: dict[int, bytes]) -> bytes:
+    """A regular archive with other contents for the members whose heads are at these offsets.
+
+    What its table of symbols says of places is brought up to date. Raises `InputError` if that is damaged.
+    """
+    out = bytearray(REGULAR)
+    moved: dict[int, int] = {}
+    for member in there:
+        moved[member.head] = len(out)
+        content = new.get(member.head, data[member.start : member.start + member.size])
+        head = bytearray(data[member.head : member.head + _HEAD])
+        head[48:58] = str(len(content)).encode().ljust(10)
+        out += head + content
+        out += b"\n" * (len(out) % 2)
+    for member in there:
+        if member.name in ("/", "/SYM64/"):
+            _move_symbols(path, out, member, moved)
+    return bytes(out)
+
+
+def _move_symbols(path: str, out: bytearray, table: Member, moved: dict[int, int]) -> None:
+    """Bring the places in a table of symbols up to date: a count, places, and names, of which the order remains."""
+    width = 4 if table.name == "/" else 8
+    start = moved[table.head] + _HEAD
+    count = int.from_bytes(out[start : start + width], "big")
+    if count > (table.size - width) // width:
+        raise _damaged(path, table.head, f"a table of {count} symbols")
+    for at in range(start + width, start + width * (count + 1), width):
+        place = int.from_bytes(out[at : at + width], "big")
+        if place not in moved or moved[place] >> 8 * width:
+            raise _damaged(path, table.head, f"a symbol of a member at {place:#x}")
+        out[at : at + width] = moved[place].to_bytes(width, "big")

@@ -45,8 +45,8 @@ def merge_file(
 ) -> Encoded:
     """BTF of the linked file `path`, which is only read, from values of its objects.
 
-    Raises `InputError` and `EncodeError` as `encode_file`, and where an object's values are missing, damaged, foreign or
-    made with other options, or cannot be put together as the linker has put the file together.
+    Raises `InputError` and `EncodeError` as `encode_file`, and where an object's values are missing, damaged, foreign
+    or made with other options, or cannot be put together as the linker has put the file together.
     """
     timings = timings or Timings()
     if options.degrade:
@@ -71,8 +71,7 @@ def merge_file(
             encoded = encode_file(path, options, progress, timings)
             encoded.report.warnings.append(f"{path}: {why}: the DWARF of the file is encoded instead")
             return encoded
-        encoded = _merge(image, section, pieces, options, sources, base, timings, progress)
-    return encoded
+        return _merge(image, section, pieces, options, sources, base, timings, progress)
 
 
 def _merge(

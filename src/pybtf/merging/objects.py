@@ -1,8 +1,8 @@
 """The values of one object file: its DWARF, decoded where the compiler has just written it.
 
 An address in an object is a relocation: what is copied for the index is that of the attribute in .debug_info, or of the
-entry of .debug_addr, with symbol and addend. So the linker does with the copy what it does with the DWARF, also where it
-takes a weak symbol from elsewhere, moves code (relaxation) or leaves it out.
+entry of .debug_addr, with symbol and addend. So the linker does with the copy what it does with the DWARF, also where
+it takes a weak symbol from elsewhere, moves code (relaxation) or leaves it out.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def shaping_names(options: int) -> str:
 class Values:
     """What an object is given: its piece of the index, with the relocations of that, and the payload.
 
-    `relocations`: the data of a section of relocations, for an index that begins with this piece; `rela`: of which kind;
-    `symtab`: the section whose symbols they refer to.
+    `relocations`: the data of a section of relocations, for an index that begins with this piece; `rela`: of which
+    kind; `symtab`: the section whose symbols they refer to.
     """
 
     piece: Piece
@@ -98,8 +98,8 @@ def source_files(image: ElfImage) -> tuple[str, ...]:
 def object_values(image: ElfImage, path: str, features: Features, stripped: bool) -> Values:
     """The values of an open object file, which is known as `path` to those who look for its payload.
 
-    Raises `InputError` if it has no DWARF, is no object, or cannot be told from what it is linked with; `EncodeError` for
-    what BTF cannot express.
+    Raises `InputError` if it has no DWARF, is no object, or cannot be told from what it is linked with; `EncodeError`
+    for what BTF cannot express.
     """
     if image.etype != ET_REL:
         raise InputError(image.place(), f"an ELF file of type {image.etype}", "an object file, ET_REL (1)")
@@ -187,7 +187,7 @@ class _Tokens:
         self.sections = DebugSections(image)
         self.sections.update(sections)
         self.sections.types_at = sections.types_at
-        self._entries: list[tuple[str, memoryview, int]] = []  # the DWARF, its relocations, number of the first of these
+        self._entries: list[tuple[str, memoryview, int]] = []  # the DWARF, its relocations, number of the first
         self.count = 0
         self.bits = 64 if image.is64 else 32
         self._collect()
@@ -331,13 +331,13 @@ def _check(
     _, _, wanted = _export(image, sections, sections, options)
     word = 8 if image.is64 else 4
     values = [0 if tokens.rela and ref.relocated else ref.addend % (1 << 8 * word) for ref in refs]
-    order = "little" if image.little else "big"
-    found = bytearray(b"".join([value.to_bytes(word, order) for value in values]))
+    order = Struct(f"{image.order}{len(refs)}{'Q' if word == 8 else 'I'}")
+    found = bytearray(order.pack(*values))
     table = relocation_table(image)
     if table is not None and tokens.symtab:
         source = symbol_source(image, image.table.at(tokens.symtab))
         apply_relocations(found, tokens.relocations(refs, 0), source, places, table, rela=tokens.rela, mips64=False)
-    if [int.from_bytes(found[at : at + word], order) for at in range(0, len(found), word)] != list(wanted):
+    if list(order.unpack(found)) != list(wanted):
         raise InputError(
             image.place(image.debug_section(".debug_info")),
             "addresses that cannot be told from each other",

@@ -1,10 +1,10 @@
 """Where the values of a linked file's objects are: in the index itself, in objects and archives, in a store.
 
-Each is asked for by its digest, and what is found is compared with it. So no object can be taken for another, nor one that
-was compiled anew for the one that was linked.
+Each is asked for by its digest, and what is found is compared with it. So no object can be taken for another, nor one
+that was compiled anew for the one that was linked.
 """
 
-# ruff: noqa: PTH110, PTH112, PTH118, PTH120
+# ruff: noqa: PTH113, PTH118, PTH120
 # To import pathlib takes longer than to look for an object.
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Payloads:
         self._held: dict[str, list[bytes]] = {}
 
     def __call__(self, piece: Piece, file: str, store: str | None) -> tuple[Buffer, str]:
-        """The values that a piece of `file` stands for, and where they were. Raises `InputError` if they are nowhere."""
+        """The values that a piece of `file` stands for, and where they were. Raises `InputError` if they are nowhere.
+        """
         if piece.flags & INLINE:
             return self._checked(piece, piece.payload, file)
         known = self.found.get(piece.payload_digest)
@@ -121,14 +122,14 @@ class Payloads:
                 self.without.append(name)
             return
         pieces = index_of(image, index)
-        if len(pieces) == 1 and not pieces[0].flags & STRIPPED and has_dwarf(image):
-            if source_digest(image) != pieces[0].source_digest:
-                raise InputError(
-                    image.place(index),
-                    "values that are not those of the object's DWARF, which was changed since",
-                    "values of this DWARF",
-                    "Run pybtf object again.",
-                )
+        as_made = len(pieces) == 1 and not pieces[0].flags & STRIPPED and has_dwarf(image)
+        if as_made and source_digest(image) != pieces[0].source_digest:
+            raise InputError(
+                image.place(index),
+                "values that are not those of the object's DWARF, which was changed since",
+                "values of this DWARF",
+                "Run pybtf object again.",
+            )
 
 
 def _images(path: str) -> Iterator[tuple[str, ElfImage]]:

@@ -4,8 +4,8 @@ The *index* goes through every linker, as DWARF does: of each object a piece tha
 the addresses of its functions and variables, which relocations fill in. The *payload*, the values themselves, stays
 behind in the object, and is found by its digest; or it is inline, part of the piece.
 
-All integers are in the byte order of the ELF file. Pieces follow each other, with zeros between them at most. The index,
-by offset:
+All integers are in the byte order of the ELF file. Pieces follow each other, with zeros between them at most. The
+index, by offset:
 
     0  "bUV1"                        4 u16 version, 6 u16 bytes of this head (80)
     8  u32 bytes of the piece        12 u32 flags, below
@@ -43,8 +43,8 @@ MAGIC: Final = b"bUV1"
 PAYLOAD_MAGIC: Final = b"bUVP"
 VERSION: Final = 1
 RULES: Final = 132 << 8 | 1
-"""The reference's version, and the revision of what pybtf writes into values: to be raised whenever the same DWARF gives
-other values."""
+"""The reference's version, and the revision of what pybtf writes into values: to be raised whenever the same DWARF
+gives other values."""
 
 INLINE: Final = 1
 ONE_UNIT: Final = 2
@@ -68,9 +68,11 @@ def digest(*parts: Bytes) -> bytes:
 
 @record(frozen=True)
 class Piece:
-    """What the index says of one object. `files`: the names of its STT_FILE symbols; `anchor`: the number of one of the
-    `addresses` that is a local function's, or -1. `addresses`: as many words as it has functions and variables, in the host's
-    byte order; `payload`: if inline; `at`: where in the index the piece is.
+    """What the index says of one object.
+
+    `files`: the names of its STT_FILE symbols; `addresses`: as many words as it has functions and variables, in the
+    host's byte order; `anchor`: the number of one of them that is a local function's, or -1; `payload`: if inline;
+    `at`: where in the index the piece is.
     """
 
     flags: int
@@ -157,8 +159,8 @@ def _piece(view: memoryview, place: Place, little: bool) -> tuple[Piece, int]:
     if magic != (MAGIC if little else MAGIC[::-1]) or len(view) < _HEAD_SIZE:
         raise _damaged(place, f"{magic.hex(' ')}, where the values of an object should begin")
     fields = Struct(order + _HEAD).unpack_from(view)
-    (_, version, head, size, flags, units, n, options, rules, payload_digest, source_digest, payload, names) = fields[:13]
-    word, anchor = fields[13:]
+    _, version, head, size, flags, units, n, options, rules = fields[:9]
+    payload_digest, source_digest, payload, names, word, anchor = fields[9:]
     if version != VERSION or head != _HEAD_SIZE:
         raise InputError(
             place, f"values of version {version}", f"{VERSION}", "Encode the objects anew, with one version of pybtf."

@@ -1,7 +1,7 @@
 """Values put into an object file, or into a store; and taken from there.
 
-The payload may be in three places. In the object, in a section that a final link leaves out (SHF_EXCLUDE); inline in the
-index, which goes through the link; or in a *store*, a folder of files called by their digests.
+The payload may be in three places. In the object, in a section that a final link leaves out (SHF_EXCLUDE); inline in
+the index, which goes through the link; or in a *store*, a folder of files called by their digests.
 """
 
 # ruff: noqa: PTH103, PTH118

@@ -18,7 +18,6 @@ from cython.cimports.pybtf.core.elf.relocate import RELOC_SET
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolSource, SymbolView, load32, load64, read_symbol
 from cython.cimports.pybtf.core.support.cursor import bswap32, bswap64
 
-
 NUMBER = cython.declare(uint64_t, 0xFFFFFFFF)  # of the type, in 64 bits
 
 

@@ -13,8 +13,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memchr, memcpy
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_refs, wire_vlen, wire_words
-from cython.cimports.pybtf.core.btf.record_layout import RefSpan
+from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_each, wire_kind, wire_refs, wire_vlen, wire_words
 from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
@@ -27,7 +26,6 @@ from cython.cimports.pybtf.core.functions.variables import (
     place_variable,
 )
 from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_subprogram
-from cython.cimports.pybtf.core.model.dwarf_unit import Annotation
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_DISCARDED,
