@@ -62,14 +62,15 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "nested": ("something that is in an alternate file of an alternate file", "a file that is complete"),
     "values": ("values that are damaged", "what pybtf object has written"),
     "discarded": (
-        "the function {name}, which the linker has discarded, so that it is another than in the object",
-        "a function whose DWARF is the same wherever it comes to lie",
+        "the function {name}, whose code the linker has discarded: what its DWARF then says depends on the linker",
+        "code that is linked, or DWARF 5",
     ),
 }
 _HINTS: Final = {
     "split": "Files of split DWARF are not read; build without -gsplit-dwarf.",
     "alternate": "{no_alternate}",
     "nested": "dwz makes no such files.",
+    "discarded": "Build with -gdwarf-5, or encode the linked DWARF.",
 }
 _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
     "unsupported_tag": ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),

@@ -25,6 +25,7 @@ from pybtf.elf.relocation import relocation_table
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import EncodeError, InputError
 from pybtf.features import Features
+from pybtf.merging.discarded import mark_discarded
 from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, addresses_at, digest
 from pybtf.pipeline import option_bits
 from pybtf.records import record
@@ -112,6 +113,11 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
     if payload is None:
         return _nothing(image, path, options, units, flags | ONE_UNIT)
     refs = tokens.references(found)
+    without = tokens.without_places()
+    if without is not None:
+        cut = _export(image, sections, without, options)[1]
+        assert cut is not None
+        payload = mark_discarded(payload, cut, [ref.relocated for ref in refs], image.order)
     if tokens.must_check(found):
         _check(image, sections, tokens, places, refs, options)
     word = 8 if image.is64 else 4
@@ -232,9 +238,7 @@ class _Tokens:
             if self._entries:
                 raise InputError(image.place(), machine_name(image.machine), "a machine whose relocations are known")
             return
-        unallocated = bytes(
-            [0, *(0 if section.flags & SHF_ALLOC or section.type == 0 else 1 for section in image.sections[1:])]
-        )
+        unallocated = self._unallocated()
         for name in {name for name, _, _ in self._entries}:
             self.sections[name] = bytearray(self.sections[name])
         for name, data, first in self._entries:
@@ -249,6 +253,41 @@ class _Tokens:
                 base=self.base + self.gap * first,
                 gap=self.gap,
             )
+
+    def without_places(self) -> DebugSections | None:
+        """The same DWARF with the lists of places that depend on addresses as GNU ld leaves them where it discards the
+        code; None if there are none.
+        """
+        image = self.image
+        section = image.debug_section(".debug_loc")
+        relocations = [each for each in image.relocations_of(section) if each.size] if section is not None else []
+        table = relocation_table(image)
+        if not relocations or table is None or "loc" not in self.sections:
+            return None
+        contents = bytearray(self.sections["loc"])
+        for relocation in relocations:
+            put_tokens(
+                contents,
+                image.data(relocation),
+                symbol_source(image, image.linked(relocation, SHT_SYMTAB, "symbol table")),
+                self._unallocated(),
+                table,
+                rela=relocation.type == SHT_RELA,
+                base=0,
+                gap=0,
+            )
+        if contents == self.sections["loc"]:
+            return None
+        found = DebugSections(image)
+        found.update(self.sections)
+        found.types_at = self.sections.types_at
+        found["loc"] = contents
+        return found
+
+    def _unallocated(self) -> bytes:
+        """By section, whether its symbols are no addresses of code or data."""
+        sections = self.image.sections[1:]
+        return bytes([0, *(0 if section.flags & SHF_ALLOC or section.type == 0 else 1 for section in sections)])
 
     def references(self, addresses: array[int]) -> list[_Reference]:
         """What each address that was read stands for."""

@@ -173,6 +173,8 @@ def _piece(view: memoryview, place: Place, little: bool) -> tuple[Piece, int]:
         ends.append(ends[-1] + part + -part % 8)
     if ends[-1] != size or size > len(view):
         raise _damaged(place, f"a piece of {size} bytes, {ends[-1]} by its parts, with {len(view)} left")
+    if any(any(view[end - -part % 8 : end]) for part, end in zip((n * word, inline, names), ends[1:], strict=True)):
+        raise _damaged(place, "something between the parts of a piece")
     addresses = array("Q" if word == 8 else "I", bytes(view[_HEAD_SIZE : _HEAD_SIZE + n * word]))
     if little != _LITTLE:
         addresses.byteswap()
