@@ -2,11 +2,11 @@
 
     python tools/merge_fixtures.py
 
-The same two units for each machine and linker of BUILDS. `NAME/` has the objects as they were compiled (`a.o`, `b.o`),
-with values (`va.o`, `vb.o`: `pybtf object`) and with values in place of DWARF (`sa.o`, `sb.o`); the file linked of those
-with values (`values`) and of those without DWARF (`merged`); and what the reference makes of the one linked of the
-objects as they were compiled (`wanted.btf`). tests/test_merge.py merges them, where there is neither a compiler nor a
-linker. `inline` of the first is linked of objects with all values inside.
+The same two units for each machine and linker of BUILDS. `NAME/` has the objects as they were compiled (`a.o`,
+`b.o`), with values (`va.o`, `vb.o`: `pybtf object`) and with values in place of DWARF (`sa.o`, `sb.o`); the file linked
+of those with values (`values`) and of those without DWARF (`merged`); and what the reference makes of the one linked of
+the objects as they were compiled (`wanted.btf`). tests/test_merge.py merges them, where there is neither a compiler nor
+a linker. `inline` of the first is linked of objects with all values inside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from pathlib import Path
 import oracle
 import reference
 import toolchain
-
 from pybtf.features import Features
 from pybtf.merging.encoding import encode_object
 from pybtf.merging.placing import Placing

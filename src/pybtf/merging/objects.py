@@ -7,7 +7,7 @@ it takes a weak symbol from elsewhere, moves code (relaxation) or leaves it out.
 
 from __future__ import annotations
 
-import secrets
+import os
 from array import array
 from struct import Struct
 
@@ -39,7 +39,6 @@ SHAPING: Final = ("float", "enum64", "decl_tag", "type_tag", "true_signature", "
 """The features that change values. All others are asked for when the values are merged."""
 
 _TOKEN_BITS: Final = 21  # of the gap between two tokens in 64 bits; offsets of merged globals have some 16
-_SALT_BITS: Final = 8
 _PARTS: Final = (("info", ".debug_info"), ("addr", ".debug_addr"))
 
 
@@ -220,7 +219,7 @@ class _Tokens:
         # All tokens, and a gap behind the last, in the half of the numbers that begins with a bit.
         if self.bits == 64:
             self.gap = 1 << _TOKEN_BITS
-            self.base = 1 << 63 | secrets.randbits(_SALT_BITS) << 55
+            self.base = 1 << 63 | os.urandom(1)[0] << 55
         else:
             self.gap = (1 << 30) // (self.count + 1)
             self.base = 1 << 31

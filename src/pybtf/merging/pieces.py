@@ -23,8 +23,9 @@ A payload is kept as "bUVP", u32 bytes, its digest, 8 bytes of zeros, and the va
 
 from __future__ import annotations
 
+# hashlib takes three milliseconds to import, and has it from here.
+from _blake2 import blake2b
 from array import array
-from hashlib import blake2b
 from struct import Struct
 
 from pybtf.errors import InputError, Place
