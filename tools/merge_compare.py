@@ -112,7 +112,10 @@ def compare(case: Case, folder: Path) -> Iterator[str]:
             wanted = bytes(pybtf.encode(plain, features=features, jobs=1).data)
         except PybtfError as error:
             wanted, text = b"", str(error)
-        for strip in (False, True):
+        # The reference takes a variable that was discarded for one of a debug section, if that is where its address
+        # points to, as gold leaves it. Without DWARF there is no such section.
+        in_dwarf = b".debug_" in wanted
+        for strip in (False,) if in_dwarf else (False, True):
             mine = [folder / f"{'s' if strip else 'v'}{path.name}" for path in objects]
             for one, other in zip(objects, mine, strict=True):
                 shutil.copyfile(one, other)

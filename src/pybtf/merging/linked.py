@@ -18,7 +18,7 @@ from pybtf.errors import EncodeError, InputError, Place
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, shaping, shaping_names
 from pybtf.merging.payloads import Payloads
-from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece
+from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, digest
 from pybtf.options import EncodeOptions
 from pybtf.pipeline import Given, Progress, encode_file, encode_images
 from pybtf.records import record
@@ -105,6 +105,11 @@ def _merge(
             values, where = payloads(piece, image.path, sources.store)
             given.pieces.append((values, memoryview(piece.addresses)))
             given.paths.append(where)
+    report.merged = {
+        "objects": len(pieces),
+        "values_blake2b_128": digest(*[piece.payload_digest for piece in pieces]).hex(),
+        "rules": RULES,
+    }
     encoded = encode_images([image], options, base, report, progress, given=given)
     if image.status is not None:
         report.input_size = image.status.st_size
