@@ -21,6 +21,7 @@ cdef struct GivenUnit:
 cdef struct Reading:            # scratch of one worker
     U32s words                  # of the unit at hand, without its strings
     U32s strings                # string ids by number
+    U32s followers              # by string id: the one that came after it the last time, 0 none
     Annotation *anns
     uint32_t cap_anns
 

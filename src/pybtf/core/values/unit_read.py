@@ -11,7 +11,7 @@ What only the linked file knows is decided here: whether there is a function of 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
-from cython.cimports.libc.string import memchr, memcpy
+from cython.cimports.libc.string import memchr, memcmp, memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_each, wire_kind, wire_refs, wire_vlen, wire_words
 from cython.cimports.pybtf.core.btf.type_section import wire_load
@@ -44,7 +44,14 @@ from cython.cimports.pybtf.core.model.function_state import (
     S_UNEXPECTED,
     State,
 )
-from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, string_intern
+from cython.cimports.pybtf.core.strings.string_table import (
+    NO_STRING,
+    StringEntry,
+    Strings,
+    string_entry,
+    string_in_base,
+    string_intern,
+)
 from cython.cimports.pybtf.core.support.memory import grow, u32s_free, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit, Reading
@@ -61,6 +68,7 @@ HEAD_BYTES = cython.declare(uint64_t, 80)
 def reading_free(r: cython.pointer[Reading]) -> cython.void:
     u32s_free(cython.address(r.words))
     u32s_free(cython.address(r.strings))
+    u32s_free(cython.address(r.followers))
     free(r.anns)
     r.anns = cython.NULL
     r.cap_anns = 0
@@ -142,31 +150,63 @@ def given_partial(g: cython.pointer[cython.const[GivenUnit]]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def follow(r: cython.pointer[Reading], last: uint32_t, sid: uint32_t) -> cython.bint:
+    """Notes what came after a string; not of one of a base, which has no entry. False: no memory."""
+    size: cython.size_t
+    if string_in_base(sid):
+        return True
+    if last >= r.followers.n:
+        size = cython.cast(cython.size_t, last) + 4096
+        if not u32s_reserve(cython.address(r.followers), size - r.followers.n):
+            return False
+        memset(r.followers.p + r.followers.n, 0, (size - r.followers.n) * cython.sizeof(uint32_t))
+        r.followers.n = size
+    r.followers.p[last] = sid
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def read_strings(
     r: cython.pointer[Reading],
     g: cython.pointer[cython.const[GivenUnit]],
     v: cython.pointer[UnitValue],
     strings: cython.pointer[Strings],
 ) -> cython.int:
-    """Ids of all strings, by number. The texts stay where they are."""
+    """Ids of all strings, by number. The texts stay where they are.
+
+    Units include the same headers, so after a string mostly comes the one that came after it in the unit before: it is
+    compared with that one first, which saves looking for its end, a hash, and a bucket.
+    """
     n: uint32_t = r.words.p[H_STRINGS]
     at: cython.p_const_char = cython.cast(cython.p_const_char, g.p + 4 * r.words.n)
     end: cython.p_const_char = at + r.words.p[H_STRING_BYTES]
     nul: cython.p_const_char
+    e: cython.pointer[StringEntry]
     sid: uint32_t
+    last: uint32_t = 0
     i: uint32_t
     r.strings.n = 0
     if not u32s_reserve(cython.address(r.strings), cython.cast(cython.size_t, n) + 1):
         return no_memory(v)
     r.strings.p[0] = 0
     for i in range(1, n + 1):
+        sid = r.followers.p[last] if last < r.followers.n else 0
+        if sid:
+            e = string_entry(strings, sid)
+            if e.size < end - at and at[e.size] == 0 and memcmp(at, e.text, e.size) == 0:
+                r.strings.p[i] = last = sid
+                at += e.size + 1
+                continue
         nul = cython.cast(cython.p_const_char, memchr(at, 0, end - at)) if at < end else cython.NULL
         if nul == cython.NULL or nul == at:
             return damaged(v, H_STRINGS)
         sid = string_intern(strings, at, nul - at, False)
-        if sid == NO_STRING:
+        if sid == NO_STRING or not follow(r, last, sid):
             return no_memory(v)
         r.strings.p[i] = sid
+        last = sid if not string_in_base(sid) else 0
         at = nul + 1
     r.strings.n = n + 1
     return 0 if at == end else damaged(v, H_STRING_BYTES)
