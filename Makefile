@@ -34,20 +34,20 @@ SECONDS ?= 300
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
-$(VENV)/ready: pyproject.toml tools/venv.sh
-	@tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
+$(VENV)/ready: pyproject.toml tools/project/venv.sh
+	@tools/project/venv.sh $(PYTHON) $(CURDIR)/$(VENV)
 	@touch $@
 
 # ruff, mypy, pytest: what encoding does without.
 $(VENV)/tools: $(VENV)/ready
-	@tools/venv.sh $(PYTHON) $(CURDIR)/$(VENV) dev
+	@tools/project/venv.sh $(PYTHON) $(CURDIR)/$(VENV) dev
 	@touch $@
 
-$(VENV)/installed: $(VENV)/ready setup.py setup.cfg tools/isolate.sh
+$(VENV)/installed: $(VENV)/ready setup.py setup.cfg tools/project/isolate.sh
 	@echo "compiling the core, a few minutes of CPU time"
 	@$(BIN)/python setup.py -q build_ext --inplace --force
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
-	@tools/isolate.sh $(BIN)/pybtf $(BIN)/pybtf-pahole
+	@tools/project/isolate.sh $(BIN)/pybtf $(BIN)/pybtf-pahole
 	@touch $@
 
 # The compiled core must never be older than its sources: the build runs each time. It compiles only what has changed.
@@ -68,44 +68,44 @@ test: lint
 	$(BIN)/python -m pytest $(TESTS)
 
 man: build
-	$(BIN)/python tools/man.py
+	$(BIN)/python -m tools.project.man
 
 fixtures: build
-	$(BIN)/python tools/fixtures.py build
-	$(BIN)/python tools/split_fixtures.py build
+	$(BIN)/python -m tools.golden.fixtures build
+	$(BIN)/python -m tools.golden.split_fixtures build
 
 wheels: $(VENV)/ready
-	$(BIN)/python tools/wheels.py
+	$(BIN)/python -m tools.project.wheels
 
 fuzz: build $(VENV)/tools
-	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
+	$(BIN)/python -m tools.fuzz.fuzz --seconds $(SECONDS)
 
 sanitized: build $(VENV)/tools
-	$(BIN)/python tools/sanitized.py
+	$(BIN)/python -m tools.fuzz.sanitized
 
 conformance: build
-	$(BIN)/python tools/conformance.py
+	$(BIN)/python -m tools.compare.conformance
 
 conformance-modules: build
-	$(BIN)/python tools/modules.py --distilled 100 --standalone 100
+	$(BIN)/python -m tools.compare.modules --distilled 100 --standalone 100
 
 conformance-short: build
-	$(BIN)/python tools/conformance.py --short
+	$(BIN)/python -m tools.compare.conformance --short
 
 SEEDS = 0:2000
 differential: build
-	$(BIN)/python tools/differential.py --varied --seeds $(SEEDS)
+	$(BIN)/python -m tools.compare.differential --varied --seeds $(SEEDS)
 
 bench: build
 	@mkdir -p build
-	$(BIN)/python tools/bench.py --json build/bench.json
-	$(BIN)/python tools/bench_modules.py
-	$(BIN)/python tools/bench_why.py
-	$(BIN)/python tools/bench_chart.py build/bench.json build/bench.svg
+	$(BIN)/python -m tools.bench.bench --json build/bench.json
+	$(BIN)/python -m tools.bench.bench_modules
+	$(BIN)/python -m tools.bench.bench_why
+	$(BIN)/python -m tools.bench.bench_chart build/bench.json build/bench.svg
 
 bench-quick: build
-	$(BIN)/python tools/bench.py --quick
-	$(BIN)/python tools/bench_modules.py --quick
+	$(BIN)/python -m tools.bench.bench --quick
+	$(BIN)/python -m tools.bench.bench_modules --quick
 
 annotate: $(VENV)/ready
 	PYBTF_ANNOTATE=1 $(BIN)/python setup.py -q build_ext --inplace --force
@@ -113,7 +113,7 @@ annotate: $(VENV)/ready
 
 clean:
 	rm -rf build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f src/pybtf/core/*.so $(VENV)/installed
+	rm -f src/pybtf/core/*.so tests/probe/*.so tests/probe/*.c $(VENV)/installed
 	find src/pybtf/core -name "*.c" -o -name "*.html" | xargs rm -f
 	find src tests tools -name __pycache__ -type d -exec rm -rf {} +
 

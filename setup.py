@@ -22,6 +22,8 @@ from setuptools.command.build_py import build_py
 from setuptools.modified import newer
 
 CORE = Path("src/pybtf/core")
+#: What shows the core's inner rules to tests. It is built in a checkout only.
+PROBE = Path("tests/probe/rules_probe.py")
 DIRECTIVES = {
     "language_level": "3",
     "boundscheck": False,
@@ -51,7 +53,7 @@ else:
 
 
 def headers():
-    """Folders of Python.h where tools/venv.sh had to unpack it into the virtual environment."""
+    """Folders of Python.h where tools/project/venv.sh had to unpack it into the virtual environment."""
     record = Path(sys.prefix, "headers")
     return record.read_text().split("\n") if record.exists() else []
 
@@ -65,7 +67,7 @@ def translate(sources):
     from Cython.Build import cythonize
 
     def run(some):
-        modules = [Extension(".".join(Path(source).with_suffix("").parts[1:]), [source]) for source in some]
+        modules = [Extension(module_of(Path(source)), [source]) for source in some]
         annotate = bool(os.environ.get("PYBTF_ANNOTATE"))
         # What Cython says of each module goes to standard output, mistakes to standard error.
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere if "-q" in sys.argv else sys.stdout):
@@ -87,6 +89,10 @@ def translate(sources):
         if any(statuses):
             raise SystemExit("Cython failed, see above")
     return run(sources)
+
+
+def module_of(source):
+    return ".".join(source.with_suffix("").parts[source.parts[0] == "src" :])
 
 
 def fork(work, *arguments):
@@ -157,6 +163,9 @@ class BuildPackages(build_py):
         found = super().find_package_modules(package, folder)
         return [each for each in found if package != "pybtf.core" or each[1] == "__init__"]
 
+    def get_package_dir(self, package):
+        return package.replace(".", "/") if package.startswith("tests") else super().get_package_dir(package)
+
 
 def description():
     """The README for an index, which has no other file of the repository: pictures go, links become names of files."""
@@ -169,17 +178,25 @@ def named(link):
     return link[1] if link[1] == link[2] else f"{link[1]} ({link[2]})"
 
 
+def extension(name, sources):
+    return Extension(
+        name,
+        [str(path) for path in sources],
+        include_dirs=headers(),
+        extra_compile_args=flags,
+        extra_link_args=link,
+    )
+
+
+extensions = [
+    extension("pybtf.core._compiled", (path for path in sorted(CORE.rglob("*.py")) if path.name != "__init__.py"))
+]
+if "--inplace" in sys.argv and PROBE.exists():
+    extensions.append(extension(module_of(PROBE), [PROBE]))
+
 setup(
     long_description=description(),
     long_description_content_type="text/markdown",
     cmdclass={"build_ext": BuildCore, "build_py": BuildPackages},
-    ext_modules=[
-        Extension(
-            "pybtf.core._compiled",
-            [str(path) for path in sorted(CORE.rglob("*.py")) if path.name != "__init__.py"],
-            include_dirs=headers(),
-            extra_compile_args=flags,
-            extra_link_args=link,
-        ),
-    ],
+    ext_modules=extensions,
 )

@@ -107,7 +107,7 @@ SINCE = {
     "float": (5, 13), "decl_tag": (5, 16), "decl_tag_kfuncs": (5, 16), "type_tag": (5, 17), "enum64": (6, 0),
     "distilled_base": (6, 11), "attributes": (6, 15),
 }  # fmt: skip
-"""The first kernel that takes what a feature adds; the others add nothing that 5.4 does not know. tests/test_degrade.py
+"""The first kernel that takes what a feature adds; the others add nothing that 5.4 does not know. test_degrade.py
 asks `pybtf verify`, whose rules are those of kernels."""
 
 _SETS = {"default": DEFAULT, "all": ALL}

@@ -4,7 +4,7 @@ Importing click takes two to three times as long as encoding a kernel module doe
 this program for each of a thousand modules. So the options are a table. The click command is made of it
 (encode_command.py), and `read` takes a command line apart by it if that is spelt plainly: exact long names with their
 value in the next argument or after `=`, single letters, `-jN`. For anything else, a mistake above all, it returns None,
-and click says what there is to say. What it returns is what click would have passed on; tests/test_arguments.py
+and click says what there is to say. What it returns is what click would have passed on; test_arguments.py
 compares the two on random command lines.
 """
 

@@ -3,7 +3,7 @@
 A build starts this program hundreds of times, often just to ask for its version. click takes several times
 as long to import as the bare interpreter to start, so `--version` and `--help` are answered from plain texts
 before anything is imported, and `encode` and those of PLAIN with plainly spelt options do without it (arguments.py).
-tests/test_imports.py keeps it so.
+tests/commands/test_imports.py keeps it so.
 
 Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug of pybtf, 130 interrupted.
 """

@@ -1,6 +1,6 @@
 """The help texts, written by hand as one would a manual page, and printed without importing click.
 
-tests/test_cli.py compares them with the options that click knows: neither may have one the other lacks.
+tests/commands/test_cli.py compares them with the options that click knows: neither may have one the other lacks.
 """
 
 from __future__ import annotations
@@ -386,6 +386,19 @@ What is asked:
                        strictly; the kernel its own (vmlinux), or a module's
   --strict             What is loaded but odd, or wrong and not noticed by a kernel, counts as well
 
+Before the link:
+  --btf-ids            Look up the names in .BTF_ids of each FILE (an object, a module, vmlinux) as
+                       resolve_btfids will: those without a type, with several, kfuncs without a tag. If
+                       that is done already, compare the ids, and the order of sets. Without .BTF, FILE's
+                       DWARF is encoded for it
+  --btf FILE           With --btf-ids: look them up in this BTF
+
+What can be mended:
+  --fix OUT            Write FILE with BTF that the kernel (--kernel) takes: what it does not know goes or is
+                       replaced, as when it is not encoded, and entries of sections are sorted. OUT is then
+                       verified. OUT is raw BTF if FILE is, else a copy of FILE; FILE stays as it is
+  --rebase NEW         With --fix and --base: put a module's BTF on the vmlinux NEW, whose types mean the same
+
 How:
   -j, --jobs N         Number of workers; default: the CPUs this process may use
 
@@ -399,6 +412,8 @@ Examples:
   pybtf verify --kernel all prog.bpf.o
   pybtf verify --base vmlinux /lib/modules/6.12.1
   pybtf verify --base old/vmlinux --base new/vmlinux module.ko.xz
+  pybtf verify --btf-ids vmlinux.o
+  pybtf verify --fix prog-5.10.o --kernel 5.10 prog.bpf.o
 
 Exit status: 0 a kernel accepts all, and modules belong to their base; 1 not so; 2 the command line is at
 fault.

@@ -8,7 +8,7 @@ import sys
 from ..errors import UsageError
 from ..options import MAX_JOBS
 from . import console
-from .arguments import FLAG, JOBS, TEXT, TEXTS, Option
+from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 from .faults import BUG, FAILED
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -23,6 +23,10 @@ OPTIONS = (
     Option("base", TEXTS, "FILE"),
     Option("kernel", TEXT, "VERSION|all"),
     Option("loader", TEXT, "user|vmlinux|module"),
+    Option("btf-ids", FLAG),
+    Option("btf", TEXT, "FILE"),
+    Option("fix", PATH, "OUT"),
+    Option("rebase", TEXT, "NEW"),
     Option("strict", FLAG),
     Option("json", FLAG),
     Option("jobs", JOBS, "N", "j"),
@@ -35,6 +39,10 @@ def verify(
     base: tuple[str, ...],
     kernel: str | None,
     loader: str | None,
+    btf_ids: bool,
+    btf: str | None,
+    fix: str | None,
+    rebase: str | None,
     strict: bool,
     json: bool,
     jobs: int | None,
@@ -50,6 +58,26 @@ def verify(
     versions = read_versions(kernel)
     if base and loader not in (None, "module"):
         raise UsageError(f"--base is about modules, and --loader is {loader}")
+    if btf_ids:
+        from .verify_ids import verify_ids
+
+        if loader is not None:
+            raise UsageError("--btf-ids is about the link, and has no --loader")
+        if len(versions) > 1:
+            raise UsageError("--btf-ids takes one version, not all")
+        return verify_ids(files, base, btf, versions, strict, json, quiet)
+    if btf is not None:
+        raise UsageError("--btf goes with --btf-ids; otherwise FILE is the BTF that is verified")
+    if rebase is not None and fix is None:
+        raise UsageError("--rebase goes with --fix OUT, which is where the result goes")
+    if fix is not None:
+        from .verify_fix import verify_fix
+
+        verify_fix(files, base, fix, rebase, versions, quiet or json)
+        files = (fix,)
+        base = (rebase,) if rebase is not None else base
+        if fix == "-":
+            return 0
     from ..inputs import find_inputs
     from ..verify.task import Settings, open_base, run
 
@@ -116,7 +144,7 @@ def _print_json(results: list[dict[str, Any]], settings: Settings) -> None:
     import json
 
     whole = {"schema": 1, "bases": [base.path for base in settings.bases], "files": results}
-    _write(json.dumps(whole, indent=2) + "\n")
+    write(json.dumps(whole, indent=2) + "\n")
 
 
 def _print(results: list[dict[str, Any]], settings: Settings, quiet: bool, strict: bool) -> None:
@@ -132,10 +160,10 @@ def _print(results: list[dict[str, Any]], settings: Settings, quiet: bool, stric
             shown += text(result)[:1]
     if len(results) > 1 and not quiet:
         shown.append(summary(results))
-    _write("".join(f"{console.printable(line)}\n" for line in shown))
+    write("".join(f"{console.printable(line)}\n" for line in shown))
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
     try:
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()

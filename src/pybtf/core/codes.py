@@ -1,6 +1,6 @@
 """Numbers of the core by the names that the rest of pybtf knows them by. Only these names leave the core.
 
-`tests/test_constants.py` compares them with the numbers' own names.
+`tests/project/test_constants.py` compares them with the numbers' own names.
 """
 
 from cython.cimports.pybtf.core.dedup.type_graph import N_DEDUP

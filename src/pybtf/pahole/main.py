@@ -1,7 +1,7 @@
 """Entry point of `pybtf-pahole`: what builds ask most often is answered before anything is imported.
 
 A kernel build asks for the version each time make starts, and starts this program once for each of hundreds of modules.
-tests/test_pahole_startup.py lists the modules that each kind of call may import.
+tests/commands/test_imports.py lists the modules that each kind of call may import.
 
 Exit status: 0 done, 1 nothing was written and a message says why, 64 the command line is at fault, 70 a bug of pybtf.
 A signal ends the process as if it had not been caught, so that make sees what happened.

@@ -1,4 +1,4 @@
-# Kinds of BTF types, and encodings of INT (Documentation/bpf/btf.rst), written by tools/constants.py.
+# Kinds of BTF types, and encodings of INT (Documentation/bpf/btf.rst), written by tools/project/constants.py.
 
 cdef enum:
     KIND_INT = 1

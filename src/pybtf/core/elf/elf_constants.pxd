@@ -1,4 +1,4 @@
-# ELF constants by their names in the standard (System V gABI, chapter 4), written by tools/constants.py.
+# ELF constants by their names in the standard (System V gABI, chapter 4), written by tools/project/constants.py.
 
 cdef enum:
     EM_SPARC = 0x02

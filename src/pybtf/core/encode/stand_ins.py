@@ -17,15 +17,13 @@ meaning of its own, and kernels before 5.17 refuse the kind.
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.pybtf.core.btf.limits import MAX_BITFIELD_OFFSET, fits_enum
 from cython.cimports.pybtf.core.functions.variables import variable_size
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import lose
-
-ENUM_MIN = cython.declare(int64_t, -2147483648)
-ENUM_MAX = cython.declare(int64_t, 4294967295)
 
 
 @cython.cfunc
@@ -127,7 +125,7 @@ def drop_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.voi
         if not m.flags & M_INHERITANCE:
             if t.tag == DW_TAG_union_type and m.bit_offset:
                 continue
-            if (m.bitfield_size and m.bit_offset > 0xFFFFFF) or (m.bitfield_size == 0 and m.bit_offset & 7):
+            if (m.bitfield_size and m.bit_offset > MAX_BITFIELD_OFFSET) or (m.bitfield_size == 0 and m.bit_offset & 7):
                 continue
             if reaches_out(u, t, m):
                 continue
@@ -146,7 +144,7 @@ def drop_enumerators(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython
     value: int64_t
     for i in range(t.first, t.first + t.count):
         value = cython.cast(int64_t, u.enumerators[i].value)
-        if u.enumerators[i].name and (t.size > 4 or ENUM_MIN <= value <= ENUM_MAX):
+        if u.enumerators[i].name and (t.size > 4 or fits_enum(value)):
             u.enumerators[n] = u.enumerators[i]
             n += 1
     t.count = n - t.first

@@ -5,8 +5,9 @@ BTF is a fault of the unit, which the encoder reports when it gets to that unit.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
 from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.limits import MAX_BITFIELD_OFFSET, MAX_VLEN, fits_enum
 from cython.cimports.pybtf.core.encode.stand_ins import stand_in, unfit
 from cython.cimports.pybtf.core.encode.translate import KnownStrings
 from cython.cimports.pybtf.core.model.dwarf_constants import *
@@ -15,11 +16,6 @@ from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.options import OPT_DEGRADE, OPT_ENUM64, OPT_FLOAT
 from cython.cimports.pybtf.core.support.memory import u32s_push, u32s_reserve
-
-MAX_VLEN = cython.declare(uint32_t, 65535)
-ENUM_MIN = cython.declare(int64_t, -2147483648)
-ENUM_MAX = cython.declare(int64_t, 4294967295)
-MAX_BITFIELD_OFFSET = cython.declare(uint64_t, 0xFFFFFF)
 
 
 @cython.cfunc
@@ -201,7 +197,7 @@ def enum_type(
     if options & OPT_ENUM64:
         for i in range(t.first, t.first + t.count):
             e = cython.address(u.enumerators[i])
-            if cython.cast(int64_t, e.value) < ENUM_MIN or cython.cast(int64_t, e.value) > ENUM_MAX:
+            if not fits_enum(cython.cast(int64_t, e.value)):
                 return fault(v, t, FAULT_ENUM_VALUE, cython.cast(int64_t, e.value))
             if cython.cast(int64_t, e.value) < 0:
                 flag = 1

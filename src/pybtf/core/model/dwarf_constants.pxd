@@ -1,4 +1,4 @@
-# DWARF constants by their names in the standard (DWARF 5, chapter 7), written by tools/constants.py.
+# DWARF constants by their names in the standard (DWARF 5, chapter 7), written by tools/project/constants.py.
 
 cdef enum:
     DW_TAG_array_type = 0x01

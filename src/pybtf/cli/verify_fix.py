@@ -1,0 +1,74 @@
+"""`pybtf verify --fix OUT`: BTF mended for a kernel, or moved to another base, into a new file."""
+
+from __future__ import annotations
+
+import os
+
+from ..btf.opening import open_btf
+from ..btf.reader import BTF
+from ..elf.packed import open_module
+from ..errors import UsageError
+from ..verify.judge import NEWEST
+from ..verify.mending import mend
+from ..verify.rebasing import rebase
+from ..verify.sources import open_source
+from ..verify.task import version_of
+from ..verify.words import version_text
+from . import console
+from .output import checked, write
+from .request import STDOUT, path_of
+
+
+def verify_fix(
+    files: tuple[str, ...], base: tuple[str, ...], out: str, to: str | None, versions: list[int], quiet: bool
+) -> None:
+    """Writes OUT: raw BTF of raw BTF, of an ELF file a copy with other BTF. Raises errors of the command line."""
+    if len(files) != 1:
+        raise UsageError("--fix takes one FILE")
+    if len(versions) > 1:
+        raise UsageError("--fix takes one version, not all")
+    if to is not None and len(base) != 1:
+        raise UsageError("--rebase NEW takes one --base, the vmlinux that the module's BTF is split from")
+    path = files[0]
+    out = checked(out, (path, *base, *([to] if to is not None else [])))
+    source = open_source(path)
+    btf = open_btf(path, base[0] if base else None)
+    version = versions[0] if versions else version_of(source.release or "") or NEWEST
+    said = []
+    if to is not None:
+        below = open_btf(to)
+        data, count = rebase(btf, below)
+        said.append(f"{count:,} types of {base[0]} are now those of {to}")
+        btf = BTF.from_bytes(data, below, name=path)
+    data, changes = mend(btf, version)
+    said += [f"{number:,} times: {what}" for what, number in changes.items()]
+    if _is_elf(path) and out != STDOUT:
+        _write_elf(path, out, data)
+    else:
+        write(out, data)
+    if not quiet:
+        console.say(f"{out}: for kernel {version_text(version)}; {'; '.join(said) or 'nothing had to be changed'}")
+
+
+def _is_elf(path: str) -> bool:
+    if path == STDOUT:
+        return False
+    with open(path, "rb") as stream:
+        start = stream.read(4)
+    return start == b"\x7fELF" or path.endswith((".xz", ".zst", ".gz"))
+
+
+def _write_elf(path: str, out: str, data: bytes) -> None:
+    """A copy of the file, unpacked, with this BTF; there all at once."""
+    from ..elf.writer import put_sections
+
+    target = path_of(out)
+    stage = f"{target}.part{os.getpid()}"
+    try:
+        with open_module(path) as image:
+            write(stage, bytes(image.span(0, image.size)))
+        put_sections(stage, {".BTF": data})
+        os.replace(stage, target)  # noqa: PTH105 - pathlib takes long to import
+    finally:
+        if os.path.exists(stage):  # noqa: PTH110
+            os.unlink(stage)  # noqa: PTH108

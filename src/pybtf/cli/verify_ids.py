@@ -1,0 +1,89 @@
+"""`pybtf verify --btf-ids`: the names that a kernel, module or object looks up in its BTF."""
+
+from __future__ import annotations
+
+from ..btf.opening import open_btf
+from ..btf.reader import BTF
+from ..elf.image import ElfImage
+from ..elf.packed import open_module
+from ..errors import UsageError
+from ..verify.id_lists import check_ids, text
+from ..verify.judge import NEWEST, REJECTED
+from ..verify.task import version_of
+from ..verify.words import version_text
+from . import console
+from .faults import explain
+from .verify import write
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def verify_ids(
+    files: tuple[str, ...],
+    base: tuple[str, ...],
+    btf: str | None,
+    versions: list[int],
+    strict: bool,
+    json: bool,
+    quiet: bool,
+) -> int:
+    """The exit status. The BTF is that in `btf`, else the file's own, else it is encoded from its DWARF."""
+    if len(base) > 1:
+        raise UsageError("--btf-ids takes one --base")
+    if btf is not None and len(files) > 1:
+        raise UsageError("--btf is of one FILE")
+    results: list[dict[str, Any]] = []
+    status = 0
+    for path in files:
+        try:
+            result = _check(path, base[0] if base else None, btf, versions)
+        except Exception as error:
+            words, code = explain(error)
+            result = {"file": path, "error": words, "status": code}
+            status = max(status, code)
+        else:
+            found = result["findings"]
+            if any(each["severity"] == REJECTED for each in found) or (strict and found):
+                status = max(status, 1)
+        results.append(result)
+        if json:
+            continue
+        if result["error"] is not None:
+            console.error(result["error"])
+        elif not quiet or result["findings"]:
+            lines = text(path, result, result["kernel"])
+            write("".join(f"{console.printable(line)}\n" for line in (lines[:1] if quiet else lines)))
+    if json:
+        import json as format_
+
+        write(format_.dumps({"schema": 1, "files": results}, indent=2) + "\n")
+    return status
+
+
+def _check(path: str, base: str | None, btf: str | None, versions: list[int]) -> dict[str, Any]:
+    with open_module(path) as image:
+        version = versions[0] if versions else version_of(_release(image, path) or "") or NEWEST
+        result = check_ids(image, _btf(image, path, base, btf), version)
+    return {"file": path, "error": None, "kernel": version_text(version), **result}
+
+
+def _release(image: ElfImage, path: str) -> str | None:
+    from ..btf.files import read_release
+    from ..elf.modules import release_of_module
+
+    return release_of_module(image) or read_release(path)
+
+
+def _btf(image: ElfImage, path: str, base: str | None, btf: str | None) -> BTF:
+    if btf is not None:
+        return open_btf(btf, base)
+    if image.section(".BTF") is not None:
+        own = image.section(".BTF.base") is not None
+        return open_btf(path, None if own else base)
+    from ..api import encode
+
+    encoded = encode(path, base=base, standalone=base is None)
+    return BTF.from_bytes(encoded.data, open_btf(base) if base is not None else None, name=path)

@@ -1,0 +1,148 @@
+"""What can be mended without the DWARF: BTF for a kernel that knows less, and entries of sections in their order.
+
+What a kernel of this version does not know is replaced as encoding without that feature would have it (features.py):
+FLOAT by INT, ENUM64 by ENUM with truncated values, a type tag by what it is on. Tags on declarations, and before 5.2
+variables and sections, go altogether. So ids change. Nothing is renamed, and no size or offset that is wrong becomes
+right: what is left is said by judging the result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from ..btf.reader import BTF
+from ..btf.renumbering import renumbered
+from ..btf.types import (
+    Const,
+    Datasec,
+    DeclTag,
+    Enum,
+    Enum64,
+    Enumerator,
+    Float,
+    Func,
+    FuncProto,
+    Int,
+    Restrict,
+    Type,
+    TypeTag,
+    Var,
+    Volatile,
+)
+from ..btf.writer import BtfBuilder
+from ..features import SINCE
+
+_FUNCTIONS, _VARIABLES, _LINKAGE, _EMPTY_SECTION, _FLAG_OF_ENUM, _CHAINS, _FREE_TAGS = 500, 502, 506, 512, 600, 519, 702
+
+
+def _since(feature: str) -> int:
+    major, minor = SINCE[feature]
+    return 100 * major + minor
+
+
+def mend(btf: BTF, version: int) -> tuple[bytes, Counter[str]]:
+    """BTF for a kernel of this version, in the byte order of the old; what was changed, and how often.
+
+    Raises `InputError` if the BTF cannot be read.
+    """
+    changes: Counter[str] = Counter()
+    types = {each.id: each for each in btf}
+    instead: dict[int, int] = {}
+    kept: list[Type] = []
+    dropped: set[int] = set()
+    for id, each in types.items():
+        made = _known(each, types, dropped, version, changes)
+        if made is None:
+            dropped.add(id)
+            instead[id] = each.type if isinstance(each, TypeTag) else 0
+        else:
+            kept.append(made)
+    numbers = {each.id: number for number, each in enumerate(kept, btf.first_id)}
+    below = range(1, btf.first_id)
+    final = {id: _landed(id, instead, numbers, below) for id in types}
+    final.update((id, id) for id in below)
+    builder = BtfBuilder(btf.base)
+    builder.extend([renumbered(each, final) for each in kept])
+    if btf.header.hdr_len > 24 and version < 701:
+        changes["a header of 24 bytes, without the layout of kinds"] += 1
+    return builder.tobytes(btf.header.little), changes
+
+
+def _landed(id: int, instead: dict[int, int], numbers: dict[int, int], below: range) -> int:
+    """The new id for an old one, past what was dropped."""
+    steps = 0
+    while id in instead and steps <= len(instead):
+        id = instead[id]
+        steps += 1
+    return id if id in below else numbers.get(id, 0)
+
+
+def _known(
+    each: Type, types: dict[int, Type], dropped: set[int], version: int, changes: Counter[str]
+) -> Type | None:
+    """The type as this version knows it; None: it goes."""
+    match each:
+        case Func() | FuncProto() if version < _FUNCTIONS:
+            changes["functions and prototypes dropped (5.0)"] += 1
+        case Var() | Datasec() if version < _VARIABLES:
+            changes["variables and sections dropped (5.2)"] += 1
+        case Datasec():
+            return _section(each, version, changes)
+        case DeclTag() if version < _since("decl_tag"):
+            changes["declaration tags dropped (5.16)"] += 1
+        case DeclTag() if each.type in dropped:
+            changes["declaration tags dropped with what they are on"] += 1
+        case TypeTag() if version < _since("type_tag"):
+            changes["type tags dropped (5.17)"] += 1
+        case TypeTag() | DeclTag() if each.kind_flag and version < _since("attributes"):
+            changes["tags of attributes dropped (6.15)"] += 1
+        case Const() | Volatile() | Restrict() if _CHAINS <= version < _FREE_TAGS and isinstance(
+            types.get(each.type), TypeTag
+        ):
+            changes["type tags behind a qualifier passed over (free since 7.2)"] += 1
+            return replace(each, type=_behind_tags(each.type, types))
+        case Float() if version < _since("float"):
+            changes["FLOAT became INT (5.13)"] += 1
+            return Int(each.name, each.size, 8 * each.size, id=each.id)
+        case Enum64() if version < _since("enum64"):
+            changes["ENUM64 became ENUM, with values of 32 bits (6.0)"] += 1
+            return _enum(each)
+        case Enum() if each.kind_flag and version < _FLAG_OF_ENUM:
+            changes["the sign of an ENUM dropped (6.0)"] += 1
+            return replace(each, values=_values(each.values), kind_flag=False)
+        case Func() if version < _LINKAGE and each.linkage:
+            changes["the linkage of a function dropped (5.6)"] += 1
+            return replace(each, linkage=type(each.linkage)(0))
+        case _:
+            return each
+    return None
+
+
+def _behind_tags(id: int, types: dict[int, Type]) -> int:
+    for _ in range(len(types)):
+        each = types.get(id)
+        if not isinstance(each, TypeTag):
+            break
+        id = each.type
+    return id
+
+
+def _enum(each: Enum64) -> Enum:
+    return Enum(each.name, each.size, _values(each.values), id=each.id)
+
+
+def _values(values: tuple[Enumerator, ...]) -> tuple[Enumerator, ...]:
+    """32 bits of each, without a sign."""
+    return tuple([Enumerator(name, value & 0xFFFFFFFF) for name, value in values])
+
+
+def _section(each: Datasec, version: int, changes: Counter[str]) -> Datasec | None:
+    if not each.variables and version < _EMPTY_SECTION:
+        changes["empty sections dropped (5.12)"] += 1
+        return None
+    ordered = tuple(sorted(each.variables, key=lambda one: one.offset))
+    if ordered == each.variables:
+        return each
+    changes["entries of a section sorted by offset"] += 1
+    return replace(each, variables=ordered)

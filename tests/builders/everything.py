@@ -1,0 +1,39 @@
+"""The dropping of repeats against the same encoding with everything kept: what `test_keeping.py` and `keeping.py`
+ask of a file. No reference is needed, and nothing is known of how repeats are found.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pybtf
+from pybtf import pipeline
+from pybtf.errors import InternalError, PybtfError
+
+#: What the encoder is told.
+WAYS: tuple[dict[str, Any], ...] = ({},)
+
+
+def encoded(path: Path | str, jobs: int = 1, **forced: Any) -> bytes:
+    """The BTF of a file, or of what sort its refusal is. Ids in messages are those of the list, which differ."""
+    run = pipeline.Run
+    pipeline.Run = functools.partial(run, **forced)  # type: ignore[misc,assignment]
+    try:
+        return bytes(pybtf.encode(path, jobs=jobs).data)
+    except InternalError:
+        raise
+    except PybtfError as error:
+        return type(error).__name__.encode()
+    finally:
+        pipeline.Run = run  # type: ignore[misc]
+
+
+def differences(path: Path | str, jobs: Iterable[int] = (1,)) -> list[str]:
+    """In which ways the result is not that of everything kept."""
+    wanted = encoded(path, keep_all=True)
+    return [
+        f"-j{n} {forced or ''}".strip() for n in jobs for forced in WAYS if encoded(path, jobs=n, **forced) != wanted
+    ]

@@ -1,0 +1,488 @@
+"""`write_file`: all or nothing, whatever happens, and nothing else left in the folder."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pybtf.elf import atomic
+from pybtf.elf.atomic import write_file
+from pybtf.errors import OutputError
+from tests.builders.elf_writer_support import environment, need, python
+
+OLD, NEW = b"old contents", b"new contents " * 1000
+IS_ROOT = os.geteuid() == 0
+
+
+@pytest.fixture(autouse=True)
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the system calls that publish a file, as they are made. fsync waits for no disk."""
+    made: list[str] = []
+
+    def record(name: str, real: Callable[..., None]) -> Callable[..., None]:
+        def recorded(*arguments: object, **options: object) -> None:
+            made.append(name)
+            real(*arguments, **options)
+
+        return recorded
+
+    monkeypatch.setattr(os, "fsync", record("fsync", lambda fd: None))
+    monkeypatch.setattr(os, "link", record("link", os.link))
+    monkeypatch.setattr(os, "rename", record("rename", os.rename))
+    return made
+
+
+@pytest.fixture(params=["unnamed", "named"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Both ways of making the new file: with O_TMPFILE, and with a temporary name where there is none."""
+    if request.param == "named":
+        monkeypatch.setattr(atomic, "open_unnamed", _no_unnamed)
+    else:
+        try:
+            os.close(atomic.open_unnamed(str(tmp_path), 0o600))
+        except OSError as error:
+            pytest.skip(f"no files without a name on this filesystem: {error.strerror}")
+    return str(request.param)
+
+
+def _no_unnamed(folder: str, mode: int) -> int:
+    raise OSError(errno.EOPNOTSUPP, "not here")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_new_file(tmp_path: Path, way: str) -> None:
+    old_mask = os.umask(0o027)
+    try:
+        assert write_file(tmp_path / "out", [b"one", bytearray(b"two"), memoryview(b"three")]) == 11
+    finally:
+        os.umask(old_mask)
+    assert (tmp_path / "out").read_bytes() == b"onetwothree"
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o640
+    assert names(tmp_path) == ["out"]
+
+
+def test_data_is_on_disk_before_it_gets_the_name(tmp_path: Path, way: str, calls: list[str]) -> None:
+    new, replaced = (["link"], ["link", "rename"]) if way == "unnamed" else (["rename"], ["rename"])
+    write_file(tmp_path / "out", NEW)
+    assert calls == ["fsync", *new]
+    write_file(tmp_path / "out", NEW)
+    assert calls == ["fsync", *new, "fsync", *replaced]
+    calls.clear()
+    write_file(tmp_path / "out", NEW, durable=False)
+    assert calls == replaced
+
+
+def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path, way: str) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"new"
+        (tmp_path / "out").write_bytes(OLD)
+
+    assert write_file(tmp_path / "out", pieces()) == 3
+    assert (tmp_path / "out").read_bytes() == b"new"
+    assert names(tmp_path) == ["out"]
+
+
+def test_empty_file(tmp_path: Path, way: str) -> None:
+    assert write_file(tmp_path / "out", b"") == 0
+    assert (tmp_path / "out").read_bytes() == b""
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o4755])
+def test_replaced_file_keeps_mode(tmp_path: Path, way: str, mode: int) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    out.chmod(mode)
+    before = out.stat()
+    write_file(out, NEW)
+    assert out.read_bytes() == NEW
+    assert stat.S_IMODE(out.stat().st_mode) == mode
+    assert out.stat().st_ino != before.st_ino
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can give files away")
+def test_replaced_file_keeps_owner(tmp_path: Path, way: str) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    os.chown(out, 1234, 2345)
+    out.chmod(0o2750)
+    write_file(out, NEW)
+    found = out.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 2345, 0o2750)
+
+
+def test_owner_that_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    def refuse(fd: int, uid: int, gid: int) -> None:
+        raise PermissionError(errno.EPERM, "not yours")
+
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    out.chmod(0o6755)
+    monkeypatch.setattr(os, "fchown", refuse)
+    write_file(out, NEW)
+    assert (out.read_bytes(), stat.S_IMODE(out.stat().st_mode)) == (NEW, 0o755)
+
+
+def test_extended_attributes(tmp_path: Path, way: str) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    try:
+        os.setxattr(out, "user.origin", b"here")
+    except OSError as error:
+        pytest.skip(f"no user attributes on this filesystem: {error.strerror}")
+    write_file(out, NEW)
+    assert os.getxattr(out, "user.origin") == b"here"
+
+
+def test_attributes_of_another_file(tmp_path: Path, way: str) -> None:
+    model = tmp_path / "model"
+    model.write_bytes(OLD)
+    model.chmod(0o751)
+    write_file(tmp_path / "out", NEW, like=model.stat())
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o751
+
+
+def test_symbolic_links_are_followed(tmp_path: Path, way: str) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "out").write_bytes(OLD)
+    (tmp_path / "second").symlink_to("real/out")
+    (tmp_path / "first").symlink_to(tmp_path / "second")
+    write_file(tmp_path / "first", NEW)
+    assert (real / "out").read_bytes() == NEW
+    assert (tmp_path / "first").is_symlink()
+    assert (tmp_path / "second").is_symlink()
+    (tmp_path / "dangling").symlink_to("real/fresh")
+    write_file(tmp_path / "dangling", NEW)
+    assert (real / "fresh").read_bytes() == NEW
+    assert names(tmp_path) == ["dangling", "first", "real", "second"]
+    assert names(real) == ["fresh", "out"]
+
+
+def test_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_file("out", NEW)
+    assert (tmp_path / "out").read_bytes() == NEW
+
+
+def test_longest_name(tmp_path: Path, way: str) -> None:
+    name = "ä" * 127 + "n"
+    write_file(tmp_path / name, NEW)
+    assert names(tmp_path) == [name]
+
+
+def test_failing_content_leaves_the_old_file(tmp_path: Path, way: str) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield NEW
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(out, pieces())
+    assert out.read_bytes() == OLD
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "fchmod", "link", "rename"])
+def test_failing_system_call(tmp_path: Path, way: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    if (call, way) == ("link", "named"):
+        pytest.skip("a named file needs no link")
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(OutputError, match=r"out: cannot be written: the disk is full\. Free some space"):
+        write_file(out, NEW)
+    assert out.read_bytes() == OLD
+    assert names(tmp_path) == ["out"]
+
+
+def test_temporary_name_that_is_taken(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "taken").write_bytes(OLD)
+    monkeypatch.setattr(atomic, "_temporary_names", lambda target: iter(["taken", "free"]))
+    (tmp_path / "out").write_bytes(OLD)
+    write_file(tmp_path / "out", NEW)
+    assert (tmp_path / "out").read_bytes() == NEW
+    assert names(tmp_path) == ["out", "taken"]
+    assert (tmp_path / "taken").read_bytes() == OLD
+
+
+def test_unusable_targets(tmp_path: Path, way: str) -> None:
+    (tmp_path / "file").write_bytes(OLD)
+    (tmp_path / "loop").symlink_to("loop")
+    for target, message in [
+        (tmp_path, "this is a folder. Name a file"),
+        ("", "this is a folder"),
+        (f"{tmp_path}/missing/out", f"the folder {tmp_path}/missing does not exist. Create it"),
+        (f"{tmp_path}/missing/", "this is a folder|does not exist"),
+        (f"{tmp_path}/file/out", "part of this path is not a folder"),
+        (tmp_path / "loop", "cannot be written"),
+        (tmp_path / ("x" * 300), "cannot be written"),
+    ]:
+        with pytest.raises(OutputError, match=message):
+            write_file(target, NEW)
+    assert names(tmp_path) == ["file", "loop"]
+    assert (tmp_path / "file").read_bytes() == OLD
+
+
+def written_by_other(path: Path) -> str:
+    """What comes of writing to `path` as a user without rights on it: "written", or the message.
+
+    A fork, because another user may not be able to start the Python that runs the tests.
+    """
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        text = "failed"
+        try:
+            if IS_ROOT:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+            write_file(path, NEW)
+            text = "written"
+        except OutputError as error:
+            text = str(error)
+        finally:
+            os.write(write, text.encode())
+            os._exit(0)
+    os.close(write)
+    with open(read) as result:
+        text = result.read()
+    os.waitpid(child, 0)
+    return text
+
+
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A folder that other users can reach, which pytest's own is not."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        path.chmod(0o777)
+        assert written_by_other(path / "probe") == "written"
+        yield path
+        path.chmod(0o755)
+
+
+def test_read_only_folder(open_path: Path) -> None:
+    out = open_path / "out"
+    out.write_bytes(OLD)
+    out.chmod(0o666)
+    open_path.chmod(0o555)
+    assert f"no permission to write in {open_path}" in written_by_other(out)
+    assert out.read_bytes() == OLD
+
+
+def test_write_protected_file(open_path: Path) -> None:
+    out = open_path / "out"
+    out.write_bytes(OLD)
+    out.chmod(0o444)
+    assert "is write-protected" in written_by_other(out)
+    assert out.read_bytes() == OLD
+
+
+def test_special_files(tmp_path: Path) -> None:
+    assert write_file("/dev/null", NEW) == len(NEW)
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(OutputError, match="/dev/full: cannot be written: the disk is full"):
+        write_file("/dev/full", NEW)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE)
+    write_file(fifo, NEW)
+    assert reader.communicate()[0] == NEW
+    assert names(tmp_path) == ["fifo"]
+
+
+@pytest.mark.parametrize("target", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_own_descriptors_are_written_to(tmp_path: Path, target: str) -> None:
+    script = """
+    import os, sys
+    from pybtf.elf.atomic import write_file
+    os.write(1, b"before ")
+    write_file(sys.argv[1], b"new")
+    os.write(1, b" after")
+    """
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    with open(tmp_path / "out", "wb") as out:
+        command = [sys.executable, "-c", textwrap.dedent(script)]
+        subprocess.run([*command, target], stdout=out, check=True)
+        subprocess.run([*command, link], stdout=out, check=True)
+    assert (tmp_path / "out").read_bytes() == b"before new after" * 2
+
+
+def test_reader_that_went_away(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with pytest.raises(OutputError, match="the reader at the other end is gone"):
+        write_file(f"/dev/fd/{write}", NEW)
+    os.close(write)
+
+
+# A parent in the background may have left signals ignored, and ignored signals are inherited.
+SLOW = """
+import errno, signal, sys, time
+for number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from pybtf.elf import atomic
+if sys.argv[2] == "named":
+    def refuse(folder, mode):
+        raise OSError(errno.EOPNOTSUPP, "not here")
+    atomic.open_unnamed = refuse
+def pieces():
+    yield b"half"
+    print("half", flush=True)
+    for _ in range(6000):
+        time.sleep(0.01)  # a signal that comes just before one of them is handled after it
+atomic.write_file(sys.argv[1], pieces())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+def test_signals_leave_nothing(tmp_path: Path, way: str, number: signal.Signals) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    child = python(SLOW, out, Path(way))
+    assert child.stdout is not None
+    assert child.stdout.readline() == "half\n"
+    temporaries = [name for name in names(tmp_path) if name != "out"]
+    assert len(temporaries) == (way == "named")
+    child.send_signal(number)
+    child.communicate()
+    assert child.returncode == -number
+    assert out.read_bytes() == OLD
+    if (way, number) == ("named", signal.SIGKILL):
+        assert names(tmp_path) == sorted(["out", *temporaries])  # nobody can help it, but it is recognisable
+        assert temporaries[0].startswith(".out.pybtf-")
+    else:
+        assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("call", ["link", "rename"])
+def test_signals_between_link_and_rename_leave_nothing(
+    tmp_path: Path, way: str, call: str, number: signal.Signals
+) -> None:
+    script = """
+    import errno, os, signal, sys
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    from pybtf.elf import atomic
+    if sys.argv[2] == "named":
+        def refuse(folder, mode):
+            raise OSError(errno.EOPNOTSUPP, "not here")
+        atomic.open_unnamed = refuse
+    real = getattr(os, sys.argv[3])
+    def late(*arguments, **options):
+        real(*arguments, **options)
+        os.kill(os.getpid(), int(sys.argv[4]))
+    setattr(os, sys.argv[3], late)
+    atomic.write_file(sys.argv[1], b"new")
+    """
+    if (call, way) == ("link", "named"):
+        pytest.skip("a named file needs no link")
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    child = python(script, out, Path(way), Path(call), Path(str(int(number))))
+    child.communicate()
+    assert child.returncode == -number
+    assert out.read_bytes() == b"new"
+    assert names(tmp_path) == ["out"]
+
+
+def test_handlers_of_the_caller_stay(tmp_path: Path) -> None:
+    handler = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        write_file(tmp_path / "out", NEW)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert signal.getsignal(signal.SIGHUP) in (signal.SIG_DFL, signal.SIG_IGN)
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    script = """
+    import sys
+    from pybtf.elf.atomic import write_file
+    print("ready", flush=True)
+    while True:
+        for letter in b"ab":
+            write_file(sys.argv[1], [bytes([letter])] * 100_000, durable=False)
+    """
+    out = tmp_path / "out"
+    write_file(out, b"a" * 100_000)
+    for round_ in range(8):
+        child = python(script, out)
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(0.013 * round_)
+        child.kill()
+        child.communicate()
+        assert out.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
+    assert len(names(tmp_path)) <= 2  # a kill between link and rename is possible, twice in 8 is not
+
+
+def test_file_size_limit(tmp_path: Path, way: str) -> None:
+    import resource
+
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
+    try:
+        with pytest.raises(OutputError, match="larger than the limit"):
+            write_file(out, NEW)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert out.read_bytes() == OLD
+    assert names(tmp_path) == ["out"]
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    need("unshare", "mount")
+    command = "mount -t tmpfs -o size=64k tmpfs . && cd . && cd \"$PWD\" && exec \"$@\""
+    script = """
+    import os, sys
+    from pybtf.elf.atomic import write_file
+    from pybtf.errors import OutputError
+    print("mounted", flush=True)
+    write_file("out", b"o" * 20_000)
+    try:
+        write_file("out", [b"n" * 10_000] * 10)
+    except OutputError as error:
+        print(error)
+    assert open("out", "rb").read() == b"o" * 20_000
+    print(os.listdir("."))
+    """
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", command, "sh", sys.executable, "-c", textwrap.dedent(script)],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=environment(),
+    )  # fmt: skip
+    if not done.stdout.startswith("mounted"):
+        pytest.skip(f"no private mounts here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    assert "out: cannot be written: the disk is full." in done.stdout
+    assert done.stdout.endswith("['out']\n")

@@ -1,0 +1,266 @@
+"""`pybtf decode`: what the compiler has written comes out as the source has it, and hostile sizes end.
+
+`fixtures/decode` is made of values.c by clang 14, for both byte orders; values.txt has the values of its initializers.
+
+    clang --target=bpfel -g -O2 -c values.c -o v.o                                          (and bpfeb)
+    llvm-objcopy -O binary --only-section=.data v.o values.bpfel.data
+    llvm-objcopy -O binary --only-section=.BTF --set-section-flags .BTF=alloc v.o values.bpfel.btf
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pybtf import BTF, InputError
+from pybtf.btf.kinds import IntEncoding
+from pybtf.btf.types import (
+    Array,
+    Datasec,
+    Enum,
+    Enumerator,
+    Float,
+    Int,
+    Member,
+    Ptr,
+    SectionVar,
+    Struct,
+    Type,
+    Typedef,
+    Union,
+    Var,
+)
+from pybtf.btf.value_text import as_json, as_text
+from pybtf.btf.values import Values
+from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
+from tests.conftest import ROOT, environment
+
+FOLDER = ROOT / "fixtures" / "decode"
+Run = Callable[..., str]
+INT = Int("int", 4, 32, IntEncoding.SIGNED)
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Standard output, or of a run that fails the message."""
+
+    def started(*arguments: object, status: int = 0) -> str:
+        found = main(["decode", *map(str, arguments)])
+        out, err = capfd.readouterr()
+        assert found == status, err
+        return err if status else out
+
+    return started
+
+
+def made(*types: Type, little: bool = True) -> BTF:
+    builder = BtfBuilder()
+    builder.extend(types)
+    return BTF.from_bytes(builder.tobytes(little))
+
+
+def text(btf: BTF, id: int, data: bytes, **options: Any) -> str:
+    return "\n".join(as_text("x", Values(btf, **options).of(id, data)))
+
+
+@pytest.mark.parametrize("order", ["bpfel", "bpfeb"])
+def test_values_are_those_of_the_source(order: str, run: Run) -> None:
+    arguments = ("value", FOLDER / f"values.{order}.data", "--btf", FOLDER / f"values.{order}.btf")
+    assert run(*arguments) == (FOLDER / "values.txt").read_text()
+    both = run("struct value", *arguments[1:], "--count", "all")
+    assert both.startswith("struct value[0] = {\n    ts = 1234567890123\n")
+    (row,) = json.loads(run(*arguments, "--json"))
+    assert row["pid"] == -42
+    assert (row["st"], row["other"]) == ("STOP", 77)
+    assert row["comm"] == 'ba"sh'
+    assert (row["f1"], row["f2"], row["f3"]) == (5, -3, 0x123456789A)
+    assert (row["x"], row["y"], row["z"]) == (0x10001, 1, 1)
+    assert row["in"] == [{"a": 1, "tag": 97}, {"a": -2, "tag": 98}, {"a": 3, "tag": 0}]
+    assert row["many"] == [1, 2, 3] + 17 * [0]
+    assert row["mac"] == [0xDE, 0xAD, 0xBE, 0xEF, 0, 1]
+    assert (row["p"], row["huge"], row["ok"], row["f"]) == ("0x1234", -1, True, -1.5)
+
+
+def test_the_values_of_the_fixture_are_in_the_source() -> None:
+    """values.txt is no copy of what the program printed: its numbers are in the initializers."""
+    source = (FOLDER / "values.c").read_text()
+    for name, value in re.findall(r"^    (\w+) = (-?\d+)$", (FOLDER / "values.txt").read_text(), re.M):
+        written = re.search(rf"\.{name} = (?:\{{ \.i = )?(-?\w+)", source)
+        if written is not None:
+            assert int(re.sub("ULL$", "", written[1]), 0) == int(value)
+
+
+@pytest.mark.parametrize("little", [True, False])
+def test_kinds(little: bool) -> None:
+    order = "<" if little else ">"
+    btf = made(
+        INT, Float("half", 2), Float("long double", 16), Ptr(1), Int("_Bool", 1, 8, IntEncoding.BOOL),
+        Enum("e", 4, (Enumerator("A", -1), Enumerator("B", 2)), kind_flag=True), Array(4, 1, 2), Typedef("t", 6),
+        Var("v", 8), Datasec("s", 0, (SectionVar(9, 4, 4),)), Int("old", 4, 5, offset=3), Int("long", 8, 64),
+        Array(5, 1, 3),
+        little=little,
+    )  # fmt: skip
+
+    def shown(id: int, form: str, *values: Any) -> str:
+        return text(btf, id, struct.pack(order + form, *values))
+
+    assert shown(1, "i", -7) == "x = -7"
+    assert shown(2, "e", 1.5) == "x = 1.5"
+    assert shown(3, "16s", bytes(range(16))) == f"x = {bytes(range(16)).hex(' ')}"
+    assert shown(4, "Q", 0xFFFF888000000000) == "x = 0xffff888000000000"
+    assert [shown(5, "B", n) for n in (0, 1, 7)] == ["x = false", "x = true", "x = 7"]
+    assert [shown(6, "i", n) for n in (-1, 2, 3)] == ["x = A", "x = B", "x = 3"]
+    assert shown(7, "QQ", 1, 0) == "x = [0x1, 0x0]"
+    assert shown(9, "i", 2) == "x = B"
+    assert text(btf, 10, struct.pack(order + "Ii", 0, -1)) == "x = {\n    v = A\n}"
+    if little:
+        assert shown(11, "I", 0b10110_101) == "x = 22"
+    assert shown(13, "3B", 1, 0, 1) == "x = [true, false, true]"
+
+
+def test_texts() -> None:
+    btf = made(Int("char", 1, 8), Array(1, 1, 4), Int("unsigned char", 1, 8), Array(3, 1, 4), Array(1, 1, 0))
+    assert text(btf, 2, b"a\tb\0") == 'x = "a\\tb"'
+    assert text(btf, 2, b"ab\0\xff") == 'x = "ab"'
+    assert text(btf, 2, "é".encode() + b"\0\0") == 'x = "é"'
+    assert text(btf, 2, b"\x1b[0m") == "x = 1b 5b 30 6d"
+    assert text(btf, 2, b"\xff\0\0\0") == "x = ff 00 00 00"
+    assert text(btf, 4, b"abcd") == "x = 61 62 63 64"
+    assert text(btf, 4, b"abcd", elements=2) == "x = 61 62 ... 2 more"
+    assert text(btf, 5, b"") == 'x = ""'
+
+
+def test_floats_that_json_has_not() -> None:
+    btf = made(Float("double", 8))
+    for value, shown in ((float("inf"), "inf"), (float("-inf"), "-inf"), (float("nan"), "nan")):
+        assert as_json(Values(btf).of(1, struct.pack("<d", value))) == shown
+
+
+# Hostile BTF
+
+
+def refused(btf: BTF, id: int, data: bytes, words: str, elements: int = 16) -> None:
+    with pytest.raises(InputError, match=words):
+        Values(btf, elements).of(id, data)
+
+
+def test_members_outside() -> None:
+    for place in ((1, 8), (1, 0xFFFFFF, 1), (1, 1, 255), (3, 0), (5, 8)):
+        btf = made(INT, Struct("s", 4, (Member("a", *place),)), Array(1, 1, 2), Int("u8", 1, 8), Array(4, 1, 4))
+        refused(btf, 2, bytes(4), "a member within the 4 bytes")
+    wide = made(Int("wide", 4, 255), Struct("s", 4, (Member("a", 1, 0),)))
+    refused(wide, 2, bytes(4), "a member within")
+    odd = made(Float("double", 8), Struct("s", 16, (Member("a", 1, 3, 5),)))
+    refused(odd, 2, bytes(16), "a member within")
+
+
+def test_arrays_of_four_billion() -> None:
+    many = 0xFFFFFFFF
+    arrays = (Array(2, 1, many), Array(3, 1, many), Int("char", 1, 8), Array(5, 1, many), Array(1, 1, many))
+    btf = made(INT, Struct("empty", 0), *arrays)
+    assert text(btf, 3, b"", elements=16) == "x[0...15] = {\n}\nx[16...4294967294]: 4,294,967,279 more"
+    assert len(text(btf, 4, b"", elements=16)) < 20_000
+    refused(btf, 3, b"", "more parts than are printed", 1 << 40)
+    refused(btf, 6, bytes(9), "a member within the 9 bytes")
+    refused(btf, 7, bytes(9), "a member within the 9 bytes")
+
+
+def test_structs_that_multiply_or_contain_themselves() -> None:
+    wide = [Struct(f"s{n}", 4, tuple(Member(f"m{k}", n + 1, 0) for k in range(100))) for n in range(2, 20)]
+    refused(made(INT, *wide, INT), 2, bytes(4), "more parts than are printed")
+    refused(made(INT, Struct("s", 4, (Member("a", 2, 0),))), 2, bytes(4), "64 levels deep")
+    refused(made(INT, Union("u", 4, (Member("", 3, 0),)), Array(2, 1, 1)), 2, bytes(4), "64 levels deep")
+    refused(made(INT, Typedef("t", 3), Typedef("u", 2)), 2, bytes(4), "refers to itself")
+
+
+def test_any_damage_is_an_input_error() -> None:
+    chance = random.Random(1500)
+    whole = (FOLDER / "values.bpfel.btf").read_bytes()
+    data = (FOLDER / "values.bpfel.data").read_bytes()
+    for _ in range(500):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 8)):
+            damaged[chance.randrange(len(damaged))] = chance.choice((0, 1, 2, 0x7F, 0xFF, chance.randrange(256)))
+        with contextlib.suppress(InputError):
+            btf = BTF.from_bytes(damaged)
+            for id in range(1, btf.end_id):
+                with contextlib.suppress(InputError):
+                    values = Values(btf, 16)
+                    values.size(id)
+                    value = values.of(id, data)
+                    json.dumps(as_json(value))
+                    assert "".join(as_text("x", value))
+
+
+# The command line
+
+
+def command(*arguments: object, data: bytes = b"", status: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "pybtf", "decode", *map(str, arguments)],
+        input=data, capture_output=True, env=environment(), check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    return (done.stderr if status else done.stdout).decode()
+
+
+def test_offset_and_count(tmp_path: Path, run: Run) -> None:
+    btf = tmp_path / "btf"
+    btf.write_bytes(made(INT, Struct("empty", 0)).data)
+    data = tmp_path / "data"
+    data.write_bytes(struct.pack("<5i", 1, 2, 3, 4, 5))
+    assert run("int", data, "--btf", btf) == "int = 1\n"
+    assert run("1", data, "--btf", btf, "--offset", "0x8") == "int = 3\n"
+    assert run("int", data, "--btf", btf, "--offset", 12, "--count", 2) == "int[0] = 4\nint[1] = 5\n"
+    assert len(run("int", data, "--btf", btf, "--count", "all").splitlines()) == 5
+    assert json.loads(run("int", data, "--btf", btf, "--count", "all", "--json")) == [1, 2, 3, 4, 5]
+    assert json.loads(run("int", data, "--btf", btf, "--count", "0", "--json")) == []
+    assert run("empty", data, "--btf", btf, "--count", "2") == "struct empty[0] = {\n}\nstruct empty[1] = {\n}\n"
+    assert command("int", "-", "--btf", btf, "--offset", "4", data=data.read_bytes()) == "int = 2\n"
+    assert command("int", data, "--btf", "-", data=btf.read_bytes()) == "int = 1\n"
+    assert "18 bytes; expected a value at offset 0x64" in command(
+        "int", "-", "--btf", btf, "--offset", "100", data=bytes(18), status=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ([], 2, "missing argument 'TYPE'"),
+        (["int"], 2, "missing argument 'FILE'"),
+        (["int", "a", "b"], 2, "one TYPE and one FILE"),
+        (["int", "-", "--btf", "-"], 2, "only one of FILE, --btf and --base"),
+        (["int", "DATA", "--offset", "x"], 2, "--offset takes a number, and 'x' is none"),
+        (["int", "DATA", "--count", "1.5"], 2, "--count takes a number"),
+        (["int", "DATA", "--elements", "9" * 30], 2, "--elements takes a number"),
+        (["nothing", "DATA"], 1, "no type is called 'nothing'"),
+        (["77", "DATA"], 1, "there is no type 77"),
+        (["f", "DATA"], 1, "a type without a size"),
+        (["int", "DATA", "--offset", "3"], 1, "3 bytes at offset 0x3; expected a value of 4 bytes"),
+        (["int", "DATA", "--count", "2"], 1, "2 bytes at offset 0x4; expected a value of 4 bytes"),
+        (["int", "DATA", "--offset", "6", "--count", "all"], 1, "0 bytes at offset 0x6"),
+        (["vast", "DATA"], 1, "at most 268,435,456"),
+        (["empty", "DATA", "--count", "all"], 2, "has no bytes, so there is no end"),
+        (["int", "NOTHING"], 1, "No such file"),
+    ],
+)
+def test_mistakes(arguments: list[str], status: int, words: str, run: Run, tmp_path: Path) -> None:
+    btf = tmp_path / "btf"
+    btf.write_bytes(made(INT, Struct("empty", 0), Struct("vast", 0x7FFFFFFF), Typedef("f", 0)).data)
+    (tmp_path / "data").write_bytes(struct.pack("<ih", 1, 2))
+    names = {"DATA": str(tmp_path / "data"), "NOTHING": str(tmp_path / "nothing")}
+    given = [names.get(each, each) for each in arguments]
+    if "--btf" not in given and len(given) >= 2:
+        given += ["--btf", str(btf)]
+    assert words in run(*given, status=status)

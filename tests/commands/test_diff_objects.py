@@ -1,0 +1,116 @@
+"""`pybtf diff --object`: CO-RE relocations on two kernels. What is found there is what libbpf said (fixtures/diff)."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from pybtf import BTF
+from pybtf.cli.main import main
+from pybtf.differences.objects import BROKEN, diff_objects, lines
+from pybtf.errors import InputError
+from tests.conftest import ROOT
+from tools.compare.diff_objects import faults, told
+
+FOLDER = ROOT / "fixtures" / "diff"
+OLD, NEW = str(FOLDER / "old.btf"), str(FOLDER / "new.btf")
+PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.o"))
+ANSWERS = json.loads((FOLDER / "libbpf.json").read_text())
+
+
+def test_programs() -> None:
+    assert sorted(ANSWERS) == PROGRAMS
+    assert len(PROGRAMS) == 5
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_libbpf_finds(name: str, swapped: bool) -> None:
+    answers = [{(kind, about): row[side] for kind, about, *row in ANSWERS[name]} for side in (0, 1)]
+    kernels = [OLD, NEW]
+    if swapped:
+        answers.reverse()
+        kernels.reverse()
+    assert faults(*answers, told(str(FOLDER / f"{name}.o"), *kernels)) == []
+
+
+def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:
+    status = main(["diff", *arguments])
+    return status, capsys.readouterr().out.splitlines()
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand: 1_gone.c, 3_size.c and the two kernels."""
+    gone, sizes = str(FOLDER / "1_gone.o"), str(FOLDER / "3_size.o")
+    assert output(capsys, "--object", gone, "--object", sizes, OLD, NEW) == (0, [
+        f"{gone}: 3 relocations, 1 broken, 2 changed",
+        "- struct task_struct.thread_group: offset 24 -> nothing",
+        "      gone, 1_gone.c:9: return t->pid + (t->thread_group.next == 0);",
+        "~ struct task_struct.in_user_fault: exists 1 -> 0",
+        '      gone, 1_gone.c:5: SEC("raw_tp/1") int gone(struct task_struct *t)',
+        "~ struct task_struct.pid: offset 12 -> 16",
+        "      gone, 1_gone.c:9: return t->pid + (t->thread_group.next == 0);",
+        f"{sizes}: 5 relocations, 4 changed",
+        "~ struct sock.sk_userlocks: offset 12 -> 8",
+        "      sizes, 3_size.c:7: __builtin_memcpy(&value, (char *)s + OFFSET(s->sk_userlocks), 1);",
+        "~ struct sock.sk_userlocks: right shift 60 -> 56",
+        "      sizes, 3_size.c:9: value >>= RSHIFT(s->sk_userlocks);",
+        "~ struct sock.sk_tsflags: offset 14 -> 12, size of the member 2 -> 4",
+        "      sizes, 3_size.c:10: return s->sk_tsflags + BYTES(s->sk_gso_type) + value;",
+        "~ struct sock.sk_gso_type: size 4 -> 2",
+        "      sizes, 3_size.c:10: return s->sk_tsflags + BYTES(s->sk_gso_type) + value;",
+    ])  # fmt: skip
+
+
+def test_same_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in PROGRAMS:
+        path = str(FOLDER / f"{name}.o")
+        status, text = output(capsys, "--object", path, "--fail-on", "any", OLD, OLD)
+        assert (status, len(text)) == (0, 1)
+        assert text[0].endswith("all as before")
+
+
+def test_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    gone, moved = str(FOLDER / "1_gone.o"), str(FOLDER / "2_moved.o")
+    assert output(capsys, "--object", gone, "--fail-on", "relocation", OLD, NEW)[0] == 1
+    assert output(capsys, "--object", moved, "--fail-on", "relocation", OLD, NEW)[0] == 0
+    assert output(capsys, "--object", moved, "--fail-on", "any", OLD, NEW)[0] == 1
+    assert main(["diff", "--json", "--object", gone, OLD, NEW]) == 0
+    (each,) = json.loads(capsys.readouterr().out)["objects"]
+    assert (each["relocations"], each["broken"], each["changed"], each["found"], each["unclear"]) == (3, 1, 2, 0, 0)
+    assert each["results"][0] == {
+        "what": "broken", "field": "struct task_struct.thread_group", "kind": "offset", "old": 24, "new": None,
+        "places": [{
+            "section": "raw_tp/1", "offset": each["results"][0]["places"][0]["offset"], "function": "gone",
+            "file": "1_gone.c", "line": 9, "source": "return t->pid + (t->thread_group.next == 0);",
+        }],
+    }  # fmt: skip
+
+
+def test_no_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for path in (OLD, str(tmp_path / "none")):
+        assert main(["diff", "--object", path, OLD, NEW]) == 1
+        assert capsys.readouterr().err.startswith(f"pybtf: error: {path}")
+
+
+def test_damaged(tmp_path: Path) -> None:
+    """Damage in the object: findings, or one error."""
+    chance = random.Random(4)
+    old, new = BTF.from_file(OLD), BTF.from_file(NEW)
+    path = tmp_path / "x.o"
+    counts = [0, 0]
+    for _ in range(300):
+        data = bytearray((FOLDER / f"{chance.choice(PROGRAMS)}.o").read_bytes())
+        for _ in range(chance.randint(1, 8)):
+            data[chance.randrange(64, len(data))] = chance.choice((0, 1, 2, 0x7F, 0xFF, chance.randrange(256)))
+        path.write_bytes(data)
+        try:
+            for found in diff_objects([path], old, new):
+                counts[0] += found.count(BROKEN)
+                lines(found)
+        except InputError:
+            counts[1] += 1
+    assert all(counts)

@@ -1,0 +1,98 @@
+"""The Python in README.md and docs/api.md runs as it stands and passes mypy --strict; tables are complete."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pybtf
+from pybtf.btf import types
+from tests.conftest import ROOT, environment
+from tests.encode.test_split import module
+
+KERNEL = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+DOCUMENTS = ["README.md", "docs/api.md"]
+
+
+def program(document: str) -> str:
+    """All Python of a document, one block after the other."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
+    return "\n".join(blocks)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_examples_are_typed(document: str, tmp_path: Path) -> None:
+    path = tmp_path / "example.py"
+    path.write_text(program(document))
+    arguments = ["--strict", "--config-file=", "--follow-imports=silent", "--ignore-missing-imports", path]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MYPYPATH": str(ROOT / "src")},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_examples_run(document: str, tmp_path: Path) -> None:
+    shutil.copyfile(KERNEL, tmp_path / "vmlinux")
+    for name in ("reuse", "same"):
+        shutil.copyfile(module("gcc", name), tmp_path / f"{name}.ko")
+    shutil.copyfile(ROOT / "fixtures" / "bpf" / "core" / "01_fields.o", tmp_path / "prog.bpf.o")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program(document)],
+        capture_output=True, text=True, env=environment(), cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "vmlinux.btf").read_bytes() == pybtf.encode(KERNEL, features="+global_var").data
+
+
+def test_all_documents_are_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    for path in (ROOT / "docs").glob("*.md"):
+        assert path.name == "README.md" or f"]({path.name})" in index, path.name
+
+
+def test_the_fields_of_all_types_are_documented() -> None:
+    text = (ROOT / "docs" / "api.md").read_text()
+    common = {"kind", "id", "name", "kind_flag"}
+    rows = {}
+    for names, fields in re.findall(r"^\| ((?:`[A-Z]\w+`(?:, )?)+) \| (.*) \|$", text, re.MULTILINE):
+        for name in re.findall(r"\w+", names):
+            rows[name] = set(re.findall(r"`([a-z_]\w*)`", fields))
+    kinds = [each for each in vars(types).values() if isinstance(each, type) and "kind" in vars(each)]
+    assert len(kinds) >= 19 + 1  # and void
+    for each in kinds:
+        if each.__name__ in ("Void", "Unknown"):
+            continue
+        own = {field.name for field in dataclasses.fields(each)}
+        assert own - common <= rows[each.__name__], each
+    for element in (types.Member, types.Enumerator, types.Param, types.SectionVar):
+        assert rows[element.__name__] == set(element._fields)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_links_lead_to_files(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+def test_the_picture_has_the_passes() -> None:
+    """Those that an encoding goes through, in their order."""
+    picture = (ROOT / "docs" / "pipeline.svg").read_text()
+    shown = re.findall(r'class="pass"[^>]*>([^<]+)<', picture)
+    timings = pybtf.encode(KERNEL).report.timings.finish()
+    assert shown == [*(each.name for each in timings.children if each.name not in ("start", "other")), "write"]
+    for source in re.findall(r'class="src"[^>]*>([^<]+)<', picture):
+        assert (ROOT / "src" / "pybtf" / source).exists(), source

@@ -1,0 +1,123 @@
+"""Start-up cost as a test: which modules `pybtf --version`, `pybtf --help` and `import pybtf` may import.
+
+A list of modules says the same on every machine, however busy. The milliseconds are the benchmark's business.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from pybtf.core import FOLDERS
+from tests.conftest import ROOT
+
+# Beyond what the interpreter itself has imported before the first line of a program.
+QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "pybtf.process", "__future__", "gc"}
+
+
+def imported_by(code: str) -> set[str]:
+    """Modules in `sys.modules` after `code`, without those of a bare interpreter."""
+    show = "import sys; before = set(sys.modules); {}\nprint(*(set(sys.modules) - before), file=sys.stderr)"
+    run = subprocess.run(
+        [sys.executable, "-c", show.format(code)], capture_output=True, text=True, check=True
+    )
+    return set(run.stderr.split())
+
+
+def test_import_pybtf() -> None:
+    assert imported_by("import pybtf; pybtf.__version__") == {"pybtf", "pybtf._version"}
+
+
+def test_version() -> None:
+    assert imported_by("from pybtf.cli.main import main; main(['--version'])") <= QUICK
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["encode", "--help"], ["completion", "-h"]])
+def test_help(arguments: list[str]) -> None:
+    code = f"from pybtf.cli.main import main; main({arguments!r})"
+    assert imported_by(code) <= QUICK | {"pybtf.cli.manual", "pybtf.cli.manual_merging"}
+
+
+@pytest.mark.parametrize(("options", "click"), [(["--features", "foo"], False), (["--feature", "foo"], True)])
+def test_the_command_line_imports_no_core_before_it_encodes(options: list[str], click: bool) -> None:
+    """What `pybtf encode` needs to find a mistake in its options: click at most, and nothing that reads ELF."""
+    modules = imported_by(f"from pybtf.cli.main import main; main(['encode', *{options}, 'x'])")
+    assert ("click" in modules) == click
+    roots = {name.split(".")[0] for name in modules}
+    assert not roots & {"elftools", "xxhash", "hashlib", "concurrent", "multiprocessing", "asyncio"}
+    assert not any(name.startswith(("pybtf.core", "pybtf.elf", "pybtf.btf")) for name in modules)
+
+
+# Each takes a tenth of the time of a small module, or brings what does.
+DEAR = {
+    "click", "inspect", "dataclasses", "typing", "elftools", "hashlib", "xxhash", "subprocess", "concurrent", "ctypes",
+    "tempfile", "json", "pathlib", "logging", "locale", "gettext", "datetime",
+}  # fmt: skip
+
+
+def test_encode_imports_nothing_dear() -> None:
+    folder = ROOT / "fixtures" / "bin"
+    arguments = ["encode", "-q", "-j1", "--detached", "/dev/null", str(folder / "01_char.gcc-O0-5-obj.elf")]
+    modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0")
+    assert "pybtf.pipeline" in modules
+    assert not {name.split(".")[0] for name in modules} & DEAR
+
+
+def test_a_batch_imports_nothing_dear(tmp_path: Path) -> None:
+    """Nor what forks and talks to processes in ways of its own."""
+    files = sorted(map(str, (ROOT / "fixtures" / "bin").glob("01_char.*.elf")))
+    assert len(files) > 1
+    arguments = ["encode", "-q", "-j2", "--detached-dir", str(tmp_path), *files]
+    modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0")
+    assert "pybtf.cli.workers" in modules
+    more = {"multiprocessing", "pickle", "socket", "selectors", "queue"}
+    assert not {name.split(".")[0] for name in modules} & (DEAR | more)
+
+
+# pybtf-pahole: a kernel's build starts it for every module.
+
+PAHOLE = {"pybtf", "pybtf._version", "pybtf.pahole", "pybtf.pahole.main", "pybtf.process", "__future__", "gc"}
+
+
+@pytest.mark.parametrize("question", ["--version", "--numeric_version", "--supported_btf_features"])
+def test_pahole_questions(question: str) -> None:
+    assert imported_by(f"from pybtf.pahole.main import main; main([{question!r}])") <= PAHOLE
+
+
+def test_pahole_encodes_without_click() -> None:
+    file = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
+    arguments = ["-J", "-j2", "--btf_encode_detached=/dev/null", "--btf_features=default", str(file)]
+    code = f"from pybtf.pahole.main import main; assert main({arguments!r}) == 0"
+    roots = {name.split(".")[0] for name in imported_by(code)}
+    assert not roots & DEAR
+
+
+def test_the_compiled_core_is_one_library() -> None:
+    """No module of it is looked for in a file of its own, compiled before or not compiled at all."""
+    modules = "(each for name, each in sys.modules.items() if name.startswith('pybtf.core.'))"
+    code = f"import sys, pybtf.pipeline; print(*{{getattr(each, '__file__', each.__name__) for each in {modules}}})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    (library,) = set(run.stdout.split()) - {f"pybtf.core.{folder}" for folder in FOLDERS}
+    assert Path(library).name.startswith("_compiled.")
+    for module in ("pybtf.core.no_such_module", "pybtf.core.btf.no_such_module"):
+        with pytest.raises(ImportError):
+            import_module(module)
+
+
+def test_the_base_is_read_while_the_rest_is_imported(tmp_path: Path) -> None:
+    """Of a batch: what encodes is not there yet when the thread starts."""
+    code = (
+        "import sys, threading; from pybtf.cli.main import main; before = threading.Thread.start\n"
+        "def start(self): print(*sorted(sys.modules)); before(self)\n"
+        "threading.Thread.start = start\n"
+        f"main(['encode', '-j2', '--base', '/dev/null', '--detached-dir', {str(tmp_path / 'out')!r}, 'a', 'b'])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(run.stdout.split())
+    assert "pybtf.core.dedup.base" in modules
+    assert not modules & {"pybtf.pipeline", "pybtf.cli.batch", "pybtf.elf.image", "pybtf.report"}
+    assert run.stderr.startswith("pybtf: error: /dev/null: an empty file")

@@ -1,0 +1,88 @@
+"""Ctrl-C while the core is busy, and an input that is truncated while it is mapped.
+
+The children run the real command line with another `encode_file`, so that the moment is known."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import environment
+
+CHILD = """
+import hashlib, mmap, os, signal, sys, time
+import pybtf.pipeline
+from pybtf.cli.main import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def busy():
+    hashlib.pbkdf2_hmac("sha256", b"", b"", (1 << 31) - 1)  # minutes without the interpreter, as in the core
+
+def waiting():
+    time.sleep(600)
+
+def truncated():
+    with open(sys.argv[2], "r+b") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        os.truncate(file.fileno(), 0)
+        data[-1]
+
+def killed():
+    os.kill(os.getpid(), signal.SIGBUS)
+
+def encode_file(*_):
+    print("ready", flush=True)
+    globals()[sys.argv[1]]()
+
+pybtf.pipeline.encode_file = encode_file
+sys.exit(main(["encode", sys.argv[2]]))
+"""
+
+
+def child(what: str, file: Path) -> subprocess.Popen[str]:
+    file.write_bytes(bytes(10_000))
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD, what, str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("what", ["busy", "waiting"])
+def test_interrupt(what: str, tmp_path: Path) -> None:
+    """Within a quarter of a second; the test allows for a busy machine."""
+    process = child(what, tmp_path / "a.elf")
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "pybtf: error: interrupted\n"
+
+
+def test_truncated_meanwhile(tmp_path: Path) -> None:
+    file = tmp_path / "a\nb.elf"
+    process = child("truncated", file)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    name = str(file).replace("\n", "\\n")
+    assert said.startswith(f"pybtf: error: {name}: ")
+    assert "truncated" in said
+    assert said.count("\n") == 1
+
+
+def test_another_bus_error(tmp_path: Path) -> None:
+    """One that has nothing to do with the input is not blamed on it."""
+    process = child("killed", tmp_path / "a.elf")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGBUS
+    assert said == ""

@@ -1,0 +1,303 @@
+"""`pybtf min-core`: bpftool's bytes for BPF objects of clang, and CO-RE relocations that make no sense.
+
+`fixtures/bpf/core` is made by tools/golden/min_core_golden.py: what is expected is what bpftool wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf import BTF, InputError
+from pybtf.btf.core_relocation import Relocator, Target
+from pybtf.btf.ext import BtfExt, Relocation, RelocationKind, read_object
+from pybtf.btf.min_core import MinCore
+from pybtf.btf.type_compatibility import essential
+from pybtf.btf.types import Array, Const, Enum, Enumerator, Int, Member, Ptr, Struct, Type, Typedef, Union
+from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "fixtures" / "bpf" / "core"
+KERNEL = FOLDER / "kernel.btf"
+OBJECTS = sorted(FOLDER.glob("*.o"))
+K = RelocationKind
+
+
+def least(btf: BTF, *objects: Path) -> bytes:
+    needs = MinCore(btf)
+    for path in objects:
+        local, ext = read_object(path)
+        assert ext is not None
+        needs.add(local, ext)
+    return needs.to_bytes()
+
+
+def test_there_are_enough_objects() -> None:
+    assert len(OBJECTS) >= 20
+
+
+@pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.stem)
+def test_the_same_bytes_as_bpftool(path: Path) -> None:
+    assert least(BTF.from_file(KERNEL), path) == path.with_suffix(".min.btf").read_bytes()
+
+
+def test_all_objects_together(tmp_path: Path) -> None:
+    out = tmp_path / "out.btf"
+    assert main(["min-core", str(KERNEL), *map(str, OBJECTS), "-o", str(out)]) == 0
+    assert out.read_bytes() == (FOLDER / "together.min.btf").read_bytes()
+
+
+@pytest.mark.parametrize("path", OBJECTS, ids=lambda path: path.stem)
+def test_what_is_left_answers_as_the_whole_does(path: Path) -> None:
+    """All relocations have the same values; type ids do not count."""
+    local, ext = read_object(path)
+    assert ext is not None
+    whole = Relocator(local, Target(BTF.from_file(KERNEL)))
+    part = Relocator(local, Target(BTF.from_file(path.with_suffix(".min.btf"))))
+    for relocation in ext.relocations():
+        if relocation.kind is not K.TYPE_ID_TARGET:
+            assert part.resolve(relocation).value == whole.resolve(relocation).value, relocation
+
+
+def test_the_other_byte_order() -> None:
+    """The same types, as a kernel of the other byte order has them."""
+    btf = BTF.from_file(KERNEL)
+    builder = BtfBuilder()
+    builder.extend(btf)
+    big = BTF.from_bytes(builder.tobytes(little=False))
+    path = FOLDER / "17_pointers.o"
+    assert list(BTF.from_bytes(least(big, path))) == list(BTF.from_bytes(least(btf, path)))
+    assert least(big, path)[:2] == b"\xeb\x9f"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("task_struct", "task_struct"), ("task_struct___v6", "task_struct"), ("a___b___c", "a___b"),
+        ("a____b", "a____b"), ("a___", "a___"),
+        ("___a", "___a"), ("a_____b", "a_____b"), ("q___r____s", "q"), ("", ""), ("a___é\udc80", "a"),
+    ],
+)  # fmt: skip
+def test_essential_names(name: str, expected: str) -> None:
+    """As `bpftool -d gen min_core_btf` finds candidates."""
+    assert essential(name) == expected
+
+
+# One relocation at a time
+
+
+def made(*types: Type) -> BTF:
+    builder = BtfBuilder()
+    builder.extend(types)
+    return BTF.from_bytes(builder.tobytes(), name="made")
+
+
+INT = Int("int", 4, 32)
+SMALL = Struct("s", 8, (Member("a", 1, 0), Member("b", 3, 32)))
+LOCAL = made(INT, SMALL, Array(1, 1, 1), Enum("e", 4, (Enumerator("X", 1),)))
+
+
+def resolved(target: BTF, kind: K, access: str = "0", type: int = 2, local: BTF = LOCAL) -> int | None:
+    return Relocator(local, Target(target)).resolve(Relocation("x", 0, type, access, kind)).value
+
+
+def test_candidates_must_agree() -> None:
+    two = made(INT, Struct("s", 8, (Member("a", 1, 32),)), Struct("s", 8, (Member("a", 1, 0),)))
+    with pytest.raises(InputError, match="types 2 and 3 of made disagree: 4 at bit 32 and 0 at bit 0"):
+        resolved(two, K.FIELD_BYTE_OFFSET, "0:0")
+    with pytest.raises(InputError, match="disagree: 1 at bit 32 and 1 at bit 0"):
+        resolved(two, K.FIELD_EXISTS, "0:0")
+    assert resolved(two, K.TYPE_EXISTS) == 1
+    with pytest.raises(InputError, match="disagree: 2 and 3"):
+        resolved(two, K.TYPE_ID_TARGET)
+
+
+def test_a_candidate_without_the_member_does_not_count() -> None:
+    two = made(INT, Struct("s", 4), Struct("s", 8, (Member("a", 1, 32),)))
+    assert resolved(two, K.FIELD_BYTE_OFFSET, "0:0") == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "access", "type", "words"),
+    [
+        (K.FIELD_EXISTS, "", 2, "no numbers with colons"),
+        (K.FIELD_EXISTS, "0:x", 2, "no numbers with colons"),
+        (K.FIELD_EXISTS, "0:1:", 2, "no numbers with colons"),
+        (K.FIELD_EXISTS, "0:" + "9" * 5000, 2, "no numbers with colons"),
+        (K.FIELD_EXISTS, "0:2", 2, "no member or element 2"),
+        (K.FIELD_EXISTS, "0:0:0", 2, "no member or element 0"),
+        (K.FIELD_EXISTS, "0:1:1", 2, "no member or element 1"),
+        (K.FIELD_EXISTS, "0" + ":0" * 70, 2, "more than 64 steps"),
+        (K.TYPE_EXISTS, "0:1", 2, "expected 0"),
+        (K.ENUMVAL_VALUE, "1", 4, "no such enumerator"),
+        (K.ENUMVAL_VALUE, "0", 2, "no such enumerator"),
+        (K.TYPE_EXISTS, "0", 3, "a type without a name"),
+    ],
+)
+def test_relocations_that_make_no_sense(kind: K, access: str, type: int, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        resolved(LOCAL, kind, access, type)
+
+
+def test_facts_about_elements() -> None:
+    assert resolved(LOCAL, K.FIELD_BYTE_OFFSET, "0:1:0") == 4
+    assert resolved(LOCAL, K.FIELD_BYTE_SIZE, "0:1:0") == 4
+    with pytest.raises(InputError, match="asked of an element"):
+        resolved(LOCAL, K.FIELD_SIGNED, "0:1:0")
+
+
+# Hostile BTF
+
+
+def test_structs_that_contain_themselves_end() -> None:
+    members = (Member("", 2, 0), Member("", 3, 0))
+    endless = made(INT, Struct("s", 8, members), Union("", 8, members))
+    assert resolved(endless, K.FIELD_EXISTS, "0:0") == 0
+    assert resolved(endless, K.TYPE_MATCHES) == 0
+
+
+def test_many_nameless_members_take_no_long_time() -> None:
+    """Each level has two ways to the next: followed one by one, they would be 2 to the power of 60."""
+    levels = [Struct("s" if n == 2 else "", 8, (Member("", n + 1, 0), Member("", n + 1, 0))) for n in range(2, 62)]
+    deep = made(INT, *levels, Struct("", 8, (Member("z", 1, 0),)))
+    assert resolved(deep, K.FIELD_EXISTS, "0:0") == 0
+
+
+def test_prototypes_that_multiply_end() -> None:
+    builder = BtfBuilder()
+    builder.add(INT)
+    for n in range(2, 40):
+        builder.add(Struct("s" if n == 2 else "t", 8, (Member("a", n + 1, 0), Member("b", n + 1, 0))))
+    builder.add(INT)
+    deep = BTF.from_bytes(builder.tobytes())
+    assert resolved(deep, K.TYPE_MATCHES, local=deep) == 0
+
+
+def test_programs_made_to_be_slow_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many relocations, each of which has many candidates, or many members to look at."""
+    monkeypatch.setattr("pybtf.btf.type_compatibility.MAX_STEPS", 1_000_000)
+    kernels = (
+        made(INT, *[Struct("s", 8, (Member("a", 1, 0),))] * 1_000),
+        made(INT, Struct("s", 8, tuple(Member(f"m{n}", 1, 0) for n in range(60_000)))),
+    )
+    for kernel in kernels:
+        relocator = Relocator(LOCAL, Target(kernel))
+        asked = (relocator.resolve(Relocation("x", n, 2, "0:0", K.FIELD_EXISTS)) for n in range(10_000))
+        with pytest.raises(InputError, match="too many steps"):
+            list(asked)
+
+
+def test_long_chains_of_typedefs_are_followed_once() -> None:
+    many = 20_000
+    chain = [Typedef("t", n + 1) for n in range(3, many)]
+    members = tuple(Member(f"m{n}", 3 + n, 32 * n) for n in range(1000))
+    long = made(INT, Struct("s", 4000, members), *chain, INT)
+    wanted = made(INT, Struct("s", 4, (Member("m999", 1, 0),)))
+    assert resolved(long, K.FIELD_BYTE_OFFSET, "0:0", local=wanted) == 4 * 999
+
+
+def test_typedefs_in_circles_end() -> None:
+    circle = made(INT, Struct("s", 8, (Member("a", 3, 0), Member("b", 4, 0))), Typedef("t", 4), Const(3), Ptr(3))
+    assert resolved(circle, K.FIELD_BYTE_OFFSET, "0:0") is None
+    assert resolved(circle, K.FIELD_EXISTS, "0:0", local=circle) in (0, 1)
+    needs = MinCore(circle)
+    asked = ((2, "0:0", K.FIELD_EXISTS), (3, "0", K.TYPE_EXISTS), (2, "0", K.TYPE_MATCHES))
+    needs.add(circle, relocations(circle, *asked))
+    BTF.from_bytes(needs.to_bytes())
+
+
+def relocations(btf: BTF, *rows: tuple[int, str, int]) -> BtfExt:
+    """A `.BTF.ext` with these relocations, whose strings are looked up in one of its own."""
+    builder = BtfBuilder()
+    builder.extend(btf)
+    words = [(0, type, builder.string(access), kind) for type, access, kind in rows]
+    data = struct.pack("<HBBIIIIIII", 0xEB9F, 1, 0, 32, 0, 0, 0, 0, 0, 12 + 16 * len(rows))
+    data += struct.pack("<III", 16, 0, len(rows)) + b"".join(struct.pack("<4I", *row) for row in words)
+    return BtfExt.from_bytes(data, BTF.from_bytes(builder.tobytes()))
+
+
+def test_damaged_objects_are_refused_or_read() -> None:
+    chance = random.Random(1815)
+    btf = BTF.from_file(KERNEL)
+    for number in range(400):
+        local, ext = read_object(OBJECTS[number % len(OBJECTS)])
+        assert ext is not None
+        is_ext = chance.random() < 0.5
+        changed = bytearray(ext.data if is_ext else local.data)
+        for _ in range(chance.randint(1, 5)):
+            changed[chance.randrange(len(changed))] = chance.choice((0, 1, 2, 0x7F, 0xFF, chance.randrange(256)))
+        try:
+            damaged = local if is_ext else BTF.from_bytes(changed)
+            needs = MinCore(btf)
+            needs.add(damaged, BtfExt.from_bytes(bytes(changed) if is_ext else ext.data, damaged))
+            BTF.from_bytes(needs.to_bytes())
+        except InputError:
+            pass
+
+
+def test_damaged_kernels_are_refused_or_read() -> None:
+    chance = random.Random(1816)
+    whole = KERNEL.read_bytes()
+    for number in range(400):
+        data = bytearray(whole)
+        for _ in range(chance.randint(1, 12)):
+            data[chance.randrange(len(data))] = chance.choice((0, 1, 2, 0x7F, 0xFF, chance.randrange(256)))
+        with contextlib.suppress(InputError):
+            least(BTF.from_bytes(data), OBJECTS[number % len(OBJECTS)])
+
+
+def test_bit_fields_as_they_were_before_there_were_any() -> None:
+    """Types of some bits, at any bit; bpftool refuses them."""
+    old = made(INT, Int("bits", 4, 3, offset=0), Struct("s", 8, (Member("a", 2, 3), Member("b", 1, 32))))
+    needs = MinCore(old)
+    needs.add(LOCAL, relocations(LOCAL, (2, "0:0", K.FIELD_EXISTS)))
+    assert [*BTF.from_bytes(needs.to_bytes())] == [Int("bits", 4, 3), Struct("s", 8, (Member("a", 1, 3),))]
+
+
+# The command line
+
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    def started(*arguments: object, status: int = 0) -> str:
+        found = main(["min-core", *map(str, arguments)])
+        _, err = capfd.readouterr()
+        assert found == status, err
+        return err
+
+    return started
+
+
+def test_command_line(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.btf"
+    assert "missing argument 'BTF'" in run(status=2)
+    assert "missing argument 'OBJECT'" in run(KERNEL, status=2)
+    assert "missing option '-o OUT'" in run(KERNEL, OBJECTS[0], status=2)
+    shorter = tmp_path / "kernel.btf"
+    shorter.write_bytes(KERNEL.read_bytes())
+    assert "is the input" in run(shorter, OBJECTS[0], "-o", shorter, status=2)
+    assert "a BPF object, an ELF file" in run(KERNEL, KERNEL, "-o", out, status=1)
+    assert "no .BTF section" in run(KERNEL, ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf", "-o", out, status=1)
+    assert "No such file" in run(KERNEL, tmp_path / "none.o", "-o", out, status=1)
+    assert not out.exists()
+    assert run(KERNEL, OBJECTS[0], "--output", out) == ""
+    assert out.read_bytes() == OBJECTS[0].with_suffix(".min.btf").read_bytes()
+
+
+def test_split_btf_is_refused(run: Run, tmp_path: Path) -> None:
+    builder = BtfBuilder(BTF.from_file(KERNEL))
+    builder.add(Ptr(1))
+    builder.string("new")
+    (tmp_path / "module").write_bytes(builder.tobytes())
+    assert "base" in run(tmp_path / "module", OBJECTS[0], "-o", tmp_path / "out", status=1)
+    (tmp_path / "vmlinux").write_bytes(KERNEL.read_bytes())
+    assert "BTF that stands alone" in run(tmp_path / "module", OBJECTS[0], "-o", tmp_path / "out", status=1)

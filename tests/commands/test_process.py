@@ -1,0 +1,130 @@
+"""Beginning and end of the process: streams that are closed, nothing that was written gets lost, the status."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, environment
+
+EXAMPLE = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+GOLDEN = ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf"
+
+
+@pytest.fixture(params=[[], ["-X", "dev"]], ids=["", "development mode"])
+def python(request: pytest.FixtureRequest) -> list[str]:
+    return [sys.executable, *request.param, "-m"]
+
+
+def run(*command: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, capture_output=True, check=False)
+
+
+def test_output_to_a_pipe_is_whole(python: list[str]) -> None:
+    done = run(*python, "pybtf", "encode", "-q", "--detached", "-", str(EXAMPLE))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == GOLDEN.read_bytes()
+
+
+def test_text_is_whole(python: list[str]) -> None:
+    for program in ("pybtf", "pybtf.pahole"):
+        done = run(*python, program, "--help")
+        assert done.returncode == 0
+        assert done.stdout.endswith(b"\n")
+        assert len(done.stdout) > 500
+
+
+def test_status(python: list[str]) -> None:
+    for command, status in (
+        (["pybtf", "encode", "no such file"], 1),
+        (["pybtf", "encode", "--jobs", "0", "x"], 2),
+        (["pybtf.pahole", "--no_such_option"], 64),
+    ):
+        done = run(*python, *command)
+        assert done.returncode == status
+        assert done.stderr.count(b"\n") == 1
+
+
+def test_a_full_standard_output_is_no_success(python: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*python, "pybtf", "--version"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert b"No space left" in done.stderr
+
+
+# -- standard streams that are closed or full ----------------------------------------------------------
+
+SILENT, WRONG, USAGE = (0, 0), (1, 1), (2, 64)
+#: Command, by the statuses of `pybtf` and `pybtf-pahole`, and whether it prints something.
+COMMANDS = {
+    "question": ((["--version"], ["--version"]), SILENT, True),
+    "file": (
+        (["encode", "--detached", "OUT", "IN"], ["-J", "--btf_features=default", "--btf_encode_detached=OUT", "IN"]),
+        SILENT,
+        False,
+    ),
+    "mistake": ((["encode", "nosuch"], ["-J", "nosuch"]), WRONG, False),
+    "usage": ((["encode", "--nosuch"], ["--nosuch"]), USAGE, False),
+}
+STREAMS = ("open", "closed", "full")
+
+
+@pytest.mark.parametrize("program", ["pybtf", "pybtf.pahole"])
+@pytest.mark.parametrize("stdin", STREAMS[:2])
+@pytest.mark.parametrize("stdout", STREAMS)
+@pytest.mark.parametrize("stderr", STREAMS)
+def test_closed_streams(program: str, stdin: str, stdout: str, stderr: str, tmp_path: Path) -> None:
+    """Status and files are what they are otherwise, unless something is to be printed and can't be."""
+    which = program == "pybtf.pahole"
+    out = tmp_path / "out.btf"
+    for name, (commands, statuses, prints) in COMMANDS.items():
+        words = {"OUT": str(out), "IN": str(EXAMPLE)}
+        given = [next((w.replace(k, v) for k, v in words.items() if k in w), w) for w in commands[which]]
+        done = shell([sys.executable, "-m", program, *given], tmp_path, stdin, stdout, stderr)
+        fails = prints and stdout != "open"
+        assert done == (1 if fails else statuses[which]), (name, done)
+        said = (tmp_path / "stderr").read_text()
+        if stderr == "open":
+            expected = 1 if fails or statuses[which] or (name == "file" and not which) else 0
+            assert said.count("\n") == expected, (name, said)
+            assert "internal error" not in said
+            if fails:
+                reason = "Bad file descriptor" if stdout == "closed" else "No space left on device"
+                assert said.endswith(f": error: standard output: {reason}\n")
+        if name == "file":
+            assert out.read_bytes() == GOLDEN.read_bytes()
+            out.unlink()
+
+
+def shell(command: list[str], folder: Path, stdin: str, stdout: str, stderr: str) -> int:
+    """The status of the command, run by a shell, which can close descriptors 0 to 2 for it."""
+    ways = {
+        ("0", "open"): "", ("0", "closed"): "0<&-",
+        ("1", "open"): ">stdout", ("1", "closed"): ">&-", ("1", "full"): ">/dev/full",
+        ("2", "open"): "2>stderr", ("2", "closed"): "2>&-", ("2", "full"): "2>/dev/full",
+    }  # fmt: skip
+    (folder / "stderr").write_text("")
+    line = shlex.join(command)
+    redirections = " ".join((ways["0", stdin], ways["1", stdout], ways["2", stderr]))
+    run = subprocess.run(["sh", "-c", f"{line} {redirections}"], cwd=folder, env=environment(), check=False)
+    return run.returncode
+
+
+def test_output_to_a_closed_standard_output(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pybtf", "encode", "--detached", "-", str(EXAMPLE)]
+    assert shell(command, tmp_path, "open", "closed", "open") == 1
+    said = (tmp_path / "stderr").read_text()
+    assert said.startswith("pybtf: error: ")
+    assert "Bad file descriptor" in said
+
+
+def test_a_list_from_a_closed_standard_input(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pybtf", "encode", "--from-list", "-", "--detached-dir", str(tmp_path / "out")]
+    assert shell(command, tmp_path, "closed", "open", "open") == 1
+    said = (tmp_path / "stderr").read_text()
+    assert said.count("\n") == 1
+    assert "Bad file descriptor" in said

@@ -1,0 +1,287 @@
+"""`pybtf reproduce`: faults of every circumstance are planted and must be found; a changed BTF must be explained."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.btf import BTF, Kind
+from pybtf.cli.main import main
+from pybtf.errors import InputError, NothingToEncode
+from pybtf.lockfile import read_lock
+from pybtf.reproduce import Circumstance, Question, circumstances, reproduce
+from tests.conftest import ROOT
+
+ELF = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+GOLDEN = (ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf").read_bytes()
+DIGEST = hashlib.sha256(GOLDEN).hexdigest()
+ALL = ",".join(each.name for each in circumstances(2))
+
+
+def circumstance(name: str) -> Circumstance:
+    return next(each for each in circumstances(4) if each.name == name)
+
+
+# What a fault would be, and the circumstance that must show it. `p` is the path, `k` the arguments of `encode`.
+FAULTS = [
+    ("jobs 2", "k['jobs'] == 2"),
+    ("jobs 4", "k['jobs'] == 4"),
+    ("crowd", "k['jobs'] > 2"),
+    ("scheduling 1", "k['progress'] is not None"),
+    ("folder", "'another folder' in os.getcwd()"),
+    ("folder", "not p.startswith('/')"),
+    ("copy", "'copy' in p"),
+    ("locale", "os.environ.get('LC_ALL', '').startswith('tr')"),
+    ("locale", "time.strftime('%z') == '+1400'"),
+    ("locale", "sys.flags.utf8_mode == 0 and os.environ.get('PYTHONUTF8') == '0'"),
+    ("hashing", "os.environ.get('PYTHONHASHSEED') == '4242'"),
+    ("umask", "os.umask(0o77) == 0o77"),
+    ("environment", "'PATH' not in os.environ"),
+    ("environment", "'SOURCE_DATE_EPOCH' in os.environ"),
+    ("little memory", "resource.getrlimit(resource.RLIMIT_AS)[0] > 0"),
+    ("much memory", "'MALLOC_PERTURB_' in os.environ"),
+]
+
+PLANT = """
+import os, resource, sys, time
+if "pybtf.trial" in " ".join(sys.orig_argv):
+    import dataclasses, pybtf.api
+    real = pybtf.api.encode
+    def encode(p, **k):
+        encoded = real(p, **k)
+        if {fault}:
+            {deed}
+        return encoded
+    pybtf.api.encode = encode
+"""
+
+
+@pytest.fixture
+def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes trials misbehave if a condition holds."""
+
+    def planted(
+        fault: str, deed: str = "encoded = dataclasses.replace(encoded, data=encoded.data[:-2] + b'!' + b'\\0')"
+    ) -> None:
+        (tmp_path / "sitecustomize.py").write_text(PLANT.format(fault=fault, deed=deed))
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    return planted
+
+
+@pytest.mark.parametrize(("name", "fault"), FAULTS)
+def test_planted_faults_are_found(plant: Callable[..., None], name: str, fault: str) -> None:
+    plant(fault)
+    result = reproduce(Question(str(ELF)), [circumstance(name)])
+    assert result.sha256 == DIGEST
+    first, trial = result.trials
+    assert first.same
+    assert trial.name == name
+    assert not trial.same
+    assert not result.reproducible
+    assert trial.difference is not None
+    assert trial.difference.strings is not None
+
+
+def test_a_trial_that_fails_is_a_difference(plant: Callable[..., None]) -> None:
+    plant("k['jobs'] == 2", "raise MemoryError('none left')")
+    trial = reproduce(Question(str(ELF)), [circumstance("jobs 2")]).trials[1]
+    assert (trial.same, trial.sha256, trial.problem) == (False, None, "none left")
+
+
+def test_a_trial_that_crashes_is_a_difference(plant: Callable[..., None]) -> None:
+    plant("k['jobs'] == 2", "os.kill(os.getpid(), 9)")
+    trial = reproduce(Question(str(ELF)), [circumstance("jobs 2")]).trials[1]
+    assert (trial.same, trial.problem) == (False, "ended by signal 9")
+    plant("k['jobs'] == 2", "raise KeyError('oops')")
+    trial = reproduce(Question(str(ELF)), [circumstance("jobs 2")]).trials[1]
+    assert (trial.same, trial.problem) == (False, "ended with status 1: KeyError: 'oops'")
+
+
+def test_little_memory_is_really_little(plant: Callable[..., None]) -> None:
+    plant("resource.getrlimit(resource.RLIMIT_AS)[0] > 0", "hoard = bytearray(256 << 20)")
+    trial = reproduce(Question(str(ELF)), [circumstance("little memory")]).trials[1]
+    assert not trial.same
+    assert trial.problem == "MemoryError"
+
+
+def test_all_circumstances_together(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "-v", "--expect", f"sha256:{DIGEST.upper()}", str(ELF)]) == 0
+    out, err = capfd.readouterr()
+    tried = len(circumstances()) + 1
+    assert out.splitlines() == [
+        f"{ELF}: reproducible: {tried} encodings, all the same, 12 kB",
+        f"  sha256 {DIGEST}",
+        "  the same as --expect",
+    ]
+    assert len(err.splitlines()) == tried
+
+
+def test_input_that_cannot_be_encoded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match=r"^/no/such/file: no such file$"):
+        reproduce(Question("/no/such/file"), [])
+    path = tmp_path / "x"
+    path.write_bytes(b"nonsense")
+    assert main(["reproduce", str(path)]) == 1
+    assert capfd.readouterr().err.startswith(f"pybtf: error: {path}: ")
+    with pytest.raises(NothingToEncode):
+        reproduce(Question(str(ELF), lang="rust"), [])
+
+
+# A difference is explained
+
+
+def change_struct() -> tuple[bytes, int, str]:
+    """The golden BTF with the size of a struct changed, the type's id and name."""
+    btf = BTF.from_bytes(GOLDEN)
+    type = next(type for type in btf if type.kind is Kind.STRUCT and type.name)
+    at = btf.header.section("type")[0] + 4 * btf.starts[type.id - 1] + 8
+    return GOLDEN[:at] + struct.pack("<I", 12345) + GOLDEN[at + 4 :], type.id, type.name
+
+
+def test_against_a_changed_btf(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data, id, name = change_struct()
+    other = tmp_path / "other.btf"
+    other.write_bytes(data)
+    assert main(["reproduce", "--skip", ALL, "-j2", "--against", str(other), str(ELF)]) == 1
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[2] == f"  not as expected: {hashlib.sha256(data).hexdigest()} {other}"
+    assert re.fullmatch(rf"    types: the first that differs is {id}, STRUCT {name}, from \S+\.c", lines[3])
+    assert re.fullmatch(rf"      encoded   \[{id}\] STRUCT( \+flag)? '{name}' size=\d+ vlen=.*", lines[4])
+    assert re.fullmatch(rf"      expected  \[{id}\] STRUCT( \+flag)? '{name}' size=12345 vlen=.*", lines[5])
+    assert len(lines) == 6
+
+
+def test_against_an_elf_file_and_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    import pybtf
+
+    same, changed = tmp_path / "same", tmp_path / "changed"
+    data, id, name = change_struct()
+    for path, content in ((same, GOLDEN), (changed, data)):
+        shutil.copy(ELF, path)
+        encoded = pybtf.encode(path)
+        type(encoded)(content, encoded.report).embed(path)
+    assert main(["reproduce", "--json", "--skip", ALL, "-j2", "--against", str(same), str(ELF)]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert document["same"] is True
+    (facts,) = document["files"]
+    assert facts["expected"] == {"origin": f"{same}: .BTF", "sha256": DIGEST, "same": True}
+    assert (facts["sha256"], facts["size"], facts["reproducible"]) == (DIGEST, len(GOLDEN), True)
+    assert [trial["name"] for trial in facts["trials"]] == ["first"]
+    assert main(["reproduce", "--json", "--skip", ALL, "-j2", "--against", str(changed), str(ELF)]) == 1
+    (facts,) = json.loads(capfd.readouterr().out)["files"]
+    assert facts["expected"]["same"] is False
+    difference = facts["difference"]["types"]
+    assert (difference["id"], difference["name"], difference["kind"]) == (id, name, "STRUCT")
+    assert difference["unit"].endswith(".c")
+
+
+def test_expect_another_digest(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "-q", "--skip", ALL, "-j2", "--expect", "0" * 64, str(ELF)]) == 1
+    assert f"  not as expected: {'0' * 64} --expect\n" in capfd.readouterr().out
+    assert main(["reproduce", "-q", "--skip", ALL, "-j2", "--expect", DIGEST, str(ELF)]) == 0
+    assert capfd.readouterr() == ("", "")
+
+
+# Lock files
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    for name, source in (("a", ELF), ("b", ROOT / "fixtures" / "bin" / "05_floats.gcc-O0-5-obj.elf")):
+        shutil.copy(source, name)
+    return ["a", "b"]
+
+
+def quick(*arguments: str) -> int:
+    return main(["reproduce", "--skip", ALL, "-j2", *arguments])
+
+
+def test_lock(files: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert quick("--write-lock", "btf.lock", "--features", "default", "--features", "global_var", *files) == 0
+    text = (tmp_path / "btf.lock").read_text()
+    assert list(read_lock("btf.lock")) == files
+    assert read_lock("btf.lock")["a"].question.features == ("default", "global_var")
+    assert quick("--lock", "btf.lock") == 0
+    assert quick("--lock", "btf.lock", "b") == 0
+    capfd.readouterr()
+
+    # Another digest, same input.
+    locked = json.loads(text)
+    right = locked["files"]["a"]["sha256"]
+    locked["files"]["a"]["sha256"] = "1" * 64
+    (tmp_path / "btf.lock").write_text(json.dumps(locked))
+    assert quick("--lock", "btf.lock") == 1
+    out = capfd.readouterr().out
+    assert f"  sha256 {right}\n  not as expected: {'1' * 64} btf.lock\n    from the same input\n" in out
+    assert "b: reproducible" in out
+    assert "the same as btf.lock" in out
+    assert quick("--lock", "btf.lock", "b") == 0
+    capfd.readouterr()
+
+    # Another input.
+    (tmp_path / "btf.lock").write_text(text)
+    shutil.copy("b", "a")
+    assert quick("--lock", "btf.lock") == 1
+    assert "the input is another file than the one recorded" in capfd.readouterr().out
+
+
+def test_no_lock_is_written_if_something_differs(files: list[str], plant: Callable[..., None]) -> None:
+    plant("k['jobs'] == 2")
+    skip = ALL.replace("jobs 2,", "")
+    assert main(["reproduce", "--skip", skip, "-j2", "--write-lock", "btf.lock", "a"]) == 1
+    assert not Path("btf.lock").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", '{"schema": 2, "files": {}}', '{"schema": 1}', '{"schema": 1, "files": []}',
+        '{"schema": 1, "files": {"a": {}}}', '{"schema": 1, "files": {"a": 3}}', "[" * 100_000,
+        '{"schema": 1, "files": {"a": {"features": ["var"], "lang": "", "lang_exclude": "", "base": null, '
+        '"input_sha256": "x", "sha256": "y", "size": 1}}}',
+    ],
+)  # fmt: skip
+def test_damaged_locks(files: list[str], tmp_path: Path, text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "btf.lock").write_text(text)
+    assert quick("--lock", "btf.lock") == 1
+    err = capfd.readouterr().err
+    assert err.startswith("pybtf: error: btf.lock: ")
+    assert err.count("\n") == 1
+
+
+# Usage errors: status 2, nothing encoded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "missing argument 'FILE...'"),
+        (["--expect", "1", "a"], "takes a SHA-256: 64"),
+        (["--expect", "1" * 64, "--against", "b", "a"], "do not go together"),
+        (["--expect", "1" * 64, "a", "b"], "are about one FILE"),
+        (["a", "a"], "named twice"),
+        (["--features", "foo", "a"], "unknown feature 'foo'"),
+        (["--lang", "klingon", "a"], "unknown language"),
+        (["--skip", "copy,moon", "a"], "nothing is called 'moon'; there are jobs 2, "),
+        (["-q", "-v", "a"], "do not go together"),
+        (["--lock", "btf.lock", "--features", "var"], "--lock goes with no other option"),
+        (["--lock", "btf.lock", "c"], "btf.lock has no entry of c"),
+        (["--lock", "btf.lock"], "btf.lock has no entries"),
+        (["-j", "0", "a"], "-j takes the number of workers, 1 to 1024, and '0' is none"),
+    ],
+)
+def test_usage_errors(files: list[str], arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("btf.lock").write_text('{"schema": 1, "files": {}}')
+    assert main(["reproduce", *arguments]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message in err

@@ -1,0 +1,241 @@
+"""`pybtf show`: pahole's text (fixtures/show, recorded by tools/golden/show_golden.py), names, options, and damage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.btf.reader import BTF
+from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Param, Ptr, Struct, Type, Typedef, Union, Var
+from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
+from pybtf.core.btf.type_view import View
+from pybtf.core.show.show_types import Shower, show_types
+from pybtf.errors import InputError
+from tests.conftest import ROOT, environment
+from tools.compare.show_compare import definitions
+
+GOLDEN = ROOT / "fixtures" / "golden"
+FOLDER = ROOT / "fixtures" / "show"
+EXPECTED = json.loads((FOLDER / "expected.json").read_text())["inputs"]
+SAMPLE = GOLDEN / "00_kernel_like.gcc-O2-5-exe.usual.btf"
+
+Show = Callable[..., str]
+
+
+@pytest.fixture
+def show(capfdbinary: pytest.CaptureFixture[bytes]) -> Show:
+    """`show("--hex", "pair", path)`: standard output of the command, which must be content."""
+
+    def run(*arguments: object) -> str:
+        status = main(["show", *map(str, arguments)])
+        out, err = capfdbinary.readouterr()
+        assert (status, err) == (0, b"")
+        return out.decode()
+
+    return run
+
+
+@pytest.fixture
+def refused(capfdbinary: pytest.CaptureFixture[bytes]) -> Show:
+    """The one message of a command that fails, with nothing on standard output."""
+
+    def run(*arguments: object, status: int = 1) -> str:
+        assert main(["show", *map(str, arguments)]) == status
+        out, err = capfdbinary.readouterr()
+        assert out == b""
+        assert err.count(b"\n") == 1
+        return err.decode()
+
+    return run
+
+
+# The same text
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_text_is_paholes(name: str) -> None:
+    view = View((GOLDEN / name).read_bytes(), name)
+    shower = Shower(view)
+    found: dict[str, list[str]] = {}
+    for id in shower.composites():
+        text = shower.text(id)
+        found.setdefault(text.split(b" {")[0].decode(), []).append(hashlib.sha256(text).hexdigest()[:16])
+    assert EXPECTED[name]
+    for title, digest in EXPECTED[name]:
+        assert digest in found[title], title
+    assert found.keys() == {title for title, _ in EXPECTED[name]}
+
+
+def test_alignment_of_nameless_types(show: Show) -> None:
+    """It stands behind the brace of a member's own type, otherwise behind the name."""
+    path = FOLDER / "nameless" / "types.btf"
+    assert show("s", path) + show("w", path) == (FOLDER / "nameless" / "expected.txt").read_text()
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+def test_readable_text_is_paholes(path: Path) -> None:
+    view = View((GOLDEN / f"{path.stem}.btf").read_bytes(), path.stem)
+    texts = {text.decode() for text in show_types(view, Shower(view).composites())}
+    recorded = set(definitions(path.read_text()))
+    assert recorded
+    assert recorded <= texts
+
+
+def test_an_empty_line_follows_each_type(show: Show) -> None:
+    text = show("struct pair", SAMPLE)
+    assert text.startswith("struct pair {\n\tint                        a;                    /*     0     4 */\n")
+    assert text.endswith("};\n\n")
+    assert show("struct pair", "struct pair", SAMPLE) == text
+
+
+# What may be named
+
+
+def built(tmp_path: Path, *types: Type) -> Path:
+    builder = BtfBuilder()
+    builder.extend(types)
+    path = tmp_path / "x.btf"
+    path.write_bytes(builder.tobytes())
+    return path
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    return built(
+        tmp_path,
+        Int("int", 4, 32),
+        Struct("tcp_a", 8, (Member("x", 1, 0), Member("y", 1, 32))),
+        Union("tcp_b", 4, (Member("x", 1, 0),)),
+        Ptr(2),
+        FuncProto(1, (Param("a", 4), Param("", 0))),
+        Func("tcp_call", 5),
+        Array(1, 1, 3),
+        Var("tcp_table", 7),
+        Typedef("tcp_t", 2),
+        Struct("user", 16, (Member("p", 4, 0), Member("a", 2, 64))),
+        Struct("other", 8, (Member("x", 1, 0),)),
+        Struct("other", 4, (Member("x", 1, 0),)),
+    )
+
+
+def test_kinds(small: Path, show: Show) -> None:
+    assert show("tcp_call", small) == "int tcp_call(struct tcp_a * a, ...);\n\n"
+    assert show("variable tcp_table", small) == "int tcp_table[3];\n\n"
+    assert show("typedef tcp_t", small) == "typedef struct tcp_a tcp_t;\n\n"
+    assert show("2", small) == show("struct tcp_a", small)
+
+
+def test_patterns_and_lists(small: Path, show: Show) -> None:
+    assert show(small) == "struct tcp_a\nunion tcp_b\nstruct user\nstruct other\nstruct other\n"
+    assert show("--sort", "--sizes", small) == "other\t8\t0\nother\t4\t0\ntcp_a\t8\t0\ntcp_b\t4\t0\nuser\t16\t0\n"
+    assert show("--sizes", "tcp_?", small) == "tcp_a\t8\t0\ntcp_b\t4\t0\n"
+    assert show("struct *r", small).count("struct other {") == 2
+
+
+def test_selections(small: Path, show: Show) -> None:
+    assert show("--contains", "tcp_a", small) == "user\n"
+    assert show("--find-pointers-to", "tcp_a", small) == "user: p\n"
+    assert show("--holes", "1", small) == ""
+    assert show("-H", "0", "--sizes", "user", small) == "user\t16\t0\n"
+
+
+def test_hexadecimal(small: Path, show: Show) -> None:
+    lines = show("--hex", "user", small).splitlines()
+    assert lines[1].endswith("/*     0   0x8 */")
+    assert lines[2].endswith("/*   0x8   0x8 */")
+
+
+def test_json(small: Path, show: Show) -> None:
+    (user,) = json.loads(show("--json", "user", small))
+    assert (user["kind"], user["size"], user["holes"]) == ("struct", 16, 0)
+    assert [(each["name"], each["offset"], each["type"]) for each in user["members"]] == [
+        ("p", 0, "struct tcp_a *"), ("a", 8, "struct tcp_a"),
+    ]  # fmt: skip
+    (call,) = json.loads(show("--json", "tcp_call", small))
+    assert call["text"] == "int tcp_call(struct tcp_a * a, ...);"
+
+
+def test_names_that_are_not_there(small: Path, refused: Show) -> None:
+    assert "no type is called 'tcp_c'; expected the name of a type. Nearest: " in refused("tcp_c", small)
+    assert "no type is called 'union user'" in refused("union user", small)
+    assert "no type is called 'zz*'" in refused("zz*", small)
+    assert "no type has the id 99; expected 1 to 12" in refused("99", small)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "missing argument 'FILE'"),
+        (["--holes", "x", SAMPLE], "--holes takes a number"),
+        (["--hex", "--json", SAMPLE], "do not go together"),
+        (["--contains", "a", "b", SAMPLE], "name none"),
+        (["class x", SAMPLE], "'class' is none of struct"),
+        (["--base", "-", "-"], "cannot both be standard input"),
+        (["--colour", SAMPLE], "--colour"),
+    ],
+)
+def test_usage(arguments: list[object], message: str, refused: Show) -> None:
+    assert message in refused(*arguments, status=2)
+
+
+# Damage
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        [Struct("s", 4, (Member("m", 1, 0),))],
+        [Struct("s", 4, (Member("m", 2, 0),)), Array(1, 1, 1)],
+        [FuncProto(2, ()), Ptr(1), Var("s", 2)],
+    ],
+)
+def test_circles(types: list[Type], tmp_path: Path, refused: Show) -> None:
+    message = refused("s", built(tmp_path, *types))
+    assert "x.btf: types+0x" in message
+    assert "contains itself" in message or "nests too deeply" in message
+
+
+def test_sizes_that_are_too_large(tmp_path: Path, show: Show) -> None:
+    """A bit-field in a type of 2^29 bytes, whose bits 32 bits cannot count."""
+    member = Member("m", 1, 0, 3)
+    path = built(tmp_path, Int("i", 1 << 29, 32), Struct("s", 0xFFFFFFFF, (member, Member("n", 1, 8))))
+    assert "size: 4294967295" in show("s", path)
+
+
+def test_ids() -> None:
+    view = View(SAMPLE.read_bytes(), "x")
+    shower = Shower(view)
+    for id in (0, len(view)):
+        with pytest.raises(IndexError):
+            shower.text(id)
+        with pytest.raises(IndexError):
+            shower.sums(id)
+    integer = next(type.id for type in BTF.from_file(SAMPLE) if isinstance(type, Int))
+    with pytest.raises(IndexError):
+        shower.members(integer)
+
+
+def test_a_struct_that_contains_itself_stops_the_shower() -> None:
+    builder = BtfBuilder()
+    builder.add(Struct("s", 4, (Member("m", 1, 0),)))
+    shower = Shower(View(builder.tobytes(), "x"))
+    for _ in range(2):
+        with pytest.raises(InputError, match="type 1 contains itself"):
+            shower.text(1)
+
+
+def test_imports_nothing_dear() -> None:
+    code = f"import sys; from pybtf.cli.main import main; assert main(['show', 'pair', {str(SAMPLE)!r}]) == 0"
+    code += "; print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+    modules = set(done.stderr.split())
+    dear = {"click", "typing", "enum", "json", "dataclasses", "pathlib", "ctypes", "lzma", "difflib", "fnmatch", "re"}
+    assert not dear & {module.split(".")[0] for module in modules}
+    assert not {"pybtf.btf.reader", "pybtf.elf.image", "pybtf.pipeline", "pybtf.cli.encode"} & modules

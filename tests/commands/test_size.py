@@ -1,0 +1,232 @@
+"""`pybtf size` and `pybtf duplicates`: sums that come out, what only one type brings in, where definitions differ."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.btf.duplicates import duplicates, first_difference
+from pybtf.btf.reader import BTF
+from pybtf.btf.types import Array, Const, Enum, Enumerator, FuncProto, Int, Member, Param, Ptr, Struct, Type, Typedef
+from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
+from pybtf.core.btf.type_view import View
+from pybtf.core.show.show_graph import TypeGraph
+from tests.conftest import ROOT
+from tools.generate import randbtf
+
+GOLDEN = ROOT / "fixtures" / "golden"
+SAMPLE = GOLDEN / "00_kernel_like.gcc-O2-5-exe.usual.btf"
+INTEGER = Int("int", 4, 32)
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """`run("size", path)`: standard output of a command, which must end with this status."""
+
+    def started(*arguments: object, status: int = 0) -> str:
+        found = main([*map(str, arguments)])
+        out, err = capfdbinary.readouterr()
+        assert found == status, err
+        return (out + err).decode()
+
+    return started
+
+
+def written(*types: Type) -> bytes:
+    builder = BtfBuilder()
+    builder.extend(types)
+    return builder.tobytes()
+
+
+# size
+
+
+def test_sums_are_the_size_of_the_file(run: Run) -> None:
+    tables = json.loads(run("size", "--json", SAMPLE))
+    btf = BTF.from_file(SAMPLE)
+    assert sum(row["bytes"] for row in tables["all"]) == SAMPLE.stat().st_size
+    whole = {row["name"]: row for row in tables["all"]}
+    for name in ("types", "strings"):
+        assert sum(row["bytes"] for row in tables[name]) == whole[name]["bytes"]
+        assert sum(row["number"] for row in tables[name]) == whole[name]["number"]
+    assert whole["types"]["number"] == len(btf)
+    assert whole["strings"]["number"] == len(btf.strings)
+    counts = {kind.name: count for kind, count in btf.count_kinds().items()}
+    assert {row["name"]: row["number"] for row in tables["types"]} == counts
+
+
+def test_strings_by_what_has_them(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    proto = FuncProto(1, (Param("parameter", 1), Param("both", 1)))
+    struct, enum = Struct("s", 4, (Member("both", 1, 0),)), Enum("e", 4, (Enumerator("E", 1),))
+    path.write_bytes(written(INTEGER, struct, enum, proto))
+    tables = json.loads(run("size", "--json", path))
+    assert {row["name"]: (row["bytes"], row["number"]) for row in tables["strings"]} == {
+        "of types": (4 + 2 + 2, 3), "of enumerators": (2, 1), "of parameters": (10, 1), "of several of these": (5, 1),
+        "of nothing": (1, 1),
+    }  # fmt: skip
+
+
+def needed(btf: BTF, without: int) -> set[int]:
+    """What is reached from types that nobody refers to, and then from what is left, if one type is taken away."""
+    referred = {to for id in range(1, btf.end_id) for to in btf.references(id)}
+    reached: set[int] = set()
+
+    def go(root: int, leave_out: int) -> None:
+        todo = [root]
+        while todo:
+            id = todo.pop()
+            if id and id != leave_out and id not in reached:
+                reached.add(id)
+                todo += btf.references(id)
+
+    roots = [id for id in range(1, btf.end_id) if id not in referred]
+    for root in roots:
+        go(root, 0)
+    for id in range(1, btf.end_id):
+        if id not in reached:
+            roots.append(id)
+            go(id, 0)
+    reached.clear()
+    for root in roots:
+        go(root, without)
+    return reached
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_gone_without_a_type(seed: int) -> None:
+    data = randbtf.RandomBtf(seed).make()
+    btf = BTF.from_bytes(data)
+    graph = TypeGraph(View(data, "x"))
+    records, retained = graph.records(), graph.retained()
+    chooser = random.Random(seed)
+    for id in chooser.sample(range(1, btf.end_id), min(60, len(btf))):
+        gone = set(range(1, btf.end_id)) - needed(btf, id)
+        assert retained[id - 1] == sum(records[each - 1] for each in gone), id
+
+
+def test_prefixes_and_types(run: Run) -> None:
+    assert run("size", "--by", "type", "--count", "3", SAMPLE).count("\n") == 4
+    rows = json.loads(run("size", "--by", "prefix", "--count", "100000", "--json", SAMPLE))["prefixes of names"]
+    whole = json.loads(run("size", "--by", "kind", "--json", SAMPLE))["types"]
+    assert sum(row["bytes"] for row in rows) == sum(row["bytes"] for row in whole)
+
+
+def test_growth(run: Run, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.btf", tmp_path / "new.btf"
+    old.write_bytes(written(INTEGER))
+    new.write_bytes(written(INTEGER, Struct("grown", 4, (Member("int", 1, 0),))))
+    tables = json.loads(run("size", "--json", "--against", old, new))
+    assert tables["types"] == [{"name": "STRUCT", "bytes": 24, "number": 1}]
+    assert "          +24         +1  STRUCT\n" in run("size", "--against", old, new)
+    assert json.loads(run("size", "--json", "--against", new, new))["all"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["size"], "missing argument 'FILE'"),
+        (["size", "--by", "unit", SAMPLE], "unit"),
+        (["size", "--count", "-", SAMPLE], "--count takes a number"),
+        (["duplicates"], "missing argument 'FILE'"),
+        (["duplicates", SAMPLE, SAMPLE], "one FILE at a time"),
+    ],
+)
+def test_usage(arguments: list[object], message: str, run: Run) -> None:
+    assert message in run(*arguments, status=2)
+
+
+# duplicates
+
+
+def differs(*types: Type) -> str:
+    """Where the first struct `s` differs from the second."""
+    btf = BTF.from_bytes(written(INTEGER, *types))
+    first, second = (type.id for type in btf.all_by_name("s"))
+    return first_difference(btf, first, second)
+
+
+def two(a: int, b: int, size: int = 8) -> tuple[Type, Type]:
+    return Struct("s", size, (Member("m", a, 0),)), Struct("s", size, (Member("m", b, 0),))
+
+
+def test_differences() -> None:
+    one = Struct("s", 8, (Member("a", 1, 0), Member("b", 1, 32)))
+    assert differs(one, Struct("s", 8, (Member("a", 1, 0), Member("c", 1, 32)))) == "member 1 is b against c"
+    assert differs(one, Struct("s", 8, (Member("a", 1, 0), Member("b", 1, 40)))) == ".b: at 4 against at 5"
+    assert differs(one, Struct("s", 12, one.members)) == "8 bytes against 12 bytes"
+    assert differs(one, Struct("s", 8, one.members[:1])) == "2 members against 1; one has b"
+    assert differs(Array(1, 1, 2), Array(1, 1, 3), *two(2, 3)) == ".m: 2 elements against 3"
+    assert differs(Ptr(1), Int("long", 8, 64), Ptr(3), *two(2, 4)) == ".m->: int int against int long"
+    assert differs(Const(1), Const(1), *two(2, 3)) == "nothing that can be seen"
+    assert differs(Ptr(4), Ptr(5), *two(2, 3)) == "nothing that can be seen"
+
+
+def test_nearer_differences_come_first() -> None:
+    near, far = Int("long", 8, 64), Struct("inner", 4, (Member("x", 1, 0),))
+    other = Struct("inner", 4, (Member("y", 1, 0),))
+    a = Struct("s", 16, (Member("p", 3, 0), Member("q", 1, 64)))
+    b = Struct("s", 16, (Member("p", 4, 0), Member("q", 2, 64)))
+    assert differs(near, far, other, a, b) == ".p: member 0 is x against y"
+
+
+def test_duplicates_of_a_kernel_like_file(run: Run) -> None:
+    btf = BTF.from_file(SAMPLE)
+    found = {(each.kind, each.name): each.ids for each in duplicates(btf)}
+    assert found
+    for (kind, name), ids in found.items():
+        assert ids == [type.id for type in btf.all_by_name(name, kind)]
+    rows = json.loads(run("duplicates", "--json", SAMPLE))
+    assert {row["name"] for row in rows} == {name for _, name in found}
+    for row in rows:
+        for id, count in zip(row["ids"], row["dependents"], strict=True):
+            assert count == len(users(btf, id))
+    assert run("duplicates", "--fail", SAMPLE, status=1) == run("duplicates", SAMPLE)
+
+
+def users(btf: BTF, id: int) -> set[int]:
+    found: set[int] = set()
+    todo = {id}
+    while todo:
+        todo = {each for each in range(1, btf.end_id) if todo & set(btf.references(each))} - found
+        found |= todo
+    return found - {id}
+
+
+def test_no_duplicates(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(written(INTEGER, Struct("s", 4, ()), Typedef("s", 2)))
+    assert run("duplicates", "--fail", path) == ""
+
+
+def test_a_file_made_to_be_slow_ends(run: Run, tmp_path: Path) -> None:
+    """Many structs of one name, each needed by all that follow."""
+    types: list[Type] = []
+    last = 1
+    for id in range(2, 40_000, 2):
+        types += [Ptr(last), Struct("s", 8, (Member("m", id, 0),))]
+        last = id + 1
+    path = tmp_path / "x.btf"
+    path.write_bytes(written(INTEGER, *types))
+    lines = run("duplicates", path).splitlines()
+    assert len(lines) == 19_999
+    assert lines[0] == "STRUCT s: 3 (39,996 types need it)"
+    assert lines[1] == "  5 (39,994 types need it): s.m->: int int against struct s"
+    assert lines[-1] == f"  {last} (types that need it were not counted): s.m->: int int against struct s"
+
+
+def test_differences_are_looked_for_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pybtf.btf.duplicates.MAX_LOOKED", 3)
+    types = [Ptr(1), Ptr(2), Ptr(3), Int("long", 8, 64), Ptr(5), Ptr(6), Ptr(7), *two(4, 8)]
+    assert differs(*types) == "not looked for any further"
+    monkeypatch.setattr("pybtf.btf.duplicates.MAX_LOOKED", 100)
+    assert differs(*types) == ".m->->->: int int against int long"
+    monkeypatch.setattr("pybtf.btf.duplicates.MAX_STEPS", 1)
+    assert differs(*types) == "...->->: int int against int long"

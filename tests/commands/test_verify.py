@@ -1,0 +1,457 @@
+"""`pybtf verify`: the rules from both sides, as kernels answered; fit of modules; what is printed; damage."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import random
+import re
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.cli.main import main
+from pybtf.verify import rules
+from pybtf.verify.distilled import Targets, relocate
+from pybtf.verify.fit import is_wrong
+from pybtf.verify.header import check_header
+from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
+from pybtf.verify.words import kernel_message
+from tests.conftest import ROOT
+from tools.generate import randbtf
+from tools.golden.minimal_btf import (
+    ARRAY,
+    CASES,
+    CONST,
+    ENUM,
+    ENUM64,
+    FUNC,
+    FWD,
+    INT,
+    KERNELS,
+    PROTO,
+    PTR,
+    TYPEDEF,
+    VAR,
+    Case,
+    Maker,
+)
+
+RECORDED = {
+    name: json.loads((ROOT / "fixtures" / "verify" / f"{name}-6.18.json").read_text()) for name in ("kernel", "fields")
+}
+
+Verify = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def verify(capfdbinary: pytest.CaptureFixture[bytes]) -> Verify:
+    def call(*arguments: str | Path) -> tuple[int, str]:
+        status = main(["verify", *map(str, arguments)])
+        return status, capfdbinary.readouterr().out.decode()
+
+    return call
+
+
+def split(base: Maker, own: Maker) -> bytes:
+    """Split BTF: what `own` has behind what it has in common with `base`."""
+    words = own.words[len(base.words) :]
+    strings = bytes(own.strings[len(base.strings) :])
+    sizes = (24, 0, 4 * len(words), 4 * len(words), len(strings))
+    return struct.pack("<HBB5I", 0xEB9F, 1, 0, *sizes) + struct.pack(f"<{len(words)}I", *words) + strings
+
+
+def copy(maker: Maker) -> Maker:
+    made = Maker()
+    made.words, made.strings, made.known = list(maker.words), bytearray(maker.strings), dict(maker.known)
+    return made
+
+
+# The rules
+
+
+def test_the_numbers_of_the_core_are_those_of_the_table() -> None:
+    text = (ROOT / "src" / "pybtf" / "core" / "accept" / "accept.pxd").read_text()
+    names = re.findall(r"^    R_(\w+)", text, re.M)
+    assert names == [rule.key for rule in rules.RULES]
+
+
+@pytest.mark.parametrize("version", KERNELS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.rule}: {case.label}")
+def test_kernels_answer_so(case: Case, version: int) -> None:
+    assert judge(case.data, USER, version, pointer=8).errno == case.expected(version)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_answers_of_a_kernel(name: str) -> None:
+    """Recorded by tools/compare/verify_compare.py."""
+    version, cases = RECORDED[name]["version"], RECORDED[name]["cases"]
+    assert len(cases) == 500
+    wrong = []
+    for number, (packed, errno) in enumerate(cases):
+        data = zlib.decompress(base64.b64decode(packed))
+        if judge(data, USER, version, pointer=8).errno != errno:
+            wrong.append(number)
+    assert not wrong
+    assert len({errno for _, errno in cases}) > 4
+
+
+def test_each_rule_of_records_and_references_is_met() -> None:
+    met = {finding[0] for case in CASES for version in VERSIONS for finding in judge(case.data, USER, version).found}
+    missing = {rule.key for number, rule in enumerate(rules.RULES) if number not in met}
+    assert missing <= {"SEC_SUM", "SURPLUS", "SEC_VAR_TYPE", "CHAIN", "CHAIN_MISSING", "MIDDLE", "OVERLAP", "UNSORTED",
+                       "TYPES_ALIGN"}  # fmt: skip
+
+
+def test_only_a_program_is_asked_about_references() -> None:
+    """A kernel loads its own and modules' BTF without a look at them."""
+    made = Maker().struct("s", 4, ("a", 1, 32)).add(PTR, 0, 99).add(VAR, "v", 99, 0)
+    data = made.make()
+    assert judge(data, USER).errno
+    for loader in (VMLINUX, MODULE):
+        judged = judge(data, loader)
+        assert judged.errno == 0
+        assert len(judged.found) >= 3
+
+
+def test_chains_of_modifiers_are_looked_at_for_all() -> None:
+    row = Maker()
+    for i in range(33):
+        row.add(CONST, 0, i + 3 if i < 32 else 1)
+    assert [judge(row.make(), VMLINUX, version).errno for version in (518, 519)] == [0, 40]
+    missing = Maker().add(CONST, 0, 9).make()
+    assert judge(missing, VMLINUX, 602).errno == 22
+    assert kernel_message(judge(missing, VMLINUX, 602).first or (0, 0, 0, 0)) == ""
+    circle = Maker().add(CONST, 0, 3).add(CONST, 0, 2).make()
+    assert judge(circle, MODULE).errno == 40
+
+
+def test_all_defects_are_listed_and_the_first_is_marked() -> None:
+    made = Maker().add(TYPEDEF, "a-b", 1).add(PTR, 0, 99).add(TYPEDEF, "c-d", 1).add(INT, "i", 4, 99)
+    judged = judge(made.make())
+    keys = [rules.RULES[finding[0]].key for finding in judged.found]
+    assert keys == ["NAME_BAD", "NAME_BAD", "INT_SIZE", "REF_MISSING"]
+    assert judged.first == judged.found[0]
+    assert judged.counts[rules.NUMBERS["NAME_BAD"]] == 2
+
+
+def test_what_depends_on_a_bad_type_is_not_judged() -> None:
+    made = Maker().add(TYPEDEF, "t", 99).struct("s", 4, ("a", 2, 0)).add(ARRAY, 0, 0, 2, 1, 3).proto(2, ("p", 2))
+    assert [rules.RULES[finding[0]].key for finding in judge(made.make()).found] == ["REF_MISSING"]
+
+
+def test_types_behind_one_that_nobody_knows_are_not_judged() -> None:
+    judged = judge(Maker().add(25, 0, 0).add(PTR, 0, 99).make())
+    assert [rules.RULES[finding[0]].key for finding in judged.found] == ["KIND"]
+
+
+def test_kinds_of_newer_versions_are_stepped_over() -> None:
+    made = Maker().add(19, "e", 8, "x", 1, 0, vlen=1).add(TYPEDEF, "a-b", 1)
+    keys = [rules.RULES[finding[0]].key for finding in judge(made.make(), USER, 517).found]
+    assert keys == ["KIND", "NAME_BAD"]
+
+
+def test_unsorted_types_since_7_0() -> None:
+    made = Maker().struct("b", 4).struct("a", 4).make()
+    for version, expected in ((615, []), (700, ["UNSORTED"])):
+        assert [rules.RULES[finding[0]].key for finding in judge(made, VMLINUX, version).found] == expected
+        assert judge(made, VMLINUX, version).errno == 0
+
+
+def test_byte_order() -> None:
+    made = Maker().add(PTR, 0, 1)
+    words = struct.pack(f">{len(made.words)}I", *made.words)
+    sizes = (24, 0, len(words), len(words), len(made.strings))
+    data = struct.pack(">HBB5I", 0xEB9F, 1, 0, *sizes) + words + bytes(made.strings)
+    assert judge(data, little=False).errno == 0
+    assert judge(data, little=True).errno == 22
+
+
+def test_pointers_of_four_bytes() -> None:
+    pair = Maker().add(PTR, 0, 0).struct("s", 8, ("a", 2, 0), ("b", 2, 32))
+    assert judge(pair.make(), pointer=4).errno == 0
+    assert judge(pair.make(), pointer=8).errno == 22
+    told = Maker().add(INT, "long unsigned int", 4, 32).add(PTR, 0, 0).struct("s", 8, ("a", 3, 0), ("b", 3, 32))
+    assert judge(told.make()).errno == 0
+
+
+# Fit
+
+BASE = Maker().add(PTR, 0, 0).struct("list_head", 16, ("next", 2, 0), ("prev", 2, 64)).proto(1, ("x", 1))
+OTHER = Maker().add(INT, "another", 4, 32).add(PTR, 0, 1).struct("list_head", 16, ("next", 3, 0)).proto(1, ("y", 2))
+
+
+def module() -> bytes:
+    own = copy(BASE).add(FUNC, "init", 4).struct("mine", 24, ("list", 3, 0), ("x", 1, 128)).add(PTR, 0, 6)
+    return split(BASE, own)
+
+
+@pytest.fixture
+def bases(tmp_path: Path) -> tuple[Path, Path, Path]:
+    paths = tmp_path / "right.btf", tmp_path / "wrong.btf", tmp_path / "module.btf"
+    for path, data in zip(paths, (BASE.make(), OTHER.make(), module()), strict=True):
+        path.write_bytes(data)
+    return paths
+
+
+def test_a_module_fits_its_base(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
+    right, wrong, module = bases
+    status, text = verify("--base", right, module)
+    assert (status, text.splitlines()[0]) == (0, f"{module}: accepted on {right} (kernel 7.2, loader module; 3 types)")
+    status, text = verify("--base", wrong, module)
+    assert status == 1
+    assert text.startswith(f"{module}: does not belong to {wrong}; kernel 7.2 ")
+
+
+def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
+    right, wrong, module = bases
+    for order in ((right, wrong), (wrong, right)):
+        status, text = verify("--base", order[0], "--base", order[1], module)
+        assert status == 0
+        assert f"fits {right}, and none of the other bases" in text
+
+
+def test_split_btf_needs_a_base(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
+    assert main(["verify", str(bases[2])]) == 1
+
+
+def test_the_base_beside_is_taken(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
+    right, _, module = bases
+    right.rename(right.parent / "vmlinux")
+    status, text = verify(module)
+    assert (status, f"accepted on {right.parent / 'vmlinux'}" in text) == (0, True)
+
+
+def middle(count: int) -> bytes:
+    """Split BTF with so many names that begin in the middle of `list_head`."""
+    own = copy(BASE)
+    for number in range(count):
+        own.add(TYPEDEF, BASE.known[b"list_head"] + 1 + number, 1)
+    return split(BASE, own)
+
+
+def test_no_base_is_beside_standard_input(
+    verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where the command was called."""
+    base, _, module = bases
+    (tmp_path / "vmlinux").write_bytes(base.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(module.read_bytes())))
+    assert verify("-") == (1, "")
+
+
+@pytest.mark.parametrize("count", [1, 9])
+def test_a_bug_is_not_a_verdict(
+    verify: Verify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """In this process, and in a worker."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("pybtf.verify.task.run", fail)
+    paths = [tmp_path / f"{number}.btf" for number in range(count)]
+    for path in paths:
+        path.write_bytes(BASE.make())
+    status, _ = verify(*paths)
+    assert status == 70
+
+
+def test_one_name_in_the_middle_is_no_proof() -> None:
+    base = judge(BASE.make(), VMLINUX).layer
+    wrong = [is_wrong(judge(middle(count), MODULE, base=base)) for count in (0, 1, 2)]
+    assert wrong == [False, False, True]
+
+
+def test_members_over_each_other() -> None:
+    base = judge(BASE.make(), VMLINUX).layer
+    own = copy(BASE).struct("s", 24, ("a", 3, 0), ("b", 1, 64), ("c", 1, 128)).struct("t", 8, ("a", 1, 0), ("b", 1, 0))
+    judged = judge(split(BASE, own), MODULE, base=base)
+    assert [(rules.RULES[finding[0]].key, finding[2]) for finding in judged.found] == [("OVERLAP", 1)]
+
+
+# A base of a module's own
+
+
+def relocated(below: Maker, own: Maker, vmlinux: Maker) -> list[tuple[int, str]]:
+    base = judge(below.make(), VMLINUX).layer
+    there = judge(vmlinux.make(), VMLINUX).layer
+    assert base is not None
+    assert there is not None
+    module = judge(split(below, own), MODULE, base=base).layer
+    assert module is not None
+    return relocate(base, module, Targets(there))
+
+
+VMLINUX_TYPES = (
+    Maker()
+    .struct("list_head", 16)
+    .struct("task_struct", 64, flag=1)
+    .struct("twice", 8)
+    .struct("twice", 16)
+    .struct("same", 8)
+    .struct("same", 8)
+    .add(ENUM, "color", 4)
+    .add(ENUM64, "wide", 8)
+)
+
+
+@pytest.mark.parametrize(
+    ("below", "embedded", "fits"),
+    [
+        (Maker().struct("list_head", 16), True, True),
+        (Maker().struct("list_head", 24), True, False),
+        (Maker().struct("list_head", 24), False, True),
+        (Maker().struct("nothing", 8), False, False),
+        (Maker().struct("twice", 8), False, True),
+        (Maker().struct("twice", 24), False, False),
+        (Maker().struct("same", 8), False, False),
+        (Maker().add(FWD, "list_head", 0), False, True),
+        (Maker().add(FWD, "task_struct", 0), False, False),
+        (Maker().add(ENUM, "color", 4), False, True),
+        (Maker().add(ENUM, "color", 2), False, False),
+        (Maker().add(ENUM, "wide", 8), False, True),
+        (Maker().add(ENUM64, "wide", 8), False, False),
+        (Maker().struct(0, 8), False, False),
+        (Maker().add(TYPEDEF, "list_head", 1), False, False),
+        (Maker().add(INT, "int", 8, 64), False, False),
+    ],
+)
+def test_a_type_of_the_modules_own_base(below: Maker, embedded: bool, fits: bool) -> None:
+    """As 6.12, 7.2 and 7.3 answered for altered modules."""
+    own = copy(below)
+    if embedded:
+        own.struct("mine", 32, (0, 2, 0))
+    else:
+        own.add(PTR, 0, 2)
+    assert (relocated(below, own, VMLINUX_TYPES) == []) == fits
+
+
+def test_names_below_are_those_of_types() -> None:
+    below = Maker().struct("list_head", 16)
+    below.name("other")
+    own = copy(below).struct("mine", 4, ("other", 1, 0))
+    ((code, text),) = relocated(below, own, VMLINUX_TYPES)
+    assert (code, "'other'" in text) == (2, True)
+
+
+# What is printed
+
+
+def test_text(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(Maker().add(TYPEDEF, "a-b", 1).add(PTR, 0, 99).make())
+    status, text = verify("--kernel", "6.1", path)
+    assert status == 1
+    assert text.splitlines() == [
+        f"{path}: rejected: EINVAL (kernel 6.1, loader user); the program has no BTF, and fails if it needs it",
+        '  rejected, rule N1 (the first that the kernel meets; EINVAL "Invalid name"):',
+        "    [2] TYPEDEF 'a-b': no identifier",
+        '  rejected, rule REF2 (EINVAL "Invalid type_id"):',
+        "    [3] PTR: type 99 does not exist",
+    ]
+    status, text = verify("--quiet", path)
+    assert (status, len(text.splitlines())) == (1, 1)
+
+
+def test_a_table_of_versions(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(Maker().add(16, "float", 4).add(17, "t", 4, 0xFFFFFFFF).struct("s", 4).make())
+    status, text = verify("--kernel", "all", path)
+    assert status == 0
+    assert text.splitlines()[1:4] == [
+        "  4.18 before 5.13  EINVAL: T4, [2] FLOAT 'float': bits that no kind has are set in 0x10000000",
+        "  5.13 before 5.16  EINVAL: T5, [3] DECL_TAG 't': kind 17, which the kernel does not know",
+        "  5.16 and newer    accepted",
+    ]
+
+
+def test_json(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(Maker().add(TYPEDEF, "a-b", 1).make())
+    status, text = verify("--json", path)
+    (result,) = json.loads(text)["files"]
+    assert (status, result["verdict"], result["errno"]) == (1, "rejected", "EINVAL")
+    (group,) = result["findings"]
+    assert group["first"]
+    assert group["examples"] == [{"id": 2, "kind": "TYPEDEF", "name": "a-b", "text": "no identifier"}]
+
+
+def test_strict(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(Maker().add(PTR, 0, 99).make())
+    assert verify("--loader", "vmlinux", path)[0] == 0
+    assert verify("--loader", "vmlinux", "--strict", path)[0] == 1
+
+
+def test_many_files_are_counted(verify: Verify, tmp_path: Path) -> None:
+    good, bad = Maker().make(), Maker().add(PTR, 0, 99).make()
+    for number in range(20):
+        (tmp_path / f"{number:02}.btf").write_bytes(bad if number == 7 else good)
+    paths = sorted(tmp_path.iterdir())
+    for jobs in ("1", "2"):
+        status, text = verify("-j", jobs, *paths)
+        assert (status, text.splitlines()[-1]) == (1, "20 files: 19 accepted, 1 rejected")
+        assert text.startswith(f"{tmp_path}/07.btf: rejected: EINVAL")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--kernel", "6", "x"], ["--kernel", "4.17", "x"], ["--kernel", "x.y", "x"], ["--loader", "me", "x"],
+     ["--loader", "user", "--base", "b", "x"], ["--base", "-", "-"]],
+)  # fmt: skip
+def test_usage(arguments: list[str]) -> None:
+    assert main(["verify", *arguments]) == 2
+
+
+def test_names_of_versions(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(Maker().make())
+    assert "(kernel 6.1, " in verify("--kernel", "6.1.0-50-amd64", path)[1]
+
+
+# Damage
+
+
+def test_damage_gives_findings() -> None:
+    """Whatever is in the words and in the header: an answer, for each loader, and on a base."""
+    chooser = random.Random(16)
+    base = judge(BASE.make(), VMLINUX).layer
+    for seed in range(150):
+        made = randbtf.RandomBtf(seed)
+        source = made.make()
+        for _ in range(4):
+            data = bytearray(source)
+            for _ in range(chooser.randrange(1, 8)):
+                at = chooser.randrange(len(data))
+                data[at] = chooser.choice((0, 1, 0x7F, 0xFF, chooser.randrange(256)))
+            cut = bytes(data[: chooser.choice((len(data), chooser.randrange(len(data))))])
+            for loader in (USER, VMLINUX, MODULE):
+                judge(cut, loader, chooser.choice(VERSIONS), little=made.order == "<")
+            judge(cut, MODULE, base=base)
+
+
+def test_a_prototype_that_many_functions_share_is_looked_through_once() -> None:
+    count = 20_000
+    made = Maker().add(PROTO, 0, 0, *(word for _ in range(60_000) for word in (1, 1)), vlen=60_000)
+    made.words += (1, FUNC << 24, 2) * count
+    assert judge(made.make(), USER, 618).layer is not None
+
+
+def test_sections_outside_of_the_file() -> None:
+    for field in (8, 12, 16, 20):
+        for value in (0xFFFFFFFF, 0x80000000, 1000):
+            data = bytearray(Maker().make())
+            data[field : field + 4] = value.to_bytes(4, "little")
+            assert judge(bytes(data)).errno == 22
+
+
+def test_the_header_is_a_table_of_lies() -> None:
+    header = check_header(b"\x9f\xeb\1\0" + b"\xff" * 28, True, 702, True, False)
+    assert header.types is None
+    assert header.found

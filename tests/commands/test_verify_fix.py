@@ -1,0 +1,174 @@
+"""`pybtf verify --fix`: what older kernels do not know goes, as when it is not encoded; BTF on another base."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from pybtf.btf import BTF, Builder
+from pybtf.btf.renumbering import renumbered
+from pybtf.btf.types import Const, Datasec, Enum64, Enumerator, Int, Member, Ptr, SectionVar, Struct, Type, TypeTag, Var
+from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
+from pybtf.verify.judge import MODULE, VERSIONS, VMLINUX, judge
+from pybtf.verify.mending import mend
+from pybtf.verify.rebasing import rebase
+from tests.builders.meaning import meaning, meanings
+from tests.conftest import ROOT
+
+EXAMPLE = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+GOLDEN = ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf"
+
+
+def fix(*arguments: str | Path) -> int:
+    return main(["verify", "-q", "--fix", *map(str, arguments)])
+
+
+def made(types: list[Type]) -> BTF:
+    builder = BtfBuilder()
+    builder.extend(types)
+    return BTF.from_bytes(builder.tobytes(True))
+
+
+@pytest.mark.parametrize("version", ["5.4", "5.12", "5.13", "5.15", "5.16", "5.17", "6.0", "7.2"])
+def test_as_if_encoded_for_that_kernel(version: str, tmp_path: Path) -> None:
+    """An independent way to the same: what `encode --for-kernel` makes of the DWARF."""
+    encoded, mended = tmp_path / "encoded.btf", tmp_path / "mended.btf"
+    assert main(["encode", "-q", "--for-kernel", version, "--detached", str(encoded), str(EXAMPLE)]) == 0
+    assert fix(mended, "--kernel", version, GOLDEN) == 0
+    assert meanings(mended.read_bytes()) == meanings(encoded.read_bytes())
+
+
+@pytest.mark.parametrize("version", [each for each in VERSIONS if each >= 505])
+def test_every_golden_file_is_taken_by_every_kernel(version: int) -> None:
+    for path in sorted((ROOT / "fixtures" / "golden").glob("*.usual.btf"))[::5]:
+        btf = BTF.from_file(path)
+        data, _ = mend(btf, version)
+        before = judge(path.read_bytes(), VMLINUX, 702, little=btf.header.little)
+        after = judge(data, VMLINUX, version, little=btf.header.little)
+        assert before.errno or not after.errno, (path, after.first)
+
+
+def test_entries_are_sorted_and_ids_stay() -> None:
+    entries = (SectionVar(3, 8, 4), SectionVar(2, 0, 4))
+    btf = made([Int("int", 4, 32), Var("a", 1), Var("b", 1), Datasec(".data", 12, entries)])
+    assert judge(btf.data, version=702).errno
+    data, changes = mend(btf, 702)
+    assert judge(data, version=702).errno == 0
+    assert dict(changes) == {"entries of a section sorted by offset": 1}
+    section = BTF.from_bytes(data).type(4)
+    assert isinstance(section, Datasec)
+    assert section.variables == entries[::-1]
+
+
+def test_tags_are_passed_over_in_a_row() -> None:
+    btf = made([Int("int", 4, 32), TypeTag("a", 1), TypeTag("b", 2), Const(3), Ptr(4)])
+    for version, pointee in ((516, 1), (517, 3), (600, 1), (702, 3)):
+        data, _ = mend(btf, version)
+        found = next(each for each in BTF.from_bytes(data) if isinstance(each, Const))
+        assert found.type == pointee, version
+        assert judge(data, VMLINUX, version).errno == 0
+    assert judge(btf.data, VMLINUX, 600).errno
+
+
+def test_tags_in_a_circle_end() -> None:
+    btf = made([TypeTag("a", 2), TypeTag("b", 1), Ptr(1)])
+    data, _ = mend(btf, 505)
+    (pointer,) = BTF.from_bytes(data)
+    assert isinstance(pointer, Ptr)
+    assert pointer.type == 0
+
+
+def test_values_keep_their_low_half() -> None:
+    values = (Enumerator("LARGE", 0x1_2345_6789), Enumerator("LESS", -1))
+    data, _ = mend(made([Enum64("e", 8, values, kind_flag=True)]), 519)
+    (found,) = BTF.from_bytes(data)
+    assert [value for _, value in found.values] == [0x2345_6789, 0xFFFF_FFFF]  # type: ignore[attr-defined]
+
+
+def own_meanings(btf: BTF) -> list[object]:
+    return [meaning(btf, id) for id in range(btf.first_id, btf.end_id)]
+
+
+def kernel_types() -> list[Type]:
+    return [
+        Int("int", 4, 32),
+        Struct("list", 16, (Member("next", 3, 0), Member("prev", 3, 64))),
+        Ptr(2),
+        Struct("task", 24, (Member("pid", 1, 0), Member("tasks", 2, 64))),
+        Ptr(4),
+        Const(4),
+        Ptr(6),
+    ]
+
+
+def shuffled(types: list[Type], seed: int) -> list[Type]:
+    order = list(range(1, len(types) + 1))
+    random.Random(seed).shuffle(order)
+    new = {old: number for number, old in enumerate(order, 1)}
+    return [renumbered(types[old - 1], new) for old in order]
+
+
+def module(base: BTF) -> BTF:
+    builder = Builder(base)
+    own = Member("next", base.end_id + 1, 192)
+    builder.add_struct("mine", 32, [Member("head", 2, 0), Member("const", 7, 128), own])
+    builder.add_ptr(base.end_id)
+    builder.add_func("probe", builder.add_func_proto(1, []))
+    return builder.to_btf()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_module_on_a_base_in_another_order(seed: int) -> None:
+    new = made(shuffled([*kernel_types(), Int("char", 1, 8)], seed))
+    btf = module(made(kernel_types()))
+    data, count = rebase(btf, new)
+    assert count == 3
+    moved = BTF.from_bytes(data, new)
+    assert own_meanings(moved) == own_meanings(btf)
+    base = judge(new.data, VMLINUX)
+    assert judge(data, MODULE, base=base.layer).first is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda types: [*types[:1], Struct("lost", 16, types[1].members), *types[2:]], "STRUCT list is not there"),
+        (lambda types: [*types[:1], Struct("list", 24, types[1].members), *types[2:]], "STRUCT list is another there"),
+        (lambda types: [*types[:5], Ptr(4), *types[6:]], r"PTR \[7\] is not there"),
+    ],
+)
+def test_a_base_that_means_something_else(change, message: str) -> None:  # type: ignore[no-untyped-def]
+    from pybtf.errors import InputError
+
+    with pytest.raises(InputError, match=message):
+        rebase(module(made(kernel_types())), made(change(kernel_types())))
+
+
+def test_what_is_only_pointed_to_may_have_grown() -> None:
+    types = kernel_types()
+    types[3] = Struct("task", 32, types[3].members)  # type: ignore[attr-defined]
+    rebase(module(made(kernel_types())), made(types))
+
+
+def test_an_elf_file_becomes_one_with_other_btf(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.elf", tmp_path / "out.elf"
+    source.write_bytes(EXAMPLE.read_bytes())
+    assert main(["encode", "-q", str(source)]) == 0
+    before = source.read_bytes()
+    assert fix(target, "--kernel", "5.10", source) == 0
+    assert source.read_bytes() == before
+    assert target.read_bytes()[:4] == b"\x7fELF"
+    assert judge(BTF.from_file(target).data, VMLINUX, 510).errno == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.elf", "out.elf"]
+
+
+def test_what_does_not_go_together(tmp_path: Path) -> None:
+    assert main(["verify", "--rebase", str(GOLDEN), str(GOLDEN)]) == 2
+    assert fix(GOLDEN, GOLDEN) == 2
+    assert fix(tmp_path / "out", GOLDEN, GOLDEN) == 2
+    assert fix(tmp_path / "out", "--kernel", "all", GOLDEN) == 2
+    assert fix(tmp_path / "out", "--rebase", GOLDEN, GOLDEN) == 2
+    assert not (tmp_path / "out").exists()

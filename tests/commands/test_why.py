@@ -1,0 +1,588 @@
+"""`pybtf why`: for each reason a small file whose DWARF is written for it, and what is said then; and on all fixtures,
+that the verdicts are those of the encoding, name by name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pybtf
+from pybtf.cli.main import main
+from pybtf.core.codes import COUNT_NAMES, TRACE_NAMES
+from pybtf.errors import UsageError
+from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
+from pybtf.explain.inquiry import Inquiry
+from pybtf.explain.reasons import ADVICE, FATES, FUNCTIONS, IN_BTF, TRACES, VARIABLES, check_reason
+from pybtf.report import FUNCTION_REASONS, VARIABLE_REASONS
+from tests.builders import bad
+from tests.builders.dwarfwriter import Die, die
+from tests.builders.elfwriter import Symbol, btf_ids
+from tests.builders.kernelish import INT, kernel, point, unit
+from tests.builders.synthetic import COUNTER, TEXT, X86, functions, load, named, parameter, subprogram
+from tests.conftest import ROOT, RunCli
+
+bad.load()
+FIXTURES = sorted((ROOT / "fixtures" / "bin").glob("*.elf"))
+
+
+def register(number: int) -> tuple[str, str, Any]:
+    return "location", "exprloc", [(f"reg{number}",)]
+
+
+def origin(label: str) -> tuple[str, str, Any]:
+    return "abstract_origin", "ref4", label
+
+
+def line(number: int) -> tuple[str, str, Any]:
+    return "decl_line", "data1", number
+
+
+LONG = die("base_type", ("name", "string", "long"), ("byte_size", "data1", 8), ("encoding", "data1", 5), label="long")
+POINTER = die("pointer_type", ("byte_size", "data1", 8), ("type", "ref4", "point"), label="pointer")
+PACKED = named(
+    "structure_type", "packed", ("byte_size", "data1", 5), label="packed",
+    children=[
+        named("member", "c", ("type", "ref4", "char"), ("data_member_location", "data1", 0)),
+        named("member", "x", ("type", "ref4", "int"), ("data_member_location", "data1", 1)),
+    ],
+)  # fmt: skip
+CHAR = die("base_type", ("name", "string", "char"), ("byte_size", "data1", 1), ("encoding", "data1", 6), label="char")
+RETURNS = ("type", "ref4", "int")
+
+
+def fine() -> list[Die]:
+    """`int good(long a, struct point *p)`, where the convention wants it."""
+    return [
+        subprogram(
+            "good", 16, RETURNS,
+            children=[parameter("a", "long", register(5)), parameter("p", "pointer", register(4))],
+        )
+    ]  # fmt: skip
+
+
+def inlined() -> list[Die]:
+    """`static int tiny(long a)`, inlined twice into `caller`."""
+    return [
+        subprogram("tiny", None, RETURNS, ("inline", "data1", 3), label="tiny", children=[parameter("a", "long")]),
+        subprogram(
+            "caller", 32, RETURNS,
+            children=[
+                parameter("b", "long", register(5)),
+                die(
+                    "lexical_block",
+                    children=[subprogram("inner", None, ("declaration", "flag", 1), children=[parameter("c", "long")])],
+                ),
+                die("inlined_subroutine", origin("tiny"), children=[die("inlined_subroutine", origin("tiny"))]),
+            ],
+        ),
+    ]  # fmt: skip
+
+
+def moved() -> list[Die]:
+    """The second parameter is in the first register."""
+    return [
+        subprogram(
+            "moved", 48, RETURNS, children=[parameter("a", "long", register(5)), parameter("b", "long", register(5))]
+        )
+    ]
+
+
+def reordered() -> list[Die]:
+    abstract = subprogram(
+        "swapped", None, RETURNS, ("inline", "data1", 1), label="swapped",
+        children=[parameter("a", "long", label="swapped.a"), parameter("b", "long", label="swapped.b")],
+    )  # fmt: skip
+    copy = subprogram(
+        None, 64, origin("swapped"),
+        children=[
+            die("formal_parameter", origin("swapped.b"), ("location", "exprloc", [("fbreg", 0)])),
+            die("formal_parameter", origin("swapped.a"), ("location", "exprloc", [("fbreg", 8)])),
+        ],
+    )  # fmt: skip
+    return [abstract, copy]
+
+
+def unnamed() -> list[Die]:
+    return [subprogram("anonymous", 96, RETURNS, children=[parameter("a", "long"), parameter(None, "long")])]
+
+
+def uncertain() -> list[Die]:
+    """A packed struct as the seventh parameter."""
+    registers = (5, 4, 1, 2, 8, 9)
+    parameters = [parameter(f"a{n}", "long", register(at)) for n, at in enumerate(registers)]
+    tail = parameter("s", "packed", ("location", "exprloc", [("fbreg", 0)]))
+    return [subprogram("stacked", 112, RETURNS, children=[*parameters, tail])]
+
+
+def clone() -> list[Die]:
+    """The only code is `dropped.constprop.0`, without the second parameter."""
+    return [
+        subprogram(
+            "dropped", 128, RETURNS,
+            children=[parameter("a", "long", register(5)), parameter("b", "long", ("const_value", "data1", 7))],
+        )
+    ]  # fmt: skip
+
+
+def everything() -> bytes:
+    """A file with a function, variable or type for each reason."""
+    second = [
+        subprogram("differs", None, RETURNS, ("inline", "data1", 1), children=[parameter("b", "long")]),
+    ]
+    children: list[Die | bytes] = [
+        INT, LONG, CHAR, point(), POINTER, PACKED, *fine(), *inlined(), *moved(), *reordered(), *unnamed(),
+        *uncertain(), *clone(),
+        subprogram("differs", 80, RETURNS, children=[parameter("a", "int", register(5))]),
+        *second,
+        subprogram("everywhere", 144, RETURNS),
+        subprogram("elsewhere", None, RETURNS, ("declaration", "flag", 1)),
+        subprogram("removed", None, RETURNS, ("inline", "data1", 1)),
+        named("variable", "counter", RETURNS, ("location", "exprloc", [("addr", X86.percpu)])),
+        named("variable", "in_data", RETURNS, ("location", "exprloc", [("addr", 64)])),
+        named("variable", "only_declared", RETURNS, ("declaration", "flag", 1)),
+        named("variable", "in_register", RETURNS, ("location", "exprloc", [("reg5",)])),
+        named("variable", "void_one", ("location", "exprloc", [("addr", X86.percpu + 8)])),
+        named("variable", "__UNIQUE_ID_x", RETURNS, ("location", "exprloc", [("addr", X86.percpu + 4)])),
+        named("variable", "no-name", RETURNS, ("location", "exprloc", [("addr", X86.percpu + 12)])),
+        named("structure_type", "forward", ("declaration", "flag", 1), label="forward"),
+    ]  # fmt: skip
+    rust = die(
+        "compile_unit", ("name", "string", "lib.rs"), ("language", "data1", 0x1C), ("producer", "string", "rustc"),
+        children=[
+            named("base_type", "u8", ("byte_size", "data1", 1), ("encoding", "data1", 7), label="u8"),
+            named("structure_type", "only_in_rust", ("byte_size", "data1", 1)),
+            subprogram("rusty", 160),
+            named("variable", "RUSTY", ("type", "ref4", "u8"), ("location", "exprloc", [("addr", X86.percpu + 32)])),
+        ],
+    )  # fmt: skip
+    section, ids = btf_ids(
+        [
+            ("__BTF_ID__set8__mine", 2, 1),
+            ("__BTF_ID__func__good__1", 0, 1 | 1 << 5),
+            ("__BTF_ID__func__moved__2", 0, 0),
+        ],
+        address=0xFFFFFFFF83000000,
+    )
+    at = {
+        "good": 16, "caller": 32, "moved": 48, "swapped": 64, "differs": 80, "anonymous": 96, "stacked": 112,
+        "dropped.constprop.0": 128, "good.cold": 200, "__pfx_good": 8, "everywhere": 144, "rusty": 160,
+        "assembled": 176,
+    }  # fmt: skip
+    symbols = [Symbol(name, TEXT + offset, 16) for name, offset in at.items()]
+    symbols += [COUNTER, Symbol("everywhere", TEXT + 192, 16), Symbol("alias", TEXT + 16, 16), *ids]
+    return kernel(
+        [unit(children), kernel_unit(rust)], symbols=symbols, extra_sections=[section]
+    ).data
+
+
+def kernel_unit(root: Die) -> Any:
+    from tests.builders.dwarfwriter import Unit
+
+    return Unit(root)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("why") / "vmlinux"
+    path.write_bytes(everything())
+    return path
+
+
+VERDICTS = {
+    "good": (IN_BTF, "good is in BTF: FUNC [{id}], int good(long a, struct point *p), from the unit unit.c"),
+    "caller": (IN_BTF, "caller is in BTF: FUNC [{id}], int caller(long b), from the unit unit.c"),
+    "tiny": (
+        "no_symbol",
+        "the function tiny is not in BTF: there is no function symbol of this name; it is inlined everywhere, 2 times "
+        "in 1 function",
+    ),
+    "removed": (
+        "no_symbol",
+        "the function removed is not in BTF: there is no function symbol of this name, and nothing inlines it: the "
+        "code was removed",
+    ),
+    "elsewhere": (
+        "declaration",
+        "the function elsewhere is not in BTF: only declared, never defined in a unit that is encoded",
+    ),
+    "assembled": (
+        "no_description",
+        "the function assembled is not in BTF: a function symbol, but no DWARF describes the function",
+    ),
+    "alias": (
+        "no_description",
+        "the function alias is not in BTF: no DWARF describes it; it is another name for the code of good",
+    ),
+    "moved": (
+        "unexpected_register",
+        "the function moved is not in BTF: parameter 2 (b) arrives in rdi, the calling convention says rsi",
+    ),
+    "swapped": ("reordered", "the function swapped is not in BTF: the compiler removed or reordered parameters"),
+    "differs": ("inconsistent", "the function differs is not in BTF: units disagree about its prototype: there are 2"),
+    "anonymous": ("unnamed_parameter", "the function anonymous is not in BTF: parameter 2 has no name"),
+    "stacked": ("uncertain_location", "the function stacked is not in BTF: a packed struct is passed on the stack"),
+    "dropped": (
+        "optimized",
+        "the function dropped is not in BTF: the only code is that of dropped.constprop.0, a clone in which parameter "
+        "2 (b) is optimised away",
+    ),
+    "dropped.constprop.0": (
+        "clone",
+        "the function dropped.constprop.0 is not in BTF: it is the name of a clone of dropped; BTF has functions by "
+        "the name in the source",
+    ),
+    "good.cold": (
+        "part",
+        "the function good.cold is not in BTF: it is a part of good, which the compiler has put elsewhere",
+    ),
+    "__pfx_good": (
+        "padding",
+        "the function __pfx_good is not in BTF: the padding in front of a function, not a function",
+    ),
+    "everywhere": (
+        "ambiguous_address",
+        "the function everywhere is not in BTF: there are 2 functions of this name at different addresses",
+    ),
+    "rusty": ("language", "the function rusty is not in BTF: defined only in units of a language that is left out"),
+    "counter": (IN_BTF, "counter is in BTF: VAR [{id}], 4 bytes in .data..percpu (per CPU)"),
+    "in_data": ("section", "the variable in_data is not in BTF: in a section that was not asked for"),
+    "only_declared": ("declaration", "the variable only_declared is not in BTF: only declared"),
+    "in_register": (
+        "no_address",
+        "the variable in_register is not in BTF: no fixed address: optimised away, thread-local or in a register",
+    ),
+    "void_one": ("void_type", "the variable void_one is not in BTF: without a type"),
+    "__UNIQUE_ID_x": ("generated", "the variable __UNIQUE_ID_x is not in BTF: made by the kernel's macros"),
+    "no-name": ("invalid_name", "the variable no-name is not in BTF: the name is not one BTF allows"),
+    "RUSTY": ("language", "the variable RUSTY is not in BTF: defined only in units of a language that is left out"),
+    "struct point": (IN_BTF, "struct point is in BTF: STRUCT [{id}]"),
+    "forward": (IN_BTF, "forward is in BTF: FWD [{id}]"),
+    "only_in_rust": (
+        "not_encoded",
+        "the type only_in_rust is not in BTF: described by DWARF, but not by a unit that is encoded, or only inside "
+        "code that is inlined",
+    ),
+    "godo": ("not_found", "godo is not in BTF: neither DWARF nor the symbol table has this name"),
+}
+"""By what is written in `everything`. `{id}`: that of the type, which is compared with the BTF of `encode`."""
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_verdict_for_each_reason(path: Path, name: str) -> None:
+    (found,) = pybtf.why(path, name, jobs=1)
+    reason, verdict = VERDICTS[name]
+    if reason == IN_BTF:
+        plain = name.rpartition(" ")[2]
+        type = pybtf.encode(path, jobs=1, lang_exclude="rust").btf.by_name(plain)
+        assert type is not None
+        verdict = verdict.format(id=type.id)
+    assert (found.in_btf, found.reason, found.verdict) == (reason == IN_BTF, reason or None, verdict)
+
+
+def test_each_reason_has_its_case(path: Path) -> None:
+    """All but those that need true signatures, several files, or an object at the start of a section."""
+    covered = {found.reason for found in pybtf.why(path, *VERDICTS, jobs=1)}
+    assert (FUNCTIONS.keys() | VARIABLES.keys()) - covered == {"renamed", "unnamed", "size"}
+
+
+def test_evidence(path: Path) -> None:
+    """What the descriptions say that decided."""
+    found = {each.name: each.evidence or {} for each in pybtf.why(path, *VERDICTS, jobs=1)}
+    assert [row["function"] for row in found["tiny"]["inlined"]["by"]] == ["caller"]
+    assert found["tiny"]["inlined"]["by"][0]["in_btf"]
+    one, two = found["differs"]["prototypes"]
+    assert (one["prototype"], two["prototype"]) == ("int differs(int a)", "int differs(long b)")
+    assert two["differs_in"] == ["parameter 1 is 'long b' instead of 'int a'"]
+    assert not two["agrees_with_the_first"]
+    (row,) = found["moved"]["instances"]
+    assert (row["found"], row["expected"], row["parameter"]) == ("rdi", "rsi", 1)
+    assert [each["location"] for each in row["parameters"]] == ["rdi", "rdi"]
+    (row,) = found["swapped"]["instances"]
+    assert row["in_the_source"] == "int swapped(long a, long b)"
+    assert row["prototype"] == "int swapped(long b, long a)"
+    (row,) = found["dropped"]["instances"]
+    assert row["symbols"] == ["dropped.constprop.0"]
+    assert row["parameters"][1] == {"name": "b", "location": "replaced by a constant"}
+    assert [row["address"] for row in found["everywhere"]["addresses"]] == [f"{TEXT + at:#x}" for at in (144, 192)]
+    assert found["good"]["kfunc"] == {
+        "flags": ["ACQUIRE", "SLEEPABLE"], "value": 33, "tagged": True, "why_not_tagged": None
+    }  # fmt: skip
+    assert found["moved"]["kfunc"]["why_not_tagged"] == "the function itself is not in BTF"
+    assert found["caller"]["kfunc"] is None
+    assert found["counter"]["declaration"] == "int counter"
+    assert found["alias"]["same_code"] == [{"name": "good", "in_btf": True}]
+    assert found["struct point"]["seen"] == {"definitions": 1, "declarations": 0}
+    assert found["godo"] == {}
+
+
+def test_what_an_unknown_name_may_mean(path: Path) -> None:
+    assert [found.like for found in pybtf.why(path, "caler", "nothing_like_it", jobs=1)] == [["caller"], []]
+
+
+def test_kfuncs_are_not_tagged_without_the_feature(path: Path) -> None:
+    (found,) = pybtf.why(path, "good", features="encode_force,var", jobs=1)
+    assert (found.evidence or {})["kfunc"]["why_not_tagged"] == "the feature decl_tag_kfuncs is off"
+
+
+def test_true_signatures_change_verdicts(path: Path) -> None:
+    """With that feature the clone is in BTF, by the name of its symbol."""
+    names = pybtf.encode(path, features="+true_signature", lang_exclude="rust", jobs=1).btf
+    assert names.by_name("dropped.constprop.0") is not None
+    found = pybtf.why(path, "dropped", "dropped.constprop.0", features="+true_signature", jobs=1)
+    assert [each.reason for each in found] == ["renamed", None]
+    assert found[0].verdict == "dropped is in BTF, but as dropped.constprop.0"
+
+
+def test_languages(path: Path) -> None:
+    assert pybtf.why(path, "rusty", lang_exclude="", jobs=1)[0].in_btf
+    assert pybtf.why(path, "good", lang="rust", jobs=1)[0].reason == "language"
+
+
+def inquiry_of(path: Path, **options: Any) -> tuple[dict[str, Any], pybtf.Report]:
+    found: dict[str, Any] = {}
+
+    def ask(inquiry: Inquiry) -> None:
+        found["functions"] = inquiry.by_reason("function")
+        found["variables"] = inquiry.by_reason("variable")
+        found["totals"] = inquiry.fates.totals()
+        found["single"] = {name: inquiry.function_reason(name) for name in inquiry.names()}
+        found["bits"] = inquiry.kinds
+        found["traces"] = {name: inquiry.fates.of(name) for name in list(inquiry.kinds)[:200]}
+
+    report = inquire(str(path), kernel_options(jobs=1, **options), ask)
+    return found, report
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
+def test_the_verdicts_are_those_of_the_encoding(path: Path) -> None:
+    """Name by name what `encode` writes, and in sum what its report counts."""
+    features = ["default", "+global_var", "+true_signature"][len(path.name) % 3]
+    try:
+        encoded = pybtf.encode(path, jobs=1, features=features, lang_exclude="rust")
+    except pybtf.InputError as error:
+        with pytest.raises(type(error)):
+            inquiry_of(path, features=features)
+        return
+    found, report = inquiry_of(path, features=features)
+    for what, number in (("functions", 12), ("variables", 14)):
+        assert sorted(found[what].pop(IN_BTF)) == sorted(encoded.btf.index.named(number))
+    assert report.functions.left_out == encoded.report.functions.left_out
+    assert report.variables.left_out == encoded.report.variables.left_out
+    counted = {reason: len(names) for reason, names in found["functions"].items()}
+    fates = {reason: n for reason, n in report.functions.left_out.items() if reason in FATES.values()}
+    assert {reason: n for reason, n in counted.items() if reason in FATES.values()} == fates
+    totals = Counter(found["totals"])
+    for trace in ("no_symbol", "unnamed_parameter"):
+        assert totals[trace] == report.functions.left_out.get(trace, 0)
+    of_variables = {reason: totals[trace] for trace, reason in TRACES.items() if reason != "language" and totals[trace]}
+    of_report = {reason: n for reason, n in report.variables.left_out.items() if reason != "unnamed"}
+    if path.name.startswith(("48_lto.", "49_c")):  # has variables without a name, which cannot be asked for
+        assert all(n <= of_report[reason] for reason, n in of_variables.items())
+    else:
+        assert of_variables == of_report
+    for name, traces in found["traces"].items():
+        bits = {number for number in TRACE_NAMES if found["bits"][name] >> number & 1}
+        assert {trace["what"] for trace in traces} == {TRACE_NAMES[number] for number in bits}
+    for reason, names in found["functions"].items():
+        assert all(found["single"][name] == reason for name in names)
+
+
+def test_every_reason_of_the_report_is_known() -> None:
+    assert FUNCTION_REASONS.items() <= FUNCTIONS.items()
+    assert VARIABLE_REASONS.items() <= VARIABLES.items()
+    assert set(FATES.values()) <= FUNCTIONS.keys()
+    assert set(TRACES) <= set(TRACE_NAMES.values())
+    assert len(set(TRACE_NAMES.values())) == len(TRACE_NAMES) == len(COUNT_NAMES) + 3
+    known = {("function", each) for each in FUNCTIONS} | {("variable", each) for each in VARIABLES}
+    assert set(ADVICE) <= known | {("type", "not_encoded")}
+
+
+def test_reasons_that_can_be_listed() -> None:
+    assert check_reason("inconsistent") == ("function", "inconsistent")
+    assert check_reason("section") == ("variable", "section")
+    assert check_reason("variable:no_symbol") == ("variable", "no_symbol")
+    assert check_reason("in_btf") == ("function", IN_BTF)
+    for text in ("inconsistant", "type:section", "function:section", ""):
+        with pytest.raises(UsageError):
+            check_reason(text)
+
+
+def test_patterns(path: Path) -> None:
+    found: list[Answer] = []
+    some: list[Answer] = []
+
+    def ask(inquiry: Inquiry) -> None:
+        found.extend(answers(inquiry, ["d*", "nothing*"]))
+        some.extend(listed(inquiry, "inconsistent", ["d*"]) + listed(inquiry, "inconsistent", ["e*"]))
+
+    inquire(str(path), kernel_options(jobs=1), ask)
+    assert [each.name for each in found] == ["differs", "dropped", "dropped.constprop.0", "nothing*"]
+    assert found[-1].reason == "not_found"
+    assert [each.name for each in some] == ["differs"]
+
+
+# ---- the command line ----
+
+
+def test_the_command(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "good", path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("BTF with the features encode_force,")
+    assert "without units in rust" in run.stdout.split("\n")[0]
+    assert "kfunc, flags ACQUIRE SLEEPABLE; tagged bpf_kfunc" in run.stdout
+
+
+def test_the_difference_is_marked(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "differs", path)
+    lines = run.stdout.split("\n")
+    at = next(i for i, text in enumerate(lines) if "2. int differs(long b)" in text)
+    assert run.returncode == 1
+    assert lines[at + 1] == " " * lines[at].index("long b") + "^" * len("long b)")
+
+
+def test_json(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "--json", "good", "moved", path)
+    found = json.loads(run.stdout)
+    assert run.returncode == 1
+    assert [(each["name"], each["in_btf"], each["reason"]) for each in found] == [
+        ("good", True, None), ("moved", False, "unexpected_register")
+    ]  # fmt: skip
+    keys = ["name", "kind", "in_btf", "reason", "verdict", "advice", "evidence", "like"]
+    assert all(list(each) == keys for each in found)
+
+
+def test_the_summary(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", path)
+    assert run.returncode == 0
+    assert "functions: 2 in BTF\n" in run.stdout
+    assert "variables: 1 in BTF\n" in run.stdout
+    assert "        1  inconsistent: units disagree about the prototype\n" in run.stdout
+    rows = json.loads(run_cli("why", "-j1", "--json", path).stdout)
+    assert {"kind", "reason", "names", "descriptions", "means"} == set(rows[0])
+
+
+def test_lists(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "--list", "no_symbol", path)
+    assert (run.returncode, run.stdout) == (0, "removed\ntiny\n")
+    assert run_cli("why", "-j1", "--list", "no_symbol", "t*", path).stdout == "tiny\n"
+    assert run_cli("why", "-j1", "--list", "variable:language", path).stdout == "RUSTY\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "missing argument 'FILE'"),
+        (("f", "-"), "cannot be standard input"),
+        (("", "x"), "a name is empty"),
+        (("--list", "inconsistant", "x"), "did you mean 'inconsistent'?"),
+        (("--lang", "", "x"), "--lang names no language"),
+        (("--features", "foo", "x"), "foo"),
+    ],
+)
+def test_usage(run_cli: RunCli, arguments: tuple[str, ...], said: str) -> None:
+    run = run_cli("why", *arguments)
+    assert run.returncode == 2
+    assert said in run.stderr
+
+
+def test_hostile_names_stay_on_their_line(run_cli: RunCli, tmp_path: Path) -> None:
+    """Of units, functions and parameters; a terminal gets no escape sequences."""
+    bad = "f\x1b[31m\nin BTF"
+    path = tmp_path / "vmlinux"
+    children = [INT, subprogram(bad, 16, children=[parameter(bad, "int", register(4))])]
+    path.write_bytes(kernel([unit(children)], symbols=[COUNTER, *functions(bad)]).data)
+    run = run_cli("why", "-j1", bad, path)
+    assert run.returncode in (0, 1)
+    assert "\x1b" not in run.stdout
+    assert not any(line.startswith("in BTF") for line in run.stdout.split("\n"))
+
+
+def test_a_damaged_unit_that_is_left_out_does_not_matter(tmp_path: Path) -> None:
+    """Units in other languages are only read for their names."""
+    children: list[Die | bytes] = [named("base_type", "u8", ("byte_size", "data1", 1)), b"\x7f\xff\xff"]
+    rust = die(
+        "compile_unit", ("name", "string", "lib.rs"), ("language", "data1", 0x1C), children=children
+    )
+    path = tmp_path / "vmlinux"
+    path.write_bytes(kernel([unit([INT, LONG, point(), POINTER, *fine()]), kernel_unit(rust)], symbols=[
+        COUNTER, *functions("good")
+    ]).data)  # fmt: skip
+    assert pybtf.encode(path, jobs=1, lang_exclude="rust").btf.by_name("good") is not None
+    assert pybtf.why(path, "good", jobs=1)[0].in_btf
+
+
+@pytest.mark.parametrize("name", sorted(load()))
+def test_odd_files(tmp_path: Path, name: str) -> None:
+    """Everything is asked of every file of tests/cases_*.py that can be encoded: nothing is raised."""
+    case = load()[name]
+    path = tmp_path / "input"
+    case.write(path)
+    options = {"features": case.features, **case.options}
+    try:
+        pybtf.encode(path, jobs=1, **options)
+    except pybtf.PybtfError as error:
+        with pytest.raises(type(error)):
+            pybtf.why(path, "f", jobs=1, **options)
+        return
+    found = pybtf.why(path, "*", "struct point", "int", jobs=1, **options)
+    assert all(each.verdict for each in found)
+
+
+def test_the_report_with_names(run_cli: RunCli, path: Path, tmp_path: Path) -> None:
+    """`encode --report-detail` says of each name what `why` says, and encodes the same."""
+    report, out = tmp_path / "report.json", tmp_path / "out.btf"
+    options = ("-q", "-j1", "--lang-exclude", "rust", "--detached", out)
+    run = run_cli("encode", *options, "--report", report, "--report-detail", path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert out.read_bytes() == pybtf.encode(path, jobs=1, lang_exclude="rust").data
+    detail = json.loads(report.read_text())["detail"]
+    found, _ = inquiry_of(path)
+    for kind in ("functions", "variables"):
+        assert detail[kind] == {reason or "in_btf": names for reason, names in found[kind].items()}
+    assert run_cli("encode", *options, "--report", report, path).returncode == 0
+    assert json.loads(report.read_text())["detail"] is None
+    for arguments in (("--report-detail", path), ("--report-detail", "--combine", "--report", report, path, path)):
+        assert run_cli("encode", *options, *arguments).returncode == 2
+
+
+def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
+    """What the base has is in BTF as well, and said to be the base's."""
+    from tests.encode.test_split import module
+
+    kernel_like = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+    base = tmp_path / "base.btf"
+    pybtf.encode(kernel_like, jobs=1).write(base)
+    name = sorted(pybtf.encode(kernel_like, jobs=1).btf.index.named(12))[0]
+    run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
+    assert run.returncode == 0, run.stderr
+    assert " of the base, " in run.stdout
+
+
+@pytest.mark.parametrize("name", bad.BAD)
+def test_damaged_files(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One message, status 1, and the file as it was."""
+    path = tmp_path / "input"
+    path.write_bytes(bad.BAD[name].build())
+    before = path.read_bytes()
+    assert main(["why", "-j1", "f", "*", str(path)]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("pybtf: error: ")
+    assert captured.err.count("\n") == 1
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", bad.ODD)
+def test_odd_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It ends, with an answer or a message."""
+    path = tmp_path / "input"
+    path.write_bytes(bad.ODD[name]())
+    assert main(["why", "-j1", "f", "*", "struct *", "int", str(path)]) in (0, 1)
+    captured = capfd.readouterr()
+    assert "Traceback" not in captured.err
+    assert captured.out or captured.err.count("\n") == 1

@@ -1,0 +1,71 @@
+"""Language lists, and the numbers of languages against pyelftools' independent table."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from elftools.dwarf import constants
+
+from pybtf.errors import UsageError
+from pybtf.languages import LANGUAGES, parse_languages
+from tests.conftest import environment
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+FEATURES: dict[str, str] = json.loads((FIXTURES / "manifest.json").read_text())["features"]
+
+
+def dwarf_code(name: str) -> int:
+    """DW_LANG of a name, by DWARF's own spelling of it."""
+    special = {
+        "asm": "Mips_Assembler",
+        "c": "C",
+        "c++": "C_plus_plus",
+        "objc": "ObjC",
+        "objc++": "ObjC_plus_plus",
+        "pli": "PLI",
+        "upc": "UPC",
+        "ocaml": "OCaml",
+        "opencl": "OpenCL",
+        "bliss": "BLISS",
+        "renderscript": "RenderScript",
+    }
+    spelt = special.get(name) or name[:1].upper() + name[1:].replace("++", "_plus_plus_")
+    code = getattr(constants, f"DW_LANG_{spelt}")
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.mark.parametrize("name", sorted(LANGUAGES))
+def test_numbers(name: str) -> None:
+    assert LANGUAGES[name] == dwarf_code(name)
+
+
+def test_lists_whatever_the_case() -> None:
+    assert parse_languages("Rust,c++14,RUST") == {0x1C, 0x21}
+
+
+@pytest.mark.parametrize("text", ["", "klingon", "c11,", ",c11", "c, c11", "c17"])
+def test_unknown_and_empty_names(text: str) -> None:
+    with pytest.raises(UsageError, match=r"unknown language .*; known are ada83, .*, upc"):
+        parse_languages(text)
+
+
+def test_environment_excludes_rust(tmp_path: Path) -> None:
+    """A kernel build sets the variable; what is written is what the reference writes with the option."""
+    name = "51_rust_first.gcc-O2-5-exe"
+    out = tmp_path / "out.btf"
+    argv = [sys.executable, "-m", "pybtf", "encode", "--features", FEATURES["usual"], "--detached", str(out)]
+    done = subprocess.run(
+        [*argv, str(FIXTURES / "bin" / f"{name}.elf")],
+        env={**environment(), "PAHOLE_LANG_EXCLUDE": "rust"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes() == (FIXTURES / "golden" / f"{name}.usual.btf").read_bytes()

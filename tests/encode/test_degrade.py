@@ -1,0 +1,419 @@
+"""`--degrade`: what stands for what BTF cannot express, units left out, names that kernels take, what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pybtf
+from pybtf.btf.kinds import Kind
+from pybtf.btf.types import Array, Enum, FuncProto, Fwd, Ptr, Struct, Type, Typedef, Union, Volatile
+from pybtf.cli.main import main
+from pybtf.encoded import Encoded
+from pybtf.errors import EncodeError, InternalError, PybtfError
+from pybtf.verify.judge import VERSIONS
+from tests.builders import bad
+from tests.builders.bad import BAD, patched, three_units
+from tests.builders.dwarfwriter import Die, Raw, die, dwarf
+from tests.builders.kernelish import INT, kernel, standard, unit
+from tests.builders.synthetic import X86, base, named, of, typedef
+from tests.conftest import ROOT
+from tests.encode import test_fixtures
+
+bad.load()
+DATA_MEMBER = ("data_member_location", "data1", 0)
+
+
+def encoded(path: Path, data: bytes, *, features: str = "default", jobs: int = 1) -> Encoded:
+    """`data` cannot be encoded, but with `degrade` it can."""
+    path.write_bytes(data)
+    with pytest.raises(PybtfError):
+        pybtf.encode(path, features=features, jobs=jobs)
+    return pybtf.encode(path, features=features, jobs=jobs, degrade=True)
+
+
+def stand_in(path: Path, *dies: Die, features: str = "default") -> Type:
+    """What the typedef `it` refers to, once these DIEs are encoded; the first of them is what it is of."""
+    first = dies[0]._replace(label="it") if dies[0].label is None else dies[0]
+    result = encoded(path, of(INT, *dies[1:], first, typedef("it", first.label)), features=features)
+    btf = result.btf
+    assert [loss.count for loss in result.report.losses] == [1], result.report.losses
+    accepted(result.data, path)
+    it = btf.by_name("it", Kind.TYPEDEF)
+    assert isinstance(it, Typedef)
+    return btf.type(it.type)
+
+
+def accepted(data: bytes | bytearray | memoryview, path: Path) -> None:
+    """By the rules of all kernels that know the kinds."""
+    raw = path.with_suffix(".btf")
+    raw.write_bytes(data)
+    assert main(["verify", str(raw)]) == 0
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "x.elf"
+
+
+# stand-ins
+
+
+@pytest.mark.parametrize("tag", ["reference_type", "rvalue_reference_type"])
+def test_references_are_pointers(path: Path, tag: str) -> None:
+    found = stand_in(path, die(tag, ("type", "ref4", "int")))
+    assert isinstance(found, Ptr)
+
+
+def test_atomic_is_volatile(path: Path) -> None:
+    found = stand_in(path, die("atomic_type", ("type", "ref4", "int")))
+    assert isinstance(found, Volatile)
+
+
+def opaque(found: Type, name: str, size: int) -> None:
+    assert isinstance(found, Struct)
+    assert (found.name, found.size, len(found.members)) == (name, size, 0)
+
+
+def test_pointers_to_members_keep_their_size(path: Path) -> None:
+    s = named("structure_type", "s", ("byte_size", "data1", 4), label="s")
+    f = die("subroutine_type", label="f")
+    data = die("ptr_to_member_type", ("type", "ref4", "int"), ("containing_type", "ref4", "s"))
+    opaque(stand_in(path, data, s), "", 8)
+    opaque(stand_in(path, die("ptr_to_member_type", ("type", "ref4", "f")), f), "", 16)
+    opaque(stand_in(path, die("ptr_to_member_type", ("type", "ref4", "f"), ("byte_size", "data1", 12)), f), "", 12)
+
+
+def test_strings_and_numbers_without_a_kind(path: Path) -> None:
+    opaque(stand_in(path, named("string_type", "text", ("byte_size", "data1", 9))), "text", 9)
+    opaque(stand_in(path, base("complex double", 16, 3, label="it")), "", 16)
+    opaque(stand_in(path, base("__float80", 10, 4, label="it")), "", 10)
+    opaque(stand_in(path, die("base_type", ("byte_size", "data1", 2), ("encoding", "data1", 7))), "", 2)
+
+
+def test_interfaces_are_structs(path: Path) -> None:
+    member = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
+    found = stand_in(path, named("interface_type", "i", ("byte_size", "data1", 4), children=[member]))
+    assert isinstance(found, Struct)
+    assert (found.name, found.size, [each.name for each in found.members]) == ("i", 4, ["x"])
+
+
+def test_what_lacks_its_name(path: Path) -> None:
+    opaque(stand_in(path, die("structure_type", ("declaration", "flag", 1))), "", 0)
+    assert isinstance(stand_in(path, die("typedef", ("type", "ref4", "int"))), Volatile)
+
+
+def enumerator(name: str | None, value: int) -> Die:
+    given = [("name", "string", name)] if name else []
+    return die("enumerator", *given, ("const_value", "sdata", value))
+
+
+def test_enumerations(path: Path) -> None:
+    children = [enumerator("a", 1), enumerator(None, 2), enumerator("c", 3)]
+    found = stand_in(path, named("enumeration_type", "e", ("byte_size", "data1", 4), children=children))
+    assert isinstance(found, Enum)
+    assert [(each.name, each.value) for each in found.values] == [("a", 1), ("c", 3)]
+    children = [enumerator("a", 1), enumerator("b", 1 << 40), enumerator("c", -(1 << 31) - 1), enumerator("d", 4)]
+    found = stand_in(path, named("enumeration_type", "e", ("byte_size", "data1", 4), children=children))
+    assert isinstance(found, Enum)
+    assert [each.name for each in found.values] == ["a", "d"]
+    opaque(stand_in(path, named("enumeration_type", "e", ("byte_size", "data1", 3), children=children)), "e", 3)
+
+
+def test_members_without_a_place(path: Path) -> None:
+    x = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
+    y = named("member", "y", ("type", "ref4", "int"), ("data_member_location", "data1", 4))
+    found = stand_in(path, named("union_type", "u", ("byte_size", "data1", 8), children=[x, y]))
+    assert isinstance(found, Union)
+    assert (found.size, [each.name for each in found.members]) == (8, ["x"])
+    odd = named("member", "odd", ("type", "ref4", "int"), ("data_bit_offset", "data1", 35))
+    far = named(
+        "member", "far", ("type", "ref4", "int"), ("data_bit_offset", "data4", 1 << 24), ("bit_size", "data1", 3)
+    )
+    found = stand_in(path, named("structure_type", "s", ("byte_size", "data4", 1 << 22), children=[x, odd, far, y]))
+    assert isinstance(found, Struct)
+    assert (found.size, [each.name for each in found.members]) == (1 << 22, ["x", "y"])
+
+
+def lost(path: Path, *dies: Die) -> tuple[list[str], pybtf.BTF]:
+    """What was lost of DIEs that can be encoded without `degrade` as well."""
+    path.write_bytes(of(INT, *dies))
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    return [loss.what for loss in result.report.losses], result.btf
+
+
+@pytest.mark.parametrize("size", [0, 3, 5, 17, 32])
+def test_numbers_of_odd_sizes(path: Path, size: int) -> None:
+    """pahole writes an int of 4 bytes, whatever is around it."""
+    what, btf = lost(path, base("odd", size, 7, label="odd"), typedef("it", "odd"))
+    assert what == ["number of an odd size"]
+    it = btf.by_name("it")
+    assert isinstance(it, Typedef)
+    opaque(btf.type(it.type), "", size)
+
+
+def test_members_that_reach_out(path: Path) -> None:
+    x = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
+    past = named("member", "past", ("type", "ref4", "int"), ("data_member_location", "data1", 6))
+    bits = named("member", "bits", ("type", "ref4", "int"), ("data_bit_offset", "data1", 60), ("bit_size", "data1", 5))
+    end = named("member", "end", ("type", "ref4", "int"), ("data_bit_offset", "data1", 60), ("bit_size", "data1", 4))
+    far = named("member", "far", ("type", "ref4", "none"), ("data_member_location", "data1", 9))
+    last = named("member", "last", ("type", "ref4", "none"), ("data_member_location", "data1", 8))
+    none = die("array_type", ("type", "ref4", "int"), children=[die("subrange_type")], label="none")
+    huge = die(
+        "array_type", ("type", "ref4", "int"), children=[die("subrange_type", ("upper_bound", "data4", 1 << 28))],
+        label="huge",
+    )  # fmt: skip
+    much = named("member", "much", ("type", "ref4", "huge"), DATA_MEMBER)
+    members = [x, much, past, bits, end, far, last]
+    s = named("structure_type", "s", ("byte_size", "data1", 8), children=members)
+    what, btf = lost(path, none, huge, s)
+    assert what == ["member that reaches past the end of its type"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert [each.name for each in found.members] == ["x", "end", "last"]
+
+
+def test_more_than_can_be_counted(path: Path) -> None:
+    one = die("formal_parameter", ("type", "ref4", "int"))
+    found = stand_in(path, die("subroutine_type", ("type", "ref4", "int"), children=[one] * 65_536))
+    assert isinstance(found, FuncProto)
+    assert found.params == ()
+    x = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
+    found = stand_in(path, named("union_type", "u", ("byte_size", "data1", 4), children=[x] * 65_536))
+    assert isinstance(found, Union)
+    assert (found.name, found.size, found.members) == ("u", 4, ())
+    found = stand_in(
+        path, named("enumeration_type", "e", ("byte_size", "data1", 4), children=[enumerator("a", 1)] * 65_536)
+    )
+    opaque(found, "e", 4)
+
+
+def test_what_is_around_stays(path: Path) -> None:
+    member = named("member", "r", ("type", "ref4", "r"), DATA_MEMBER)
+    bound = die("subrange_type", ("upper_bound", "data1", 2))
+    array = die("array_type", ("type", "ref4", "r"), children=[bound], label="a")
+    s = named("structure_type", "s", ("byte_size", "data1", 8), children=[member])
+    reference = die("reference_type", ("type", "ref4", "int"), label="r")
+    result = encoded(path, of(INT, reference, s, array, typedef("t", "a")))
+    found = result.btf.by_name("s", Kind.STRUCT)
+    assert isinstance(found, Struct)
+    assert isinstance(result.btf.type(found.members[0].type), Ptr)
+    t = result.btf.by_name("t", Kind.TYPEDEF)
+    assert isinstance(t, Typedef)
+    t_array = result.btf.type(t.type)
+    assert isinstance(t_array, Array)
+    assert (t_array.nelems, t_array.type) == (3, found.members[0].type)
+
+
+# names
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("Option<u32>", "Option_u32_"),
+        ("a::b", "a__b"),
+        ("8x", "_8x"),
+        ("\u00e9t\u00e9", "__t__"),
+        ("x" * 200, "x" * 127),
+        ("9" * 127, "_" + "9" * 126),
+        ("ok_9", "ok_9"),
+    ],
+)
+def test_names_that_kernels_take(path: Path, name: str, plain: str) -> None:
+    member = named("member", name, ("type", "ref4", "int"), DATA_MEMBER)
+    struct = named("structure_type", name, ("byte_size", "data1", 4), children=[member])
+    forward = named("union_type", name + "f", ("declaration", "flag", 1))
+    enum = named("enumeration_type", name, ("byte_size", "data1", 4), children=[enumerator(name, 1)])
+    number = base(name, 2, 7)
+    path.write_bytes(of(INT, struct, forward, enum, number, typedef(name, "int")))
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    kept = [each for each in result.btf if each.kind not in (Kind.INT, Kind.FWD)]
+    assert [each.name for each in kept] == [plain, plain, plain]
+    assert [each.name for each in result.btf if isinstance(each, Fwd)] == [(plain + "f")[:127]]
+    assert any(each.name == name for each in result.btf if each.kind is Kind.INT)  # a number may be called anything
+    one, two, _ = kept
+    assert isinstance(one, Struct)
+    assert one.members[0].name == plain
+    assert isinstance(two, Enum)
+    assert two.values[0].name == plain
+    losses = [(loss.count, [each["name"] for each in loss.examples]) for loss in result.report.losses]
+    assert losses == ([] if name == plain else [(2, sorted([name, name + "f"]))])
+
+
+# units
+
+
+def test_a_damaged_unit_is_left_out(path: Path) -> None:
+    wrong = named("typedef", "t", ("type", "ref4", Raw(0x00FFFFFF)))
+    result = encoded(path, three_units(unit([INT, wrong])))
+    empty = path.with_name("empty.elf")
+    empty.write_bytes(three_units(unit([])))
+    assert result.data == pybtf.encode(empty).data
+    assert result.report.units.left_out == {"damaged": 1}
+    [loss] = result.report.losses
+    assert loss.what.startswith("unit with ")
+    assert loss.instead == "nothing: the unit is left out"
+
+
+def damaged_header(at: int, new: bytes) -> bytes:
+    """Three units; in the header of the second these bytes stand instead."""
+    units = [unit(standard(X86)), unit([INT, typedef("other", "int")]), unit([named("typedef", "last")])]
+    written = dwarf(units)
+    info = written.sections[".debug_info"]
+    assert isinstance(info, bytes)
+    return kernel(written, debug={".debug_info": patched(info, written.units[1] + at, new)}).data
+
+
+def test_a_unit_of_another_version_is_left_out(path: Path) -> None:
+    result = encoded(path, damaged_header(4, b"\x09"))
+    assert result.btf.by_name("other") is None
+    assert result.btf.by_name("last") is not None
+    assert [loss.what for loss in result.report.losses] == ["unit with DWARF version 9"]
+
+
+def test_what_follows_a_unit_without_end_is_lost(path: Path) -> None:
+    result = encoded(path, damaged_header(0, b"\xf0\xff\xff\x7f"))
+    assert result.btf.by_name("point") is not None
+    assert result.btf.by_name("last") is None
+    assert [loss.what for loss in result.report.losses] == ["unit with the unit length 0x7ffffff0"]
+
+
+@pytest.mark.parametrize("name", sorted(BAD))
+def test_damage_of_all_sorts(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error as without, or BTF that a kernel takes, the same with any number of workers."""
+    path.write_bytes(BAD[name].build())
+    try:
+        result = pybtf.encode(path, degrade=True, jobs=1)
+    except InternalError:
+        raise
+    except PybtfError:
+        return
+    assert result.report.losses
+    assert result.data == pybtf.encode(path, degrade=True, jobs=4).data
+    accepted(result.data, path)
+
+
+# without losses
+
+
+#: Complex numbers of 32 bytes; names of C++ and Rust, empty tuples; numbers of 12 bytes.
+ODD = ("06_complex", "49_", "51_rust", "55_types")
+GOLDEN = [each for each in test_fixtures.cases() if each.values[0].golden is not None]
+
+
+@pytest.mark.parametrize("case", GOLDEN)
+def test_without_losses_the_bytes_are_the_same(case: test_fixtures.Case) -> None:
+    assert case.golden is not None
+    lang, exclude = case.options.get("lang", ""), case.options.get("lang_exclude", "")
+    result = pybtf.encode(case.elf, features=case.features, jobs=2, lang=lang, lang_exclude=exclude, degrade=True)
+    if not result.report.losses:
+        assert result.data == case.golden.read_bytes()
+    else:
+        assert any(name in case.elf.name for name in ODD), result.report.losses
+
+
+# for kernels
+
+
+@pytest.mark.parametrize("version", [each for each in VERSIONS if each >= 504])
+def test_kernels_take_what_is_made_for_them(path: Path, version: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the rules of `pybtf verify`; and no feature is left out that the kernel knows."""
+    name = f"{version // 100}.{version % 100}"
+    kinds = {"enum64": Kind.ENUM64, "decl_tag": Kind.DECL_TAG, "type_tag": Kind.TYPE_TAG, "float": Kind.FLOAT}
+    had = set()
+    for program in ("00_kernel_like.gcc-O2-5-exe", "35_decl_tags.clang-O2-5-exe", "36_type_tags.clang-O2-5-exe"):
+        file = ROOT / "fixtures" / "bin" / f"{program}.elf"
+        result = pybtf.encode(file, features="default,attributes", for_kernel=name)
+        raw = path.with_suffix(".btf")
+        raw.write_bytes(result.data)
+        assert main(["verify", "--kernel", name, str(raw)]) == 0, capsys.readouterr().out
+        had |= {each.kind for each in result.btf}
+        for feature in result.report.without:
+            made = pybtf.encode(file, features=[*result.report.features, feature])
+            if feature in kinds and kinds[feature] in {each.kind for each in made.btf}:
+                raw.write_bytes(made.data)
+                assert main(["verify", "--kernel", name, str(raw)]) == 1
+    capsys.readouterr()
+    assert Kind.FUNC in had
+
+
+def test_for_kernel_on_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path.write_bytes(of(INT))
+    report, out = path.with_name("r.json"), path.with_name("x.btf")
+    arguments = ["encode", "--detached", str(out), "--report", str(report), str(path)]
+    assert main([*arguments, "--for-kernel", "5.15"]) == 0
+    left_out = ["decl_tag", "type_tag", "enum64", "decl_tag_kfuncs"]
+    line = f"pybtf: note: a kernel 5.15 does not know the features {', '.join(left_out)}: left out"
+    assert capsys.readouterr().err.splitlines()[0] == line
+    found = json.loads(report.read_text())
+    assert (found["for_kernel"], found["without"]) == ("5.15", left_out)
+    assert main([*arguments, "--for-kernel", "6.12.3-amd64"]) == 0
+    assert "note:" not in capsys.readouterr().err
+    for wrong in ("new", "5", "5.x", "4.19", "5.3", "1000.1000"):
+        assert main([*arguments, "--for-kernel", wrong]) == 2
+
+
+# what is said
+
+REFERENCE = (INT, die("reference_type", ("type", "ref4", "int")))
+
+
+def test_status_and_words(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path.write_bytes(of(*REFERENCE))
+    report, out = path.with_name("r.json"), path.with_name("x.btf")
+    assert main(["encode", "--degrade", "--report", str(report), "--detached", str(out), str(path)]) == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "pybtf: lost: 1 time DW_TAG_reference_type; instead there is a pointer. First: unit.c, DIE 0x2a"
+    [loss] = json.loads(report.read_text())["losses"]
+    assert loss == {
+        "what": "DW_TAG_reference_type", "instead": "a pointer", "count": 1,
+        "examples": [{"unit": "unit.c", "die": "0x2a"}],
+    }  # fmt: skip
+    assert main(["encode", "-q", "--degrade", "--detached", str(out), str(path)]) == 3
+    assert capsys.readouterr().err == ""
+    path.write_bytes(of(INT))
+    assert main(["encode", "-q", "--degrade", "--detached", str(out), str(path)]) == 0
+
+
+def test_many_files(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sound = path.with_name("sound.elf")
+    sound.write_bytes(of(INT))
+    path.write_bytes(of(*REFERENCE))
+    folder = path.with_name("out")
+    arguments = ["encode", "--degrade", "--detached-dir", str(folder)]
+    assert main([*arguments, str(sound)]) == 0
+    assert main([*arguments, str(sound), str(path)]) == 3
+    assert "lost: 1 time DW_TAG_reference_type" in capsys.readouterr().err
+    path.write_bytes(b"\x7fELF")
+    assert main([*arguments, str(sound), str(path)]) == 1
+
+
+def test_variables(path: Path) -> None:
+    wrong = die(
+        "variable", ("name", "string", "a b"), ("type", "ref4", "int"),
+        ("location", "exprloc", [("addr", X86.percpu + 8)]),
+    )  # fmt: skip
+    result = encoded(path, kernel([unit([*standard(X86), wrong])]).data, features="var")
+    [loss] = result.report.losses
+    assert (loss.what, loss.instead, loss.count) == ("variable with a name that BTF does not allow", "nothing", 1)
+    assert loss.examples[0]["name"] == "a b"
+    assert result.report.variables.left_out["invalid_name"] == 1
+
+
+def test_a_program_of_cplusplus(path: Path) -> None:
+    program = ROOT / "fixtures" / "degrade" / "shapes.elf"
+    with pytest.raises(EncodeError):
+        pybtf.encode(program)
+    result = pybtf.encode(program, degrade=True)
+    accepted(result.data, path)
+    assert {loss.what for loss in result.report.losses} >= {
+        "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type", "DW_TAG_ptr_to_member_type",
+        "name that no kernel takes", "complex or imaginary floating-point type",
+    }  # fmt: skip
+    assert all("line" in loss.examples[0] for loss in result.report.losses if "type of" in loss.what)

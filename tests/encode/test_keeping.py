@@ -1,0 +1,201 @@
+"""What is dropped per unit changes nothing: with all types kept, the same bytes come out.
+
+The dropping of repeats is a claim about the reference's de-duplication. Here it is put against the same de-duplication
+on everything, with no reference needed: on the compiled fixtures, and on programs made of the same few names with
+conflicting definitions (conflicts.py; `tools/compare/keeping.py` tries thousands of them).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders.conflicts import program, used_directly, with_uses
+from tests.builders.conflictswriter import image
+from tests.builders.dwarfwriter import Die, die
+from tests.builders.everything import differences
+from tests.builders.kernelish import INT, kernel, unit
+from tests.builders.synthetic import named
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "fixtures" / "bin").glob("*.elf"))
+BLOCK = 100
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_compiled(path: Path) -> None:
+    assert differences(path) == []
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_conflicting_names(block: int, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    wrong = {}
+    for seed in range(BLOCK * block, BLOCK * (block + 1)):
+        path.write_bytes(image(program(seed)))
+        found = differences(path, (1, 4) if seed % 10 == 0 else (1,))
+        if found:
+            wrong[seed] = found
+    assert wrong == {}
+
+
+#: Beyond those: programs that showed what a rule is for, and the next ones that need one rule more.
+SHOWN = (2010, 2115, 2127, 2163, 2246, 3006, 3414, 3794, 3943, 3966, 4011, 5935, 6108, 8704, 11190, 18042, 44969)
+SHOWN_BY_USES = (2544, 7449)
+
+
+@pytest.mark.parametrize("seed", SHOWN)
+@pytest.mark.parametrize("kind", ["use", "variable", "function"])
+def test_programs_that_showed_a_rule(seed: int, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    units = program(seed)
+    path.write_bytes(image(units if kind == "use" else used_directly(units, kind)))
+    assert differences(path, (1, 4)) == []
+
+
+@pytest.mark.parametrize("seed", SHOWN_BY_USES)
+def test_uses_that_showed_a_rule(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_bytes(image(with_uses(program(seed), seed)))
+    assert differences(path, (1, 4)) == []
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_what_uses_conflicting_names(block: int, tmp_path: Path) -> None:
+    """Variables and functions keep the types they refer to from being taken for others."""
+    path = tmp_path / "program"
+    wrong = {}
+    for seed in range(BLOCK * block, BLOCK * (block + 1)):
+        path.write_bytes(image(with_uses(program(seed), seed)))
+        found = differences(path)
+        if found:
+            wrong[seed] = found
+    assert wrong == {}
+
+
+def depth(expr: Any) -> int:
+    """How deep structs, unions and prototypes without names nest."""
+    inner = max(map(depth, expr), default=0) if isinstance(expr, tuple) else 0
+    return inner + (isinstance(expr, tuple) and expr[:1] in (("struct",), ("union",), ("proto",)))
+
+
+def test_the_programs_are_made_of_what_conflicts() -> None:
+    """Each construct is in more than a few of the programs, so that what they show means something."""
+    constructs = ("fresh", "rec", "array", "union", "proto", "declare", "volatile", "restrict", "typedef")
+    wanted = [f"'{name}'" for name in constructs] + ["'enum', 8", "'enum', 4, ()", ", 3)"]
+    programs = [program(seed) for seed in range(400)]
+    texts = [repr(units) for units in programs]
+    found = {what: sum(what in text for text in texts) for what in wanted}
+    found["nested"] = sum(any(depth(item) > 16 for unit in units for item in unit) for units in programs)
+    assert min(found.values()) > 10, found
+
+
+def structs(at: str, **contents: str | None) -> Any:
+    """A unit of structs that point to each other: NAME="x y" has these members, NAME=None is a declaration."""
+    children: list[Die | bytes] = [INT._replace(label=f"{at}int")]
+    for name, targets in contents.items():
+        children.append(
+            die("pointer_type", ("byte_size", "data1", 8), ("type", "ref4", at + name), label=f"{at}*{name}")
+        )
+        if targets is None:
+            children.append(named("structure_type", name, ("declaration", "flag", 1), label=at + name))
+            continue
+        members = [
+            named("member", other, ("type", "ref4", at + other), ("data_member_location", "data1", 8 * n))
+            for n, other in enumerate(targets.split())
+        ]
+        children.append(named("structure_type", name, ("byte_size", "data1", 32), children=members, label=at + name))
+    return unit(children)
+
+
+def test_a_declaration_is_resolved_by_what_is_certain(tmp_path: Path) -> None:
+    """`x` is private in the last unit, `y` is not; `c` mentions both: only `e` can resolve the declaration of `x`."""
+    path = tmp_path / "program"
+    units = [
+        structs("0 ", x=None, y="", c="*x *y", e="*x"),
+        structs("1 ", x="", y="int", c="*x *y"),
+        structs("2 ", x="", e="*x"),
+        structs("3 ", x="int int"),
+    ]
+    path.write_bytes(kernel(units).data)
+    assert differences(path) == []
+
+
+def test_a_declaration_that_nothing_resolves(tmp_path: Path) -> None:
+    """Pointers to the declaration and to the definition of `x` are two types: no comparison has both in reach."""
+    path = tmp_path / "program"
+    units = [structs("0 ", x="int"), structs("1 ", x=None), structs("2 ", x="")]
+    path.write_bytes(kernel(units).data)
+    assert differences(path) == []
+
+
+def test_the_unit_with_the_declaration_is_kept(tmp_path: Path) -> None:
+    """The first pointer to `x` is to the definition, so that of the first `c`, if dropped, could not meet another."""
+    path = tmp_path / "program"
+    units = [structs("0 ", x=""), structs("1 ", x=None, c="*x"), structs("2 ", x="", c="*x"), structs("3 ", x="int")]
+    path.write_bytes(kernel(units).data)
+    assert differences(path) == []
+
+
+def test_a_witness_that_is_uncertain_itself(tmp_path: Path) -> None:
+    """`x` is private in one unit; only `c` could bring both of its meanings together, but `y` is contested."""
+    path = tmp_path / "program"
+    units = [
+        structs("0 ", x=None, y="", c="*x *y"),
+        structs("1 ", x=""),
+        structs("2 ", x="", y="int", c="*x *y"),
+        structs("3 ", x="int int"),
+    ]
+    path.write_bytes(kernel(units).data)
+    assert differences(path) == []
+
+
+C2: Any = ("struct", 16, (("m0", ("name", "struct", "c", 0), 0, 0), ("m1", ("name", "struct", "c", 0), 8, 0)))
+
+
+def test_a_decided_type_goes_with_one_that_is_not(tmp_path: Path) -> None:
+    """The last nameless struct defines `c`, but is reached by the array of the unit before, which declares it."""
+    path = tmp_path / "program"
+    usual = ("struct", "c", *C2[1:])
+    odd = ("struct", "c", 16, ())
+    units = [
+        [usual, ("typedef", "t", C2)],
+        [("typedef", "t", ("fresh", C2))],
+        [odd, ("typedef", "t", C2)],
+        [("typedef", "t", ("fresh", ("array", ("fresh", C2), 2)))],
+        [("typedef", "t", ("array", C2, 2)), usual],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
+def test_a_first_type_is_told_from_odd_ones_by_its_own_names(tmp_path: Path) -> None:
+    """`t` of the last unit has `c` defined; what stands for the struct it refers to has it declared."""
+    path = tmp_path / "program"
+    inner = ("struct", 8, (("n", ("name", "struct", "c", 0), 0, 0),))
+    outer = ("struct", 16, (("m0", inner, 0, 0), ("m1", ("name", "struct", "c", 0), 8, 0)))
+    usual = ("struct", "c", 16, (("odd", inner, 0, 0),))
+    units = [
+        [("typedef", "t", ("array", outer, 2))],
+        [usual],
+        [("struct", "c", 8, ()), ("typedef", "t", outer)],
+        [usual, ("typedef", "t", outer)],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
+def test_a_declaration_that_an_undecided_definition_resolves(tmp_path: Path) -> None:
+    """`c` of the fifth unit has `a` declared: it goes to either `c`, and with it the declaration in the first `b`."""
+
+    def to(*names: str) -> Any:
+        return 16, tuple((f"m{n}", ("ptr", ("name", "struct", name, 0)), 8 * n, 0) for n, name in enumerate(names))
+
+    b: Any = ("struct", "b", *to("c", "c"))
+    c: Any = ("struct", "c", *to("a", "c"))
+    usual: Any = ("struct", "a", 8, ())
+    path = tmp_path / "program"
+    path.write_bytes(image([[c], [b], [usual, c], [("struct", "a", 16, ()), c], [b, c], [usual, b, c]]))
+    assert differences(path) == []

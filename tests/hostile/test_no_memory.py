@@ -1,0 +1,126 @@
+"""Each allocation of the core fails once: what follows is a `MemoryError` or the same bytes, never another outcome.
+
+A small library stands before malloc, calloc and realloc, and refuses the one whose number it is told, counting those
+that the core asks for. Each number has a forked process of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pybtf
+from tests.builders.conflicts import program
+from tests.builders.conflictswriter import image
+from tests.builders.kernelish import INT, kernel, unit
+from tests.builders.synthetic import named
+from tests.conftest import ROOT, Require, environment
+from tests.dwarf.test_containers import type_unit
+
+SHIM = r"""
+#include <stddef.h>
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+size_t first, last;    /* the code that is counted */
+long countdown = -1;   /* the allocation that fails; 0: it has */
+static int refused(size_t from)
+{
+    return countdown > 0 && from >= first && from < last && __sync_sub_and_fetch(&countdown, 1) == 0;
+}
+#define FROM ((size_t)__builtin_return_address(0))
+void *malloc(size_t n) { return refused(FROM) ? NULL : __libc_malloc(n); }
+void *calloc(size_t n, size_t each) { return refused(FROM) ? NULL : __libc_calloc(n, each); }
+void *realloc(void *p, size_t n) { return refused(FROM) ? NULL : __libc_realloc(p, n); }
+"""
+
+PROGRAM = """
+import ctypes, os, sys
+import pybtf
+
+path, base, *_ = *sys.argv[1:], None
+
+
+def encode():
+    forced = base is not None
+    return bytes(pybtf.encode(path, features="default,global_var", jobs=1, base=base, force_base=forced).data)
+
+
+expected = encode()
+shim = ctypes.CDLL(None)
+count = ctypes.c_long.in_dll(shim, "countdown")
+with open("/proc/self/maps") as maps:
+    for line in maps:
+        if "_compiled" in line and " r-x" in line:
+            first, last = (int(text, 16) for text in line.split()[0].split("-"))
+ctypes.c_size_t.in_dll(shim, "first").value = first
+ctypes.c_size_t.in_dll(shim, "last").value = last
+number, bad = 0, []
+while True:
+    number += 1
+    child = os.fork()
+    if not child:
+        count.value = number
+        status = 3
+        try:
+            status = 0 if encode() == expected else 4
+        except MemoryError:
+            status = 1
+        except BaseException as error:
+            print(number, repr(error), file=sys.stderr)
+        os._exit(16 * (count.value > 0) + status)
+    status = os.waitpid(child, 0)[1]
+    code = os.waitstatus_to_exitcode(status)
+    if code == 16:  # there were not so many
+        break
+    if code not in (0, 1):
+        bad.append((number, code))
+print(number - 1, bad)
+"""
+
+
+@pytest.fixture(scope="module")
+def shim(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shim")
+    (folder / "shim.c").write_text(SHIM)
+    subprocess.run([require("gcc"), "-O1", "-shared", "-fPIC", "-o", folder / "shim.so", folder / "shim.c"], check=True)
+    return folder / "shim.so"
+
+
+def refusals(shim: Path, *files: Path) -> tuple[int, list[Any]]:
+    """How many allocations there are, and which of them end otherwise than they should, with the status."""
+    argv = [sys.executable, "-c", PROGRAM, *map(str, files)]
+    done = subprocess.run(
+        argv, env={**environment(), "LD_PRELOAD": str(shim)}, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    count, bad = done.stdout.split(" ", 1)
+    return int(count), [] if bad.strip() == "[]" else [bad, done.stderr]
+
+
+def with_type_units(count: int) -> bytes:
+    fields: dict[str, Any] = {"section": ".debug_info", "version": 5}
+    units = [type_unit(f"s{i}", 1000 + i, **fields) for i in range(count)]
+    typedefs = [named("typedef", f"t{i}", ("type", "ref_sig8", 1000 + i)) for i in range(count)]
+    return kernel([*units, unit([INT, *typedefs], version=5)]).data
+
+
+INPUTS: dict[str, Callable[[], bytes]] = {
+    "type units": lambda: with_type_units(40),
+    "conflicting names": lambda: image(program(44969)),
+    "functions": lambda: (ROOT / "fixtures/bin/23_inline.gcc-O2-5-exe.elf").read_bytes(),
+    "a module": lambda: image(program(7)),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_each_allocation_fails_once(name: str, shim: Path, tmp_path: Path) -> None:
+    path, base = tmp_path / "file", tmp_path / "base"
+    path.write_bytes(INPUTS[name]())
+    base.write_bytes(bytes(pybtf.encode(path).data))
+    count, bad = refusals(shim, path, *[base] * (name == "a module"))
+    assert count > 50
+    assert bad == []

@@ -1,0 +1,442 @@
+"""`pybtf-pahole`: the command line as pahole reads it, exit statuses, and what is written where.
+
+Expectations about the command line were taken from runs of pahole 1.32; bytes from the golden files of the fixtures.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.btf.files import read_btf
+from pybtf.errors import InputError, UsageError
+from pybtf.features import ALL, DEFAULT, NAMES
+from pybtf.options import available_cpus
+from pybtf.pahole import manual
+from pybtf.pahole.main import FEATURES, main
+from pybtf.pahole.request import STANDARD, Answer, Request
+from pybtf.pahole.run import _jobs
+from pybtf.pahole.table import OPTIONS
+from tests.conftest import ROOT, environment
+
+FIXTURES = ROOT / "fixtures"
+ELF = FIXTURES / "bin" / "04_integers.gcc-O0-4-exe.elf"
+GOLDEN = FIXTURES / "golden" / "04_integers.gcc-O0-4-exe.usual.btf"
+NO_DWARF = FIXTURES / "bin" / "45_assembler.gcc-O2-4-obj.elf"
+
+
+class Outcome:
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    for name in ("PAHOLE_LANG_EXCLUDE", "MAKEFLAGS", "POSIXLY_CORRECT", "PYBTF_PAHOLE_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+
+    def runner(*arguments: object) -> Outcome:
+        status = main([str(argument) for argument in arguments])
+        return Outcome(status, *capfd.readouterr())
+
+    return runner
+
+
+@pytest.fixture
+def elf(tmp_path: Path) -> Path:
+    path = tmp_path / "vmlinux"
+    shutil.copy(ELF, path)
+    return path
+
+
+# Questions
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ("--version", "v1.32"),
+        ("--numeric_version", "132"),
+        ("--supported_btf_features", FEATURES),
+        ("-J --version", "v1.32"),
+        ("-J --numeric_version x.o", "132"),
+        ("--numeric_version --version", "v1.32"),
+        ("--version --numeric_version", "v1.32"),
+        ("--supported_btf_features --version", FEATURES),
+        ("--version --supported_btf_features", "v1.32"),
+        ("-J --version --btf_features_strict=bogus", "v1.32"),
+        ("--vers", "v1.32"),
+        ("--version --no_such_option", "v1.32"),
+    ],
+)
+def test_questions(run: Run, arguments: str, answer: str) -> None:
+    outcome = run(*arguments.split())
+    assert (outcome.status, outcome.out, outcome.err) == (0, answer + "\n", "")
+
+
+def test_the_claimed_version_can_be_set_for_tests_of_build_scripts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYBTF_PAHOLE_VERSION", "v1.24")
+    assert run("--version").out == run("-J", "--version").out == "v1.24\n"
+    assert run("--numeric_version").out == "124\n"
+    for nonsense in ("", "1.24", "v1.2", "v1.245", "v124", "v1.2x", "v2.0\n"):
+        monkeypatch.setenv("PYBTF_PAHOLE_VERSION", nonsense)
+        assert run("--version").out == "v1.32\n"
+
+
+def test_help(run: Run) -> None:
+    assert run("--help").out == run("-?").out == run("-J", "--help", "--bad").out == manual.HELP + "\n"
+    assert run("--usage").out == manual.USAGE + "\n"
+    assert max(map(len, manual.HELP.splitlines())) <= 115
+
+
+def test_help_names_every_option_that_does_something_and_no_other() -> None:
+    known = {f"--{option.name}" for option in OPTIONS if option.effect not in ("foreign", "unsupported", "nothing")}
+    described = set(re.findall(r"(?<![\w-])--[a-z_0-9]+", manual.HELP))
+    assert described == known - {"--usage", "--devel_version"} | {"--check"}
+
+
+# The version probe of the kernel's build, scripts/pahole-version.sh, in our own words
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_version_probe(require: Callable[[str], str], tmp_path: Path, shell: str) -> None:
+    digits = r"s/v\([0-9]*\)\.\([0-9]*\)/\1\2/"
+    probe = f'command -v "$@" >/dev/null 2>&1 || {{ echo 0; exit; }}; "$@" --version | sed "{digits}"'
+    command = tmp_path / "pybtf-pahole"
+    command.write_text(f"#!{sys.executable}\nimport sys\nfrom pybtf.pahole.main import main\nsys.exit(main())\n")
+    command.chmod(0o755)
+    done = subprocess.run(
+        [require(shell), "-c", probe, shell, command], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("132\n", "")
+
+
+# Features
+
+
+def features(arguments: str) -> set[str]:
+    return {name for name in NAMES if getattr(Request(["-J", *arguments.split(), "x"]).features(), name)}
+
+
+STANDARD_SET, DEFAULT_SET, ALL_SET = set(STANDARD), set(DEFAULT), set(ALL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", STANDARD_SET),
+        ("--btf_gen_floats", STANDARD_SET | {"float"}),
+        ("--skip_encoding_btf_vars", STANDARD_SET - {"var"}),
+        ("--skip_encoding_btf_decl_tag --skip_encoding_btf_type_tag", {"var", "enum64"}),
+        ("--skip_encoding_btf_enum64", STANDARD_SET - {"enum64"}),
+        ("--btf_encode_force", STANDARD_SET | {"encode_force"}),
+        (
+            "--skip_encoding_btf_inconsistent_proto --btf_gen_optimized",
+            STANDARD_SET | {"consistent_func", "optimized_func"},
+        ),
+        ("--btf_attributes --reproducible_build", STANDARD_SET | {"attributes", "reproducible_build"}),
+        ("--btf_gen_all", ALL_SET),
+        ("--btf_features=default", DEFAULT_SET),
+        ("--btf_features default", DEFAULT_SET),
+        ("--features=default", DEFAULT_SET),
+        ("--btf_features=all", ALL_SET),
+        ("--btf_features=all,default", ALL_SET),
+        ("--btf_features=", set()),
+        ("--btf_features=var", {"var"}),
+        ("--btf_features=+global_var", DEFAULT_SET | {"global_var"}),
+        ("--btf_features=var --btf_features=float,enum64", {"var", "float", "enum64"}),
+        ("--btf_features=var --btf_features=+reproducible_build", DEFAULT_SET | {"reproducible_build"}),
+        ("--btf_features=var,nonsense,,layout", {"var", "layout"}),
+        ("--btf_features=Var", set()),
+        ("--btf_features_strict=var --btf_features=float,nonsense", {"var", "float"}),
+        # The first list switches off what stood before it; what comes after it holds.
+        ("--btf_gen_floats --btf_features=var", {"var"}),
+        ("--btf_features=var --btf_gen_floats", {"var", "float"}),
+        ("--btf_features=default --skip_encoding_btf_vars", DEFAULT_SET - {"var"}),
+        ("--btf_features=float --skip_encoding_btf_vars --btf_features=var", {"float", "var"}),
+        ("--btf_features=distilled_base", {"distilled_base"}),
+        ("--btf_features=distilled_base --btf_encode_detached=o", set()),
+    ],
+)
+def test_features(arguments: str, expected: set[str]) -> None:
+    assert features(arguments) == expected
+
+
+@pytest.mark.parametrize("text", ["bogus", "var,bogus", "+bogus", "Default"])
+def test_strict_features(run: Run, text: str) -> None:
+    outcome = run("-J", "--btf_features_strict", text, "x.o")
+    assert outcome.status == 1
+    start = r"pybtf-pahole: error: --btf_features_strict: unknown feature '\w+'; expected some of .*\n"
+    assert re.fullmatch(start, outcome.err)
+    assert FEATURES in outcome.err
+
+
+# Jobs and files
+
+
+@pytest.mark.parametrize(
+    ("arguments", "jobs"),
+    [
+        ("-J x", 1), ("-J -j x", None), ("-J --jobs x", None), ("-J -j7 x", 7), ("-Jj7 x", 7), ("-J --jobs=7 x", 7),
+        ("-J -j7 -j x", None), ("-J -j -j3 -j5 x", 5), ("-J -j0 x", 1), ("-J -j-3 x", 1), ("-jJ x -J", 1),
+        ("-J -j99999999999999999999 x", 1024), ("-J --jo=4 x", 4), ("-J --jobs= x", None),
+    ],
+)  # fmt: skip
+def test_jobs(arguments: str, jobs: int | None) -> None:
+    request = Request(arguments.split())
+    assert (request.jobs, request.files) == (jobs, ["x"])
+
+
+def test_more_workers_than_a_small_file_keeps_busy_are_not_started(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    for size, jobs in ((0, 1), (9 << 20, min(3, available_cpus()))):
+        path.write_bytes(b"")
+        os.truncate(path, size)
+        assert _jobs(Request(["-J", "-j", str(path)])) == jobs
+    assert _jobs(Request(["-J", "-j3", str(path)])) == 3
+
+
+def test_detached_without_j_encodes(run: Run, elf: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(f"--btf_encode_detached={out}", "--btf_features=default", elf).status == 0
+    assert out.read_bytes() == GOLDEN.read_bytes()
+    assert elf.read_bytes() == ELF.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "-J --btf_encode_detached=OUT --btf_features=default ELF",
+        "-J --btf_encode_detached OUT --btf_features default ELF",
+        "ELF --btf_encode_detached OUT -J --btf_features default -j",
+        "--btf_encode_d=OUT --features=default -- ELF",
+        "-VJj1 --btf_encode_detached=OUT --feat=default ELF",
+        "-J -F dwarf --hashbits=4 -I --skip_missing --btf_encode_detached=OUT --btf_features=default ELF",
+        "-J -Fbtf,dwarf --btf_encode_detached=OUT --btf_features=default -q ELF",
+    ],
+)
+def test_spellings(run: Run, elf: Path, tmp_path: Path, arguments: str) -> None:
+    out = tmp_path / "out"
+    names = {"OUT": str(out), "ELF": str(elf)}
+    assert run(*re.sub("OUT|ELF", lambda match: names[match[0]], arguments).split()).status == 0
+    assert out.read_bytes() == GOLDEN.read_bytes()
+
+
+def test_in_place(run: Run, elf: Path) -> None:
+    import pybtf
+
+    outcome = run("-J", "--btf_features=default", elf)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+    assert pybtf.BTF.from_file(elf).data == GOLDEN.read_bytes()
+    assert run("-J", "--btf_features=default", elf).status == 0  # again, over the section that is there now
+    assert pybtf.BTF.from_file(elf).data == GOLDEN.read_bytes()
+
+
+def test_objcopy_is_not_needed(run: Run, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLVM_OBJCOPY", "ccache no-such-objcopy")
+    monkeypatch.setenv("PATH", "")
+    assert run("-J", elf).status == 0
+
+
+def test_posixly_correct_ends_the_options_at_the_first_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSIXLY_CORRECT", "1")
+    assert Request(["-J", "--jobs=2", "x"]).jobs == 2
+    outcome = run("-J", "x.o", "-j2")
+    assert outcome.status == 64
+    assert "2 input files are given (x.o, -j2)" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("-J --bogus x.o", "there is no option --bogus"),
+        ("-J -K x.o", "there is no option -K"),
+        ("-J --btf_enc x.o", "--btf_encode, --btf_encode_detached, --btf_encode_force"),
+        ("-J --btf_feat=x x.o", "ambiguous: it may be --btf_features, --btf_features_strict"),
+        ("-J --btf_encode=3 x.o", "option --btf_encode takes no value"),
+        ("-J x.o --btf_base", "option --btf_base needs a value"),
+        ("-J x.o -F", "option -F needs a value"),
+        ("-J", "no input file is given"),
+        ("", "neither -J nor --btf_encode_detached is given. pybtf-pahole stands in for pahole where BTF is encoded"),
+        ("vmlinux", "neither -J nor --btf_encode_detached is given"),
+        ("-C list_head vmlinux", "-C of pahole has nothing to do with encoding BTF. pybtf-pahole stands in"),
+        ("--sizes vmlinux", "--sizes of pahole has nothing to do with encoding BTF"),
+        ("-J --expand_types vmlinux", "--expand_types of pahole has nothing"),
+        ("-J -F btf vmlinux", "from dwarf only"),
+        ("-J --kabi_prefix=x vmlinux", "--kabi_prefix of pahole is not supported"),
+        ("-J x.o y.o", r"2 input files are given (x.o, y.o); expected one"),
+        ("-J -j 2 x.o", "2 is taken as an input file, because the number of -j must follow it directly: -j2"),
+    ],
+)
+def test_usage_errors(run: Run, arguments: str, message: str) -> None:
+    outcome = run(*arguments.split())
+    assert outcome.status == 64
+    assert outcome.out == ""
+    assert outcome.err.startswith("pybtf-pahole: error: ")
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_every_option_of_pahole_is_known() -> None:
+    """As many as `pahole --usage` of 1.32 lists. (`tools/golden/gates.py verify` compares them one by one.)"""
+    count = {0: 0, 1: 0, 2: 0}
+    for option in OPTIONS:
+        count[option.value] += 1
+    assert count == {0: 59, 1: 32, 2: 1}
+    assert len({option.name for option in OPTIONS}) == len(OPTIONS)
+
+
+# Languages
+
+
+@pytest.mark.parametrize("text", ["klingon", "c11,", ""])
+def test_unknown_languages(run: Run, elf: Path, text: str) -> None:
+    for option in ("--lang", "--lang_exclude"):
+        outcome = run("-J", f"{option}={text}", elf)
+        assert outcome.status == 1
+        assert elf.read_bytes() == ELF.read_bytes()
+
+
+def test_languages_from_the_environment(run: Run, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "c99,c11")
+    assert Request(["-J", "x"]).lang_exclude == "c99,c11"
+    assert Request(["-J", "--lang_exclude=rust", "x"]).lang_exclude == "rust"
+    assert (Request(["-J", "--lang=rust", "x"]).lang_exclude, Request(["-J", "--lang=rust", "x"]).lang) == ("", "rust")
+    outcome = run("-J", elf)
+    assert outcome.status == 1
+    assert "no unit has anything to encode" in outcome.err
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "klingon")
+    assert run("-J", elf).status == 1
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "")
+    assert run("-J", elf).status == 0
+
+
+# Exit statuses: never 0 where a needed output was not written
+
+
+def broken(tmp_path: Path, kind: str) -> Path:
+    path = tmp_path / "input"
+    if kind == "not elf":
+        path.write_bytes(b"int main;\n")
+    elif kind == "truncated":
+        path.write_bytes(ELF.read_bytes()[:700])
+    elif kind == "empty":
+        path.write_bytes(b"")
+    elif kind == "folder":
+        path.mkdir()
+    return path
+
+
+@pytest.mark.parametrize("detached", [False, True])
+@pytest.mark.parametrize("kind", ["missing", "not elf", "truncated", "empty", "folder"])
+def test_unusable_input(run: Run, tmp_path: Path, kind: str, detached: bool) -> None:
+    path = broken(tmp_path, kind)
+    out = tmp_path / "out"
+    outcome = run("-J", *([f"--btf_encode_detached={out}"] if detached else []), path)
+    assert outcome.status == 1
+    assert outcome.err.startswith(f"pybtf-pahole: error: {path}: ")
+    assert outcome.err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_types_btf_cannot_express(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(b"before")
+    outcome = run("-J", f"--btf_encode_detached={out}", FIXTURES / "bin" / "07_atomic.gcc-O0-5-obj.elf")
+    assert outcome.status == 1
+    assert "07_atomic.c" in outcome.err
+    assert out.read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("target", ["no/such/folder/out", "", "."])
+def test_output_that_cannot_be_written(
+    run: Run, elf: Path, tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run("-J", f"--btf_encode_detached={target}", elf)
+    assert outcome.status == 1
+    assert outcome.err.startswith("pybtf-pahole: error: ")
+
+
+def test_the_detached_file_is_not_the_input(run: Run, elf: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(elf)
+    outcome = run("-J", f"--btf_encode_detached={link}", elf)
+    assert outcome.status == 1
+    assert elf.read_bytes() == ELF.read_bytes()
+
+
+def test_a_feature_that_needs_a_base(run: Run, elf: Path, tmp_path: Path) -> None:
+    assert run("-J", "--btf_features=distilled_base", elf).status == 1
+    out = tmp_path / "out"
+    assert run("-J", "--btf_features=default,distilled_base", f"--btf_encode_detached={out}", elf).status == 0
+    assert out.read_bytes() == GOLDEN.read_bytes()
+
+
+def test_a_signal_ends_the_process_as_if_it_were_not_caught(tmp_path: Path) -> None:
+    """make tells an interrupted job from a failed one by this."""
+    code = (
+        "import os, signal, sys\n"
+        "from pybtf.pahole import main\n"
+        "main._run = lambda arguments: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(main.main(['-J', 'x']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_errors_of_requests_have_their_classes() -> None:
+    with pytest.raises(UsageError):
+        Request(["-J", "--bogus"])
+    with pytest.raises(InputError):
+        Request(["-J", "--btf_features_strict=bogus"])
+    with pytest.raises(Answer):
+        Request(["--help"])
+
+
+# Modules
+
+SPLIT = FIXTURES / "split"
+MODULE, BASE = SPLIT / "bin" / "reuse.gcc.o", SPLIT / "golden" / "kernel.gcc.btf"
+SPLIT_FEATURES = "--btf_features=default,global_var"
+
+
+def test_a_module_on_a_base(run: Run, tmp_path: Path) -> None:
+    module, out = tmp_path / "reuse.ko", tmp_path / "reuse.btf"
+    shutil.copy(MODULE, module)
+    golden = {name: (SPLIT / "golden" / f"reuse.gcc.{name}.btf").read_bytes() for name in ("split", "distilled")}
+    options = ["-J", f"--btf_base={BASE}", f"{SPLIT_FEATURES},distilled_base"]
+    outcome = run(*options, f"--btf_encode_detached={out}", module)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+    assert out.read_bytes() == golden["split"]
+    assert run("-J", "--btf_base", BASE, SPLIT_FEATURES, module).status == 0
+    assert read_btf(module)[0] == golden["split"]
+    assert run(*options, module).status == 0
+    assert read_btf(module)[0] == golden["distilled"]
+    assert read_btf(module, ".BTF.base")[0] == (SPLIT / "golden" / "reuse.gcc.distilled_base.btf").read_bytes()
+
+
+def test_a_module_of_which_nothing_is_wanted(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.btf"
+    outcome = run("-J", f"--btf_base={BASE}", "--lang=rust", f"--btf_encode_detached={out}", MODULE)
+    assert outcome.status == 0
+    assert len(out.read_bytes()) == 24
+    assert "is empty BTF" in outcome.err
+
+
+def test_a_base_that_is_none(run: Run, tmp_path: Path) -> None:
+    outcome = run("-J", f"--btf_base={MODULE}", f"--btf_encode_detached={tmp_path / 'out'}", MODULE)
+    assert outcome.status == 1
+    assert "no .BTF section" in outcome.err
+    assert list(tmp_path.iterdir()) == []

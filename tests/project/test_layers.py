@@ -1,0 +1,146 @@
+"""Layers point one way: the imports and cimports of every file of the package against one table.
+
+What is imported inside a function or only for type checkers counts as well: an arrow that is drawn late is an arrow.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from pybtf.core import FOLDERS
+from tests.conftest import ROOT
+
+SOURCES = ROOT / "src" / "pybtf"
+
+LAYERS = {
+    "basics": "",
+    "core/support": "",
+    "core/btf": "basics core/support",
+    "core/model": "core/support",
+    "core/elf": "core/support",
+    "core/strings": "core/support core/btf core/model",
+    "core/dwarf": "core/support core/model core/strings",
+    "core/classes": "core/support core/btf core/model core/strings",
+    "core/functions": "core/support core/btf core/model core/elf core/strings core/dwarf core/classes",
+    "core/values": (
+        "core/support core/btf core/model core/elf core/strings core/classes core/functions"
+    ),
+    "core/dedup": "basics core/support core/btf core/strings",
+    "core/encode": (
+        "basics core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup"
+    ),
+    "core/reduction": "core/support core/btf core/model core/classes core/encode",
+    "core/dump": "basics core/support core/btf",
+    "core/show": "core/btf core/dump",
+    "core/accept": "core/btf",
+    "core/diff": "basics core/support core/btf core/show",
+    "core": (
+        "core/support core/btf core/model core/elf core/strings "
+        "core/dwarf core/classes core/functions core/values core/dedup core/encode core/reduction"
+    ),
+    "elf": "basics core/elf",
+    "btf": "basics core/btf core/dedup core/encode core/dump elf",
+    "dwarf": "basics core elf",
+    "request": "basics core/dedup elf btf",
+    "pipeline": "basics core/elf core elf btf dwarf request",
+    "verify": "basics core/elf core/accept elf btf request",
+    "explain": "basics core elf btf dwarf request pipeline",
+    "differences": "basics core/btf core/diff btf request",
+    "merging": "basics core/elf core elf dwarf request pipeline",
+    "interface": "basics btf request pipeline explain differences",
+    "reproduce": "basics btf dwarf request interface",
+    "cli": (
+        "basics core/support core/btf core/dump core/show "
+        "elf btf request pipeline verify explain differences merging interface reproduce"
+    ),
+    "pahole": "basics elf btf request pipeline merging cli",
+    "start": "cli",
+}
+"""Each layer, from the bottom up, and what it uses besides itself. A folder is a layer; for single files see FILES."""
+
+FILES = {
+    "basics": "_version errors isolation process records suggest threads timings",
+    "request": "base encoded features inputs languages options report",
+    "pipeline": "belonging losses pipeline",
+    "interface": "__init__ api batch",
+    "reproduce": "lockfile reproduce trial",
+    "start": "__main__",
+}
+LAYER_OF = {file: layer for layer, files in FILES.items() for file in files.split()}
+CIMPORT = re.compile(r"^from (pybtf\.core\.[\w.]+) cimport", re.M)
+
+
+def files() -> list[Path]:
+    return sorted(path for path in SOURCES.rglob("*.p*") if path.suffix in (".py", ".pyi", ".pxd"))
+
+
+def layer(parts: tuple[str, ...]) -> str:
+    """The layer of a module: `("core", "btf", "kinds")` is in `core/btf`, `("core", "run")` in `core`."""
+    if parts[0] == "core":
+        return f"core/{parts[1]}" if len(parts) > 1 and parts[1] in FOLDERS else "core"
+    return LAYER_OF.get(parts[0], parts[0])
+
+
+def modules(path: Path) -> set[tuple[str, ...]]:
+    """What a file imports of the package, without the package's own name."""
+    if path.suffix == ".pxd":
+        return {tuple(name.split(".")[1:]) for name in CIMPORT.findall(path.read_text())}
+    package = ("pybtf", *path.relative_to(SOURCES).parent.parts)
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [tuple(each.name.split(".")) for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) + 1 - node.level] if node.level else ()
+            module = (*start, *(node.module or "").split(".")) if node.module else start
+            names = [(*module, each.name) if len(module) == 1 else module for each in node.names]
+        else:
+            continue
+        for name in names:
+            plain = name[2:] if name[:2] == ("cython", "cimports") else name
+            if plain[0] == "pybtf" and plain[1:] not in ((), ("__version__",)):
+                found.add(plain[1:])
+    return found
+
+
+def uses(path: Path) -> set[str]:
+    """The other layers of a file's imports."""
+    own = layer(path.relative_to(SOURCES).with_suffix("").parts)
+    return {layer(module) for module in modules(path)} - {own}
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SOURCES)))
+def test_a_file_uses_what_its_layer_may(path: Path) -> None:
+    own = layer(path.relative_to(SOURCES).with_suffix("").parts)
+    allowed = set(LAYERS[own].split())
+    assert uses(path) <= allowed, f"{own} may use {sorted(allowed)}"
+
+
+def test_no_arrow_points_back() -> None:
+    order = list(LAYERS)
+    for own, used in LAYERS.items():
+        assert {order.index(other) for other in used.split()} <= set(range(order.index(own))), own
+
+
+def test_the_table_says_no_more_than_there_is() -> None:
+    arrows: dict[str, set[str]] = {own: set() for own in LAYERS}
+    for path in files():
+        arrows[layer(path.relative_to(SOURCES).with_suffix("").parts)] |= uses(path)
+    assert arrows == {own: set(used.split()) for own, used in LAYERS.items()}
+
+
+def test_every_folder_of_the_core_is_known() -> None:
+    """Python is told of them (`core/__init__.py`): they have no file that it would run."""
+    folders = {path.name for path in (SOURCES / "core").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(FOLDERS)
+    assert [own for own in LAYERS if own.startswith("core/")] == [f"core/{folder}" for folder in FOLDERS]
+
+
+def test_base_names_of_compiled_modules_differ() -> None:
+    """They are in one library, and C has one name space for the functions that make them."""
+    names = [path.stem for path in (SOURCES / "core").rglob("*.py") if path.name != "__init__.py"]
+    assert len(names) == len(set(names))

@@ -1,0 +1,77 @@
+"""What is packed: an sdist that builds, tests and documents itself, and a wheel of nothing but what runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = ("pybtf.1", "pybtf-pahole.1")
+TRACKED = ("src", "tests", "fixtures", "docs", "tools", "contrib", ".ci")
+TOP = ("setup.py", "setup.cfg", "pyproject.toml", "Makefile", "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE")
+
+
+def tracked() -> set[str]:
+    """The files of the repository, or those of an unpacked sdist, without what was built since."""
+    git = shutil.which("git")
+    if git is not None and (ROOT / ".git").exists():
+        argv = [git, "-c", "safe.directory=*", "ls-files", "-z", *TRACKED, *TOP]
+        listed = subprocess.run(argv, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+        return {name for name in listed if name and (ROOT / name).exists()}
+    built = re.compile(r"(src|tests/probe)/.*\.(so|c|html)$|.*\.pyc$|src/pybtf.egg-info/")
+    files = {str(path.relative_to(ROOT)) for folder in TRACKED for path in (ROOT / folder).rglob("*") if path.is_file()}
+    return {name for name in files if not built.match(name)} | set(TOP)
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an sdist, and in `lib` the files of a wheel that are not compiled."""
+    folder = tmp_path_factory.mktemp("packed")
+    sdist = ["egg_info", "--egg-base", folder, "sdist", "--dist-dir", folder]
+    commands = [*sdist, "build_py", "--build-lib", folder / "lib"]
+    done = subprocess.run(
+        [sys.executable, "setup.py", "--quiet", *commands], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def members(packed: Path) -> dict[str, bytes]:
+    (archive,) = packed.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        files = [each for each in tar.getmembers() if each.isfile()]
+        return {each.name.partition("/")[2]: tar.extractfile(each).read() for each in files}  # type: ignore[union-attr]
+
+
+def test_the_sdist_has_all_that_is_tracked(packed: Path) -> None:
+    found = members(packed)
+    made = {"PKG-INFO", "setup.cfg"}
+    known = {name for name in found if not name.startswith("src/pybtf.egg-info/")}
+    assert known - made == tracked() - {".gitignore", ".gitattributes"} - made
+
+
+def test_the_wheel_has_what_runs_and_nothing_else(packed: Path) -> None:
+    folder = packed / "lib"
+    names = {str(Path("src") / path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    sources = {name for name in tracked() if name.startswith("src/") and Path(name).suffix in (".py", ".pyi", ".typed")}
+    core = {name for name in sources if name.startswith("src/pybtf/core/") and name.endswith(".py")}
+    assert names == sources - core | {"src/pybtf/core/__init__.py"}
+    assert len(core) > 50
+
+
+def test_the_long_description_has_no_links_into_the_repository(packed: Path) -> None:
+    """An index shows it alone: what is linked relatively, or is a picture of the repository, would be dead."""
+    text = members(packed)["PKG-INFO"].decode()
+    assert "## Two commands" in text
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert [target for target in targets if not target.startswith("https://")] == []
+    readme = (ROOT / "README.md").read_text()
+    assert re.search(r"\]\(docs/cli.md\)", readme)
+    assert "docs/cli.md" in text

@@ -1,0 +1,160 @@
+"""Compares `pybtf show` with pahole, byte for byte.
+
+    python -m tools.compare.show_compare FILE...                      all structs and unions of BTF, raw or in ELF
+    python -m tools.compare.show_compare --base vmlinux.btf FILE...   of split BTF
+    python -m tools.compare.show_compare --single 200 FILE            also so many types one by one, `pahole -C NAME`
+    python -m tools.compare.show_compare --options FILE               also the options of both
+
+pahole prints all structs of a file at once. What is compared is each that it prints with those of ours that have the
+name, which may be several. The first differences are shown. The exit status is 1 if anything differs. pahole is that of
+tools/judge/reference.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import random
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+
+from pybtf.btf.opening import open_view
+from pybtf.cli.choice import ENUM, ENUM64, TYPEDEF
+from pybtf.core.btf.type_view import View
+from pybtf.core.show.show_types import Shower
+from pybtf.errors import InputError
+from tools.judge import reference
+
+SHOWN = 12
+LINES = 12
+PATIENCE = 60
+OPTIONS = [
+    ["--sizes"], ["--holes", "3"], ["--contains", "list_head"], ["--find-pointers-to", "task_struct"],
+    ["--with-flexible-array"], ["--with-embedded-flexible-array"],
+]  # fmt: skip
+
+
+class Tally:
+    """What was the same, and what was not, of which the first is printed."""
+
+    def __init__(self) -> None:
+        self.same = 0
+        self.different = 0
+
+    def add(self, about: str, ours: list[str], theirs: str) -> None:
+        if theirs in ours:
+            self.same += 1
+            return
+        self.different += 1
+        if self.different <= SHOWN:
+            found = difflib.unified_diff(
+                theirs.splitlines(), ours[0].splitlines() if ours else [], "pahole", "pybtf", lineterm="", n=2
+            )
+            print(f"{about}: different", *list(found)[2 : 2 + LINES], sep="\n  ", flush=True)
+
+
+def by_pahole(path: str, base: str | None, *options: str) -> str:
+    based = [f"--btf_base={base}"] if base else []
+    command = [*reference.pahole(), *based, "-F", "btf", *options, path]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def by_pybtf(*arguments: str) -> str:
+    """What the command prints."""
+    command = [sys.executable, "-m", "pybtf", "show", *arguments]
+    return subprocess.run(command, capture_output=True, check=False).stdout.decode("utf-8", "surrogateescape")
+
+
+def definitions(text: str) -> Iterator[str]:
+    """The texts of types, which end with a line that begins with a brace."""
+    lines: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if lines or line.strip():
+            lines.append(line)
+        if line.startswith("}"):
+            yield "".join(lines)
+            lines = []
+
+
+def title(text: str) -> str:
+    return text.split(" {")[0]
+
+
+def whole(path: str, base: str | None, view: View, tally: Tally) -> None:
+    """All structs and unions."""
+    ours = defaultdict(list)
+    shower = Shower(view)
+    for id in shower.composites():
+        text = shower.text(id).decode("utf-8", "surrogateescape")
+        ours[title(text)].append(text)
+    printed = list(definitions(by_pahole(path, base)))
+    for text in printed:
+        if title(text) in ours:
+            tally.add(f"{path}: {title(text)}", ours[title(text)] + below(view, shower, title(text)), text)
+    for name in ours.keys() - set(map(title, printed)):
+        tally.add(f"{path}: {name}", [], "not printed by pahole")
+
+
+def below(view: View, shower: Shower, name: str) -> list[str]:
+    """The texts of what the base has by this name: pahole may print that one."""
+    ids = view.find(name.split(" ", 1)[-1].encode("utf-8", "surrogateescape"))
+    return [shower.text(id).decode("utf-8", "surrogateescape") for id in ids if id < view.first_own]
+
+
+def single(path: str, base: str | None, view: View, count: int, tally: Tally) -> None:
+    """Some types, each by itself; half of them no structs."""
+    shower = Shower(view)
+    chooser = random.Random(path.rpartition("/")[2])
+    others = [id for id in range(view.first_own, len(view)) if view.kind(id) in (ENUM, ENUM64, TYPEDEF)]
+    structs = shower.composites()
+    ids = chooser.sample(structs, min(len(structs), count)) + chooser.sample(others, min(len(others), count))
+    for name in sorted({view.name_of(id) for id in ids} - {b""}):
+        plain = name.decode("utf-8", "surrogateescape")
+        theirs = by_pahole(path, base, "-C", plain).rstrip("\n")
+        if theirs:
+            texts = [shower.text(id).decode("utf-8", "surrogateescape") for id in view.find(name)]
+            tally.add(f"{path}: -C {plain}", [text.rstrip("\n") for text in texts], theirs)
+
+
+def with_options(path: str, base: str | None, tally: Tally) -> None:
+    based = ["--base", base] if base else []
+    for option in OPTIONS:
+        theirs = by_pahole(path, base, *[each.replace("-", "_").replace("__", "--", 1) for each in option])
+        ours = by_pybtf(*based, *option, path)
+        left, right = [sorted(set(filter(None, text.splitlines()))) for text in (ours, theirs)]
+        tally.add(f"{path}: {' '.join(option)}", ["\n".join(left)], "\n".join(right))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--base", help="the BTF that the files are split from")
+    parser.add_argument("--single", type=int, default=0, metavar="N", help="how many types one by one")
+    parser.add_argument("--options", action="store_true", help="also the options")
+    options = parser.parse_args()
+    every = Tally()
+    for path in options.files:
+        tally = Tally()
+        try:
+            view = open_view(path, options.base)
+        except InputError as error:
+            print(error)
+            every.different += 1
+            continue
+        whole(path, options.base, view, tally)
+        if options.single:
+            single(path, options.base, view, options.single, tally)
+        if options.options:
+            with_options(path, options.base, tally)
+        print(f"{path}: {tally.same:,} of {tally.same + tally.different:,} equal", flush=True)
+        every.same += tally.same
+        every.different += tally.different
+    print(f"{len(options.files)} files: {every.same:,} of {every.same + every.different:,} equal")
+    return 1 if every.different or not every.same else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

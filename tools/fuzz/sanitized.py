@@ -1,0 +1,35 @@
+"""The tests of what reads files, against a build with ASan and UBSan (that of tools/fuzz/fuzz.py).
+
+    python -m tools.fuzz.sanitized [ARGUMENT...]
+
+ARGUMENTs are pytest's; default: the tests below. Limits on memory, and what they are about, are left to the other
+tests: sanitizers need several times as much. Exit status: pytest's.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tools.fuzz import fuzz
+
+#: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted.
+TESTS = (
+    "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing", "containers", "corruption",
+    "dedup", "degrade", "diff", "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures",
+    "functable", "glance", "keeping", "kfuncs", "long_chains", "min_core", "models", "offsets", "output_check",
+    "relocate", "rules_locations", "rules_packed", "rules_signature", "show", "size", "split", "verify", "why",
+)  # fmt: skip
+
+
+def main() -> int:
+    fuzz.build()
+    sources = str(fuzz.BUILD / "src")
+    environment = {**fuzz.environment(), "PYBTF_SOURCES": sources, "PYBTF_SANITIZED": "1"}
+    tests = [str(path) for path in sorted((fuzz.ROOT / "tests").rglob("test_*.py")) if path.stem[5:] in TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(sys.argv[1:] or tests)]
+    return subprocess.run(command, cwd=fuzz.ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

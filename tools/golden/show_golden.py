@@ -1,0 +1,52 @@
+"""Records what pahole prints of the types in fixtures/golden, for test_show.py: fixtures/show/expected.json.
+
+    python -m tools.golden.show_golden
+
+For each file the title of each struct and union (`struct pair`) and the start of the digest of its text; for some files
+the text itself, so that there is something to read. pahole is that of tools/judge/reference.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from pybtf.btf.kinds import Kind
+from pybtf.btf.reader import BTF
+from tools.compare.show_compare import by_pahole, definitions, title
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "fixtures" / "golden"
+FOLDER = ROOT / "fixtures" / "show"
+LANGUAGES = ("49_more", "51_rust")
+"""C++ and Rust: pahole has doubts about members that lie on each other, or outside."""
+READABLE = ("00_kernel_like.gcc-O2-5-exe.usual.btf", "12_bitfields.gcc-O0-5-obj.usual.btf")
+
+
+def main() -> int:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[list[str]]] = {}
+    for path in sorted(GOLDEN.glob("*.usual.btf")):
+        if path.name.startswith(LANGUAGES):
+            continue
+        btf = BTF.from_file(path)
+        if not any(btf.by_name(name, Kind.INT) for name in ("long int", "long", "long unsigned int", "unsigned long")):
+            continue  # pahole knows no size of pointers then, and takes it for 0
+        text = by_pahole(str(path), None)
+        rows = [
+            [title(each), hashlib.sha256(each.encode("utf-8", "surrogateescape")).hexdigest()[:16]]
+            for each in definitions(text)
+        ]
+        if rows:
+            found[path.name] = rows
+        if path.name in READABLE:
+            (FOLDER / f"{path.stem}.txt").write_bytes(text.encode("utf-8", "surrogateescape"))
+    (FOLDER / "expected.json").write_text(json.dumps({"inputs": found}, indent=1) + "\n")
+    print(f"{sum(map(len, found.values()))} types of {len(found)} files")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

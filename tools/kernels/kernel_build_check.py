@@ -1,0 +1,387 @@
+#!/usr/bin/env python3
+"""Builds Linux with `PAHOLE=pybtf-pahole`, compares all BTF with pahole's, boots the kernel and looks at its BTF there.
+
+    python -m tools.kernels.kernel_build_check                      6.12 and 7.2
+    python -m tools.kernels.kernel_build_check --jobs 4 7.2
+    python -m tools.kernels.kernel_build_check --work FOLDER 6.12   keep sources and builds in FOLDER, to continue there
+
+For each version, in this order:
+
+1. the source package of Debian is fetched (see reference.py) and unpacked;
+2. a kernel with BTF and more than ten modules is configured (tinyconfig and `kernel_build/fragment.config`) and built,
+   and a module outside of its tree (`kernel_build/external`). make is given `kernel_build/recorder.sh` as PAHOLE, which
+   keeps what each encoding starts from and runs the program under test;
+3. pahole 1.32 does each of these encodings again: same arguments, same base, a copy of the same input. All BTF must be
+   the same, byte for byte. `-j` is left out, because without it pahole's output depends on nothing but its input;
+4. the kernel is booted under qemu, and all modules are loaded. The BTF that it shows of itself and of each module must
+   be that in the files. (Of a module with a distilled base it shows what it made of it: only that there is some is
+   checked.)
+
+While make runs, threads of the program under test are counted: never may there be more than make's jobs.
+
+Needs make, gcc, bc, bison, flex, libelf-dev, libssl-dev, cpio, kmod, qemu-system-x86, busybox-static. Object files
+in FOLDER are used again; all that has to do with BTF is always made anew. Exit status: 1 if anything was not as it
+should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from elftools.elf.elffile import ELFFile
+
+from tools.judge import reference
+from tools.kernels import kernel_boot
+
+SUITES = {"6.12": "trixie", "7.2": "sid"}
+"""Debian's release by version of the kernel."""
+
+HOME = Path(__file__).resolve().parent / "kernel_build"
+PARAMETERS = {"i2c_stub": "chip_addr=0x50"}
+"""Modules that do not load without."""
+
+REPRODUCIBLE = {
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+    "KBUILD_BUILD_USER": "check",
+    "KBUILD_BUILD_HOST": "check",
+}
+
+NOT_PASSED_ON = ("MAKEFLAGS", "MAKELEVEL", "PAHOLE", "PAHOLE_FLAGS", "PAHOLE_LANG_EXCLUDE")
+
+
+class Failed(Exception):
+    """The check cannot go on."""
+
+
+@dataclass
+class Place:
+    """Where things are, for one version."""
+
+    version: str
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "source"
+
+    @property
+    def build(self) -> Path:
+        return self.folder / "build"
+
+    @property
+    def external(self) -> Path:
+        return self.folder / "external"
+
+    @property
+    def records(self) -> Path:
+        return self.folder / "records"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "make.log"
+
+    def modules(self) -> list[Path]:
+        names = (self.build / "modules.order").read_text().split()
+        return [(self.build / name).with_suffix(".ko") for name in names] + sorted(self.external.glob("*.ko"))
+
+
+@dataclass
+class Settings:
+    jobs: int
+    program: Path
+    cc: str
+
+
+# Sources
+
+
+def fetch(place: Place) -> None:
+    """Source package and its contents; complete or not at all."""
+    if place.source.exists():
+        return
+    stage = place.folder / "source.part"
+    shutil.rmtree(stage, ignore_errors=True)
+    package = f"linux-source-{place.version}"
+    apt = reference.PrivateApt(SUITES[place.version], "amd64")
+    (deb,) = apt.download([package], stage / "debs")
+    unpack = 'dpkg-deb --fsys-tarfile "$1" | tar -xO "./usr/src/$2.tar.xz" | tar -xJ -C "$3"'
+    subprocess.run(["bash", "-o", "pipefail", "-c", unpack, "unpack", deb, package, stage], check=True)
+    (stage / package).rename(place.source)
+    shutil.rmtree(stage)
+
+
+# Builds
+
+
+def make(place: Place, settings: Settings, *arguments: str) -> None:
+    """Runs make, with its output in the log. Raises Failed with the log's end."""
+    variables = [f"O={place.build}", f"PAHOLE={HOME / 'recorder.sh'}", *([f"CC={settings.cc}"] if settings.cc else [])]
+    argv = ["make", "-s", f"-j{settings.jobs}", "-C", str(place.source), *variables, *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON}
+    environment |= REPRODUCIBLE | {"KBC_RECORDS": str(place.records), "KBC_PROGRAM": str(settings.program)}
+    with open(place.log, "a") as log:
+        log.write(f"+ {shlex.join(argv)}\n")
+        log.flush()
+        status = _call(argv, environment, log)
+    if status:
+        end = "\n".join(place.log.read_text().splitlines()[-15:])
+        raise Failed(f"make {' '.join(arguments)} ended with status {status}:\n{end}")
+
+
+def _call(argv: list[str], environment: dict[str, str], log: IO[str]) -> int:
+    """The exit status of a command. If this process is interrupted, all that the command started is ended, too: make's
+    children would go on, and write into the same folder as those of the next make.
+    """
+    with subprocess.Popen(
+        argv, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+    ) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
+
+
+def configure(place: Place, settings: Settings) -> None:
+    """Writes .config; Failed if Kconfig dropped any line of the fragment."""
+    fragment = (HOME / "fragment.config").read_text()
+    make(place, settings, "tinyconfig")
+    config = place.build / ".config"
+    config.write_text(config.read_text() + fragment)
+    make(place, settings, "olddefconfig")
+    have = set(config.read_text().splitlines())
+    missing = [line for line in fragment.splitlines() if "CONFIG_" in line and line not in have]
+    if missing:
+        raise Failed(f"Kconfig has dropped {', '.join(missing)}")
+
+
+def forget_btf(place: Place) -> None:
+    """Removes all that BTF goes into, so that it is made anew."""
+    shutil.rmtree(place.records, ignore_errors=True)
+    place.records.mkdir(parents=True)
+    shutil.rmtree(place.external, ignore_errors=True)
+    shutil.copytree(HOME / "external", place.external)
+    for pattern in ("vmlinux", "vmlinux.unstripped", ".tmp_vmlinux*"):
+        for path in place.build.glob(pattern):
+            path.unlink()
+    for path in place.build.rglob("*.ko"):
+        path.unlink()
+
+
+class Watch:
+    """Counts threads of the program under test while make runs; `most` is the highest number seen."""
+
+    def __init__(self) -> None:
+        self.most = 0
+        self.samples = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        quiet = 0.0
+        while not self._end.wait(0.02 if quiet < 2 else 0.25):  # often when there is something to see
+            now = sum(self._threads())
+            quiet = 0.0 if now else quiet + 0.02
+            self.samples += bool(now)
+            self.most = max(self.most, now)
+
+    def _threads(self) -> Iterator[int]:
+        """Of each process that encodes, how many threads are running or wait for the disk."""
+        for process in os.scandir("/proc"):
+            if not process.name.isdecimal():
+                continue
+            try:
+                command = Path(process.path, "cmdline").read_bytes()
+                if b"pybtf.pahole\0-J" not in command and b"pybtf-pahole\0-J" not in command:
+                    continue
+                states = [Path(task, "stat").read_text() for task in Path(process.path, "task").iterdir()]
+            except OSError:  # has ended
+                continue
+            yield sum(state.rpartition(")")[2].split()[0] in "RD" for state in states)
+
+
+# Comparison
+
+
+def section(path: Path, name: str) -> bytes | None:
+    """A section's bytes as pyelftools sees them, None if there is none. pybtf's own reader is not asked."""
+    with open(path, "rb") as handle:
+        found = ELFFile(handle).get_section_by_name(name)
+        return None if found is None else bytes(found.data())
+
+
+@dataclass
+class Record:
+    """One encoding that the build asked for."""
+
+    folder: Path
+
+    @property
+    def arguments(self) -> list[str]:
+        return (self.folder / "arguments").read_text().splitlines()
+
+    @property
+    def cwd(self) -> str:
+        return (self.folder / "cwd").read_text().strip()
+
+    @property
+    def name(self) -> str:
+        return Path(self.arguments[-1]).name
+
+    @property
+    def detached(self) -> bool:
+        return any(argument.startswith("--btf_encode_detached=") for argument in self.arguments)
+
+    def result(self, output: Path) -> dict[str, bytes | None]:
+        """What was written, by section."""
+        if self.detached:
+            return {".BTF": output.read_bytes() if output.exists() else None}
+        return {name: section(output, name) for name in (".BTF", ".BTF.base")}
+
+    def by_reference(self) -> dict[str, bytes | None]:
+        """What pahole writes for the same command line."""
+        with tempfile.TemporaryDirectory(prefix="pybtf-kbc-") as folder:
+            copy, out = Path(folder) / self.name, Path(folder) / "out"
+            shutil.copyfile(self.folder / "input", copy)
+            arguments = [argument for argument in self.arguments[:-1] if not argument.startswith("-j")]
+            arguments = [f"--btf_encode_detached={out}" if "_detached=" in each else each for each in arguments]
+            done = subprocess.run(
+                [*reference.pahole(), *arguments, str(copy)],
+                cwd=self.cwd,
+                env={**os.environ, "LLVM_OBJCOPY": "objcopy"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise Failed(f"{self.name}: pahole ended with status {done.returncode}: {done.stderr.strip()}")
+            return self.result(out if self.detached else copy)
+
+
+def compare(place: Place) -> list[str]:
+    """Does all recorded encodings again with pahole. Prints a line for each; the names of those that differ."""
+    records = sorted((Record(folder) for folder in place.records.iterdir()), key=lambda record: record.name)
+    names = {record.name for record in records}
+    wrong = [f"{path.name}: was never encoded" for path in place.modules() if path.name not in names]
+    for record in records:
+        ours, theirs = record.result(record.folder / "output"), record.by_reference()
+        sizes = ", ".join(f"{name} {len(data)} bytes" for name, data in ours.items() if data is not None)
+        if ours == theirs and ours[".BTF"]:
+            print(f"  {record.name}: the same as pahole's: {sizes}")
+        else:
+            wrong.append(f"{record.name}: differs from pahole's ({record.folder})")
+    return wrong
+
+
+# In the running kernel
+
+
+def look(place: Place) -> list[str]:
+    """Boots the kernel; what is not as it should be there."""
+    modules = place.modules()
+    archive = kernel_boot.initramfs(place.build / "usr/gen_init_cpio", modules, PARAMETERS, place.folder)
+    seen = kernel_boot.boot(place.build / "arch/x86/boot/bzImage", archive)
+    (place.folder / "console.log").write_text("\n".join(seen.console) + "\n")
+    print(f"  booted {seen.release}, loaded {len(seen.modules)} modules")
+    wrong = [f"the kernel says: {line}" for line in seen.complaints()]
+    if seen.vmlinux != digest(section(place.build / "vmlinux", ".BTF")):
+        wrong.append("/sys/kernel/btf/vmlinux is not what is in vmlinux")
+    for module in modules:
+        name = kernel_boot.name_of(module)
+        shown = seen.modules.get(name, "was not tried")
+        if " " in shown:
+            wrong.append(f"{module.name}: {shown}")
+        elif section(module, ".BTF.base") is None and shown != digest(section(module, ".BTF")):
+            wrong.append(f"{module.name}: /sys/kernel/btf/{name} is not what is in the file")
+    return wrong
+
+
+def digest(data: bytes | None) -> str:
+    return hashlib.sha256(data or b"").hexdigest()
+
+
+def check(place: Place, settings: Settings) -> list[str]:
+    """Everything, for one version; what is not as it should be."""
+    place.folder.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{place.version}: [{time.monotonic() - started:.0f} s] {text}", flush=True)
+
+    fetch(place)
+    forget_btf(place)
+    place.log.unlink(missing_ok=True)
+    say("configuring and building, with PAHOLE=pybtf-pahole")
+    configure(place, settings)
+    with Watch() as watch:
+        make(place, settings, "bzImage", "modules")
+        make(place, settings, f"M={place.external}", "modules")
+    threads = f"{watch.most} threads of pybtf-pahole ran at once under make -j{settings.jobs}"
+    say(f"built; at most {threads}, by {watch.samples} looks")
+    wrong = [threads] if watch.most > settings.jobs else []
+    wrong += compare(place)
+    say("compared; booting")
+    wrong += look(place)
+    say("failed" if wrong else "all as it should be")
+    return wrong
+
+
+def default_program(folder: Path) -> Path:
+    """An executable `pybtf-pahole` that runs this checkout."""
+    program = folder / "bin" / "pybtf-pahole"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    source = shlex.quote(str(reference.CHECKOUT / "src"))
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={source} exec {shlex.quote(sys.executable)} -m pybtf.pahole "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("versions", nargs="*", help="of the kernel: " + " ".join(SUITES))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="of make")
+    parser.add_argument("--work", type=Path, help="folder for sources and builds (default: in the tools' cache)")
+    parser.add_argument("--program", type=Path, help="the program under test (default: this checkout)")
+    parser.add_argument("--cc", default="", help="the compiler, if not gcc")
+    options = parser.parse_args()
+    if unknown := set(options.versions) - set(SUITES):
+        parser.error(f"no kernel {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    work = (options.work or reference.cache_root() / "kernel-build").absolute()
+    program = options.program.absolute() if options.program else default_program(work)
+    settings = Settings(options.jobs, program, options.cc)
+    failures = 0
+    try:
+        for version in options.versions or SUITES:
+            for line in check(Place(version, work / version), settings):
+                failures += 1
+                print(f"{version}: WRONG: {line}")
+    except (Failed, reference.Unavailable, kernel_boot.BootFailed, subprocess.CalledProcessError) as reason:
+        print(f"cannot go on: {reason}", file=sys.stderr)
+        return 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
