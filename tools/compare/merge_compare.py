@@ -3,9 +3,9 @@
     python -m tools.compare.merge_compare [--seeds 0:100] [--jobs 1] [--machines x86,aarch64,...] [--keep DIR]
 
 Each seed is a program of tools/generate/randprog.py, a machine, compilers, a linker and two lists of features. Its
-units are compiled once and linked three times: as they are; with values beside the DWARF; with values and without DWARF. What
-`pybtf merge` makes of the second and third is compared with what `pybtf encode` makes of the first. The exit status is
-1 if anything differs; a machine whose compilers are not here is passed over, and counted.
+units are compiled once and linked three times: as they are; with values beside the DWARF; with values and without
+DWARF. What `pybtf merge` makes of the second and third is compared with what `pybtf encode` makes of the first. The
+exit status is 1 if anything differs; a machine whose compilers are not here is passed over, and counted.
 """
 
 from __future__ import annotations
