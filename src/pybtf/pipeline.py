@@ -43,7 +43,7 @@ Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
 """What looks at a run that traces, when its BTF is there and its input is still open."""
 
 PERCPU = ".data..percpu"
-VALUES = ".btf.values"
+VALUES = ".debug_btf_values"
 """The section in which `pybtf object` leaves unit values."""
 Buffer = bytes | bytearray | memoryview
 # The debug sections that the reference unpacks, found by trying each.

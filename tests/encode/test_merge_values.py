@@ -154,7 +154,7 @@ def test_too_few_addresses_are_an_error() -> None:
     given = exported(ONE, "default")
     assert given is not None
     for addresses in (given[1][:-8], given[1] + bytes(8), b""):
-        with pytest.raises(InputError, match=r"values: \.btf\.values.*values that are damaged"):
+        with pytest.raises(InputError, match=r"values: \.debug_btf_values.*values that are damaged"):
             read_back(ONE, "default", given[0], addresses)
 
 

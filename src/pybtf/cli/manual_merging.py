@@ -23,7 +23,7 @@ the values already, or no DWARF, is left as it is. If a FILE is at fault, one me
 encoded, and the exit status is 1.
 
 What the object gets are two sections: .debug_btf with addresses of functions and variables as relocations,
-which goes through every linker, and .btf.values, which a final link leaves out.
+which goes through every linker, and .debug_btf_values, which a final link leaves out.
 
 Options:
 {_HOW}\

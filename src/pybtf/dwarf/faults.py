@@ -22,7 +22,7 @@ _SECTIONS: Final = (
     ".debug_types",
     ".debug_loc",
     ".debug_loclists",
-    ".btf.values",
+    ".debug_btf_values",
 )
 
 # name: (found, expected); {v} is the fault's value, {x} the same as an unsigned hexadecimal number, {tag} the name of

@@ -13,7 +13,7 @@ from pybtf.features import Features
 from pybtf.merging.archives import THIN, Member, is_archive, members, replaced
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, is_for_lto, object_values, shaping, source_digest
-from pybtf.merging.pieces import INLINE, ONE_UNIT, RULES, STRIPPED, Piece
+from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, STRIPPED, Piece
 from pybtf.merging.placing import Placing, put_values, stored_path, with_values
 from pybtf.records import record
 
@@ -161,7 +161,7 @@ def _fits(image: ElfImage, piece: Piece, features: Features, how: Placing) -> bo
         and not piece.flags & STRIPPED
         and bool(piece.flags & INLINE) == how.inline
         and (how.store is None or os.path.exists(stored_path(how.store, piece.payload_digest)))  # noqa: PTH110
-        and (how.store is None or image.section(".btf.values") is None)
-        and (how.store is not None or how.inline or image.section(".btf.values") is not None)
+        and (how.store is None or image.section(PAYLOAD) is None)
+        and (how.store is not None or how.inline or image.section(PAYLOAD) is not None)
         and piece.source_digest == source_digest(image)
     )

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pybtf.base import Base, open_base
 from pybtf.dwarf.units import count_units
-from pybtf.elf.constants import ET_REL, SHT_SYMTAB
+from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
-from pybtf.elf.layout import section_addresses
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.encoded import Encoded
@@ -93,7 +92,6 @@ def _merge(
         timings=timings,
     )
     with timings.pass_("values"):
-        _check_order(image, section, pieces)
         payloads = Payloads()
         payloads.take(sources.objects)
         if sources.objects:
@@ -182,37 +180,6 @@ def _whole_dwarf(image: ElfImage, section: Section, pieces: list[Piece]) -> str 
         "the same of each",
         "Some object has DWARF and no values, or the linker has left out values: see docs/merge.md.",
     )
-
-
-def _check_order(image: ElfImage, section: Section, pieces: list[Piece]) -> None:
-    """Raise `InputError` if values are not in the order in which the objects were linked: a linker script may sort
-    sections. Linkers write the local symbols of one object after the other, and a piece knows one of its own.
-    """
-    symtab = next(iter(image.of_type(SHT_SYMTAB)), None)
-    if symtab is None:
-        return
-    places = section_addresses(image) if image.etype == ET_REL else None
-    numbers: dict[int, int] = {}
-    for index, value, number in symbol_source(image, symtab).local_functions():
-        address = value if places is None else value + places[index] if index < len(places) else 0
-        numbers[address] = -1 if address in numbers else number  # of two at one place, neither tells
-    anchors = [piece.addresses[piece.anchor] if piece.anchor >= 0 else 0 for piece in pieces]
-    seen: dict[int, int] = {}
-    for address in anchors:
-        seen[address] = seen.get(address, 0) + 1
-    last, before = -1, pieces[0]
-    for piece, address in zip(pieces, anchors, strict=True):
-        number = numbers.get(address, -1)
-        if address == 0 or number < 0 or seen[address] > 1:
-            continue
-        if number < last:
-            raise InputError(
-                _place(image, section, piece),
-                f"the values of {piece.path} come behind those of {before.path}, which was linked later",
-                "the order of the link",
-                "A linker script sorts the section.",
-            )
-        last, before = number, piece
 
 
 def _files_without(image: ElfImage, pieces: list[Piece]) -> list[str]:

@@ -131,7 +131,6 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
         word,
         path,
         source_files(image),
-        tokens.anchor(refs),
         array("Q", [0 if tokens.rela and ref.relocated else ref.addend % (1 << 8 * word) for ref in refs]),
     )
     return Values(piece, payload, tokens.relocations(refs, addresses_at()), tokens.rela, tokens.symtab)
@@ -140,7 +139,7 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
 def _nothing(image: ElfImage, path: str, options: int, units: int, flags: int) -> Values:
     """A piece that only says that this object cannot be encoded by itself."""
     piece = Piece(
-        flags, units, options, RULES, digest(), source_digest(image), 0, 8, path, source_files(image), -1, array("Q")
+        flags, units, options, RULES, digest(), source_digest(image), 0, 8, path, source_files(image), array("Q")
     )
     return Values(piece, b"", b"", True, 0)
 
@@ -336,21 +335,6 @@ class _Tokens:
                 place, info = start + i * word, ref.symbol << shift | ref.type
                 out.append(pack(place, info, self._signed(ref.addend)) if self.rela else pack(place, info))
         return b"".join(out)
-
-    def anchor(self, refs: list[_Reference]) -> int:
-        """The number of the first address that is a local function's, -1 if there is none: its symbol will tell where
-        among other objects this one was linked.
-        """
-        if not self.symtab:
-            return -1
-        source = symbol_source(self.image, self.image.table.at(self.symtab))
-        local = {(section, value) for section, value, _ in source.local_functions()}
-        for number, ref in enumerate(refs):
-            if ref.relocated:
-                section, value = source.place_of(ref.symbol)
-                if (section, value + ref.addend) in local:
-                    return number
-        return -1
 
     def _signed(self, addend: int) -> int:
         half = 1 << self.bits - 1

@@ -14,7 +14,7 @@ index, by offset:
     32 16 bytes: digest of the payload
     48 16 bytes: digest of .debug_info and .debug_abbrev, as they are in the object
     64 u32 bytes of the payload      68 u32 bytes of the names
-    72 u32 bytes of an address       76 u32 number of an address that is a local function's, from 1; 0 none
+    72 u32 bytes of an address       76 u32 0
     80 addresses; payload, if inline; names, each with a NUL: the object's path, and those of its STT_FILE symbols. Each
        of the three is padded to 8 bytes with zeros.
 
@@ -29,6 +29,7 @@ from array import array
 from struct import Struct
 
 from pybtf.errors import InputError, Place
+from pybtf.pipeline import VALUES
 from pybtf.records import record, replace
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 
 INDEX: Final = ".debug_btf"
 """Its name has to begin with `.debug_`: linkers treat what refers to code that is left out by that (docs/merge.md)."""
-PAYLOAD: Final = ".btf.values"
+PAYLOAD: Final = VALUES
+"""Its name begins so because modpost asks about others that are not loaded."""
 MAGIC: Final = b"bUV1"
 PAYLOAD_MAGIC: Final = b"bUVP"
 VERSION: Final = 1
@@ -72,8 +74,7 @@ class Piece:
     """What the index says of one object.
 
     `files`: the names of its STT_FILE symbols; `addresses`: as many words as it has functions and variables, in the
-    host's byte order; `anchor`: the number of one of them that is a local function's, or -1; `payload`: if inline;
-    `at`: where in the index the piece is.
+    host's byte order; `payload`: if inline; `at`: where in the index the piece is.
     """
 
     flags: int
@@ -86,7 +87,6 @@ class Piece:
     word: int
     path: str
     files: tuple[str, ...]
-    anchor: int
     addresses: array[int]
     payload: Bytes = b""
     at: int = 0
@@ -115,7 +115,7 @@ def pack(piece: Piece, *, little: bool) -> bytes:
         piece.payload_size,
         len(names),
         piece.word,
-        piece.anchor + 1,
+        0,
     )
     return b"".join((head, *body))
 
@@ -161,13 +161,13 @@ def _piece(view: memoryview, place: Place, little: bool) -> tuple[Piece, int]:
         raise _damaged(place, f"{magic.hex(' ')}, where the values of an object should begin")
     fields = Struct(order + _HEAD).unpack_from(view)
     _, version, head, size, flags, units, n, options, rules = fields[:9]
-    payload_digest, source_digest, payload, names, word, anchor = fields[9:]
+    payload_digest, source_digest, payload, names, word, zero = fields[9:]
     if version != VERSION or head != _HEAD_SIZE:
         raise InputError(
             place, f"values of version {version}", f"{VERSION}", "Encode the objects anew, with one version of pybtf."
         )
     inline = payload if flags & INLINE else 0
-    if word not in (4, 8) or flags & ~_FLAGS or anchor > n:
+    if word not in (4, 8) or flags & ~_FLAGS or zero:
         raise _damaged(place, "a head that is damaged")
     ends = [_HEAD_SIZE]
     for part in (n * word, inline, names):
@@ -192,7 +192,6 @@ def _piece(view: memoryview, place: Place, little: bool) -> tuple[Piece, int]:
             word,
             path,
             tuple(files),
-            anchor - 1,
             addresses if word == 8 else array("Q", addresses),
             view[ends[1] : ends[1] + inline],
         ),

@@ -67,12 +67,12 @@ def put_values(path: str, values: Values, how: Placing, expect: os.stat_result |
 
 
 def _dwarf(outline: Outline, index: str) -> set[int]:
-    """The sections of DWARF, but the index."""
+    """The sections of DWARF: not those of values."""
     found = set()
-    keep = index.encode()
+    keep = (index.encode(), PAYLOAD.encode())
     for number, header in enumerate(outline.shdrs[1:], 1):
         name = outline.strings[header.name : outline.strings.index(b"\0", header.name)]
-        if name.startswith(DWARF) and name != keep:
+        if name.startswith(DWARF) and name not in keep:
             found.add(number)
     return found
 

@@ -8,7 +8,7 @@ import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import strlen
-from cython.cimports.pybtf.core.elf.elf_constants import SHN_LORESERVE, STT_FILE, STT_FUNC
+from cython.cimports.pybtf.core.elf.elf_constants import STT_FILE, STT_FUNC
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol
 
 
@@ -108,30 +108,6 @@ class SymbolSource:
             budget -= size
             found.append(v.strtab[s.name : s.name + size].decode("utf-8", "surrogateescape"))
         return found
-
-    def local_functions(self):
-        """(section, value) of all functions that are local (STB_LOCAL) and defined, with the number of the symbol."""
-        found: list = []
-        s = cython.declare(Symbol)
-        i: uint32_t
-        v: cython.pointer[SymbolView] = cython.address(self.view)
-        at: cython.size_t = 4 if v.is64 else 12
-        step: cython.size_t = 24 if v.is64 else 16
-        for i in range(v.n):
-            if v.symtab[i * step + at] != STT_FUNC:  # the binding, which is 0, and the type
-                continue
-            read_symbol(v, i, cython.address(s))
-            if s.section and (s.section < SHN_LORESERVE or s.extended):
-                found.append((s.section, s.value, i))
-        return found
-
-    def place_of(self, index: uint32_t):
-        """(section, value) of a symbol; section 0 of one that is undefined or does not exist."""
-        s = cython.declare(Symbol)
-        if index >= self.view.n:
-            return 0, 0
-        read_symbol(cython.address(self.view), index, cython.address(s))
-        return s.section, s.value
 
     def function_names(self):
         """(name, value) of all function symbols, also of those that the function table leaves out, in table order. What
