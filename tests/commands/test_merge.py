@@ -285,7 +285,7 @@ def test_an_object_without_dwarf_and_values_is_told(built: Callable[[str], Path]
     Path("bare.o").write_bytes(kernel(debug={".debug_info": b"", ".debug_abbrev": b""}, type="ET_REL").data)
     found = merge_file("merged", make_options(FEATURES, 1), Sources(("sa.o", "sb.o", "bare.o")))
     assert found.report.warnings == [
-        "1 objects have code, but neither values nor DWARF: bare.o; nothing of them is in the BTF"
+        "nothing is in the BTF of bare.o (1 of the objects, with code, but neither values nor DWARF)"
     ]
 
 
@@ -317,7 +317,7 @@ def test_a_piece_that_is_left_out_without_dwarf_is_told(built: Callable[[str], P
     drop_second(Path("merged"))
     found = merge_file("merged", make_options(FEATURES, 1), Sources())
     assert found.report.warnings == [
-        "1 sources of the symbol table have no values: b.c; nothing of them is in the BTF"
+        "nothing is in the BTF of b.c (1 of the sources that the symbol table names, without values)"
     ]
 
 

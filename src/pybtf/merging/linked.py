@@ -95,9 +95,9 @@ def _merge(
         payloads = Payloads()
         payloads.take(sources.objects)
         if sources.objects:
-            _tell_of_others(report, payloads.without, "objects have code, but neither values nor DWARF")
+            _tell_of_others(report, payloads.without, "objects, with code, but neither values nor DWARF")
         else:
-            _tell_of_others(report, _files_without(image, pieces), "sources of the symbol table have no values")
+            _tell_of_others(report, _files_without(image, pieces), "sources that the symbol table names, without values")
         given = Given([], [])
         for piece in pieces:
             values, where = payloads(piece, image.path, sources.store)
@@ -117,7 +117,7 @@ def _merge(
 def _tell_of_others(report: Report, names: list[str], what: str) -> None:
     if names:
         some = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
-        report.warnings.append(f"{len(names)} {what}: {some}; nothing of them is in the BTF")
+        report.warnings.append(f"nothing is in the BTF of {some} ({len(names)} of the {what})")
 
 
 def _place(image: ElfImage, section: Section, piece: Piece) -> Place:
@@ -188,4 +188,5 @@ def _files_without(image: ElfImage, pieces: list[Piece]) -> list[str]:
     if symtab is None:
         return []
     known = {name for piece in pieces for name in piece.files}
+    known |= {piece.path.rpartition("/")[2] for piece in pieces}  # ld's name for what assembler made
     return [name for name in dict.fromkeys(symbol_source(image, symtab).file_names()) if name and name not in known]
