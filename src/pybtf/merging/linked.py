@@ -95,9 +95,11 @@ def _merge(
         payloads = Payloads()
         payloads.take(sources.objects)
         if sources.objects:
-            _tell_of_others(report, payloads.without, "objects, with code, but neither values nor DWARF")
+            what = "objects, with code, but neither values nor DWARF"
+            _tell_of_others(report, payloads.without, what)
         else:
-            _tell_of_others(report, _files_without(image, pieces), "sources that the symbol table names, without values")
+            what = "sources that the symbol table names, without values"
+            _tell_of_others(report, _files_without(image, pieces), what)
         given = Given([], [])
         for piece in pieces:
             values, where = payloads(piece, image.path, sources.store)
