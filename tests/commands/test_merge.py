@@ -202,6 +202,17 @@ def test_an_object_of_every_machine(name: str, rela: bool, tmp_path: Path) -> No
     assert merge(path) == wanted
 
 
+@pytest.mark.parametrize("name", ["x86", "s390x", "i386"])
+def test_on_a_base(built: Callable[[str], Path], name: str) -> None:
+    """As modules are encoded: types and strings that the base has are not repeated."""
+    folder = built(name)
+    base = folder / "wanted.btf"
+    wanted = bytes(pybtf.encode("b.o", features=FEATURES, base=base).data)
+    options = make_options(FEATURES, 2, base=base)
+    assert bytes(merge_file("sb.o", options, Sources()).data) == wanted
+    assert len(wanted) < len(merge("sb.o"))
+
+
 def test_a_section_of_another_name(built: Callable[[str], Path]) -> None:
     folder = built("x86-relocatable")
     encode_object("a.o", Features.parse(FEATURES), Placing(section=".debug_weaknames"))
@@ -428,6 +439,29 @@ def test_damage_anywhere_in_the_index(built: Callable[[str], Path], seed: int) -
         except PybtfError as error:
             status = error.exit_code
         assert status == 1
+
+
+@pytest.mark.parametrize("name", ["x86", "x86-4", "i386", "s390x", "x86-clang"])
+def test_damaged_objects(built: Callable[[str], Path], name: str) -> None:
+    """Any byte of an object, and cut ones: one message and the object as it was, or values."""
+    import random
+
+    built(name)
+    rng = random.Random(name)
+    for number in range(60):
+        data = bytearray(Path(rng.choice(["a.o", "va.o", "sb.o"])).read_bytes())
+        for _ in range(rng.choice((1, 1, 2, 4, 8))):
+            at = rng.randrange(len(data)) if rng.random() < 0.6 else len(data) - rng.randrange(1, min(1800, len(data)))
+            data[at : at + 4] = rng.choice((bytes([rng.randrange(256)]), b"\xff" * 4, bytes(4), b"\1\0\0\0"))
+        if number % 10 == 0:
+            del data[rng.randrange(1, len(data)) :]
+        Path("x.o").write_bytes(data)
+        status, after = 0, b""
+        try:
+            encode_object("x.o", Features.parse(FEATURES), Placing(strip=number % 2 == 0))
+        except PybtfError as error:
+            status, after = error.exit_code, Path("x.o").read_bytes()
+        assert (status, after) in ((0, b""), (1, bytes(data)))
 
 
 def test_units_that_refer_to_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

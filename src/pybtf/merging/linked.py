@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pybtf.base import Base, open_base
 from pybtf.dwarf.units import count_units
-from pybtf.elf.constants import SHT_SYMTAB
+from pybtf.elf.constants import SHF_ALLOC, SHT_PROGBITS, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
@@ -111,9 +111,28 @@ def _merge(
         "rules": RULES,
     }
     encoded = encode_images([image], options, base, report, progress, given=given)
+    if options.features.global_var:
+        _tell_of_unloaded(image, encoded)
     if image.status is not None:
         report.input_size = image.status.st_size
     return encoded
+
+
+def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
+    """Warn of variables that are in a section which is not loaded. As the reference, the encoder takes what lies at a
+    variable's address; which of the sections of DWARF, all at 0, that is depends on which of them are there.
+    """
+    strings = bytes(encoded.data[len(encoded.data) - encoded.report.strings_size :])
+    names = dict.fromkeys(
+        section.name
+        for section in image.sections
+        if section.type == SHT_PROGBITS and not section.flags & SHF_ALLOC and section.name
+    )
+    for name in names:
+        if b"\0" + name.encode("utf-8", "surrogateescape") + b"\0" in strings:
+            encoded.report.warnings.append(
+                f"variables are taken for some of {name}, which is not loaded: with the DWARF linked, it may be another"
+            )
 
 
 def _tell_of_others(report: Report, names: list[str], what: str) -> None:
