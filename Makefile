@@ -11,6 +11,7 @@
 #   make conformance-modules    the same for the 1,121 modules of one
 #   make fuzz [SECONDS=300]     random damage against a build with sanitizers (docs/fuzzing.md)
 #   make sanitized              the tests of what reads files, against a build with sanitizers
+#   make races                  several workers and batches by threads, with ThreadSanitizer
 #   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes less
 #   make bench, bench-quick     time and memory against the reference
 #   make annotate               Cython's annotated HTML of the core: yellow is where Python is called
@@ -29,7 +30,7 @@ SECONDS ?= 300
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help encode test build lint wheels man fixtures conformance conformance-modules conformance-short differential fuzz
-.PHONY: sanitized bench bench-quick annotate clean distclean
+.PHONY: races sanitized bench bench-quick annotate clean distclean
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -79,6 +80,9 @@ wheels: $(VENV)/ready
 
 fuzz: build $(VENV)/tools
 	$(BIN)/python -m tools.fuzz.fuzz --seconds $(SECONDS)
+
+races: build
+	$(BIN)/python -m tools.fuzz.races
 
 sanitized: build $(VENV)/tools
 	$(BIN)/python -m tools.fuzz.sanitized

@@ -3,8 +3,8 @@
 `pybtf/core/__init__.py` says why, and finds the modules in it.
 
 Environment: `PYBTF_DEBUG=1` keeps `-g`; `PYBTF_CHECK=1` asserts what the code relies on (core/support/check.pxd);
-`PYBTF_SANITIZE=1` builds with ASan and UBSan, and asserts that too; `PYBTF_ANNOTATE=1` writes Cython's annotated HTML
-beside the sources.
+`PYBTF_SANITIZE=1` builds with ASan and UBSan, and asserts that too, `PYBTF_SANITIZE=thread` with TSan;
+`PYBTF_ANNOTATE=1` writes Cython's annotated HTML beside the sources.
 """
 
 import os
@@ -38,11 +38,14 @@ DIRECTIVES = {
 flags = ["-O3", "-std=gnu11", "-fno-strict-aliasing", "-Wno-unused-function", "-Wno-sign-compare"]
 link: list[str] = []
 variant = "objects"
-if os.environ.get("PYBTF_SANITIZE"):
-    sanitize = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
-    flags = ["-O1", "-g", "-std=gnu11", "-fno-strict-aliasing", "-DPYBTF_CHECK", *sanitize]
-    link = sanitize
+if what := os.environ.get("PYBTF_SANITIZE"):
+    sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     variant = "sanitized"
+    if what == "thread":
+        sanitize = ["-fsanitize=thread"]
+        variant = "threads"
+    flags = ["-O1", "-g", "-std=gnu11", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-DPYBTF_CHECK", *sanitize]
+    link = sanitize
 elif os.environ.get("PYBTF_CHECK"):
     flags += ["-g", "-DPYBTF_CHECK"]
 elif os.environ.get("PYBTF_DEBUG"):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -24,8 +25,15 @@ for _number, _handler in (
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
 
-RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
 Require = Callable[[str], str]
+
+
+class RunCli(Protocol):
+    """Runs a command line and waits; see `run_cli`."""
+
+    def __call__(
+        self, *arguments: object, timeout: float = 60, cwd: Path | None = None, input: str | None = None
+    ) -> subprocess.CompletedProcess[str]: ...
 
 
 def environment() -> dict[str, str]:
@@ -42,7 +50,9 @@ def environment() -> dict[str, str]:
 def run_cli() -> RunCli:
     """`run_cli("encode", ...)` runs `python -m pybtf encode ...` and waits; text in and out."""
 
-    def run(*arguments: object, timeout: float = 60, **options: object) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: object, timeout: float = 60, cwd: Path | None = None, input: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
         argv = [sys.executable, "-m", "pybtf", *(str(argument) for argument in arguments)]
         return subprocess.run(
             argv,
@@ -52,7 +62,8 @@ def run_cli() -> RunCli:
             timeout=timeout,
             env=environment(),
             check=False,
-            **options,  # type: ignore[call-overload]
+            cwd=cwd,
+            input=input,
         )
 
     return run

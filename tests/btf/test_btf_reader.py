@@ -39,6 +39,8 @@ from pybtf.btf.types import (
     Volatile,
 )
 from pybtf.errors import InputError
+from tests.builders.elfwriter import Section, bare
+from tests.builders.rawbtf import raw_btf
 
 STRINGS = b"\0int\0s\0a\0b\0"
 INT, S, A, B = 1, 5, 7, 9
@@ -59,15 +61,9 @@ def btf(
     **changed: int,
 ) -> bytes:
     """BTF from the words of its records; `changed` replaces header fields."""
-    types = struct.pack(f"{order}{len(words)}I", *words)
-    field = {
-        "magic": 0xEB9F, "version": 1, "flags": 0, "hdr_len": hdr_len, "type_off": 0, "type_len": len(types),
-        "str_off": len(types) + len(layout or b""), "str_len": len(strings),
-    }  # fmt: skip
-    header = struct.pack(order + "HBBIIIII", *(field | changed).values())
-    if layout is not None:
-        header += struct.pack(order + "II", len(types), len(layout))
-    return header.ljust(hdr_len, b"\x5a") + types + (layout or b"") + strings
+    more = b"" if layout is None else struct.pack(order + "II", 4 * len(words), len(layout))
+    more = more.ljust(hdr_len - 24, b"\x5a")
+    return raw_btf(words, strings, order=order, more=more, gap=layout or b"", header={"hdr_len": hdr_len, **changed})
 
 
 INT_RECORD = [INT, info(1), 4, 1 << 24 | 32]
@@ -429,34 +425,10 @@ def test_bad_types_are_met_when_decoded(words: list[int], message: str, order: s
         list(read)
 
 
-def elf(
-    contents: bytes,
-    *,
-    bits: int = 64,
-    order: str = "<",
-    kind: int = 1,
-    flags: int = 0,
-    many: bool = False,
-    name: bytes = b".BTF",
-) -> bytes:
-    """An ELF file of three sections: null, names, `name`. `many`: counts are in the null section header."""
-    wide = bits == 64
-    names = b"\0.shstrtab\0" + name + b"\0"
-    start = 64 if wide else 52
-    table = (start + len(contents) + len(names) + 7) & ~7
-    record = order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII")
-    sections = [
-        (0, 0, 0, 0, 0, 3 if many else 0, 1 if many else 0, 0, 0, 0),
-        (1, 3, 0, 0, start + len(contents), len(names), 0, 0, 1, 0),
-        (11, kind, flags, 0, start, len(contents), 0, 0, 1, 0),
-    ]
-    ident = b"\x7fELF" + bytes([2 if wide else 1, 1 if order == "<" else 2, 1]) + bytes(9)
-    header = ident + struct.pack(
-        order + ("HHIQQQIHHHHHH" if wide else "HHIIIIIHHHHHH"),
-        1, 62, 1, 0, 0, table, 0, start, 0, 0, struct.calcsize(record), *((0, 0xFFFF) if many else (3, 1)),
-    )  # fmt: skip
-    body = (header + contents + names).ljust(table, b"\0")
-    return body + b"".join(struct.pack(record, *section) for section in sections)
+def elf(contents: bytes, *, name: str = ".BTF", kind: int = 1, flags: int = 0, **options: bool) -> bytes:
+    """An ELF file of three sections: null, names, `name`."""
+    sections = [Section(".shstrtab", type="STRTAB"), Section(name, contents, type=kind, flags=flags)]
+    return bare(sections, None, **options)
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -464,7 +436,7 @@ def elf(
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_elf_file(tmp_path: Path, order: str, bits: int, many: bool) -> None:
     path = tmp_path / "x.o"
-    path.write_bytes(elf(btf(ALL, order=order), bits=bits, order=order, many=many))
+    path.write_bytes(elf(btf(ALL, order=order), is64=bits == 64, little=order == "<", extended=many))
     assert list(BTF.from_file(path)) == [type for _, type in RECORDS]
 
 
@@ -488,7 +460,7 @@ def test_raw_file(tmp_path: Path) -> None:
 
 def test_other_section(tmp_path: Path) -> None:
     path = tmp_path / "x.ko"
-    path.write_bytes(elf(btf(INT_RECORD), name=b".BTF.base"))
+    path.write_bytes(elf(btf(INT_RECORD), name=".BTF.base"))
     assert len(BTF.from_file(path, section=".BTF.base")) == 1
     with pytest.raises(InputError, match=r"no \.BTF section"):
         BTF.from_file(path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-import struct
 import subprocess
 import sys
 from functools import cache
@@ -57,6 +56,7 @@ from pybtf.btf.types import (
 )
 from pybtf.btf.writer import BtfBuilder
 from pybtf.errors import InputError, UsageError
+from tests.builders.rawbtf import raw_btf
 
 SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -426,13 +426,12 @@ def test_first_difference(
 
 def test_first_difference_in_offsets_only() -> None:
     """The same strings and the same meaning, but the second name is taken from its repetition."""
-    head = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, 12, 12, 5)
-    first, second = (head + struct.pack("<III", at, 8 << 24, 0) + b"\0a\0a\0" for at in (1, 3))
+    first, second = (raw_btf([at, 8 << 24, 0], b"\0a\0a\0") for at in (1, 3))
     difference = first_difference(BTF.from_bytes(first), BTF.from_bytes(second))
     assert str(difference) == (
         "type 1, words of [1] TYPEDEF 'a' type=0:\n  a: 0x1 0x8000000 0x0\n  b: 0x3 0x8000000 0x0"
     )
-    moved = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, 12, 16, 5) + first[24:36] + b"gap!" + first[36:]
+    moved = raw_btf([1, 8 << 24, 0], b"\0a\0a\0", gap=b"gap!")
     difference = first_difference(BTF.from_bytes(first), BTF.from_bytes(moved))
     assert str(difference) == "header str_off:\n  a: 12\n  b: 16"
 

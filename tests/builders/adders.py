@@ -43,13 +43,13 @@ def one(b: Builder, group: Group) -> int:
         case "array":
             return b.add_array(args[1], args[2], args[0])
         case "struct":
-            return b.add_struct(*args, [Member(*part) for _, *part in parts])
+            return b.add_struct(args[0], args[1], [Member(*part) for _, *part in parts])
         case "union":
-            return b.add_union(*args, [Member(*part) for _, *part in parts])
+            return b.add_union(args[0], args[1], [Member(*part) for _, *part in parts])
         case "enum":
-            return b.add_enum(*args, [Enumerator(*part) for _, *part in parts])
+            return b.add_enum(args[0], args[1], [Enumerator(*part) for _, *part in parts])
         case "enum64":
-            return b.add_enum64(*args[:2], [Enumerator(*part) for _, *part in parts], signed=bool(args[2]))
+            return b.add_enum64(args[0], args[1], [Enumerator(*part) for _, *part in parts], signed=bool(args[2]))
         case "fwd":
             return b.add_fwd(args[0], {0: Kind.STRUCT, 1: Kind.UNION, 2: Kind.ENUM}.get(args[1], Kind.INT))
         case "typedef":
@@ -61,9 +61,9 @@ def one(b: Builder, group: Group) -> int:
         case "var":
             return b.add_var(args[0], args[2], args[1])
         case "proto":
-            return b.add_func_proto(*args, [Param(*part) for _, *part in parts])
+            return b.add_func_proto(args[0], [Param(*part) for _, *part in parts])
         case "datasec":
-            return b.add_datasec(*args, [SectionVar(*part) for _, *part in parts])
+            return b.add_datasec(args[0], args[1], [SectionVar(*part) for _, *part in parts])
         case "decl_tag" | "decl_attr":
             return b.add_decl_tag(*args, attribute=what == "decl_attr")
     raise AssertionError(what)

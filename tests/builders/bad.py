@@ -26,11 +26,13 @@ class Bad(NamedTuple):
     die: bool = False  # the DIE has to be given
 
 
+Build = Callable[[], bytes]
+Register = Callable[[Build], Build]
 BAD: dict[str, Bad] = {}
 ODD: dict[str, Callable[[], bytes]] = {}
 
 
-def bad(section: str | None = None, offset: bool = True, unit: int | None = None, die: bool = False) -> Any:
+def bad(section: str | None = None, offset: bool = True, unit: int | None = None, die: bool = False) -> Register:
     """Register a builder under its name."""
 
     def register(build: Callable[[], bytes]) -> Callable[[], bytes]:

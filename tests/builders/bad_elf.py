@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 
+from tests.builders import rawbtf
 from tests.builders.bad import X86, bad, odd, patched
 from tests.builders.dwarfwriter import dwarf
 from tests.builders.elfwriter import SHF_COMPRESSED, Elf, Reloc, Section, Symbol, elf
@@ -77,7 +78,7 @@ def cut_by_one_byte() -> bytes:
 
 @bad(offset=False)
 def raw_btf() -> bytes:
-    return struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, 0, 0, 1) + b"\0"
+    return rawbtf.raw_btf([])
 
 
 @bad(offset=False)

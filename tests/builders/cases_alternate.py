@@ -11,7 +11,7 @@ from typing import Any
 from tests.builders.dwarfwriter import Die, Unit, die, dwarf
 from tests.builders.elfwriter import SHF_ALLOC, Section, Symbol, elf, note
 from tests.builders.kernelish import FLAVOURS, INT, Flavour, kernel, unit
-from tests.builders.synthetic import X86, Case, base, named, parameter, register, subprogram, typedef
+from tests.builders.synthetic import X86, Case, Options, base, named, parameter, register, subprogram, typedef
 
 NAME = "alt.debug"
 ID = bytes(range(1, 21))
@@ -71,7 +71,7 @@ def imported(label: str) -> Die:
 
 
 def case(
-    units: Sequence[Unit], features: str = "default", flavour: Flavour = X86, options: dict[str, str] | None = None
+    units: Sequence[Unit], features: str = "default", flavour: Flavour = X86, options: Options | None = None
 ) -> Callable[[Callable[[Labels], Sequence[Unit]]], Main]:
     """Registers a case: its function makes the units of the file."""
 

@@ -124,6 +124,16 @@ def percpu_section_at_zero() -> bytes:
 
 
 @case
+def two_percpu_sections() -> bytes:
+    """As `ld -r` may leave them: variables at the start of either have a symbol."""
+    after = 0x100
+    again = Section(".data..percpu", bytes(64), flags=3, address=X86.percpu + after, align=16)
+    places = [Symbol("counter", X86.percpu, 4, "OBJECT", 2), Symbol("first", X86.percpu + after, 4, "OBJECT", 3)]
+    variables = [variable(X86), variable(X86, "first", offset=after), variable(X86, "second", offset=after + 4)]
+    return kernel([unit([INT, *variables])], symbols=places, extra_sections=[again]).data
+
+
+@case
 def clang_producer() -> bytes:
     """The same unexpected register, from clang and from gcc."""
 

@@ -472,7 +472,7 @@ def array(element: str, *ranges: Any, **fields: Any) -> Die:
 def array_bounds() -> bytes:
     """Bound, count, both, neither; -1, 2^32 and 2^64-1; a bound that is computed or refers to a variable."""
     plain = ("type", "ref4", "int")
-    bounds = [
+    bounds: list[list[tuple[str, str, Any]]] = [
         [("upper_bound", "data1", 3)],
         [("count", "data1", 3)],
         [("upper_bound", "data1", 3), ("count", "data1", 9)],

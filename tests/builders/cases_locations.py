@@ -269,7 +269,7 @@ def list_base_address_old() -> bytes:
 @case
 def list_entry_kinds() -> bytes:
     """All kinds of entries of DWARF 5."""
-    lists = [
+    lists: list[list[tuple[Any, ...]]] = [
         [("base_address", TEXT), ("offset_pair", 0, 8, OTHER)],
         [("base_addressx", TEXT), ("offset_pair", 0, 8, OTHER)],
         [("startx_endx", TEXT, TEXT + 8, OTHER)],

@@ -265,8 +265,8 @@ class World:
         if draw < 0.75 and content:
             at = rng.randrange(len(content))
             text, type, *place = content[at]
-            other = twisted(type, rng) if draw < 0.5 else self.leaf()
-            return (tag, name, size, (*content[:at], (text, other, *place), *content[at + 1 :]))
+            instead = twisted(type, rng) if draw < 0.5 else self.leaf()
+            return (tag, name, size, (*content[:at], (text, instead, *place), *content[at + 1 :]))
         return (tag, name, size + 8, (*content, ("odd", self.part(1), size if tag == "struct" else 0, 0)))
 
     def typedef_variants(self, name: str) -> list[Item]:

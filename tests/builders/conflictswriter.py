@@ -7,37 +7,31 @@ from typing import Any
 
 from tests.builders.conflicts import Expr, Item, Member, Unit
 from tests.builders.elfwriter import Section, Symbol, elf
+from tests.builders.rawdwarf import ADDR, DATA1, DATA2, EXPRLOC, PRESENT, REF4, STRING, Attribute, RawDwarf
 
 TAGS = {"struct": 0x13, "union": 0x17, "enum": 0x04}
 LINKS = {"ptr": 0x0F, "const": 0x26, "volatile": 0x35, "restrict": 0x37}
 BASES = {"int": (4, 5), "unsigned int": (4, 7), "char": (1, 6), "long": (8, 5), "float": (4, 4)}
-ADDRESS, DATA1, DATA2, STRING, REF4, EXPRESSION, FLAG = 0x01, 0x0B, 0x05, 0x08, 0x13, 0x18, 0x19
 TEXT, VARIABLES = 0x1000, 0x100000
 NAME, SIZE, ENCODING, TYPE, DECLARATION, CONST, UPPER, LOCATION, BITS, BIT_OFFSET, PROTOTYPED = (
     *(0x03, 0x0B, 0x3E, 0x49, 0x3C, 0x1C, 0x2F, 0x38, 0x0D, 0x6B, 0x27),
 )
 
 
-class Writer:
-    """DWARF 5, little-endian; a reference may be written before its target."""
+class Writer(RawDwarf):
+    """DWARF 5; a reference may be written before its target."""
 
     def __init__(self) -> None:
-        self.info = bytearray()
-        self.abbrev = bytearray()
-        self.codes: dict[tuple[Any, ...], int] = {}
+        super().__init__(5)
         self.symbols: list[Symbol] = []
 
     def unit(self, items: Unit) -> None:
-        start = len(self.info)
-        self.start = start
         self.labels: dict[Any, int] = {}
-        self.fixes: list[tuple[int, Any]] = []
         self.made: dict[Expr, Any] = {}
         self.queue: list[tuple[Any, Expr, Any]] = []
         self.n = 0
         self.wanted: dict[tuple[str, str], int] = {}
-        self.info += struct.pack("<IHBBI", 0, 5, 1, 8, 0)
-        self.die(0x11, ((NAME, STRING, "a.c"), (0x13, DATA1, 12)), children=True)
+        self.begin()
         self.names: dict[tuple[str, str], list[Any]] = {}
         self.plan(items)
         for item in items:
@@ -47,14 +41,14 @@ class Writer:
             if (tag, name) not in self.names:
                 self.names[tag, name] = [("declared", tag, name)]
                 self.declare(tag, name, ("declared", tag, name))
-        self.info.append(0)
-        for at, label in self.fixes:
-            if label[0] == "name":
-                _, tag, name, n = label
-                known = self.names[tag, name]
-                label = known[min(n, len(known) - 1)]
-            struct.pack_into("<I", self.info, at, self.labels[label])
-        struct.pack_into("<I", self.info, start, len(self.info) - start - 4)
+        self.end(self.offset_of)
+
+    def offset_of(self, label: Any) -> int:
+        if label[0] == "name":
+            _, tag, name, n = label
+            known = self.names[tag, name]
+            label = known[min(n, len(known) - 1)]
+        return self.labels[label]
 
     def plan(self, items: Unit) -> None:
         """Which labels the names of the unit have."""
@@ -63,36 +57,11 @@ class Writer:
                 self.names.setdefault((item[1], item[2]), []).append(("item", n))
             elif item[0] not in ("use", "variable", "function"):
                 self.names.setdefault((item[0], item[1]), []).append(("item", n))
-        self.at = -1
-
-    def die(self, tag: int, attributes: tuple[tuple[int, int, Any], ...], children: bool = False) -> int:
-        key = (tag, children, tuple(attribute[:2] for attribute in attributes))
-        code = self.codes.get(key)
-        if code is None:
-            code = self.codes[key] = len(self.codes) + 1
-            self.abbrev += uleb(code) + uleb(tag) + bytes([children])
-            self.abbrev += b"".join(uleb(name) + bytes([form]) for name, form, _ in attributes) + b"\0\0"
-        at = len(self.info) - self.start
-        self.info += uleb(code)
-        for _, form, value in attributes:
-            if form == DATA1:
-                self.info.append(value)
-            elif form == DATA2:
-                self.info += struct.pack("<H", value)
-            elif form == STRING:
-                self.info += value.encode() + b"\0"
-            elif form == ADDRESS:
-                self.info += struct.pack("<Q", value)
-            elif form == EXPRESSION:
-                self.info += struct.pack("<BBQ", 9, 3, value)  # DW_OP_addr
-            elif form == REF4:
-                self.fixes.append((len(self.info), value))
-                self.info += b"\0\0\0\0"
-        return at
+        self.item_number = -1
 
     # -- types
 
-    def type(self, expr: Expr, back: Any) -> tuple[tuple[int, int, Any], ...]:
+    def type(self, expr: Expr, back: Any) -> tuple[Attribute, ...]:
         """The attribute of a reference to a type, which is put on the list of what is to be written."""
         label = self.label(expr, back)
         return () if label is None else ((TYPE, REF4, label),)
@@ -129,52 +98,52 @@ class Writer:
     def drain(self) -> None:
         while self.queue:
             label, expr, back = self.queue.pop(0)
-            self.labels[label] = len(self.info) - self.start
+            self.labels[label] = self.at()
             self.write(expr, back)
 
     def write(self, expr: Expr, back: Any) -> None:
         kind = expr[0]
         if kind == "base":
             size, encoding = BASES[expr[1]]
-            self.die(0x24, ((NAME, STRING, expr[1]), (SIZE, DATA1, size), (ENCODING, DATA1, encoding)))
+            self.die(0x24, (NAME, STRING, expr[1]), (SIZE, DATA1, size), (ENCODING, DATA1, encoding))
         elif kind in LINKS:
-            self.die(LINKS[kind], self.type(expr[1], back))
+            self.die(LINKS[kind], *self.type(expr[1], back))
         elif kind == "array":
-            self.die(0x01, self.type(expr[1], back), children=True)
-            self.die(0x21, ((UPPER, DATA1, expr[2] - 1),))
-            self.info.append(0)
+            self.die(0x01, *self.type(expr[1], back), children=True)
+            self.die(0x21, (UPPER, DATA1, expr[2] - 1))
+            self.null()
         elif kind in ("struct", "union"):
             self.record(kind, (), expr[1], expr[2], back)
         elif kind == "enum":
             self.enumeration((), expr[1], expr[2])
         elif kind == "proto":
-            self.die(0x15, ((PROTOTYPED, FLAG, 1), *self.type(expr[1], back)), children=True)
+            self.die(0x15, (PROTOTYPED, PRESENT, 1), *self.type(expr[1], back), children=True)
             for name, type in expr[2]:
                 names = ((NAME, STRING, name),) if name else ()
-                self.die(0x05, names + self.type(type, back))
-            self.info.append(0)
+                self.die(0x05, *names, *self.type(type, back))
+            self.null()
         else:
             raise ValueError(expr)
 
     def record(self, tag: str, name: tuple[Any, ...], size: int, members: tuple[Member, ...], back: Any) -> None:
-        self.die(TAGS[tag], (*name, (SIZE, DATA2, size)), children=True)
+        self.die(TAGS[tag], *name, (SIZE, DATA2, size), children=True)
         for text, type, offset, bits in members:
             whole = ((LOCATION, DATA2, offset),)
             place = ((BITS, DATA1, bits), (BIT_OFFSET, DATA2, 8 * offset)) if bits else whole
-            self.die(0x0D, ((NAME, STRING, text), *self.type(type, back), *place))
-        self.info.append(0)
+            self.die(0x0D, (NAME, STRING, text), *self.type(type, back), *place)
+        self.null()
 
     def enumeration(self, name: tuple[Any, ...], size: int, values: tuple[tuple[str, int], ...]) -> None:
-        self.die(TAGS["enum"], (*name, (SIZE, DATA1, size)), children=True)
+        self.die(TAGS["enum"], *name, (SIZE, DATA1, size), children=True)
         for text, value in values:
-            self.die(0x28, ((NAME, STRING, text), (CONST, DATA1, value)))
-        self.info.append(0)
+            self.die(0x28, (NAME, STRING, text), (CONST, DATA1, value))
+        self.null()
 
     # -- items
 
     def item(self, item: Item) -> None:
-        self.at += 1
-        label = ("item", self.at)
+        self.item_number += 1
+        label = ("item", self.item_number)
         if item[0] == "use":
             self.type(item[1], None)
             return
@@ -184,10 +153,10 @@ class Writer:
         if item[0] in ("variable", "function"):
             self.use(*item)
             return
-        self.labels[label] = len(self.info) - self.start
+        self.labels[label] = self.at()
         name = ((NAME, STRING, item[1]),)
         if item[0] == "typedef":
-            self.die(0x16, name + self.type(item[2], None))
+            self.die(0x16, *name, *self.type(item[2], None))
         elif item[0] == "enum":
             self.enumeration(name, item[2], item[3])
         else:
@@ -201,25 +170,19 @@ class Writer:
         self.symbols.append(symbol)
         name, type = (NAME, STRING, symbol.name), self.type(expr, None)
         if kind == "variable":
-            self.die(0x34, (name, *type, (0x02, EXPRESSION, at)))
+            self.die(0x34, name, *type, (0x02, EXPRLOC, struct.pack("<BQ", 3, at)))  # DW_OP_addr
             return
-        self.die(0x2E, (name, (0x11, ADDRESS, at), (PROTOTYPED, FLAG, 1)), children=True)
-        self.die(0x05, ((NAME, STRING, "p"), *type))
-        self.info.append(0)
+        self.die(0x2E, name, (0x11, ADDR, at), (PROTOTYPED, PRESENT, 1), children=True)
+        self.die(0x05, (NAME, STRING, "p"), *type)
+        self.null()
 
     def declare(self, tag: str, name: str, label: Any) -> None:
-        self.labels[label] = len(self.info) - self.start
+        self.labels[label] = self.at()
         names = ((NAME, STRING, name),)
         if tag == "typedef":
-            self.die(0x16, names)
+            self.die(0x16, *names)
         else:
-            self.die(TAGS[tag], (*names, (DECLARATION, FLAG, 1)))
-
-
-def uleb(value: int) -> bytes:
-    if value < 0x80:
-        return bytes([value])
-    return bytes([value & 0x7F | 0x80]) + uleb(value >> 7)
+            self.die(TAGS[tag], *names, (DECLARATION, PRESENT, 1))
 
 
 def image(units: list[Unit]) -> bytes:

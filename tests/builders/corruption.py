@@ -112,7 +112,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
     """Encode the cases; a line `start N` before and `N answer` after each."""
     import pybtf
     from pybtf.errors import InternalError, PybtfError
-    from tools.judge import btfdiff
+    from tests.builders import btflines
 
     data = file.read_bytes()
     places = regions(data)
@@ -132,7 +132,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
             try:
                 jobs, degrade = 1 + number % 7 // 6, number % 2 == 1
                 made = pybtf.encode(path, features="default,global_var", jobs=jobs, degrade=degrade)
-                types, _ = btfdiff.read(made.data)
+                types, _ = btflines.read(bytes(made.data))
                 if number % 3 == 0:
                     pybtf.why(path, "*", "struct *", features="default,global_var", lang_exclude="", jobs=1)
                 answer = "encoded" if types else "BAD no type"

@@ -1,11 +1,13 @@
 """ELF files from declarative tuples, in memory: the input of tests no compiler would write.
 
 The file is laid out plainly: header, program headers, section data in the order given (each aligned), then
-the section header table. Section 0 is added in front; `.symtab`, `.strtab`, `.shstrtab` and one `.rela*`
-per relocated section are added behind what the caller gives, so the indices of the caller's sections are
+the section header table, at a multiple of 8. Section 0 is added in front; `.symtab`, `.strtab`, `.shstrtab` and one
+`.rela*` per relocated section are added behind what the caller gives, so the indices of the caller's sections are
 1..n in the order given. Nothing is checked against the ELF specification: tests want to write wrong files
-too. Where a field must be wrong, patch the bytes: `Elf.header_at` and `Elf.data_at` say where each section
-ended up.
+too. A field of the ELF header may be given; where another field must be wrong, patch the bytes: `Elf.header_at` and
+`Elf.data_at` say where each section ended up.
+
+This is the one writer of ELF in the tests. It uses nothing of `pybtf.elf`, which it judges.
 
 Sources: System V gABI (chapters 4 and 5, and its `SHF_COMPRESSED` addition) and pyelftools' tables of names.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elftools.elf.enums import (
     ENUM_E_MACHINE,
@@ -73,6 +75,7 @@ class Segment(NamedTuple):
     type: str = "PT_LOAD"
     flags: int = 5
     align: int = 0x1000
+    beyond: int = 0  # bytes behind the last section that belong to it, too
 
 
 class Elf(NamedTuple):
@@ -81,7 +84,6 @@ class Elf(NamedTuple):
     data: bytes
     data_at: dict[str, int]
     header_at: dict[str, int]
-    index: dict[str, int]
 
 
 def note(owner: bytes, kind: int, descriptor: bytes, *, little: bool = True) -> bytes:
@@ -118,17 +120,51 @@ def elf(
     machine: str | int = "EM_X86_64",
     type: str | int = "ET_EXEC",
     rela: bool = True,
+    names: str = ".shstrtab",
+    extended: bool = False,
+    header: Mapping[str, int] | None = None,
 ) -> Elf:
-    """Write an ELF file. `symbols=None` leaves out the symbol table; local symbols are moved to its front."""
-    return _Writer(bits, little).write(
-        list(sections),
-        symbols,
-        dict(relocations or {}),
-        segments,
-        _enum(ENUM_E_MACHINE, machine),
-        _enum(ENUM_E_TYPE, type),
-        rela,
+    """Write an ELF file. `symbols=None` leaves out the symbol table; local symbols are moved to its front.
+
+    `names`: the section of the sections' names, which is filled where the caller has it, and else added as the last.
+    `extended`: the number of sections and the index of the names are in section 0, as if there were too many.
+    `header`: other values for fields of the ELF header, by their names without `e_`.
+    """
+    fields = {"type": _enum(ENUM_E_TYPE, type), "machine": _enum(ENUM_E_MACHINE, machine)}
+    writer = _Writer(bits, little)
+    return writer.write(
+        list(sections), symbols, dict(relocations or {}), segments, rela, names, extended, fields | dict(header or {})
     )
+
+
+def bare(
+    sections: Sequence[Section],
+    symbols: Sequence[Symbol] | None = None,
+    *,
+    is64: bool = True,
+    little: bool = True,
+    etype: int = 1,
+    machine: int = 62,
+    **options: Any,
+) -> bytes:
+    """An object file with these sections and, unless there are symbols, nothing but the names of them."""
+    return elf(
+        sections, symbols, bits=64 if is64 else 32, little=little, type=etype, machine=machine, **options
+    ).data
+
+
+def symbol_table(symbols: Sequence[Symbol], *, is64: bool = True, little: bool = True) -> tuple[bytes, bytes]:
+    """The data of a symbol table, with a null symbol first, and of its strings, in which no two symbols share a name.
+
+    Sections of the symbols are numbers.
+    """
+    writer = _Writer(64 if is64 else 32, little)
+    table, names = writer.symbol(0, Symbol("", 0, 0, "NOTYPE", 0, "LOCAL"), 0), b"\0"
+    for each in symbols:
+        assert isinstance(each.section, int)
+        table += writer.symbol(len(names), each, each.section)
+        names += each.name.encode() + b"\0"
+    return table, names
 
 
 class _Writer:
@@ -153,9 +189,10 @@ class _Writer:
         symbols: Sequence[Symbol] | None,
         relocations: dict[str, Sequence[Reloc]],
         segments: Sequence[Segment],
-        machine: int,
-        kind: int,
         rela: bool,
+        name_table: str,
+        extended: bool,
+        fields: dict[str, int],
     ) -> Elf:
         sections.insert(0, Section("", type="NULL", align=0))
         index = {section.name: n for n, section in reversed(list(enumerate(sections)))}
@@ -181,28 +218,32 @@ class _Writer:
             sections += [
                 self._relocations(name, entries, numbers, rela) for name, entries in relocations.items()
             ]
-        names, name_offsets = _strings([*(section.name for section in sections), ".shstrtab"])
-        sections.append(Section(".shstrtab", names, "STRTAB"))
+        if name_table not in index:
+            sections.append(Section(name_table, type="STRTAB"))
         index = {section.name: n for n, section in reversed(list(enumerate(sections)))}
-        return self._assemble(sections, index, name_offsets, segments, machine, kind)
+        names, name_offsets = _strings(section.name for section in sections)
+        shstrndx = index[name_table]
+        sections[shstrndx] = sections[shstrndx]._replace(data=names)
+        counts = {"shnum": len(sections), "shstrndx": shstrndx}
+        if extended:
+            sections[0] = sections[0]._replace(size=len(sections), link=shstrndx)
+            counts = {"shnum": 0, "shstrndx": 0xFFFF}
+        return self._assemble(sections, index, name_offsets, segments, counts | fields)
 
     def _symbols(self, symbols: Sequence[Symbol], index: Mapping[str, int]) -> tuple[bytes, bytes]:
         names, offsets = _strings([symbol.name for symbol in symbols])
         table = bytes(24 if self.wide else 16)
         for symbol in symbols:
-            info = _enum(ENUM_ST_INFO_BIND, f"STB_{symbol.bind}") << 4
-            info |= (
-                symbol.type
-                if isinstance(symbol.type, int)
-                else _enum(ENUM_ST_INFO_TYPE, f"STT_{symbol.type}")
-            )
             section = symbol.section if isinstance(symbol.section, int) else index[symbol.section]
-            name = offsets[symbol.name]
-            if self.wide:
-                table += self.pack("IBBHQQ", name, info, 0, section, symbol.value, symbol.size)
-            else:
-                table += self.pack("IIIBBH", name, symbol.value, symbol.size, info, 0, section)
+            table += self.symbol(offsets[symbol.name], symbol, section)
         return table, names
+
+    def symbol(self, name: int, symbol: Symbol, section: int) -> bytes:
+        info = _enum(ENUM_ST_INFO_BIND, f"STB_{symbol.bind}") << 4
+        info |= symbol.type if isinstance(symbol.type, int) else _enum(ENUM_ST_INFO_TYPE, f"STT_{symbol.type}")
+        if self.wide:
+            return self.pack("IBBHQQ", name, info, 0, section, symbol.value, symbol.size)
+        return self.pack("IIIBBH", name, symbol.value, symbol.size, info, 0, section)
 
     def _relocations(
         self, name: str, entries: Sequence[Reloc], numbers: Mapping[str, int], rela: bool
@@ -228,19 +269,20 @@ class _Writer:
         index: dict[str, int],
         name_offsets: Mapping[str, int],
         segments: Sequence[Segment],
-        machine: int,
-        kind: int,
+        fields: Mapping[str, int],
     ) -> Elf:
         ehsize, phentsize, shentsize = (64, 56, 64) if self.wide else (52, 32, 40)
         at = ehsize + phentsize * len(segments)
-        body, headers, data_at, stored = bytearray(), bytearray(), {}, []
+        body, headers = bytearray(), bytearray()
+        data_at: dict[str, int] = {}
+        stored: list[tuple[int, int]] = []
         for section in sections:
             data, flags = section.data, section.flags
             if section.compress is not None:
                 data, flags = self._compressed(section), flags | SHF_COMPRESSED
             pad = -(at + len(body)) % max(section.align, 1)
             if section.type == "NULL":
-                offset, size = 0, 0
+                offset, size = 0, section.size or 0
             else:
                 offset = at + len(body) + pad
                 body += bytes(pad) + data
@@ -265,25 +307,16 @@ class _Writer:
         shoff = at + len(body) + -(at + len(body)) % 8
         header_at = {name: shoff + n * shentsize for name, n in index.items()}
         ident = b"\x7fELF" + bytes([2 if self.wide else 1, 1 if self.little else 2, 1]) + bytes(9)
-        header = ident + self.pack(
-            "HHIWWWIHHHHHH",
-            kind,
-            machine,
-            1,
-            0,
-            ehsize if segments else 0,
-            shoff,
-            0,
-            ehsize,
-            phentsize if segments else 0,
-            len(segments),
-            shentsize,
-            len(sections),
-            index[".shstrtab"],
-        )
+        header = {
+            "type": 0, "machine": 0, "version": 1, "entry": 0, "phoff": ehsize if segments else 0, "shoff": shoff,
+            "flags": 0, "ehsize": ehsize, "phentsize": phentsize if segments else 0, "phnum": len(segments),
+            "shentsize": shentsize, "shnum": 0, "shstrndx": 0,
+        }  # fmt: skip
+        assert fields.keys() <= header.keys(), fields
+        packed = ident + self.pack("HHIWWWIHHHHHH", *{**header, **fields}.values())
         programs = b"".join(self._segment(segment, sections, stored, index) for segment in segments)
-        data = header + programs + body
-        return Elf(data.ljust(shoff, b"\0") + headers, data_at, header_at, index)
+        data = packed + programs + body
+        return Elf(data.ljust(shoff, b"\0") + headers, data_at, header_at)
 
     def _segment(
         self,
@@ -294,8 +327,9 @@ class _Writer:
     ) -> bytes:
         first, last = index[segment.sections[0]], index[segment.sections[-1]]
         offset, address = stored[first][0], sections[first].address
-        memory = sections[last].address + stored[last][1] - address
-        size = stored[last][0] + (0 if sections[last].type == "NOBITS" else stored[last][1]) - offset
+        memory = sections[last].address + stored[last][1] - address + segment.beyond
+        size = stored[last][0] + (0 if sections[last].type == "NOBITS" else stored[last][1]) - offset + segment.beyond
+        memory = max(memory, size)
         kind = _enum(ENUM_P_TYPE_BASE, segment.type)
         if self.wide:
             return self.pack(

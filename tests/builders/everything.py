@@ -8,9 +8,11 @@ import functools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pybtf
 from pybtf import pipeline
+from pybtf.core.run import Run
 from pybtf.errors import InternalError, PybtfError
 
 #: What the encoder is told.
@@ -19,16 +21,13 @@ WAYS: tuple[dict[str, Any], ...] = ({},)
 
 def encoded(path: Path | str, jobs: int = 1, **forced: Any) -> bytes:
     """The BTF of a file, or of what sort its refusal is. Ids in messages are those of the list, which differ."""
-    run = pipeline.Run
-    pipeline.Run = functools.partial(run, **forced)  # type: ignore[misc,assignment]
-    try:
-        return bytes(pybtf.encode(path, jobs=jobs).data)
-    except InternalError:
-        raise
-    except PybtfError as error:
-        return type(error).__name__.encode()
-    finally:
-        pipeline.Run = run  # type: ignore[misc]
+    with mock.patch.object(pipeline, "Run", functools.partial(Run, **forced)):
+        try:
+            return bytes(pybtf.encode(path, jobs=jobs).data)
+        except InternalError:
+            raise
+        except PybtfError as error:
+            return type(error).__name__.encode()
 
 
 def differences(path: Path | str, jobs: Iterable[int] = (1,)) -> list[str]:

@@ -28,7 +28,7 @@ class Forms(NamedTuple):
     offset: Form = "data1"  # of members; "block1" and "exprloc" write an expression
     bitfield: str = "data_bit_offset"  # or "bit_offset", the way of DWARF 2 and 3
     bound: Form = "data1"
-    count: bool = False  # DW_AT_count in place of DW_AT_upper_bound
+    counted: bool = False  # DW_AT_count in place of DW_AT_upper_bound
     value: Form = "data1"  # of enumerators
     flag: Form = "flag"
     address: Form = "addr"
@@ -121,7 +121,7 @@ def _choices(version: int) -> Iterator[tuple[str, Any]]:
         yield "expression", "addrx"
     for form in ("ref2", "ref4", "ref8", "ref_udata"):
         yield "sibling", form
-    yield "count", True
+    yield "counted", True
     yield "abbrevs", "own"
     for codes in ("sparse", "huge", "backwards", "reversed"):
         yield "codes", codes
@@ -237,7 +237,7 @@ class _Program:
                 "subrange_type",
                 self.type("int"),
                 ("count", self.forms.bound, size)
-                if self.forms.count
+                if self.forms.counted
                 else ("upper_bound", self.forms.bound, size - 1),
             )
             for size in dimensions

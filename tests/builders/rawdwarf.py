@@ -1,7 +1,7 @@
 """DWARF written straight through, for inputs of a million DIEs.
 
-`dwarfwriter` resolves labels by writing everything several times; this writer needs a reference's target to
-be written already, or its offset to be known, and is as fast as appending bytes. All units share one
+`dwarfwriter` resolves labels by writing everything several times; this writer is as fast as appending bytes. A
+reference's target is an offset in the unit, or whatever `end` is told to make one of. All units share one
 abbreviation table unless told otherwise. Everything is little-endian, 32-bit DWARF, 8-byte addresses.
 
     w = RawDwarf()
@@ -15,7 +15,7 @@ abbreviation table unless told otherwise. Everything is little-endian, 32-bit DW
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.builders.dwarfwriter import Dwarf, uleb
@@ -60,6 +60,7 @@ class RawDwarf:
         self.sections: dict[str, bytes] = {}
         self._codes: dict[tuple[int, bool, tuple[tuple[int, int], ...]], int] = {}
         self._unit = 0
+        self._later: list[tuple[int, Any]] = []
 
     def begin(self, *, abbrevs: int = 0, name: str = "a.c") -> None:
         """Start a unit; its root stays open until `end`."""
@@ -70,8 +71,14 @@ class RawDwarf:
             self.info += struct.pack("<IHIB", 0, self.version, abbrevs, 8)
         self.die(0x11, (0x03, STRING, name), (0x13, DATA1, 12), children=True)
 
-    def end(self) -> None:
+    def end(self, offset_of: Callable[[Any], int] | None = None) -> None:
+        """Close the root and the unit. `offset_of`: the offset in the unit of what references were given in place of
+        a number."""
         self.null()
+        for at, target in self._later:
+            assert offset_of is not None
+            struct.pack_into("<I", self.info, at, offset_of(target))
+        self._later.clear()
         struct.pack_into("<I", self.info, self._unit, len(self.info) - self._unit - 4)
 
     def null(self) -> None:
@@ -94,7 +101,10 @@ class RawDwarf:
         at = self.at()
         self.info += uleb(code)
         for _, form, value in attributes:
-            if form in FIXED:
+            if form == REF4 and not isinstance(value, int):
+                self._later.append((len(self.info), value))
+                self.info += bytes(4)
+            elif form in FIXED:
                 self.info += struct.pack(FIXED[form], value)
             elif form == STRING:
                 self.info += value.encode() + b"\0"

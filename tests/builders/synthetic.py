@@ -14,7 +14,7 @@ import hashlib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.elfwriter import Symbol
@@ -25,12 +25,19 @@ TEXT = X86.text
 COUNTER = Symbol("counter", X86.percpu, 4, "OBJECT", ".data..percpu")
 
 
+class Options(TypedDict, total=False):
+    """What else `pybtf.encode` is told."""
+
+    lang: str
+    lang_exclude: str
+
+
 class Case(NamedTuple):
     name: str
     build: Callable[[], bytes]
     features: str
     beside: Mapping[str, bytes] = {}  # files that have to be in the same folder
-    options: Mapping[str, str] = {}  # lang, lang_exclude
+    options: Options = Options()
 
     def write(self, path: Path) -> None:
         """Writes the file, and what has to be beside it."""

@@ -19,7 +19,7 @@ import pytest
 from pybtf.elf import atomic
 from pybtf.elf.atomic import write_file
 from pybtf.errors import OutputError
-from tests.builders.elf_writer_support import environment, need, python
+from tests.builders.elfchecks import environment, need, python
 
 OLD, NEW = b"old contents", b"new contents " * 1000
 IS_ROOT = os.geteuid() == 0
@@ -229,7 +229,7 @@ def test_temporary_name_that_is_taken(tmp_path: Path, way: str, monkeypatch: pyt
 def test_unusable_targets(tmp_path: Path, way: str) -> None:
     (tmp_path / "file").write_bytes(OLD)
     (tmp_path / "loop").symlink_to("loop")
-    for target, message in [
+    targets: list[tuple[str | Path, str]] = [
         (tmp_path, "this is a folder. Name a file"),
         ("", "this is a folder"),
         (f"{tmp_path}/missing/out", f"the folder {tmp_path}/missing does not exist. Create it"),
@@ -237,7 +237,8 @@ def test_unusable_targets(tmp_path: Path, way: str) -> None:
         (f"{tmp_path}/file/out", "part of this path is not a folder"),
         (tmp_path / "loop", "cannot be written"),
         (tmp_path / ("x" * 300), "cannot be written"),
-    ]:
+    ]
+    for target, message in targets:
         with pytest.raises(OutputError, match=message):
             write_file(target, NEW)
     assert names(tmp_path) == ["file", "loop"]

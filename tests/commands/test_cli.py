@@ -240,7 +240,7 @@ def test_options_arrive(run: Run, pipeline: Pipeline, elf: str) -> None:
         run, pipeline, elf, "-j3", "--features", "var", "--features", "float", "--lang", "C11,rust"
     )
     assert options.features.names() == ["var", "float"]
-    assert (options.jobs, options.lang) == (3, {0x1D, 0x1C})
+    assert (options.jobs, options.lang) == (3, frozenset({0x1D, 0x1C}))
     assert asked(run, pipeline, elf, "--features", "").features.names() == []
 
 
@@ -248,8 +248,8 @@ def test_environment_excludes_languages_unless_an_option_speaks(
     run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "rust,asm")
-    assert asked(run, pipeline, elf).lang_exclude == {0x1C, 0x8001}
-    assert asked(run, pipeline, elf, "--lang-exclude", "c11").lang_exclude == {0x1D}
+    assert asked(run, pipeline, elf).lang_exclude == frozenset({0x1C, 0x8001})
+    assert asked(run, pipeline, elf, "--lang-exclude", "c11").lang_exclude == frozenset({0x1D})
     assert asked(run, pipeline, elf, "--lang", "c11").lang_exclude is None
     monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "")
     assert asked(run, pipeline, elf).lang_exclude is None
@@ -519,7 +519,7 @@ def test_public_names() -> None:
     assert set(pybtf.__all__) <= set(dir(pybtf))
     assert pybtf.InputError is InputError
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        pybtf.nonsense  # type: ignore[attr-defined]  # noqa: B018
+        pybtf.nonsense  # noqa: B018
 
 
 def test_encode(pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
@@ -532,7 +532,7 @@ def test_encode(pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
     assert ticks == [(1, 2), (2, 2)]
     assert pipeline.options is not None
     assert pipeline.options.features.global_var
-    assert pipeline.options.lang_exclude == {0x1C}
+    assert pipeline.options.lang_exclude == frozenset({0x1C})
     encoded.write(tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == DATA
 

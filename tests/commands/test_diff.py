@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -344,7 +345,7 @@ def test_order_and_ids_play_no_role(tmp_path: Path) -> None:
 def renumbered(type: Type, new_id: dict[int, int]) -> Type:
     from dataclasses import fields, replace
 
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     for field in fields(type):
         value = getattr(type, field.name)
         if field.name in ("type", "index_type", "return_type"):

@@ -29,12 +29,12 @@ def test_programs() -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("swapped", [False, True])
 def test_what_libbpf_finds(name: str, swapped: bool) -> None:
-    answers = [{(kind, about): row[side] for kind, about, *row in ANSWERS[name]} for side in (0, 1)]
+    one, other = ({(kind, about): row[side] for kind, about, *row in ANSWERS[name]} for side in (0, 1))
     kernels = [OLD, NEW]
     if swapped:
-        answers.reverse()
+        one, other = other, one
         kernels.reverse()
-    assert faults(*answers, told(str(FOLDER / f"{name}.o"), *kernels)) == []
+    assert faults(one, other, told(str(FOLDER / f"{name}.o"), *kernels)) == []
 
 
 def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:

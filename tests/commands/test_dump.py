@@ -8,7 +8,6 @@ import json
 import lzma
 import os
 import random
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,6 +43,7 @@ from pybtf.core.dump.dump_header import dump_header
 from pybtf.core.dump.dump_types import dump_types
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, elf
+from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT, RunCli, environment
 from tools.generate import randbtf
 
@@ -382,7 +382,7 @@ def member(type: int) -> Member:
 
 
 INT = Int(name="int", size=4, bits=32)
-CYCLES = {
+CYCLES: dict[str, list[Type]] = {
     "typedef": [Typedef(name="t", type=1)],
     "pointers": [Ptr(type=2), Ptr(type=1)],
     "qualifiers": [Const(type=2), Volatile(type=1)],
@@ -434,9 +434,7 @@ def test_padding_of_gigabytes_ends() -> None:
 
 
 def test_a_string_that_all_types_share_ends() -> None:
-    data = struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 0, 12 * 20_000, 12 * 20_000, 40_002)
-    data += struct.pack("<3I", 1, 0x07000000, 0) * 20_000 + b"\0" + b"x" * 40_000 + b"\0"
-    view = View(data, "x")
+    view = View(raw_btf([1, 0x07000000, 0] * 20_000, b"\0" + b"x" * 40_000 + b"\0"), "x")
     for format in FORMATS:
         with pytest.raises(InputError, match=r"too long|share"):
             text(view, format)

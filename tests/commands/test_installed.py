@@ -131,6 +131,6 @@ def test_the_example_of_check_is_what_the_reference_makes(tmp_path: Path) -> Non
     pahole = reference.pahole()
     (tmp_path / "x.o").write_bytes(check.example())
     out = tmp_path / "x.btf"
-    argv = [*pahole, "-J", "--btf_features=encode_force", f"--btf_encode_detached={out}", tmp_path / "x.o"]
+    argv = [*pahole, "-J", "--btf_features=encode_force", f"--btf_encode_detached={out}", str(tmp_path / "x.o")]
     subprocess.run(argv, check=True)
     assert out.read_bytes() == check.BTF

@@ -7,7 +7,6 @@ import io
 import json
 import random
 import re
-import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from pybtf.verify.fit import is_wrong
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
 from pybtf.verify.words import kernel_message
+from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT
 from tools.generate import randbtf
 from tools.golden.minimal_btf import (
@@ -60,9 +60,7 @@ def verify(capfdbinary: pytest.CaptureFixture[bytes]) -> Verify:
 def split(base: Maker, own: Maker) -> bytes:
     """Split BTF: what `own` has behind what it has in common with `base`."""
     words = own.words[len(base.words) :]
-    strings = bytes(own.strings[len(base.strings) :])
-    sizes = (24, 0, 4 * len(words), 4 * len(words), len(strings))
-    return struct.pack("<HBB5I", 0xEB9F, 1, 0, *sizes) + struct.pack(f"<{len(words)}I", *words) + strings
+    return raw_btf(words, bytes(own.strings[len(base.strings) :]))
 
 
 def copy(maker: Maker) -> Maker:
@@ -164,9 +162,7 @@ def test_unsorted_types_since_7_0() -> None:
 
 def test_byte_order() -> None:
     made = Maker().add(PTR, 0, 1)
-    words = struct.pack(f">{len(made.words)}I", *made.words)
-    sizes = (24, 0, len(words), len(words), len(made.strings))
-    data = struct.pack(">HBB5I", 0xEB9F, 1, 0, *sizes) + words + bytes(made.strings)
+    data = raw_btf(made.words, bytes(made.strings), order=">")
     assert judge(data, little=False).errno == 0
     assert judge(data, little=True).errno == 22
 

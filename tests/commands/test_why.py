@@ -522,14 +522,13 @@ def test_odd_files(tmp_path: Path, name: str) -> None:
     case = load()[name]
     path = tmp_path / "input"
     case.write(path)
-    options = {"features": case.features, **case.options}
     try:
-        pybtf.encode(path, jobs=1, **options)
+        pybtf.encode(path, features=case.features, jobs=1, **case.options)
     except pybtf.PybtfError as error:
         with pytest.raises(type(error)):
-            pybtf.why(path, "f", jobs=1, **options)
+            pybtf.why(path, "f", features=case.features, jobs=1, **case.options)
         return
-    found = pybtf.why(path, "*", "struct point", "int", jobs=1, **options)
+    found = pybtf.why(path, "*", "struct point", "int", features=case.features, jobs=1, **case.options)
     assert all(each.verdict for each in found)
 
 

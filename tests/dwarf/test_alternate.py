@@ -160,7 +160,7 @@ def test_several_files_each_with_its_own(tmp_path: Path) -> None:
         (tmp_path / str(n)).mkdir()
         file_with([p(0), p(n)], one(uses(f"i{n}", f"t{n}")), tmp_path / str(n))
     data = encode_combined([str(tmp_path / "1" / "file"), str(tmp_path / "2" / "file")], EncodeOptions(jobs=1)).data
-    assert [name for name in names(data) if name != "int"] == ["a1", "t1", "a2", "t2"]
+    assert [name for name in names(bytes(data)) if name != "int"] == ["a1", "t1", "a2", "t2"]
 
 
 # -- no trace, any number of workers -----------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_rule(name: str, tmp_path: Path) -> None:
         return
     for jobs in (1, 2):
         data = pybtf.encode(path, features=case.features, jobs=jobs, **case.options).data
-        difference = btfdiff.explain(data, golden)
+        difference = btfdiff.explain(bytes(data), golden)
         assert not difference, difference
 
 
@@ -83,7 +83,7 @@ def test_forms(group: str, tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(formsprogram.build(flavour, forms))
         try:
-            difference = btfdiff.explain(pybtf.encode(path, features="default", jobs=1).data, golden)
+            difference = btfdiff.explain(bytes(pybtf.encode(path, features="default", jobs=1).data), golden)
         except PybtfError as error:
             difference = str(error)
         if difference:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,9 @@ def ordinary(entry: Die | bytes) -> Die | bytes:
     )
 
 
-def outcome(path: Path, dies: list[Die | bytes], flavour: Flavour, cut: int, **options: Any) -> bytes | str:
+def outcome(path: Path, dies: Sequence[Die | bytes], flavour: Flavour, cut: int, **options: Any) -> bytes | str:
     """The BTF of a unit with these DIEs, or what is said of it, without numbers of places."""
-    fields = {"address_size": flavour.address_size}
+    fields: dict[str, Any] = {"address_size": flavour.address_size}
     fields |= {name: options.pop(name) for name in ("version", "offset_size") if name in options}
     written = dwarf([unit(dies, **fields)], little=flavour.little, **options)
     if cut:

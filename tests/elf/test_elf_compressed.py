@@ -12,7 +12,7 @@ import pytest
 from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
-from tests.builders.tinyelf import Sec, elf
+from tests.builders.elfwriter import Section, bare
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def zstd_frame(blocks: list[tuple[int, int, bytes]], size: int) -> bytes:
 
 
 def unpacked(content: bytes, is64: bool = True, little: bool = True) -> bytes:
-    image = ElfImage("t.o", elf([Sec(".debug_str", 1, content, 0x800)], is64=is64, little=little))
+    image = ElfImage("t.o", bare([Section(".debug_str", content, flags=0x800)], is64=is64, little=little))
     return bytes(image.data(image.sections[1]))
 
 
@@ -116,7 +116,7 @@ def test_what_may_be_unpacked_for_one_image() -> None:
     """All sections together, in proportion to the file; a look does not count, nor does the same twice."""
     stream = zlib.compress(bytes(10 << 20))
     content = gabi(1, 10 << 20, stream)
-    image = ElfImage("t.o", elf([Sec(f".debug_{i}", 1, content, 0x800) for i in range(5)]))
+    image = ElfImage("t.o", bare([Section(f".debug_{i}", content, flags=0x800) for i in range(5)]))
     count = (FREE_SIZE + MAX_RATIO * image.size) // (10 << 20)
     assert 3 <= count < 5
     for section in image.sections[1:6]:
@@ -134,7 +134,7 @@ def test_the_most_that_may_be_unpacked(over: int) -> None:
     def built(size: int) -> ElfImage:
         # The padding makes the file, and with it the budget, independent of the stream's length.
         content = gabi(1, size, zlib.compress(bytes(size)).ljust(100_000, b"x"))
-        return ElfImage("t.o", elf([Sec(".debug_str", 1, content, 0x800)]))
+        return ElfImage("t.o", bare([Section(".debug_str", content, flags=0x800)]))
 
     size = FREE_SIZE + MAX_RATIO * built(1).size + over
     image = built(size)
@@ -147,7 +147,7 @@ def test_the_most_that_may_be_unpacked(over: int) -> None:
 
 def test_of_a_module_that_is_compressed_as_a_whole_its_size_on_the_disk_counts() -> None:
     content = gabi(1, 1 << 20, zlib.compress(bytes(1 << 20)))
-    data = elf([Sec(".debug_str", 1, content, 0x800), Sec(".big", 1, bytes(FREE_SIZE))])
+    data = bare([Section(".debug_str", content, flags=0x800), Section(".big", bytes(FREE_SIZE))])
     small = ElfImage("t.ko", data, stored=1000)
     with pytest.raises(InputError, match="behind 3"):
         small.data(small.sections[1])
@@ -168,13 +168,13 @@ def test_how_a_section_begins(kind: str) -> None:
         content = gabi(2, len(text), zstd_frame([(0, len(block), block) for block in blocks], len(text)))
     else:
         flags = 0
-    image = ElfImage("t.o", elf([Sec(name, 1, content, flags)]))
+    image = ElfImage("t.o", bare([Section(name, content, flags=flags)]))
     assert image.head(image.sections[1], 16) == text[:16]
 
 
 @pytest.mark.parametrize("kind", [1, 2])
 def test_how_a_damaged_section_begins(kind: int) -> None:
-    image = ElfImage("t.o", elf([Sec(".debug_info", 1, gabi(kind, 99, b"nothing of the kind"), 0x800)]))
+    image = ElfImage("t.o", bare([Section(".debug_info", gabi(kind, 99, b"nothing of the kind"), flags=0x800)]))
     with pytest.raises(InputError, match=r"t\.o: \.debug_info: damaged (zlib|zstd) data"):
         image.head(image.sections[1], 16)
 
@@ -186,6 +186,6 @@ def test_a_bomb_stops_at_the_size_that_it_declares() -> None:
 
 @pytest.mark.parametrize("content", [b"ZLIB\0\0", b"ZLIX" + bytes(20)])
 def test_damaged_zdebug(content: bytes) -> None:
-    image = ElfImage("t.o", elf([Sec(".zdebug_info", 1, content)]))
+    image = ElfImage("t.o", bare([Section(".zdebug_info", content)]))
     with pytest.raises(InputError, match='expected "ZLIB"'):
         image.data(image.sections[1])

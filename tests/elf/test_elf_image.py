@@ -20,7 +20,7 @@ from pybtf.elf.notes import notes
 from pybtf.elf.relocation import relocated
 from pybtf.elf.symbols import function_table
 from pybtf.errors import InputError
-from tests.builders.tinyelf import ENTRY, HEADER, Sec, Sym, elf, with_symbols
+from tests.builders.elfwriter import Section, Symbol, bare
 
 SOURCE = """
 struct pair { int left; struct pair *right; };
@@ -85,12 +85,12 @@ def test_gcc_object_is_read_as_pyelftools_does(gcc_object: Path) -> None:
 @pytest.mark.parametrize("extended", [False, True])
 def test_every_class_and_byte_order(is64: bool, little: bool, extended: bool) -> None:
     sections = [
-        Sec(".text", 1, b"\x90" * 5, 6, 0x1000, align=16),
-        Sec(".bss", 8, b"", 3, 0x2000, size=0x4000, align=32),
-        Sec(".debug_info", 1, b"abc"),
-        Sec(".text", 1, b"second", 6, 0x1005, 0, 3, 1, 7),
+        Section(".text", b"\x90" * 5, flags=6, address=0x1000, align=16),
+        Section(".bss", type="NOBITS", flags=3, address=0x2000, size=0x4000, align=32),
+        Section(".debug_info", b"abc"),
+        Section(".text", b"second", flags=6, address=0x1005, info=3, align=1, entsize=7),
     ]
-    content = elf(sections, is64=is64, little=little, etype=2, machine=22, flags=0x1234, extended=extended)
+    content = bare(sections, is64=is64, little=little, etype=2, machine=22, header={"flags": 0x1234}, extended=extended)
     image = image_of(content)
     assert_same_sections(image, io.BytesIO(content))
     assert image.machine == 22
@@ -101,34 +101,34 @@ def test_every_class_and_byte_order(is64: bool, little: bool, extended: bool) ->
 
 
 def test_more_sections_than_16_bits_can_count() -> None:
-    image = image_of(elf([Sec(f".s{i}", 1, b"x") for i in range(0xFF10)], extended=True))
+    image = image_of(bare([Section(f".s{i}", b"x") for i in range(0xFF10)], extended=True))
     assert len(image.sections) == 0xFF12
     assert image.sections[0xFF05].name == ".s65284"
     assert image.sections[-1].name == ".shstrtab"
 
 
 def test_no_section_table() -> None:
-    content = bytearray(elf([]))
+    content = bytearray(bare([]))
     content[40:48] = bytes(8)
     content[60:64] = bytes(4)
     assert image_of(bytes(content)).sections == []
 
 
 def test_names_that_are_not_utf8_keep_their_bytes() -> None:
-    image = image_of(elf([Sec(b".d\xe4ta", 1)]))
+    image = image_of(bare([Section(".d\udce4ta")]))
     assert image.sections[1].name.encode("utf-8", "surrogateescape") == b".d\xe4ta"
 
 
 def test_debug_section_skips_groups_and_empty_shells_and_takes_the_first() -> None:
     shf_group = 0x200
     image = image_of(
-        elf(
+        bare(
             [
-                Sec(".debug_info", 1, b"group", shf_group),
-                Sec(".debug_info", 8, size=9),
-                Sec(".debug_info", 1, b"first"),
-                Sec(".debug_info", 1, b"second"),
-                Sec(".debug_types", 1, b"group", shf_group),
+                Section(".debug_info", b"group", flags=shf_group),
+                Section(".debug_info", type="NOBITS", size=9),
+                Section(".debug_info", b"first"),
+                Section(".debug_info", b"second"),
+                Section(".debug_types", b"group", flags=shf_group),
             ]
         )
     )
@@ -144,14 +144,14 @@ def test_debug_section_skips_groups_and_empty_shells_and_takes_the_first() -> No
 @pytest.mark.parametrize(("is64", "little"), FLAVOURS)
 def test_sections_are_listed_by_what_is_asked_for(is64: bool, little: bool) -> None:
     sections = [
-        Sec(".a", 1, b"x"),
-        Sec(".rel.b", 9, b"", info=1),
-        Sec(".rela.a", 4, b"", info=1),
-        Sec(".a", 7, b"y"),
-        Sec(".other", 1, b"", info=1),
-        Sec(".rela.c", 4, b"", info=4),
+        Section(".a", b"x"),
+        Section(".rel.b", type="REL", info=1),
+        Section(".rela.a", type="RELA", info=1),
+        Section(".a", b"y", type="NOTE"),
+        Section(".other", info=1),
+        Section(".rela.c", type="RELA", info=4),
     ]
-    image = image_of(elf(sections, is64=is64, little=little))
+    image = image_of(bare(sections, is64=is64, little=little))
     assert [section.index for section in image.of_type(1)] == [1, 5]
     assert [section.index for section in image.of_type(4)] == [3, 6]
     assert not image.of_type(77)
@@ -164,9 +164,9 @@ def test_sections_are_listed_by_what_is_asked_for(is64: bool, little: bool) -> N
 
 def test_objects_for_lto_have_debug_sections_of_other_names() -> None:
     """As gcc writes them with -flto; they count only if no name starts with `.debug_` or `.zdebug_`."""
-    lto = [Sec(".gnu.debuglto_.debug_info", 1, b"lto"), Sec(".debugging", 1, b"no")]
-    for plain, expected in [([], b"lto"), ([Sec(".zdebug_x")], None), ([Sec(".debug_info", 1, b"p")], b"p")]:
-        image = image_of(elf([*lto, *plain]))
+    lto = [Section(".gnu.debuglto_.debug_info", b"lto"), Section(".debugging", b"no")]
+    for plain, expected in [([], b"lto"), ([Section(".zdebug_x")], None), ([Section(".debug_info", b"p")], b"p")]:
+        image = image_of(bare([*lto, *plain]))
         section = image.debug_section(".debug_info")
         assert (None if section is None else bytes(image.data(section))) == expected
 
@@ -240,7 +240,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: str, flags: int) -> int:
         raise PermissionError(13, "Permission denied", path)
 
-    (tmp_path / "secret").write_bytes(elf([]))
+    (tmp_path / "secret").write_bytes(bare([]))
     if os.geteuid() == 0:
         monkeypatch.setattr("os.open", refuse)  # root may read everything
     else:
@@ -254,14 +254,14 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_truncation_is_refused() -> None:
     """The section table comes last, so every shorter file lacks something of it."""
-    content = elf([Sec(".text", 1, b"\x90" * 40, 6)])
+    content = bare([Section(".text", b"\x90" * 40, flags=6)])
     for size in range(1, len(content)):
         message = refusal(content[:size])
         if size < 4:
             assert f"only {size} bytes; expected an ELF file" in message
         elif size < 16:
             assert f"only {size} bytes; expected the ELF identification" in message
-        elif size < HEADER[True]:
+        elif size < 64:
             assert f"only {size} bytes; expected the ELF header, 64 bytes" in message
         else:
             assert "The file is truncated" in message
@@ -291,14 +291,14 @@ TABLE = 128  # where the section table of the file is that the next test damages
     ],
 )
 def test_damaged_header_and_table(change: Callable[[bytearray], None], message: str) -> None:
-    content = bytearray(elf([Sec(".text", 1, b"\x90" * 40, 6)]))
+    content = bytearray(bare([Section(".text", b"\x90" * 40, flags=6)]))
     assert struct.unpack_from("<Q", content, 40)[0] == TABLE
     change(content)
     assert message in refusal(bytes(content))
 
 
 def test_section_count_beyond_reason() -> None:
-    content = bytearray(elf([], extended=True))
+    content = bytearray(bare([], extended=True))
     shoff = struct.unpack_from("<Q", content, 40)[0]
     struct.pack_into("<Q", content, shoff + 32, MAX_SECTIONS + 1)
     assert f"{MAX_SECTIONS + 1} sections; expected at most" in refusal(bytes(content))
@@ -307,20 +307,20 @@ def test_section_count_beyond_reason() -> None:
 def test_names_that_overlap_beyond_reason() -> None:
     """Thousands of sections, each named by another tail of one long string, are gigabytes of names."""
     count = 2000
-    content = bytearray(elf([Sec("x" * 60000, 1), *[Sec("", 1)] * count]))
+    content = bytearray(bare([Section("x" * 60000), *[Section("")] * count]))
     shoff = struct.unpack_from("<Q", content, 40)[0]
     for i in range(count):
-        struct.pack_into("<I", content, shoff + ENTRY[True] * (i + 2), i + 1)
+        struct.pack_into("<I", content, shoff + 64 * (i + 2), i + 1)
     assert "names that do not overlap" in refusal(bytes(content))
 
 
 def test_many_sections_of_one_long_name_share_it() -> None:
     """It would be gigabytes as well, if each had its own."""
     count = 2000
-    content = bytearray(elf([Sec("x" * 60000, 1), *[Sec("", 1)] * count]))
+    content = bytearray(bare([Section("x" * 60000), *[Section("")] * count]))
     shoff = struct.unpack_from("<Q", content, 40)[0]
     for i in range(count):
-        struct.pack_into("<I", content, shoff + ENTRY[True] * (i + 2), 1)
+        struct.pack_into("<I", content, shoff + 64 * (i + 2), 1)
     names = [section.name for section in image_of(bytes(content)).sections]
     assert names.count("x" * 60000) == count + 1
     assert len(set(map(id, names))) == 3
@@ -329,12 +329,12 @@ def test_many_sections_of_one_long_name_share_it() -> None:
 
 @pytest.mark.parametrize("start", [".debug_", ".zdebug_", ".gnu.debuglto_.debug_"])
 def test_no_section_of_dwarf_has_a_long_name(start: str) -> None:
-    sections = [Sec(f"{start}info", 1, b"a"), Sec(start + "x" * 100, 1, b"b"), Sec(f"{start}{'x' * 30}", 1, b"c")]
-    assert list(image_of(elf(sections)).dwarf) == [".debug_info", f".debug_{'x' * 30}"]
+    sections = [Section(f"{start}info", b"a"), Section(start + "x" * 100, b"b"), Section(f"{start}{'x' * 30}", b"c")]
+    assert list(image_of(bare(sections)).dwarf) == [".debug_info", f".debug_{'x' * 30}"]
 
 
 def test_section_data_past_the_end_is_an_error_when_asked_for() -> None:
-    image = image_of(elf([Sec(".debug_info", 1, b"abc", size=5000)]))
+    image = image_of(bare([Section(".debug_info", b"abc", size=5000)]))
     section = image.debug_section(".debug_info")
     assert section is not None
     with pytest.raises(InputError, match=r"t\.o: \.debug_info: data of 5000 bytes at file offset 0x40 ends"):
@@ -342,7 +342,7 @@ def test_section_data_past_the_end_is_an_error_when_asked_for() -> None:
 
 
 def test_linked_section_of_the_wrong_kind() -> None:
-    image = image_of(elf([Sec(".a", 2, link=2), Sec(".b", 1), Sec(".c", 2, link=99)]))
+    image = image_of(bare([Section(".a", type="SYMTAB", link=2), Section(".b"), Section(".c", type="SYMTAB", link=99)]))
     for index in (1, 3):
         with pytest.raises(InputError, match="expected the index of its string table"):
             image.linked(image.sections[index], 3, "string table")
@@ -350,12 +350,12 @@ def test_linked_section_of_the_wrong_kind() -> None:
 
 def test_symbol_table_that_is_none() -> None:
     with pytest.raises(InputError, match=r"has no symbol table \(\.symtab\)"):
-        function_table(image_of(elf([Sec(".text")])))
+        function_table(image_of(bare([Section(".text")])))
     with pytest.raises(InputError, match=r"\.symtab: has the type SHT_DYNSYM \(11\); expected SHT_SYMTAB"):
-        function_table(image_of(elf([Sec(".symtab", 11)])))
+        function_table(image_of(bare([Section(".symtab", type="DYNSYM")])))
     with pytest.raises(InputError, match=r"\.symtab: entries of 16 bytes; expected 24"):
-        function_table(image_of(elf([Sec(".symtab", 2, entsize=16)])))
-    assert len(function_table(image_of(with_symbols([Sec(".text")], [Sym("f")])))) == 1
+        function_table(image_of(bare([Section(".symtab", type="SYMTAB", entsize=16)])))
+    assert len(function_table(image_of(bare([Section(".text")], [Symbol("f", section=1)])))) == 1
 
 
 def test_random_damage_gives_a_result_or_an_input_error(gcc_object: Path) -> None:

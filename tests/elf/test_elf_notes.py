@@ -8,30 +8,23 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import build_id, notes
-from tests.builders.tinyelf import Sec, elf
-
-
-def note(owner: bytes, kind: int, desc: bytes, order: str = "<") -> bytes:
-    name = owner + b"\0"
-    return (
-        struct.pack(f"{order}III", len(name), len(desc), kind)
-        + name.ljust(-(-len(name) // 4) * 4, b"\0")
-        + desc.ljust(-(-len(desc) // 4) * 4, b"\0")
-    )
+from tests.builders.elfwriter import Section, bare, note
 
 
 @pytest.mark.parametrize("little", [True, False])
 def test_notes(little: bool) -> None:
-    order = "<" if little else ">"
+    linux = note(b"Linux", 0x101, b"\1\0\0\0", little=little)
+    xen = note(b"Xen", 6, b"abcde", little=little)
     sections = [
-        Sec(".note.Linux", 7, note(b"Linux", 0x101, b"\1\0\0\0", order) + note(b"Xen", 6, b"abcde", order)),
-        Sec(".not.a.note", 1, note(b"no", 1, b"", order)),
-        Sec(".note.gnu.build-id", 7, note(b"GNU", 3, b"\xab" * 20, order)),
+        Section(".note.Linux", linux + xen, type="NOTE"),
+        Section(".not.a.note", note(b"no", 1, b"", little=little)),
+        Section(".note.gnu.build-id", note(b"GNU", 3, b"\xab" * 20, little=little), type="NOTE"),
     ]
-    image = ElfImage("t.o", elf(sections, little=little))
+    image = ElfImage("t.o", bare(sections, little=little))
     assert list(notes(image)) == [
         (b"Linux", 0x101, b"\1\0\0\0"),
         (b"Xen", 6, b"abcde"),
@@ -50,7 +43,7 @@ def test_a_linked_program_is_read_as_pyelftools_does(tmp_path: Path) -> None:
         theirs = [
             (note["n_name"], note["n_descsz"], note["n_type"], note["n_desc"])
             for section in ELFFile(stream).iter_sections()
-            if section["sh_type"] == "SHT_NOTE"
+            if isinstance(section, NoteSection)
             for note in section.iter_notes()
         ]
     assert [(owner.decode(), len(desc)) for owner, _, desc in ours] == [n[:2] for n in theirs]
@@ -69,10 +62,10 @@ def test_a_linked_program_is_read_as_pyelftools_does(tmp_path: Path) -> None:
 )
 def test_a_damaged_note_ends_its_section_only(damage: bytes) -> None:
     sections = [
-        Sec(".note.a", 7, note(b"A", 1, b"") + damage),
-        Sec(".note.b", 7, note(b"B", 2, b"")),
-        Sec(".note.c", 7, b"", size=1 << 40),
+        Section(".note.a", note(b"A", 1, b"") + damage, type="NOTE"),
+        Section(".note.b", note(b"B", 2, b""), type="NOTE"),
+        Section(".note.c", type="NOTE", size=1 << 40),
     ]
-    image = ElfImage("t.o", elf(sections))
+    image = ElfImage("t.o", bare(sections))
     assert list(notes(image)) == [(b"A", 1, b""), (b"B", 2, b"")]
     assert build_id(image) is None

@@ -9,21 +9,24 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
 from pybtf.core.elf.symbols import SymbolError, SymbolSource
 from pybtf.elf.image import ElfImage
 from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.errors import InputError
-from tests.builders.tinyelf import FUNC, NOTYPE, OBJECT, Sec, Sym, elf, symbols, with_symbols
+from tests.builders.elfchecks import section
+from tests.builders.elfwriter import Section, Symbol, bare, symbol_table
 
+NOTYPE, OBJECT, FUNC = 0, 1, 2
 FLAVOURS = [(True, True), (True, False), (False, True), (False, False)]
 
 Entries = list[tuple[str, bool, list[tuple[str, int]]]]
 
 
-def table_of(table: list[Sym], is64: bool = True, little: bool = True) -> FunctionTable:
-    symtab, strtab = symbols(table, is64=is64, little=little)
+def table_of(table: list[Symbol], is64: bool = True, little: bool = True) -> FunctionTable:
+    symtab, strtab = symbol_table(table, is64=is64, little=little)
     return FunctionTable(SymbolSource(symtab, strtab, is64=is64, little=little))
 
 
@@ -54,7 +57,7 @@ def test_random_tables_follow_the_model(is64: bool, little: bool) -> None:
             name = "".join(chance.choice("ab_é") for _ in range(chance.randrange(1, 13)))
             name += chance.choice(["", "", "", ".isra.0", ".part.3", ".cold", ".isra.0.cold", ".x.part", "."])
             value = chance.choice([0, 0, 8, 8, 16, chance.randrange(1 << 32)])
-            table.append(Sym(name, value, 1, chance.choice([FUNC, FUNC, FUNC, OBJECT, NOTYPE, 3, 10])))
+            table.append(Symbol(name, value, 1, chance.choice([FUNC, FUNC, FUNC, OBJECT, NOTYPE, 3, 10]), section=1))
         expected = model([(s.name, s.value) for s in table if s.type == FUNC])
         ours = table_of(table, is64, little)
         assert ours.entries() == expected
@@ -66,7 +69,7 @@ def test_random_tables_follow_the_model(is64: bool, little: bool) -> None:
 
 def test_names_that_differ_late_or_only_in_length() -> None:
     names = ["abcdefghij", "abcdefgh", "abcdefghi", "abcdefg", "abcdefghia", "a", "abcdefgz", "abcdefgh"]
-    ours = table_of([Sym(name, i + 1) for i, name in enumerate(names)])
+    ours = table_of([Symbol(name, i + 1, section=1) for i, name in enumerate(names)])
     assert [name for name, _, _ in ours.entries()] == sorted(set(names))
     assert ours.entries()[2][2] == [("abcdefgh", 2), ("abcdefgh", 8)]
 
@@ -85,14 +88,15 @@ def test_names_that_differ_late_or_only_in_length() -> None:
 )
 def test_ambiguity(values: list[int], ambiguous: bool) -> None:
     """An address followed by 0 is ambiguous, 0 followed by an address is not; the last entry never is."""
-    first = [Sym(f"f.isra.{i}" if i else "f", value) for i, value in enumerate(values)]
-    last = [Sym("g", value) for value in values]
+    first = [Symbol(f"f.isra.{i}" if i else "f", value, section=1) for i, value in enumerate(values)]
+    last = [Symbol("g", value, section=1) for value in values]
     assert [flag for _, flag, _ in table_of(first + last).entries()] == [ambiguous, False]
     assert [flag for _, flag, _ in table_of(first).entries()] == [False]
 
 
 def test_suffixes() -> None:
-    table = [Sym("f"), Sym("f.constprop.0"), Sym("f.isra.0.llvm.1"), Sym("f.llvm.77"), Sym("f.x.cold.1")]
+    names = ["f", "f.constprop.0", "f.isra.0.llvm.1", "f.llvm.77", "f.x.cold.1"]
+    table = [Symbol(name, section=1) for name in names]
     assert table_of(table).suffixes(b"f") == [(False, False), (True, True), (True, True), (True, False)]
     assert table_of(table).suffixes(b"g") == []
 
@@ -108,7 +112,7 @@ def test_gcc_symbols_as_pyelftools_reads_them(tmp_path: Path) -> None:
     with open(tmp_path / "a.o", "rb") as stream:
         theirs = [
             (symbol.name, symbol["st_value"])
-            for symbol in ELFFile(stream).get_section_by_name(".symtab").iter_symbols()
+            for symbol in section(ELFFile(stream), ".symtab", SymbolTableSection).iter_symbols()
             if symbol["st_info"]["type"] == "STT_FUNC"
         ]
     assert any("." in name for name, _ in theirs), "gcc made no clone"
@@ -121,18 +125,18 @@ def test_gcc_symbols_as_pyelftools_reads_them(tmp_path: Path) -> None:
 
 
 OBJECTS = [
-    Sym("here", 0, 4, OBJECT, 2),
-    Sym("there", 0, 4, OBJECT, 3),
-    Sym("here", 0, 4, OBJECT, 4),
-    Sym("function", 0, 4, FUNC, 2),
-    Sym("absolute", 0, 4, OBJECT, 0xFFF1),
-    Sym("undefined", 0, 4, OBJECT, 0),
+    Symbol("here", 0, 4, OBJECT, 2),
+    Symbol("there", 0, 4, OBJECT, 3),
+    Symbol("here", 0, 4, OBJECT, 4),
+    Symbol("function", 0, 4, FUNC, 2),
+    Symbol("absolute", 0, 4, OBJECT, 0xFFF1),
+    Symbol("undefined", 0, 4, OBJECT, 0),
 ]
 
 
 @pytest.mark.parametrize(("is64", "little"), FLAVOURS)
 def test_objects_by_section_and_name(is64: bool, little: bool) -> None:
-    symtab, strtab = symbols(OBJECTS, is64=is64, little=little)
+    symtab, strtab = symbol_table(OBJECTS, is64=is64, little=little)
     source = SymbolSource(symtab, strtab, is64=is64, little=little)
 
     def found(table: FunctionTable) -> set[tuple[int, str]]:
@@ -151,37 +155,38 @@ def test_objects_by_section_and_name(is64: bool, little: bool) -> None:
 
 
 def test_many_objects() -> None:
-    table = [Sym(f"object_{i}", 0, 4, OBJECT, i % 7 + 1) for i in range(3000)]
-    symtab, strtab = symbols(table)
+    places = {f"object_{i}".encode(): i % 7 + 1 for i in range(3000)}
+    table = [Symbol(name.decode(), 0, 4, OBJECT, section) for name, section in places.items()]
+    symtab, strtab = symbol_table(table)
     ours = FunctionTable(SymbolSource(symtab, strtab, is64=True, little=True), ALL_SECTIONS)
-    assert all(ours.has_object(s.section, s.name.encode()) for s in table)
-    assert not any(ours.has_object(s.section + 1, s.name.encode()) for s in table)
+    assert all(ours.has_object(section, name) for name, section in places.items())
+    assert not any(ours.has_object(section + 1, name) for name, section in places.items())
 
 
 @pytest.mark.parametrize("little", [True, False])
 def test_extended_section_indexes(little: bool) -> None:
-    table = [Sym("far", 0, 4, OBJECT, 0xFFFF), Sym("near", 0, 4, OBJECT, 5)]
-    symtab, strtab = symbols(table, little=little)
+    table = [Symbol("far", 0, 4, OBJECT, 0xFFFF), Symbol("near", 0, 4, OBJECT, 5)]
+    symtab, strtab = symbol_table(table, little=little)
     indexes = struct.pack("<3I" if little else ">3I", 0, 70000, 0)
     sections = [
-        Sec(".symtab", 2, symtab, link=2, entsize=24),
-        Sec(".strtab", 3, strtab),
-        Sec(".symtab_shndx", 18, indexes, link=1, entsize=4),
+        Section(".symtab", symtab, type="SYMTAB", link=2, entsize=24),
+        Section(".strtab", strtab, type="STRTAB"),
+        Section(".symtab_shndx", indexes, type="SYMTAB_SHNDX", link=1, entsize=4),
     ]
-    ours = function_table(ElfImage("t.o", elf(sections, little=little)), ALL_SECTIONS)
+    ours = function_table(ElfImage("t.o", bare(sections, little=little)), ALL_SECTIONS)
     assert ours.has_object(70000, b"far")
     assert ours.has_object(5, b"near")
     assert not ours.has_object(0xFFFF, b"far")
-    without = function_table(ElfImage("t.o", elf(sections[:2], little=little)), ALL_SECTIONS)
+    without = function_table(ElfImage("t.o", bare(sections[:2], little=little)), ALL_SECTIONS)
     assert not without.has_object(0xFFFF, b"far")
 
 
 # ---- damage
 
 
-def damaged(change: bytes, at: int, table: list[Sym] | None = None) -> ElfImage:
+def damaged(change: bytes, at: int, table: list[Symbol] | None = None) -> ElfImage:
     """An image whose symbol table has `change` at offset `at`."""
-    content = with_symbols([Sec(".text")], table or [Sym("f"), Sym("g")])
+    content = bare([Section(".text")], table or [Symbol("f", section=1), Symbol("g", section=1)])
     offset = ElfImage("t.o", content).sections[2].offset + at
     return ElfImage("t.o", content[:offset] + change + content[offset + len(change) :])
 
@@ -196,19 +201,19 @@ def test_name_beyond_the_string_table() -> None:
 
 
 def test_name_of_a_symbol_that_plays_no_role_may_be_damaged() -> None:
-    image = damaged(b"\xff\xff\xff\xff", 48, [Sym("f"), Sym("g", type=NOTYPE)])
+    image = damaged(b"\xff\xff\xff\xff", 48, [Symbol("f", section=1), Symbol("g", type=NOTYPE, section=1)])
     assert function_table(image).entries() == [("f", False, [("f", 0)])]
 
 
 def test_name_of_an_object_beyond_the_string_table() -> None:
-    image = damaged(b"\xff\xff\xff\xff", 24, [Sym("v", type=OBJECT)])
+    image = damaged(b"\xff\xff\xff\xff", 24, [Symbol("v", type=OBJECT, section=1)])
     assert len(function_table(image)) == 0
     with pytest.raises(InputError, match=r"\.symtab\+0x18: symbol 1: its name is at 0xffffffff"):
         function_table(image, ALL_SECTIONS)
 
 
 def test_string_table_without_end() -> None:
-    symtab, strtab = symbols([Sym("f")])
+    symtab, strtab = symbol_table([Symbol("f", section=1)])
     with pytest.raises(SymbolError, match="does not end with a NUL"):
         FunctionTable(SymbolSource(symtab, strtab + b"x", is64=True, little=True))
     with pytest.raises(SymbolError, match="an offset below 0x0"):
@@ -231,25 +236,25 @@ def test_symbols_that_share_their_names_are_no_overlap() -> None:
 
 
 def test_short_table_of_extended_indexes() -> None:
-    symtab, strtab = symbols([Sym("f"), Sym("g")])
+    symtab, strtab = symbol_table([Symbol("f", section=1), Symbol("g", section=1)])
     with pytest.raises(SymbolError, match="8 bytes of extended section indexes; expected 12"):
         SymbolSource(symtab, strtab, is64=True, little=True, shndx=bytes(8))
 
 
 def test_an_incomplete_last_symbol_does_not_count() -> None:
-    symtab, strtab = symbols([Sym("f"), Sym("g")])
+    symtab, strtab = symbol_table([Symbol("f", section=1), Symbol("g", section=1)])
     ours = FunctionTable(SymbolSource(symtab[:-1], strtab, is64=True, little=True))
     assert [name for name, _, _ in ours.entries()] == ["f"]
 
 
 def test_strings_in_the_wrong_section() -> None:
-    image = ElfImage("t.o", elf([Sec(".symtab", 2, bytes(24), link=1, entsize=24)]))
+    image = ElfImage("t.o", bare([Section(".symtab", bytes(24), type="SYMTAB", link=1, entsize=24)]))
     with pytest.raises(InputError, match=r"\.symtab: sh_link is 1; expected the index of its string table"):
         symbol_source(image, image.sections[1])
 
 
 def test_a_frozen_table_takes_no_more_marks() -> None:
-    ours = table_of([Sym("f")])
+    ours = table_of([Symbol("f", section=1)])
     assert ours.mark_kfunc(b"f", 3)
     assert not ours.mark_kfunc(b"g", 3)
     ours.freeze()

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationHandler
+from elftools.elf.relocation import RelocationHandler, RelocationSection
+from elftools.elf.sections import SymbolTableSection
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.errors import InputError
-from tests.builders.tinyelf import OBJECT, Sec, Sym, elf, symbols
+from tests.builders.elfwriter import Section, Symbol, bare, symbol_table
 
 SOURCES = {
     "a.c": """
@@ -104,6 +105,8 @@ def test_with_the_layout_every_field_is_symbol_plus_addend_plus_section(
                 if relocations["sh_info"] != section.index:
                     continue
                 symtab = other.get_section(relocations["sh_link"])
+                assert isinstance(relocations, RelocationSection)
+                assert isinstance(symtab, SymbolTableSection)
                 for r in relocations.iter_relocations():
                     symbol = symtab.get_symbol(r["r_info_sym"])
                     home = symbol["st_shndx"]
@@ -133,14 +136,15 @@ def test_readelf_sees_the_same_names_after_relocation(objects: dict[str, Path]) 
 # ---- one at a time
 
 
+OBJECT = 1
 TEXT, DATA = 1, 2  # sections of the file below
 HOME = [
-    Sym("defined", 0x20, 4, OBJECT, DATA),
-    Sym("undefined", 0, 0, OBJECT, 0),
-    Sym("absolute", 0x1234, 0, OBJECT, 0xFFF1),
-    Sym("common", 16, 4, OBJECT, 0xFFF2),
-    Sym("nowhere", 0, 0, OBJECT, 99),
-    Sym("extended", 0x20, 4, OBJECT, 0xFFFF),
+    Symbol("defined", 0x20, 4, OBJECT, DATA),
+    Symbol("undefined", 0, 0, OBJECT, 0),
+    Symbol("absolute", 0x1234, 0, OBJECT, 0xFFF1),
+    Symbol("common", 16, 4, OBJECT, 0xFFF2),
+    Symbol("nowhere", 0, 0, OBJECT, 99),
+    Symbol("extended", 0x20, 4, OBJECT, 0xFFFF),
 ]
 DEFINED, UNDEFINED, ABSOLUTE, COMMON, NOWHERE, EXTENDED = range(1, 7)
 ADDRESS = 0x10040 + 0x20  # .data comes after 0x35 bytes of .text, aligned to 0x40
@@ -158,7 +162,7 @@ def one(
     little: bool = True,
     entsize: int | None = None,
     info: bytes | None = None,
-    indexes: list[Sec] | None = None,
+    indexes: list[Section] | None = None,
 ) -> ElfImage:
     """An object with 16 bytes of `.debug_info` and one relocation; without an addend it is a SHT_REL."""
     order = "<" if little else ">"
@@ -167,17 +171,17 @@ def one(
     record = struct.pack(order + word, offset) + (info or packed)
     if addend is not None:
         record += struct.pack(order + word.lower(), addend)
-    symtab, strtab = symbols(HOME, is64=is64, little=little)
+    symtab, strtab = symbol_table(HOME, is64=is64, little=little)
     name, section_type = (".rel.debug_info", 9) if addend is None else (".rela.debug_info", 4)
     sections = [
-        Sec(".text", 1, bytes(0x35), 6, align=16),
-        Sec(".data", 1, bytes(0x40), 3, align=64),
-        Sec(".debug_info", 1, field),
-        Sec(name, section_type, record, link=5, info=3, entsize=len(record) if entsize is None else entsize),
-        Sec(".symtab", 2, symtab, link=6, entsize=24 if is64 else 16),
-        Sec(".strtab", 3, strtab),
+        Section(".text", bytes(0x35), flags=6, align=16),
+        Section(".data", bytes(0x40), flags=3, align=64),
+        Section(".debug_info", field),
+        Section(name, record, type=section_type, link=5, info=3, entsize=len(record) if entsize is None else entsize),
+        Section(".symtab", symtab, type="SYMTAB", link=6, entsize=24 if is64 else 16),
+        Section(".strtab", strtab, type="STRTAB"),
     ]
-    return ElfImage("t.o", elf([*sections, *(indexes or [])], is64=is64, little=little, machine=machine))
+    return ElfImage("t.o", bare([*sections, *(indexes or [])], is64=is64, little=little, machine=machine))
 
 
 def result(image: ElfImage) -> bytes:
@@ -300,15 +304,15 @@ def test_many_symbols_and_types_in_any_order(seed: int, little: bool) -> None:
                 records += struct.pack(f"{order}QQq", at, symbol << 32 | kind, addend)
                 value = (values[symbol] + addend) % (1 << 8 * widths[kind])
                 expected[at : at + widths[kind]] = value.to_bytes(widths[kind], "little" if little else "big")
-    absolute = [Sym(f"s{i}", value, 0, OBJECT, 0xFFF1) for i, value in enumerate(values)]
-    symtab, strtab = symbols(absolute[1:], little=little)
+    absolute = [Symbol(f"s{i}", value, 0, OBJECT, 0xFFF1) for i, value in enumerate(values)]
+    symtab, strtab = symbol_table(absolute[1:], little=little)
     sections = [
-        Sec(".debug_info", 1, before),
-        Sec(".rela.debug_info", 4, records, link=3, info=1, entsize=24),
-        Sec(".symtab", 2, symtab, link=4, entsize=24),
-        Sec(".strtab", 3, strtab),
+        Section(".debug_info", before),
+        Section(".rela.debug_info", records, type="RELA", link=3, info=1, entsize=24),
+        Section(".symtab", symtab, type="SYMTAB", link=4, entsize=24),
+        Section(".strtab", strtab, type="STRTAB"),
     ]
-    assert result(ElfImage("t.o", elf(sections, little=little, machine=62 if little else 22))) == expected
+    assert result(ElfImage("t.o", bare(sections, little=little, machine=62 if little else 22))) == expected
 
 
 @pytest.mark.parametrize(("machine", "wide", "word"), [(243, 2, 1), (21, 38, 1), (258, 2, 1)])
@@ -333,20 +337,20 @@ def test_a_known_relocation_at_the_end(at: int) -> None:
 
 def relocated_by(records: bytes, data: bytes, machine: int) -> bytes:
     """The little-endian 64-bit section `data` with these relocations applied."""
-    symtab, strtab = symbols(HOME)
+    symtab, strtab = symbol_table(HOME)
     sections = [
-        Sec(".text", 1, bytes(0x35), 6, align=16),
-        Sec(".data", 1, bytes(0x40), 3, align=64),
-        Sec(".debug_info", 1, data),
-        Sec(".rela.debug_info", 4, records, link=5, info=3, entsize=24),
-        Sec(".symtab", 2, symtab, link=6, entsize=24),
-        Sec(".strtab", 3, strtab),
+        Section(".text", bytes(0x35), flags=6, align=16),
+        Section(".data", bytes(0x40), flags=3, align=64),
+        Section(".debug_info", data),
+        Section(".rela.debug_info", records, type="RELA", link=5, info=3, entsize=24),
+        Section(".symtab", symtab, type="SYMTAB", link=6, entsize=24),
+        Section(".strtab", strtab, type="STRTAB"),
     ]
-    return result(ElfImage("t.o", elf(sections, machine=machine)))
+    return result(ElfImage("t.o", bare(sections, machine=machine)))
 
 
 def test_symbol_with_an_extended_section_index() -> None:
-    indexes = Sec(".symtab_shndx", 18, struct.pack("<7I", 0, 0, 0, 0, 0, 0, DATA), link=5)
+    indexes = Section(".symtab_shndx", struct.pack("<7I", 0, 0, 0, 0, 0, 0, DATA), type="SYMTAB_SHNDX", link=5)
     assert field_of(one(1, symbol=EXTENDED, field=FILL, indexes=[indexes]), 8) == ADDRESS + 3
     with pytest.raises(InputError, match="a symbol in section 65535"):
         result(one(1, symbol=EXTENDED))
@@ -363,7 +367,7 @@ def test_mips_with_64_bits_packs_three_types(little: bool) -> None:
 
 
 def test_a_section_without_relocations_is_not_copied() -> None:
-    image = ElfImage("t.o", elf([Sec(".debug_info", 1, b"abc")], machine=0xABCD))
+    image = ElfImage("t.o", bare([Section(".debug_info", b"abc")], machine=0xABCD))
     section = image.sections[1]
     assert isinstance(relocated(image, section, section_addresses(image)), memoryview)
 
@@ -397,12 +401,12 @@ def test_place_of_a_bad_relocation() -> None:
     image = one(1, field=FILL)
     good = bytes(image.raw(image.sections[4]))
     bad = struct.pack("<QQq", 99, DEFINED << 32 | 1, 0)
-    symtab, strtab = symbols(HOME)
+    symtab, strtab = symbol_table(HOME)
     sections = [
-        Sec(".debug_info", 1, FILL),
-        Sec(".rela.debug_info", 4, good + bad, link=3, info=1, entsize=24),
-        Sec(".symtab", 2, symtab, link=4, entsize=24),
-        Sec(".strtab", 3, strtab),
+        Section(".debug_info", FILL),
+        Section(".rela.debug_info", good + bad, type="RELA", link=3, info=1, entsize=24),
+        Section(".symtab", symtab, type="SYMTAB", link=4, entsize=24),
+        Section(".strtab", strtab, type="STRTAB"),
     ]
     with pytest.raises(InputError, match=r"t\.o: \.rela\.debug_info\+0x18: relocation 1: a field at 0x63"):
-        result(ElfImage("t.o", elf(sections)))
+        result(ElfImage("t.o", bare(sections)))

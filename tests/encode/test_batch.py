@@ -414,9 +414,9 @@ def test_interrupted(tmp_path: Path) -> None:
     data = module(TARGET, "reuse").read_bytes()
     for number in range(1500):
         (folder / f"{number}.ko").write_bytes(data)
-    argv = [sys.executable, "-m", "pybtf", "encode", "-j2", "--base", BASE, "--features", FEATURES]
+    argv = [sys.executable, "-m", "pybtf", "encode", "-j2", "--base", str(BASE), "--features", FEATURES]
     child = subprocess.Popen(
-        [*argv, "--detached-dir", out, folder], env=environment(), stderr=subprocess.PIPE, text=True
+        [*argv, "--detached-dir", str(out), str(folder)], env=environment(), stderr=subprocess.PIPE, text=True
     )
     while child.poll() is None and not (out.is_dir() and any(out.iterdir())):
         time.sleep(0.01)

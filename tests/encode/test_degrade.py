@@ -36,8 +36,9 @@ def encoded(path: Path, data: bytes, *, features: str = "default", jobs: int = 1
 
 def stand_in(path: Path, *dies: Die, features: str = "default") -> Type:
     """What the typedef `it` refers to, once these DIEs are encoded; the first of them is what it is of."""
-    first = dies[0]._replace(label="it") if dies[0].label is None else dies[0]
-    result = encoded(path, of(INT, *dies[1:], first, typedef("it", first.label)), features=features)
+    label = dies[0].label or "it"
+    first = dies[0]._replace(label=label)
+    result = encoded(path, of(INT, *dies[1:], first, typedef("it", label)), features=features)
     btf = result.btf
     assert [loss.count for loss in result.report.losses] == [1], result.report.losses
     accepted(result.data, path)

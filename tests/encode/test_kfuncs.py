@@ -10,9 +10,10 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import mark_kfuncs
 from pybtf.elf.symbols import function_table
 from pybtf.errors import InputError
-from tests.builders.tinyelf import OBJECT, Sec, Sym, with_symbols
+from tests.builders.elfwriter import Section, Symbol, bare
 
 BASE = 0x4000
+OBJECT = 1
 
 
 def kfuncs_of(
@@ -26,14 +27,10 @@ def kfuncs_of(
 ) -> tuple[dict[str, int], list[str]]:
     """The kfuncs of a file with these words in `.BTF_ids` and symbols (name, pair number, size) there."""
     content = struct.pack(f"{'<' if little else '>'}{len(words)}I", *words)
-    table = [Sym(name, 0x100 + i) for i, name in enumerate(functions)]
-    table += [Sym("__BTF_ID__" + name, BASE + 8 * at, size, OBJECT, section) for name, at, size in ids]
-    image = ElfImage(
-        "t",
-        with_symbols(
-            [Sec(".text", 1, b"", 6), Sec(".BTF_ids", kind, content, 2, BASE)], table, little=little, etype=2
-        ),
-    )
+    table = [Symbol(name, 0x100 + i, section=1) for i, name in enumerate(functions)]
+    table += [Symbol("__BTF_ID__" + name, BASE + 8 * at, size, OBJECT, section) for name, at, size in ids]
+    sections = [Section(".text", flags=6), Section(".BTF_ids", content, type=kind, flags=2, address=BASE)]
+    image = ElfImage("t", bare(sections, table, little=little, etype=2))
     ours = function_table(image)
     warnings = mark_kfuncs(image, ours)
     return ours.kfuncs(), warnings
@@ -55,10 +52,10 @@ def test_the_order_of_symbols_does_not_matter_for_sets() -> None:
 @pytest.mark.parametrize(("section", "expected"), [(2, {}), (3, {"one": 0x1000, "two": 5})])
 def test_of_two_sections_the_last_counts(section: int, expected: dict[str, int]) -> None:
     content = struct.pack("<6I", *SET)
-    table = [Sym("one", 0x100), Sym("two", 0x101)]
-    table += [Sym("__BTF_ID__" + name, BASE + 8 * at, size, OBJECT, section) for name, at, size in IDS]
-    sections = [Sec(".text", 1, b"", 6), *[Sec(".BTF_ids", 1, content, 2, BASE)] * 2]
-    image = ElfImage("t", with_symbols(sections, table, etype=2))
+    table = [Symbol("one", 0x100, section=1), Symbol("two", 0x101, section=1)]
+    table += [Symbol("__BTF_ID__" + name, BASE + 8 * at, size, OBJECT, section) for name, at, size in IDS]
+    sections = [Section(".text", flags=6), *[Section(".BTF_ids", content, flags=2, address=BASE)] * 2]
+    image = ElfImage("t", bare(sections, table, etype=2))
     ours = function_table(image)
     assert mark_kfuncs(image, ours) == []
     assert ours.kfuncs() == expected
@@ -127,7 +124,7 @@ def test_a_member_outside_the_section_is_an_error() -> None:
 
 
 def test_a_file_without_ids_has_no_kfuncs() -> None:
-    image = ElfImage("t", with_symbols([Sec(".text")], [Sym("one")]))
+    image = ElfImage("t", bare([Section(".text")], [Symbol("one", section=1)]))
     ours = function_table(image)
     assert mark_kfuncs(image, ours) == []
     assert ours.kfuncs() == {}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Unpack
 
 import pybtf
 from tests.builders.dwarfwriter import die
 from tests.builders.kernelish import INT, function, kernel, unit
-from tests.builders.synthetic import X86, load, named
+from tests.builders.synthetic import X86, Options, load, named
 
 
-def counts(data: bytes, folder: Path, **options: str) -> pybtf.Report:
+def counts(data: bytes, folder: Path, **options: Unpack[Options]) -> pybtf.Report:
     path = folder / "input"
     path.write_bytes(data)
     return pybtf.encode(path, jobs=1, **options).report

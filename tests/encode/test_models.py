@@ -18,6 +18,7 @@ import pybtf
 from tests.builders.dwarfwriter import Die, die, dwarf
 from tests.builders.elfwriter import Symbol
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit
+from tests.builders.rawbtf import raw_btf
 
 X86 = FLAVOURS["x86_64"]
 FEATURES = "default,decl_tag_kfuncs"
@@ -132,10 +133,8 @@ def test_odd_strings_of_a_base(strings: bytes, at: int, name: str, more: bytes, 
     so they are not used; nor are those at the very end.
     """
     strings += more
-    types = struct.pack("<4I", 1, 1 << 24, 4, 1 << 24 | 32)
-    types += struct.pack("<6I", 5, 4 << 24 | 1, 4, at, 1, 0)
-    header = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(types), len(types), len(strings))
-    found = check(tmp_path, header + types + strings, write(tmp_path / "module", [composite("s", name)]))
+    data = raw_btf([1, 1 << 24, 4, 1 << 24 | 32, 5, 4 << 24 | 1, 4, at, 1, 0], strings)
+    found = check(tmp_path, data, write(tmp_path / "module", [composite("s", name)]))
     assert [[each.name for each in one.members] for one in found if hasattr(one, "members")] in ([[name]], [])
 
 

@@ -11,6 +11,7 @@ import pytest
 from pybtf import pipeline
 from pybtf.cli.main import main
 from pybtf.core.btf.verify import check_output
+from pybtf.core.run import Run
 from pybtf.errors import InternalError
 from tests.builders.kernelish import kernel
 
@@ -116,7 +117,7 @@ def test_a_mistake_of_ours_writes_nothing(
         """A run whose output is found to be damaged."""
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
-            self.run = run(*arguments, **options)
+            self.run = Run(*arguments, **options)
 
         def __getattr__(self, name: str) -> Any:
             return getattr(self.run, name)
@@ -125,7 +126,6 @@ def test_a_mistake_of_ours_writes_nothing(
             check(spoilt(2, 2, 7))
             return b""
 
-    run = pipeline.Run
     path, out = tmp_path / "kernel", tmp_path / "kernel.btf"
     path.write_bytes(kernel().data)
     before = path.read_bytes()

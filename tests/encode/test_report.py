@@ -176,7 +176,7 @@ def test_process_facts() -> None:
 def test_options_are_checked() -> None:
     assert make_options(jobs=3) == EncodeOptions(Features.parse("default"), 3)
     assert make_options(["var", "float"], 1).features == Features.parse("var,float")
-    assert make_options(Features(var=True), 1, lang_exclude="rust").lang_exclude == {0x1C}
+    assert make_options(Features(var=True), 1, lang_exclude="rust").lang_exclude == frozenset({0x1C})
     with pytest.raises(UsageError, match="number of jobs is 0"):
         make_options(jobs=0)
     with pytest.raises(UsageError, match="do not go together"):

@@ -18,9 +18,12 @@ import pytest
 
 import pybtf
 from pybtf.btf.files import read_btf
+from pybtf.btf.types import Struct
 from pybtf.elf.writer import put_sections
 from pybtf.errors import EncodeError, InputError, UsageError
-from tests.builders import corruption, tinyelf
+from tests.builders import corruption
+from tests.builders.elfwriter import bare
+from tests.builders.rawbtf import raw_btf
 from tests.conftest import RunCli
 from tools.judge import btfdiff
 
@@ -36,7 +39,7 @@ def module(target: str, name: str) -> Path:
 
 
 def base_path(target: str) -> Path:
-    return HOME / "golden" / TARGETS[target]["base"]["file"]
+    return HOME / "golden" / str(TARGETS[target]["base"]["file"])
 
 
 def golden(target: str, name: str, label: str) -> bytes | None:
@@ -155,7 +158,7 @@ def test_combining_what_does_not_go_together(tmp_path: Path, run_cli: RunCli) ->
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "a big-endian file; expected the byte order of the first file" in done.stderr
     plain = tmp_path / "plain.o"
-    plain.write_bytes(tinyelf.elf([]))
+    plain.write_bytes(bare([]))
     done = run_cli("encode", "--combine", "--detached", out, module("gcc", "reuse"), plain)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert f"{plain}: has no DWARF" in done.stderr
@@ -224,16 +227,15 @@ def test_base_in_an_elf_file(tmp_path: Path) -> None:
     encoded = pybtf.encode(module("gcc", "reuse"), features=FEATURES, base=kernel)
     check(encoded.data, "gcc", "reuse", "split")
     mine = encoded.btf.by_name("mine")
-    assert mine is not None
-    assert encoded.btf.type(mine.members[0].type).name == "device"  # type: ignore[union-attr]
-    assert mine.members[0].type < encoded.btf.first_id  # type: ignore[union-attr]
+    assert isinstance(mine, Struct)
+    assert encoded.btf.type(mine.members[0].type).name == "device"
+    assert mine.members[0].type < encoded.btf.first_id
 
 
 def test_base_without_types() -> None:
     """Then everything is the module's own, under the numbers it has without a base."""
-    empty = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, 0, 0, 1) + b"\0"
     path = module("gcc", "reuse")
-    split = pybtf.encode(path, features=FEATURES, base=pybtf.Base.from_bytes(empty))
+    split = pybtf.encode(path, features=FEATURES, base=pybtf.Base.from_bytes(raw_btf([])))
     alone = pybtf.encode(path, features=FEATURES)
     assert split.report.types == alone.report.types
     assert [t.id for t in split.btf] == [t.id for t in alone.btf]

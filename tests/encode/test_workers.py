@@ -24,8 +24,8 @@ from pybtf.cli.workers import BROKEN, Ended, Workers
 from pybtf.core.support.shared_counter import Tickets
 from pybtf.threads import Check
 from tests.conftest import RunCli, environment
-from tests.encode.test_batch import BASE, FEATURES, TARGET
-from tests.encode.test_split import check, module
+from tests.encode.test_batch import BASE, TARGET
+from tests.encode.test_split import FEATURES, check, module
 
 KILLED = Ended(-signal.SIGKILL)
 PROGRAMS: list[subprocess.Popen[str]] = []
@@ -193,7 +193,8 @@ def test_ways_to_end() -> None:
 @pytest.mark.parametrize("allowed", [0, 1, 2])
 def test_fork_refused(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
     """Fewer workers, or none, do the same; also if one of them dies and cannot be replaced."""
-    fork, forks = os.fork, []
+    fork = os.fork
+    forks: list[None] = []
 
     def some_forks() -> int:
         if len(forks) == allowed:
@@ -215,7 +216,8 @@ def test_fork_refused(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
 
 @pytest.mark.parametrize("allowed", [0, 1])
 def test_no_descriptors(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
-    pipe, pipes = os.pipe, []
+    pipe = os.pipe
+    pipes: list[None] = []
 
     def some_pipes() -> tuple[int, int]:
         if len(pipes) == allowed:

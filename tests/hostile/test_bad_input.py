@@ -20,7 +20,7 @@ import pybtf
 from pybtf.cli.main import main
 from pybtf.errors import InputError, InternalError, PybtfError
 from tests.builders import bad
-from tests.builders.kernelish import kernel
+from tests.builders.kernelish import INT, kernel, unit
 from tests.conftest import RunCli, environment
 
 bad.load()
@@ -119,7 +119,7 @@ def test_oddity_ends(name: str, tmp_path: Path) -> None:
 def test_the_message_does_not_depend_on_the_workers(jobs: int, tmp_path: Path) -> None:
     """Of several damaged units the first is reported, whoever met it."""
     units = [
-        bad.unit([bad.INT._replace(label=f"int{n}"), bad.typedef(f"t{n}", code=900 + n if n >= 40 else None)])
+        unit([INT._replace(label=f"int{n}"), bad.typedef(f"t{n}", code=900 + n if n >= 40 else None)])
         for n in range(80)
     ]
     path = tmp_path / "many.elf"
@@ -230,7 +230,7 @@ def test_the_sound_files_are_sound(tmp_path: Path) -> None:
     path = tmp_path / "sound.elf"
     path.write_bytes(kernel().data)
     assert pybtf.encode(path, features="default", jobs=1).data
-    path.write_bytes(bad.three_units(bad.unit([bad.INT._replace(label="again")])))
+    path.write_bytes(bad.three_units(unit([INT._replace(label="again")])))
     assert pybtf.encode(path, features="default", jobs=1).data
 
 

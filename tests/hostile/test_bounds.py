@@ -18,12 +18,11 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
 from pybtf.errors import InputError
 from pybtf.lockfile import is_digest
-from tests.builders.dwarfwriter import die, dwarf
-from tests.builders.elfwriter import Section, Symbol
+from tests.builders.dwarfwriter import Unit, die, dwarf
+from tests.builders.elfwriter import Section, Symbol, bare
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit, variable
 from tests.builders.meaning import meanings
 from tests.builders.synthetic import named
-from tests.builders.tinyelf import Sec, elf
 from tests.dwarf.test_containers import type_unit
 
 X86 = FLAVOURS["x86_64"]
@@ -31,7 +30,7 @@ X86 = FLAVOURS["x86_64"]
 
 @pytest.mark.parametrize("over", [0, 1])
 def test_a_section_at_the_end_of_the_file(over: int) -> None:
-    data = bytearray(elf([Sec(".x", 1, b"content")]))
+    data = bytearray(bare([Section(".x", b"content")]))
     table = struct.unpack_from("<Q", data, 40)[0]
     at = struct.unpack_from("<Q", data, table + 64 + 24)[0]
     struct.pack_into("<Q", data, table + 64 + 32, len(data) - at + over)
@@ -47,7 +46,7 @@ def test_a_section_at_the_end_of_the_file(over: int) -> None:
 def test_a_base_at_the_end_of_the_file(over: int, tmp_path: Path) -> None:
     path = tmp_path / "base"
     raw = pybtf.encode(write(tmp_path / "kernel", kernel().data)).data
-    data = bytearray(elf([Sec(".other", 1, b"x"), Sec(".BTF", 1, bytes(raw))]))
+    data = bytearray(bare([Section(".other", b"x"), Section(".BTF", bytes(raw))]))
     table = struct.unpack_from("<Q", data, 40)[0]
     # Behind the section table, as the last of the file.
     struct.pack_into("<QQ", data, table + 2 * 64 + 24, len(data), len(raw) + over)
@@ -59,7 +58,7 @@ def test_a_base_at_the_end_of_the_file(over: int, tmp_path: Path) -> None:
         assert read_btf(path)[0] == raw
 
 
-def write(path: Path, data: bytes) -> Path:
+def write(path: Path, data: bytes | bytearray) -> Path:
     path.write_bytes(data)
     return path
 
@@ -84,7 +83,7 @@ def test_a_kfunc_at_the_end_of_btf_ids(over: int, tmp_path: Path) -> None:
 def test_the_identity_of_a_supplementary_file(size: int) -> None:
     content = struct.pack("<HB", 5, 0) + b"name\0" + bytes([size & 0x7F | (size & 0x80)])
     content += b"\1" * (size & 0x80) + b"i" * size
-    image = ElfImage("t.o", elf([Sec(".debug_sup", 1, content)]))
+    image = ElfImage("t.o", bare([Section(".debug_sup", content)]))
     if size > 127:
         with pytest.raises(InputError, match=r"\.debug_sup: .* expected version 5, a flag"):
             alternate_link(image)
@@ -98,7 +97,7 @@ def test_the_identity_of_a_supplementary_file(size: int) -> None:
 def test_two_notes_in_an_aligned_section(align: int, found: int) -> None:
     """Aligned to 8, names and descriptors are padded to 8: the second note is elsewhere than aligned to 4."""
     one = struct.pack("<III", 4, 4, 1) + b"GNU\0" + b"abcd" + bytes(4)
-    image = ElfImage("t.o", elf([Sec(".note", 7, one + one, align=align)]))
+    image = ElfImage("t.o", bare([Section(".note", one + one, type="NOTE", align=align)]))
     assert [n[1:] for n in notes(image, b"GNU")][:found] == [(1, b"abcd")] * found
     assert len([n for n in notes(image, b"GNU") if n[2] == b"abcd"]) == found
 
@@ -107,7 +106,7 @@ def test_two_notes_in_an_aligned_section(align: int, found: int) -> None:
 def test_notes_of_as_many_bytes_as_the_file(over: int) -> None:
     """Sections of notes may overlap; so many bytes are looked at, and no more."""
     one = struct.pack("<III", 4, 4, 1) + b"GNU\0" + b"abcd"
-    data = bytearray(elf([Sec(".a", 7, bytes(64)), Sec(".b", 7, one)]))
+    data = bytearray(bare([Section(".a", bytes(64), type="NOTE"), Section(".b", one, type="NOTE")]))
     table = struct.unpack_from("<Q", data, 40)[0]
     struct.pack_into("<QQ", data, table + 64 + 24, 0, len(data) - len(one) + over)
     at = struct.unpack_from("<Q", data, table + 2 * 64 + 24)[0]
@@ -241,7 +240,7 @@ def test_declaration_tags_of_one_object(head: str, over: int, tmp_path: Path) ->
         "member": named("member", "m", ("type", "ref_addr", "int"), ("data_member_location", "data1", 0)),
     }
 
-    def info(count: int) -> bytes | Any:
+    def info(count: int) -> Unit:
         object = places[head]._replace(children=[one] * count if count < 3 else [one, copy * (count - 1)])
         if head == "member":
             object = places["structure_type"]._replace(children=[object])

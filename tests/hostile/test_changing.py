@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -270,9 +271,9 @@ def change_at_random(file: str, folder: str, seed: str, first: int, last: int) -
             thread.start()  # all is open: what is written from here on must be noticed
             return original(*arguments)
 
-        pipeline._encode_images = hooked
         try:
-            made = pybtf.encode(path, features="default,global_var", jobs=1 + number % 2)
+            with mock.patch.object(pipeline, "_encode_images", hooked):
+                made = pybtf.encode(path, features="default,global_var", jobs=1 + number % 2)
             answer = "same" if bytes(made.data) == sound else "WRONG BYTES"
         except InputError as error:
             answer = "changed" if CHANGED in str(error) else f"BAD {error}"

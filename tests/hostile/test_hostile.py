@@ -80,13 +80,14 @@ def encode(path: Path, features: str = "default") -> Run:
     return Run(*json.loads(done.stdout))
 
 
-CASES: dict[str, tuple[Callable[[], bytes], str, str]] = {}
+Build = Callable[[], bytes]
+CASES: dict[str, tuple[Build, str, str]] = {}
 
 
-def case(expected: str, features: str = "default") -> Any:
+def case(expected: str, features: str = "default") -> Callable[[Build], Build]:
     """Register a builder: `expected` is a part of the message, or "bytes" for a file that is encoded."""
 
-    def register(build: Callable[[], bytes]) -> Callable[[], bytes]:
+    def register(build: Build) -> Build:
         CASES[build.__name__] = build, expected, features
         return build
 

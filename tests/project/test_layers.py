@@ -1,4 +1,5 @@
-"""Layers point one way: the imports and cimports of every file of the package against one table.
+"""Layers point one way: the imports and cimports of every file of the package against one table; likewise what tests,
+their builders and the tools use of each other.
 
 What is imported inside a function or only for type checkers counts as well: an arrow that is drawn late is an arrow.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,14 @@ FILES = {
     "start": "__main__",
 }
 LAYER_OF = {file: layer for layer, files in FILES.items() for file in files.split()}
+OUTSIDE = {
+    "src": (),
+    "tests/builders": ("tests.builders", "tests.conftest"),
+    "tests": ("tests", "tools"),
+    "tools": ("tools", "tests.builders"),
+}
+"""What files of a folder may import of tests and tools. The first folder that fits counts."""
+
 CIMPORT = re.compile(r"^from (pybtf\.core\.[\w.]+) cimport", re.M)
 
 
@@ -89,22 +99,30 @@ def modules(path: Path) -> set[tuple[str, ...]]:
     """What a file imports of the package, without the package's own name."""
     if path.suffix == ".pxd":
         return {tuple(name.split(".")[1:]) for name in CIMPORT.findall(path.read_text())}
-    package = ("pybtf", *path.relative_to(SOURCES).parent.parts)
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for name in imported(path.read_text(), ("pybtf", *path.relative_to(SOURCES).parent.parts)):
+        plain = name[2:] if name[:2] == ("cython", "cimports") else name
+        if plain[0] == "pybtf" and plain[1:] not in ((), ("__version__",)):
+            found.add(plain[1:])
+    return found
+
+
+def imported(text: str, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The modules that a file of the package imports; of `from pybtf import x`, x with them."""
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            names = [tuple(each.name.split(".")) for each in node.names]
+            yield from (tuple(each.name.split(".")) for each in node.names)
         elif isinstance(node, ast.ImportFrom):
             start = package[: len(package) + 1 - node.level] if node.level else ()
-            module = (*start, *(node.module or "").split(".")) if node.module else start
-            names = [(*module, each.name) if len(module) == 1 else module for each in node.names]
-        else:
-            continue
-        for name in names:
-            plain = name[2:] if name[:2] == ("cython", "cimports") else name
-            if plain[0] == "pybtf" and plain[1:] not in ((), ("__version__",)):
-                found.add(plain[1:])
-    return found
+            module = (*start, *node.module.split(".")) if node.module else start
+            yield from ((*module, each.name) if len(module) == 1 else module for each in node.names)
+
+
+def trespasses(text: str, path: Path) -> list[str]:
+    """What a file imports of tests and tools that it may not. `path` is relative to the checkout."""
+    allowed = next(own for folder, own in OUTSIDE.items() if path.is_relative_to(folder))
+    names = {".".join(name) for name in imported(text, path.parent.parts) if name[0] in ("tests", "tools")}
+    return sorted(name for name in names if not any(f"{name}.".startswith(f"{each}.") for each in allowed))
 
 
 def uses(path: Path) -> set[str]:
@@ -131,6 +149,34 @@ def test_the_table_says_no_more_than_there_is() -> None:
     for path in files():
         arrows[layer(path.relative_to(SOURCES).with_suffix("").parts)] |= uses(path)
     assert arrows == {own: set(used.split()) for own, used in LAYERS.items()}
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "tools"])
+def test_tests_and_tools_use_what_they_may(folder: str) -> None:
+    paths = sorted(path for path in (ROOT / folder).rglob("*.py*") if path.suffix in (".py", ".pyi"))
+    assert len(paths) > 50
+    found = {str(path.relative_to(ROOT)): trespasses(path.read_text(), path.relative_to(ROOT)) for path in paths}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "found"),
+    [
+        ("src/pybtf/api.py", "from tests import conftest", ["tests.conftest"]),
+        ("src/pybtf/api.py", "def f():\n    import tools.judge.oracle", ["tools.judge.oracle"]),
+        ("tools/judge/oracle.py", "from tests.btf.test_dedup import HAND", ["tests.btf.test_dedup"]),
+        ("tools/judge/oracle.py", "from tests.builders import bad", []),
+        ("tools/judge/oracle.py", "from tests import builders", []),
+        ("tools/judge/oracle.py", "from tests import builders_of_mine", ["tests.builders_of_mine"]),
+        ("tools/judge/oracle.py", "from tests.conftest import ROOT", ["tests.conftest"]),
+        ("tests/builders/bad.py", "from tools.judge import btfdiff", ["tools.judge"]),
+        ("tests/builders/bad.py", "from ..encode.test_split import check", ["tests.encode.test_split"]),
+        ("tests/builders/bad.py", "from . import elfwriter\nfrom tests.conftest import ROOT", []),
+        ("tests/encode/test_split.py", "from tools.judge import btfdiff\nfrom tests.encode import test_batch", []),
+    ],
+)
+def test_an_arrow_back_is_seen(file: str, line: str, found: list[str]) -> None:
+    assert trespasses(line, Path(file)) == found
 
 
 def test_every_folder_of_the_core_is_known() -> None:

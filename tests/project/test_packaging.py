@@ -34,8 +34,8 @@ def tracked() -> set[str]:
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an sdist, and in `lib` the files of a wheel that are not compiled."""
     folder = tmp_path_factory.mktemp("packed")
-    sdist = ["egg_info", "--egg-base", folder, "sdist", "--dist-dir", folder]
-    commands = [*sdist, "build_py", "--build-lib", folder / "lib"]
+    sdist = ["egg_info", "--egg-base", str(folder), "sdist", "--dist-dir", str(folder)]
+    commands = [*sdist, "build_py", "--build-lib", str(folder / "lib")]
     done = subprocess.run(
         [sys.executable, "setup.py", "--quiet", *commands], cwd=ROOT, capture_output=True, text=True, check=False
     )

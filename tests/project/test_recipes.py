@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import textwrap
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT, environment
 from tools.golden.minimal_btf import Maker
 
@@ -100,9 +100,7 @@ def test_scripts_of_a_workflow_are_sound(require: Callable[[str], str], path: Pa
 def test_verify_btf(commands: dict[str, str], tmp_path: Path) -> None:
     """A folder of modules is on the kernel's BTF, or is not."""
     kernel, other = Maker().add(2, 0, 0).proto(1, ("x", 1)), Maker().add(2, 0, 1).add(2, 0, 0)
-    own = struct.pack("<3I", len(kernel.strings), 12 << 24, 3)
-    sizes = (24, 0, len(own), len(own), 5)
-    (tmp_path / "module.btf").write_bytes(struct.pack("<HBB5I", 0xEB9F, 1, 0, *sizes) + own + b"init\0")
+    (tmp_path / "module.btf").write_bytes(raw_btf([len(kernel.strings), 12 << 24, 3], b"init\0"))
     for name, made in (("vmlinux", kernel), ("other", other)):
         (tmp_path / name).write_bytes(made.make())
 

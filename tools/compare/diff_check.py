@@ -368,7 +368,7 @@ def main() -> int:
     other = Counter((swap[each["what"]], each["kind"], each["name"]) for each in back)
     if one != other:
         wrong.add(f"swapped: {list(((one - other) + (other - one)).items())[:5]}")
-    parts = [Counter(), Counter()]
+    parts: tuple[Counter[tuple[str, ...]], ...] = (Counter(), Counter())
     for rows, counter in ((changes, parts[0]), (back, parts[1])):
         for each in rows:
             for detail in each.get("details", []):

@@ -251,8 +251,8 @@ def main() -> int:
     spent = time.monotonic() - start
     told = ", ".join(f"{n} {word}" for word, n in counts.items())
     print(f"{len(results)} programs in {spent:.0f} s: {told}")
-    for reason in sorted({cause for verdict, cause in results.values() if verdict == "skipped"}):
-        print(f"skipped: {reason}")
+    for cause in sorted({cause for verdict, cause in results.values() if verdict == "skipped"}):
+        print(f"skipped: {cause}")
     differing = sorted(seed for seed, (verdict, _) in results.items() if verdict == "differs")
     if options.shrink:
         for seed in differing[:3]:

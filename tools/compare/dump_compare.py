@@ -117,7 +117,7 @@ def program(seed: int) -> bytes:
     with tempfile.TemporaryDirectory() as scratch:
         elf = Path(scratch) / "program.elf"
         made.make(Path(scratch), elf)
-        return pybtf.encode(elf, features="all" if seed % 2 else "default", jobs=1).data
+        return bytes(pybtf.encode(elf, features="all" if seed % 2 else "default", jobs=1).data)
 
 
 def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> list[tuple[str, str, str]]:

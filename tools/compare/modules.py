@@ -87,7 +87,10 @@ def ours(
     if kind.batch:
         outcomes = pybtf.encode_many(paths, features=kind.features, base=base if kind.base else None, jobs=jobs)
         for outcome in outcomes:
-            yield outcome.error if outcome.encoded is None else sections(outcome.encoded)
+            try:
+                yield sections(outcome.get())
+            except (pybtf.PybtfError, MemoryError) as error:
+                yield error
         return
     alone = base_path is None
     for path in paths:

@@ -20,8 +20,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 
+from pybtf.btf.kind_numbers import ENUM, ENUM64, TYPEDEF
 from pybtf.btf.opening import open_view
-from pybtf.cli.choice import ENUM, ENUM64, TYPEDEF
 from pybtf.core.btf.type_view import View
 from pybtf.core.show.show_types import Shower
 from pybtf.errors import InputError

@@ -247,7 +247,7 @@ def main() -> int:
     verdicts: Counter[str] = Counter()
     rules: Counter[str] = Counter()
     differ = said = 0
-    recorded = []
+    recorded: list[list[str | int]] = []
     KEPT.mkdir(parents=True, exist_ok=True)
     all_ = asked(chooser, options.count, options.large, options.large_count)
     if options.fields:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from elftools.dwarf.dwarf_expr import DWARFExprParser
-from elftools.dwarf.locationlists import LocationParser
+from elftools.dwarf.locationlists import LocationEntry, LocationExpr, LocationParser
 from elftools.elf.elffile import ELFFile
 
 from tools.judge.reference import kernel
@@ -277,7 +277,7 @@ class Program:
             expressions = [attribute.value]
         else:
             entries = parser.parse_from_attribute(attribute, unit["version"], die)
-            expressions = [entry.loc_expr for entry in entries if hasattr(entry, "loc_expr")]
+            expressions = [entry.loc_expr for entry in entries if isinstance(entry, LocationEntry | LocationExpr)]
         for expression in expressions:
             operations = DWARFExprParser(unit.structs).parse_expr(expression)
             first = operations[0].op_name if operations else ""

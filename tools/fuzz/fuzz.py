@@ -30,21 +30,21 @@ BUILD = ROOT / "build" / "sanitize"
 BATCH = 200
 
 
-def build() -> None:
+def build(folder: Path = BUILD, sanitizers: str = "1") -> None:
     """A copy of the sources, compiled with sanitizers: the usual build stays as it is. Only what changed."""
-    BUILD.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md"):
-        shutil.copy2(ROOT / name, BUILD / name)
+        shutil.copy2(ROOT / name, folder / name)
     ignored = shutil.ignore_patterns("*.so", "*.c", "__pycache__", "*.egg-info")
-    for path in [*(BUILD / "src").rglob("*.py"), *(BUILD / "src").rglob("*.p[xy][di]")]:
-        if not (ROOT / path.relative_to(BUILD)).exists():
+    for path in [*(folder / "src").rglob("*.py"), *(folder / "src").rglob("*.p[xy][di]")]:
+        if not (ROOT / path.relative_to(folder)).exists():
             path.unlink()  # setup.py would still compile it
     for name in ("src", "tests/probe"):
-        shutil.copytree(ROOT / name, BUILD / name, dirs_exist_ok=True, ignore=ignored)
-    print(f"building with sanitizers in {BUILD.relative_to(ROOT)}", flush=True)
-    environment = {**os.environ, "PYBTF_SANITIZE": "1"}
+        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True, ignore=ignored)
+    print(f"building with sanitizers in {folder.relative_to(ROOT)}", flush=True)
+    environment = {**os.environ, "PYBTF_SANITIZE": sanitizers}
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    done = subprocess.run(command, cwd=BUILD, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr)
 

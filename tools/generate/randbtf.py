@@ -9,9 +9,10 @@ types share one. Structs are laid out as C does it, and some of them then spoilt
 from __future__ import annotations
 
 import random
-import struct
 import sys
 from dataclasses import dataclass, field
+
+from tests.builders.rawbtf import raw_btf
 
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO = range(1, 14)
 VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(14, 20)
@@ -209,9 +210,7 @@ class RandomBtf:
         named = [id for id, made in enumerate(self.types) if made.kind in (STRUCT, UNION) and made.name]
         for word in self.later:
             self.words[word] = self.random.choice(named) if named else 1
-        types = struct.pack(f"{self.order}{len(self.words)}I", *self.words)
-        sizes = (24, 0, len(types), len(types), len(self.strings))
-        return struct.pack(f"{self.order}HBB5I", 0xEB9F, 1, 0, *sizes) + types + bytes(self.strings)
+        return raw_btf(self.words, bytes(self.strings), order=self.order)
 
 
 if __name__ == "__main__":

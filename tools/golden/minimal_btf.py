@@ -12,6 +12,8 @@ import errno
 import struct
 from dataclasses import dataclass
 
+from tests.builders.rawbtf import raw_btf
+
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, PROTO = range(1, 14)
 VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(14, 20)
 KNOWN_SINCE = {FUNC: 500, PROTO: 500, VAR: 502, DATASEC: 502, FLOAT: 513, DECL_TAG: 516, TYPE_TAG: 517, ENUM64: 600}
@@ -62,22 +64,9 @@ class Maker:
     def types(self) -> bytes:
         return struct.pack(f"<{len(self.words)}I", *self.words)
 
-    def make(self, **changes: int | bytes) -> bytes:
+    def make(self, *, extra: bytes = b"", gap: bytes = b"", tail: bytes = b"", **changes: int) -> bytes:
         """The whole. `changes`: fields of the header; `tail` bytes behind all; `gap` bytes before the strings."""
-        types = self.types()
-        strings = bytes(self.strings)
-        gap = changes.pop("gap", b"")
-        tail = changes.pop("tail", b"")
-        extra = changes.pop("extra", b"")
-        assert isinstance(gap, bytes)
-        assert isinstance(tail, bytes)
-        assert isinstance(extra, bytes)
-        fields = {
-            "magic": 0xEB9F, "version": 1, "flags": 0, "hdr_len": 24 + len(extra), "type_off": 0,
-            "type_len": len(types),
-            "str_off": len(types) + len(gap), "str_len": len(strings), **changes,
-        }  # fmt: skip
-        return struct.pack("<HBB5I", *fields.values()) + extra + types + gap + strings + tail
+        return raw_btf(self.words, bytes(self.strings), more=extra, gap=gap, header=changes) + tail
 
 
 @dataclass
@@ -103,7 +92,9 @@ class Case:
 
 
 def number(answer: str) -> int:
-    return {"0": 0, "ENOTSUPP": 524}.get(answer) if answer in ("0", "ENOTSUPP") else getattr(errno, answer)
+    if answer == "0":
+        return 0
+    return 524 if answer == "ENOTSUPP" else int(getattr(errno, answer))
 
 
 CASES: list[Case] = []
@@ -131,14 +122,15 @@ def _headers() -> None:
     case("H4", "magic of the other byte order", new().make(magic=0x9FEB), BAD)
     case("H5", "version 2", new().make(version=2), "ENOTSUPP")
     case("H6", "flags 1", new().make(flags=1), "ENOTSUPP")
-    case("H7", "header alone", struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 0, 0, 0, 0), BAD)
+    case("H7", "header alone", raw_btf([], b""), BAD)
     case("H8", "strings beyond the data", new().make(str_off=4000), BAD)
     case("H9", "4 bytes between types and strings", new().make(gap=bytes(4)), BAD)
     case("H9", "4 bytes after the strings", new().make(tail=bytes(4)), BAD)
     case("H10", "strings start inside the types", new().make(str_off=8, str_len=13), BAD)
     case("H11", "str_len 1 too large", new().make(str_len=6), BAD)
     types, strings = new().types(), bytes(new().strings)
-    swapped = struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 8, 16, 0, 8) + b"\0int\0\0\0\0" + types
+    front = {"type_off": 8, "type_len": 16, "str_off": 0, "str_len": 8}
+    swapped = raw_btf(b"\0int\0\0\0\0", types, header=front)
     case("H12", "strings before types", swapped, BAD)
     cut = struct.pack("<HBB4I", 0xEB9F, 1, 0, 20, 0, 16, 16) + types + strings
     case("H13", "hdr_len 20", cut, BAD)
@@ -155,21 +147,22 @@ def _headers() -> None:
         body = body or types + layout + strings
         off = len(types) if at is None else at
         length = len(layout) if size is None else size
-        str_off = len(body) - len(strings)
-        return struct.pack("<HBB7I", 0xEB9F, 1, 0, 32, 0, 16, str_off, 5, off, length) + body
+        places = {"type_len": 16, "str_off": len(body) - len(strings), "str_len": 5}
+        return raw_btf(body, b"", more=struct.pack("<II", off, length), header=places)
 
     case("LAY1", "a layout of 20 kinds", with_layout(layout), two + "0")
-    behind = struct.pack("<HBB7I", 0xEB9F, 1, 0, 32, 0, 16, 16, 8, 24, 80) + types + b"\0int\0\0\0\0" + layout
+    behind = raw_btf(types, b"\0int\0\0\0\0", more=struct.pack("<II", 24, 80)) + layout
     case("LAY1", "a layout behind the strings", behind, two + "0")
-    first = struct.pack("<HBB7I", 0xEB9F, 1, 0, 32, 8, 16, 0, 8, 0, 0) + b"\0int\0\0\0\0" + types
+    first = raw_btf(b"\0int\0\0\0\0", types, more=bytes(8), header=front)
     case("LAY1", "32 bytes, no layout, strings first", first, "EINVAL; >=701 0")
-    odd = struct.pack("<HBB7I", 0xEB9F, 1, 0, 32, 0, 16, 16, 5, 21, 80) + types + strings + layout
+    odd = raw_btf(types, strings, more=struct.pack("<II", 21, 80)) + layout
     case("LAY2", "layout_off no multiple of 4", odd, two + "EINVAL")
-    shifted = struct.pack("<HBB7I", 0xEB9F, 1, 0, 32, 5, 16, 0, 5, 21, 3) + strings + types + bytes(3)
+    places = {"type_off": 5, "type_len": 16, "str_off": 0, "str_len": 5}
+    shifted = raw_btf(strings, types, more=struct.pack("<II", 21, 3), header=places) + bytes(3)
     case("LAY2", "type_off no multiple of 4", shifted, two + "EINVAL")
     case("LAY3", "layout_len 2", with_layout(bytes(2)), two + "EINVAL")
     case("LAY3", "layout_len 6", with_layout(bytes(6)), two + "EINVAL")
-    case("S1", "no strings", struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 0, 16, 16, 0) + types, BAD)
+    case("S1", "no strings", raw_btf(types, b""), BAD)
     case("S1", "the last byte not NUL", new().make()[:-1] + b"x", BAD)
     not_empty = bytearray(new().make())
     not_empty[24 + 16] = 65
@@ -178,10 +171,10 @@ def _headers() -> None:
     twice.strings += b"int\0\0\0unused\0"
     twice.add(TYPEDEF, 2, 1)
     case("S3", "strings twice, empty, unused; a name in the middle of one", twice, OK)
-    early = struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 2, 16, 0, 2) + b"\0\0" + types
+    early = raw_btf(b"\0\0", types, header={"type_off": 2, "type_len": 16, "str_off": 0, "str_len": 2})
     case("T1", "type_off 2", early, BAD)
-    case("T2", "no types", struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 0, 0, 0, 1) + b"\0", BAD)
-    short = struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 0, 24, 24, 5) + types + bytes(8) + strings
+    case("T2", "no types", raw_btf([]), BAD)
+    short = raw_btf(types + bytes(8), strings)
     case("T3", "8 bytes of a record", short, BAD)
 
 

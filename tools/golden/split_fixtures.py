@@ -100,7 +100,7 @@ def build() -> int:
     for target, (kernel, form, modules) in TARGETS.items():
         image, base = BINARIES / f"kernel.{target}.elf", Path(f"kernel.{target}.btf")
         make(KERNEL, kernel, image)
-        entry = {"target": target, "kernel": kernel, "modules": form, "elf": image.name}
+        entry: dict[str, Any] = {"target": target, "kernel": kernel, "modules": form, "elf": image.name}
         entry["base"] = facts(base, oracle.run(image, FEATURES).data)
         entry["golden"] = {}
         for name, units in modules.items():

@@ -54,7 +54,7 @@ def one_case(case: synthetic.Case) -> tuple[dict[str, Any], bytes | None]:
     if answer.status < 0:
         sys.exit(f"{case.name}: the reference ends with status {answer.status} {answer.stderr}")
     broken = answer.data is None or GAVE_UP in answer.stderr
-    entry = {
+    entry: dict[str, Any] = {
         "features": case.features,
         "input_sha256": case.digest(),
         "outcome": "error" if broken else "btf",
@@ -67,7 +67,7 @@ def one_case(case: synthetic.Case) -> tuple[dict[str, Any], bytes | None]:
 def forms() -> tuple[dict[str, Any], dict[str, bytes]]:
     """The digest of all variants, and the golden file of each byte order."""
     goldens: dict[str, bytes] = {}
-    digests: dict[str, Any] = {}
+    digests: dict[str | int, Any] = {}
     total = 0
     rows = list(formsprogram.variants())
     with ThreadPoolExecutor(2) as pool:

@@ -196,8 +196,8 @@ class Dump:
                 text = self.deep(record.number("type_id"))
             case "FUNC":
                 proto = self.types[record.number("type_id")]
-                rows = [(name, self.deep(int(row["type_id"]))) for name, row in proto.rows]
-                text = f"{record.words['linkage']} {self.deep(proto.number('ret_type_id'))} {rows}"
+                parameters = [(name, self.deep(int(row["type_id"]))) for name, row in proto.rows]
+                text = f"{record.words['linkage']} {self.deep(proto.number('ret_type_id'))} {parameters}"
             case "VAR":
                 id = record.number("type_id")
                 text = f"{record.words['linkage']} {self.deep(id)} {self.size(id)} {self.places.get(record.id)}"

@@ -53,7 +53,7 @@ def run(
     path: Path,
     features: str,
     jobs: int = 1,
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, object] | None = None,
     timeout: float | None = None,
     more: Sequence[Path] = (),
 ) -> Answer:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class File(NamedTuple):
     known: Callable[[], dict[str, int]]
 
 
-def numbers(*tables: dict[str, object]) -> dict[str, int]:
+def numbers(*tables: Mapping[str, object]) -> dict[str, int]:
     """Names and numbers of all tables."""
     return {name: number for table in tables for name, number in table.items() if isinstance(number, int)}
 

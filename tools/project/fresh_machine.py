@@ -234,7 +234,7 @@ def commands(suite: str, case: str, tests: str, logs: Path) -> Iterator[tuple[st
         yield "lintian", False, "not installed here: apt-get install lintian"
         return
     for deb in keep.glob("*.deb"):
-        argv = ["lintian", "--allow-root", "--fail-on", "error", deb]
+        argv = ["lintian", "--allow-root", "--fail-on", "error", str(deb)]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         said = done.stdout.splitlines()
         errors = [line for line in said if line.startswith("E:")]

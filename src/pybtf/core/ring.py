@@ -166,6 +166,7 @@ class Ring(Inputs):
         """
         slice_: cython.long = 0 if on_slice is None else 50
         done: cython.bint = False
+        consumed: uint32_t
         i: cython.size_t
         w: cython.pointer[Worker] = cython.cast(cython.pointer[Worker], malloc(cython.sizeof(Worker)))
         if w == cython.NULL or worker_init(w, cython.address(self.x)):
@@ -176,7 +177,10 @@ class Ring(Inputs):
                 with cython.nogil:
                     done = self.loop(w, slice_)
                 if on_slice is not None:
-                    on_slice(self.consumed, self.units)
+                    monitor_enter(cython.address(self.monitor))
+                    consumed = self.consumed
+                    monitor_leave(cython.address(self.monitor))
+                    on_slice(consumed, self.units)
         finally:
             for i in range(w.classifier.renamed.n):
                 self.renamed.add(w.classifier.renamed.p[i])

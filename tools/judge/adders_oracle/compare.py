@@ -84,10 +84,13 @@ def groups(seed: int) -> list[list[Call]]:
         elif what == 15:
             found.append([["func", name(), odd([0, 1, 2], [3, -1]), id()]])
         elif what == 16:
-            found.append([["proto", id()], *(["param", r.choice([name(), ""]), id()] for _ in parts)])
+            rows = [["proto", id()]]
+            rows += [["param", r.choice([name(), ""]), id()] for _ in parts]
+            found.append(rows)
         elif what == 17:
             rows = [["datasec", name(), odd([0, 8, 0xFFFFFFFF], [3])]]
-            found.append([*rows, *(["place", id(), r.choice([0, 4, 0xFFFFFFFF]), r.choice([0, 4])] for _ in parts)])
+            rows += [["place", id(), r.choice([0, 4, 0xFFFFFFFF]), r.choice([0, 4])] for _ in parts]
+            found.append(rows)
             found.append([["var", name(), odd([0, 1, 2], [3, -1]), id()]])
         else:
             found.append([[r.choice(["decl_tag", "decl_attr"]), name(), id(), odd([-1, 0, 3], [-2, -100])]])
@@ -97,7 +100,7 @@ def groups(seed: int) -> list[list[Call]]:
 def accepted(program: Path, seed: int, folder: Path) -> tuple[list[list[Call]], list[bool], bytes]:
     """The groups, which of them libbpf takes as a whole, and the BTF of those."""
     found = groups(seed)
-    results = []
+    results: list[bool] = []
     for number, group in enumerate(found):
         # A part that is refused leaves the rest; so each group is tried behind those that were taken.
         before = [call for taken, each in zip(results, found[:number], strict=True) if taken for call in each]

@@ -1,7 +1,7 @@
-"""Run the lists written by hand in tests/btf/test_dedup.py through the reference: are the expectations its
+"""Run the lists of tests/builders/dedup_lists.py through the reference: are the expectations its
 results?
 
-    PYBTF_REFERENCE_ROOT=... PYTHONPATH=src:tests python -m tools.judge.dedup_oracle.check_hand
+    PYBTF_REFERENCE_ROOT=... PYTHONPATH=src python -m tools.judge.dedup_oracle.check_hand
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.btf.test_dedup import HAND, SPLIT, STRINGS, raw
+from tests.builders.dedup_lists import HAND, SPLIT, STRINGS, raw
 from tools.judge.dedup_oracle import reference
 
 

@@ -15,6 +15,8 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from tests.builders.rawbtf import raw_btf
+
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST = range(1, 11)
 RESTRICT, FUNC, FUNC_PROTO, VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(11, 20)
 QUALIFIERS = (PTR, PTR, PTR, CONST, VOLATILE, RESTRICT)
@@ -95,9 +97,7 @@ def encode(nodes: list[Node], strings: Strings, first_id: int, order: str) -> by
     number = {id(node): first_id + i for i, node in enumerate(nodes)}
     words = [w for node in nodes for w in words_of(node, number, strings)]
     mark = "<" if order == "little" else ">"
-    types = struct.pack(f"{mark}{len(words)}I", *words)
-    header = struct.pack(f"{mark}HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(types), len(types), len(strings.data))
-    return header + types + strings.data
+    return raw_btf(words, bytes(strings.data), order=mark)
 
 
 class World:
@@ -457,6 +457,4 @@ def generate(
     number = {id(n): 1 + i for i, n in enumerate([*base_nodes, *own])}
     words = [w for n in own for w in words_of(n, number, strings)]
     mark = "<" if order == "little" else ">"
-    types = struct.pack(f"{mark}{len(words)}I", *words)
-    header = struct.pack(f"{mark}HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(types), len(types), len(strings.data))
-    return base, header + types + strings.data
+    return base, raw_btf(words, bytes(strings.data), order=mark)

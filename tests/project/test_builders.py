@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
+from elftools.dwarf.locationlists import LocationEntry
+from elftools.dwarf.ranges import BaseAddressEntry, RangeEntry
 from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.sections import Section as ElfSection
 
 from tests.builders import formsprogram, kernelish, synthetic
 from tests.builders.dwarfwriter import END, Die, Dwarf, LocList, RangeList, Unit, die, dwarf
-from tests.builders.elfwriter import SHN_ABS, Reloc, Section, Symbol, elf, note
+from tests.builders.elfchecks import section
+from tests.builders.elfwriter import SHN_ABS, Reloc, Section, Segment, Symbol, elf, note
 from tests.conftest import Require
 
 X86 = kernelish.FLAVOURS["x86_64"]
@@ -114,13 +120,16 @@ def test_location_lists_read_back() -> None:
         written = dwarf([Unit(root, version=version)])
         info = ELFFile(io.BytesIO(kernelish.kernel(written).data)).get_dwarf_info()
         lists = info.location_lists()
+        assert lists is not None
         found = []
         for unit in info.iter_CUs():
             for entry in unit.iter_DIEs():
                 if "DW_AT_location" in entry.attributes:
                     offset = entry.attributes["DW_AT_location"].value
                     parsed = lists.get_location_list_at_offset(offset, entry)
-                    found.append([(e.begin_offset, e.end_offset, bytes(e.loc_expr)) for e in parsed])
+                    entries = [each for each in parsed if isinstance(each, LocationEntry)]
+                    assert len(entries) == len(parsed)
+                    found.append([(each.begin_offset, each.end_offset, bytes(each.loc_expr)) for each in entries])
         assert found == [[(0, 8, b"\x55"), (8, 16, b"\x71\x78\x9f")], [(4, 5, b"\x71\x78\x9f")]]
 
 
@@ -130,16 +139,21 @@ def test_range_lists_read_back() -> None:
     info = ELFFile(io.BytesIO(kernelish.kernel([Unit(root, version=5)]).data)).get_dwarf_info()
     (unit,) = info.iter_CUs()
     offset = unit.get_top_DIE().attributes["DW_AT_ranges"].value
-    first, second, third = info.range_lists().get_range_list_at_offset(offset, unit)
+    lists = info.range_lists()
+    assert lists is not None
+    first, second, third = lists.get_range_list_at_offset(offset, unit)
+    assert isinstance(first, BaseAddressEntry)
+    assert isinstance(second, RangeEntry)
+    assert isinstance(third, RangeEntry)
     assert first.base_address == 0x1000
     assert (second.begin_offset, second.end_offset) == (0, 8)
     assert (third.begin_offset, third.end_offset) == (0x2000, 0x2010)
 
 
 def test_type_unit_points_at_its_type() -> None:
-    for version, section in ((4, ".debug_types"), (5, ".debug_info")):
+    for version, home in ((4, ".debug_types"), (5, ".debug_info")):
         root = die("type_unit", children=[kernelish.INT, kernelish.point()])
-        unit = Unit(root, version=version, section=section, signature=0x1234, type_label="point")
+        unit = Unit(root, version=version, section=home, signature=0x1234, type_label="point")
         written = dwarf([unit])
         info = ELFFile(io.BytesIO(kernelish.kernel(written).data)).get_dwarf_info()
         (parsed,) = info.iter_TUs() if version == 4 else info.iter_CUs()
@@ -191,25 +205,26 @@ def test_elf_fields_read_back(bits: int, little: bool) -> None:
         Symbol("absolute", 7, 0, "NOTYPE", SHN_ABS, "WEAK"),
     ]
     relocations = {".text": [Reloc(4, "global", 2, -4)]}
-    segments = [kernelish.Segment([".text", ".bss"])]
+    segments = [Segment([".text", ".bss"])]
     data = elf(sections, symbols, relocations, segments, bits=bits, little=little, machine="EM_PPC", type="ET_DYN").data
     file = ELFFile(io.BytesIO(data))
     assert (file.elfclass, file.little_endian, file["e_machine"], file["e_type"]) == (
         bits, little, "EM_PPC", "ET_DYN")  # fmt: skip
-    text, bss, packed = (file.get_section_by_name(name) for name in (".text", ".bss", ".packed"))
+    text, bss, packed = (section(file, name, ElfSection) for name in (".text", ".bss", ".packed"))
     assert (text.data(), text["sh_addr"], text["sh_offset"] % 16) == (b"\x90" * 20, 0x1000, 0)
     assert (bss["sh_type"], bss["sh_size"]) == ("SHT_NOBITS", 64)
     assert packed.compressed
     assert packed.data() == b"a" * 1000
-    (found,) = file.get_section_by_name(".note").iter_notes()
-    assert (found["n_name"], found["n_type"]) == ("Linux", 0x101)
-    table = file.get_section_by_name(".symtab")
+    (found,) = section(file, ".note", NoteSection).iter_notes()
+    kind: Any = found["n_type"]  # a number where pyelftools has no name for it
+    assert (found["n_name"], kind) == ("Linux", 0x101)
+    table = section(file, ".symtab", SymbolTableSection)
     names = [symbol.name for symbol in table.iter_symbols()]
     assert names == ["", "local", "global", "absolute"]
     assert table["sh_info"] == 2
     assert table.get_symbol(1)["st_shndx"] == 2
     assert table.get_symbol(3)["st_shndx"] == "SHN_ABS"
-    (relocation,) = file.get_section_by_name(".rela.text").iter_relocations()
+    (relocation,) = section(file, ".rela.text", RelocationSection).iter_relocations()
     assert (relocation["r_offset"], relocation["r_info_sym"], relocation["r_info_type"]) == (4, 2, 2)
     assert relocation["r_addend"] == -4
     (segment,) = file.iter_segments()

@@ -5,35 +5,50 @@ from __future__ import annotations
 import io
 import random
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from pybtf.elf import outline
 from pybtf.elf.writer import put_sections
 from pybtf.errors import InputError, OutputError, PybtfError
-from tests.builders.elf_writer_support import (
-    ALLOC,
-    COMPRESSED,
-    NOBITS,
-    PROGBITS,
-    REL,
-    STRTAB,
-    SYMTAB,
-    Sec,
-    build_elf,
-    check_kept,
-    section_data,
-    sections_of,
-)
+from tests.builders.elfchecks import check_kept, section, section_data, sections_of
+from tests.builders.elfwriter import SHF_ALLOC, SHF_COMPRESSED, Section, Segment, bare
 
 BTF = bytes(range(1, 251)) * 2
 LONGER = BTF * 9 + b"end"
 COMBINATIONS = [(is64, little) for is64 in (True, False) for little in (True, False)]
-TEXT = Sec(".text", b"\x90" * 37, flags=ALLOC, align=16)
-DEBUG = Sec(".debug_info", b"debug" * 11)
-NAMES = Sec(".shstrtab", type=STRTAB)
+TEXT = Section(".text", b"\x90" * 37, flags=SHF_ALLOC, align=16)
+DEBUG = Section(".debug_info", b"debug" * 11)
+NAMES = Section(".shstrtab", type="STRTAB")
+
+
+def build_elf(
+    parts: list[Section],
+    *,
+    is64: bool = True,
+    little: bool = True,
+    segments: Sequence[tuple[int, int, int]] = (),
+    etype: int = 1,
+    names: str = ".shstrtab",
+    extended: bool = False,
+    header: dict[str, int] | None = None,
+) -> bytes:
+    """An ELF file for a machine of this class and byte order. `names`: which of the parts has the sections' names.
+
+    `segments` are (number of the first part, of the last, extra bytes), counted from 1.
+    """
+    machine = (62 if is64 else 3) if little else (22 if is64 else 8)
+    loaded = [
+        Segment([parts[first - 1].name, parts[last - 1].name], align=1, beyond=extra) for first, last, extra in segments
+    ]
+    return bare(
+        parts, is64=is64, little=little, etype=etype, machine=machine,
+        segments=loaded, names=names, extended=extended, header=header,
+    )  # fmt: skip
 
 
 def put(path: Path, content: bytes, **sections: bytes) -> bytes:
@@ -67,7 +82,7 @@ def test_new_section(file: Path, is64: bool, little: bool, names_last: bool) -> 
 @pytest.mark.parametrize("position", [0, 1, 3])
 def test_replaced_section(file: Path, is64: bool, little: bool, position: int) -> None:
     parts = [TEXT, DEBUG, NAMES]
-    parts.insert(position, Sec(".BTF", BTF, flags=0, align=4))
+    parts.insert(position, Section(".BTF", BTF, align=4))
     old = build_elf(parts, is64=is64, little=little)
     for content in (BTF, BTF[:100], LONGER, BTF + b"x", b""):
         new = put(file, old, BTF=content)
@@ -81,7 +96,7 @@ def test_replaced_section(file: Path, is64: bool, little: bool, position: int) -
 
 
 def test_files_do_not_grow_with_each_run(file: Path) -> None:
-    for parts in ([TEXT, DEBUG, NAMES], [NAMES, TEXT, DEBUG], [Sec(".BTF", b"xx"), NAMES, TEXT]):
+    for parts in ([TEXT, DEBUG, NAMES], [NAMES, TEXT, DEBUG], [Section(".BTF", b"xx"), NAMES, TEXT]):
         first = put(file, build_elf(parts), BTF=BTF)
         longer = put(file, first, BTF=LONGER)
         again = put(file, put(file, longer, BTF=BTF[:-1]), BTF=LONGER)
@@ -90,7 +105,7 @@ def test_files_do_not_grow_with_each_run(file: Path) -> None:
 
 
 def test_leftover_bytes_become_zero(file: Path) -> None:
-    old = build_elf([TEXT, Sec(".BTF", BTF), DEBUG, NAMES])
+    old = build_elf([TEXT, Section(".BTF", BTF), DEBUG, NAMES])
     start = old.index(BTF)
     shorter = put(file, old, BTF=b"short")
     assert shorter[start : start + len(BTF)] == b"short".ljust(len(BTF), b"\0")
@@ -101,18 +116,18 @@ def test_leftover_bytes_become_zero(file: Path) -> None:
 
 
 def test_zero_bytes_of_another_section_are_not_free(file: Path) -> None:
-    old = build_elf([TEXT, Sec(".BTF", BTF), Sec(".zeros", bytes(9000)), DEBUG, NAMES])
+    old = build_elf([TEXT, Section(".BTF", BTF), Section(".zeros", bytes(9000)), DEBUG, NAMES])
     check_kept(old, put(file, old, BTF=BTF + b"longer"), ".BTF")
 
 
 def test_bytes_shared_with_another_section_stay(file: Path) -> None:
-    parts = [TEXT, Sec(".shared", type=PROGBITS, size=len(BTF)), Sec(".BTF", BTF), DEBUG, NAMES]
+    parts = [TEXT, Section(".shared", size=len(BTF)), Section(".BTF", BTF), DEBUG, NAMES]
     old = build_elf(parts)
     for content in (BTF[::-1], BTF[:9], LONGER):
         new = put(file, old, BTF=content)
         check_kept(old, new, ".BTF")
         assert section_data(new, ".BTF") == content
-    loaded = [TEXT, Sec(".shared", flags=ALLOC, size=9), Sec(".BTF", BTF, flags=ALLOC), DEBUG, NAMES]
+    loaded = [TEXT, Section(".shared", flags=SHF_ALLOC, size=9), Section(".BTF", BTF, flags=SHF_ALLOC), DEBUG, NAMES]
     with pytest.raises(OutputError, match=r"shares bytes with another section.*--detached"):
         put(file, build_elf(loaded, segments=[(1, 3, 0)], etype=2), BTF=BTF[::-1])
 
@@ -129,7 +144,7 @@ def test_two_sections_at_once(file: Path) -> None:
 
 
 def test_name_that_is_the_end_of_another_is_shared(file: Path) -> None:
-    old = build_elf([TEXT, Sec(".rela.BTF", b"", align=8), NAMES])
+    old = build_elf([TEXT, Section(".rela.BTF", align=8), NAMES])
     new = put(file, old, BTF=BTF)
     assert section_data(new, ".shstrtab") == section_data(old, ".shstrtab")
     assert section_data(new, ".BTF") == BTF
@@ -137,22 +152,22 @@ def test_name_that_is_the_end_of_another_is_shared(file: Path) -> None:
 
 def test_name_table_shared_with_symbols(file: Path) -> None:
     symbol = struct.pack("<IBBHQQ", 1, 0x12, 0, 2, 0, 0)
-    symbols = Sec(".symtab", bytes(24) + symbol, SYMTAB, link=1, align=8, entsize=24)
-    old = build_elf([Sec(".strtab", type=STRTAB), TEXT, symbols])
+    symbols = Section(".symtab", bytes(24) + symbol, type="SYMTAB", link=1, align=8, entsize=24)
+    old = build_elf([Section(".strtab", type="STRTAB"), TEXT, symbols], names=".strtab")
     new = put(file, old, BTF=BTF)
     check_kept(old, new, ".BTF")
     elf = ELFFile(io.BytesIO(new))
-    assert [symbol.name for symbol in elf.get_section_by_name(".symtab").iter_symbols()] == ["", ".strtab"]
+    assert [symbol.name for symbol in section(elf, ".symtab", SymbolTableSection).iter_symbols()] == ["", ".strtab"]
 
 
 @pytest.mark.parametrize(("is64", "little"), COMBINATIONS)
 def test_loaded_section(file: Path, is64: bool, little: bool) -> None:
     room = 2
     parts = [
-        Sec(".rodata", b"r" * 40, flags=ALLOC, addr=0x1000),
-        Sec(".BTF", BTF, flags=ALLOC, addr=0x1028),
-        Sec(".pad", bytes(room), type=NOBITS),  # bytes in the file that no section owns
-        Sec(".BTF_ids", b"ids", flags=ALLOC, addr=0x1028 + len(BTF) + room),
+        Section(".rodata", b"r" * 40, flags=SHF_ALLOC, address=0x1000),
+        Section(".BTF", BTF, flags=SHF_ALLOC, address=0x1028),
+        Section(".pad", bytes(room), type="NOBITS"),  # bytes in the file that no section owns
+        Section(".BTF_ids", b"ids", flags=SHF_ALLOC, address=0x1028 + len(BTF) + room),
         DEBUG,
         NAMES,
     ]
@@ -173,7 +188,8 @@ def test_loaded_section(file: Path, is64: bool, little: bool) -> None:
 
 
 def test_loaded_section_at_the_end_of_its_segment(file: Path) -> None:
-    parts = [Sec(".BTF", BTF, flags=ALLOC, addr=0x1000), Sec(".hole", bytes(9), NOBITS), DEBUG, NAMES]
+    hole = Section(".hole", bytes(9), type="NOBITS")
+    parts = [Section(".BTF", BTF, flags=SHF_ALLOC, address=0x1000), hole, DEBUG, NAMES]
     for extra, fits in ((0, False), (8, False), (9, True)):
         old = build_elf(parts, segments=[(1, 1, extra)], etype=2)
         if fits:
@@ -185,8 +201,8 @@ def test_loaded_section_at_the_end_of_its_segment(file: Path) -> None:
 
 def test_loaded_section_does_not_grow_into_memory_of_another(file: Path) -> None:
     parts = [
-        Sec(".BTF", BTF, flags=ALLOC, addr=0x1000),
-        Sec(".bss", bytes(16), NOBITS, ALLOC, addr=0x1000 + len(BTF), size=16),
+        Section(".BTF", BTF, flags=SHF_ALLOC, address=0x1000),
+        Section(".bss", bytes(16), type="NOBITS", flags=SHF_ALLOC, address=0x1000 + len(BTF), size=16),
         DEBUG,
         NAMES,
     ]
@@ -196,24 +212,25 @@ def test_loaded_section_does_not_grow_into_memory_of_another(file: Path) -> None
 
 
 def test_loaded_section_does_not_grow_over_unexplained_bytes(file: Path) -> None:
-    parts = [Sec(".BTF", BTF, flags=ALLOC, addr=0x1000), Sec(".x", b"data", NOBITS, size=0), DEBUG, NAMES]
+    unexplained = Section(".x", b"data", type="NOBITS", size=0)
+    parts = [Section(".BTF", BTF, flags=SHF_ALLOC, address=0x1000), unexplained, DEBUG, NAMES]
     old = build_elf(parts, segments=[(1, 1, 4)], etype=2)
     with pytest.raises(OutputError, match="does not fit"):
         put(file, old, BTF=BTF + b"1")
 
 
 def test_allocated_section_of_a_relocatable_object_may_move(file: Path) -> None:
-    old = build_elf([TEXT, Sec(".BTF", BTF, flags=ALLOC), DEBUG, NAMES])
+    old = build_elf([TEXT, Section(".BTF", BTF, flags=SHF_ALLOC), DEBUG, NAMES])
     new = put(file, old, BTF=LONGER)
     check_kept(old, new, ".BTF")
-    assert sections_of(new)[2][1]["sh_flags"] == ALLOC
+    assert sections_of(new)[2][1]["sh_flags"] == SHF_ALLOC
     assert section_data(new, ".BTF") == LONGER
 
 
 def test_section_without_bytes_in_a_debug_file(file: Path) -> None:
     parts = [
-        Sec(".text", type=NOBITS, flags=ALLOC, size=4096, addr=0x1000),
-        Sec(".BTF", type=NOBITS, flags=ALLOC, size=999, addr=0x2000),
+        Section(".text", type="NOBITS", flags=SHF_ALLOC, size=4096, address=0x1000),
+        Section(".BTF", type="NOBITS", flags=SHF_ALLOC, size=999, address=0x2000),
         DEBUG,
         NAMES,
     ]
@@ -228,7 +245,7 @@ def test_section_without_bytes_in_a_debug_file(file: Path) -> None:
 
 
 def test_section_without_bytes_in_a_loaded_file(file: Path) -> None:
-    parts = [TEXT, Sec(".BTF", type=NOBITS, flags=ALLOC, size=999, addr=0x2000), NAMES]
+    parts = [TEXT, Section(".BTF", type="NOBITS", flags=SHF_ALLOC, size=999, address=0x2000), NAMES]
     old = build_elf(parts, segments=[(1, 1, 0)], etype=2)
     with pytest.raises(OutputError, match=r"SHT_NOBITS.*--detached"):
         put(file, old, BTF=BTF)
@@ -236,7 +253,7 @@ def test_section_without_bytes_in_a_loaded_file(file: Path) -> None:
 
 
 def test_compressed_section_becomes_plain(file: Path) -> None:
-    old = build_elf([TEXT, Sec(".BTF", b"z" * 60, flags=COMPRESSED, align=8), NAMES])
+    old = build_elf([TEXT, Section(".BTF", b"z" * 60, flags=SHF_COMPRESSED, align=8), NAMES])
     new = put(file, old, BTF=BTF[:50])
     header = sections_of(new)[2][1]
     assert (header["sh_flags"], header["sh_addralign"]) == (0, 1)
@@ -244,10 +261,10 @@ def test_compressed_section_becomes_plain(file: Path) -> None:
 
 
 def test_relocations_of_the_old_section_go(file: Path) -> None:
-    relocations = Sec(".rel.BTF", bytes(16), REL, link=4, info=2, align=8, entsize=16)
-    other = Sec(".rel.text", bytes(16), REL, link=4, info=1, align=8, entsize=16)
-    symbols = Sec(".symtab", bytes(24), SYMTAB, link=3, entsize=24)
-    old = build_elf([TEXT, Sec(".BTF", BTF), NAMES, symbols, relocations, other])
+    relocations = Section(".rel.BTF", bytes(16), type="REL", link=4, info=2, align=8, entsize=16)
+    other = Section(".rel.text", bytes(16), type="REL", link=4, info=1, align=8, entsize=16)
+    symbols = Section(".symtab", bytes(24), type="SYMTAB", link=3, entsize=24)
+    old = build_elf([TEXT, Section(".BTF", BTF), NAMES, symbols, relocations, other])
     new = put(file, old, BTF=BTF)  # equal, but the relocations would change it
     assert [header["sh_size"] for name, header, _ in sections_of(new) if name.startswith(".rel.")] == [0, 16]
     assert [name for name, *_ in sections_of(new)] == [name for name, *_ in sections_of(old)]
@@ -256,17 +273,17 @@ def test_relocations_of_the_old_section_go(file: Path) -> None:
 
 def test_bytes_behind_the_section_table_stay(file: Path) -> None:
     signature = b"~Module signature appended~\n"
-    old = build_elf([TEXT, NAMES], tail=bytes(5) + signature)
+    old = build_elf([TEXT, NAMES]) + bytes(5) + signature
     new = put(file, old, BTF=BTF)
     assert new[: len(old)].endswith(signature)
     assert section_data(new, ".BTF") == BTF
     assert put(file, put(file, new, BTF=LONGER), BTF=BTF) == new
-    padded = build_elf([TEXT, NAMES], tail=bytes(5000))
+    padded = build_elf([TEXT, NAMES]) + bytes(5000)
     assert put(file, padded, BTF=BTF) == put(file, build_elf([TEXT, NAMES]), BTF=BTF)
 
 
 def test_section_table_in_front(file: Path) -> None:
-    old = bytearray(build_elf([TEXT, NAMES, Sec(".last", b"last" * 20)]))
+    old = bytearray(build_elf([TEXT, NAMES, Section(".last", b"last" * 20)]))
     table, end = ELFFile(io.BytesIO(old)).header["e_shoff"], len(old)
     start = 64 + 8  # the linker would never put it there; a program may
     moved = old[:64] + bytes(8) + old[table:end] + old[64:table]
@@ -287,7 +304,7 @@ def test_section_table_in_front(file: Path) -> None:
 )
 def test_very_many_sections(file: Path, is64: bool, little: bool, count: int) -> None:
     extended = count >= 0xFF00
-    old = build_elf([Sec(".s")] * (count - 2) + [NAMES], is64=is64, little=little, extended=extended)
+    old = build_elf([Section(".s")] * (count - 2) + [NAMES], is64=is64, little=little, extended=extended)
     new = put(file, old, BTF=BTF)
     order, start = ("<" if little else ">"), (60 if is64 else 48)
     elf = ELFFile(io.BytesIO(new))
@@ -336,7 +353,7 @@ def test_32_bit_file_has_an_end(file: Path) -> None:
     ],
 )
 def test_damaged_header(file: Path, header: dict[str, int], message: str) -> None:
-    old = build_elf([TEXT, NAMES], **header)
+    old = build_elf([TEXT, NAMES], header=header)
     with pytest.raises(InputError, match=message):
         put(file, old, BTF=BTF)
     assert file.read_bytes() == old
@@ -362,14 +379,14 @@ def test_not_an_elf(file: Path, content: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        ([TEXT, Sec(".x", b"", size=10**6), NAMES], "section 2: 1000000 bytes"),
-        ([Sec(".BTF", b"1"), Sec(".BTF", b"2"), NAMES], "2 sections have this name"),
-        ([Sec(".BTF", b"1", type=SYMTAB), NAMES], "a section of type 0x2"),
-        ([TEXT, Sec(".shstrtab", type=STRTAB, size=0)], "start and end with a NUL"),
-        ([TEXT, Sec(".shstrtab", type=STRTAB, size=3)], "start and end with a NUL"),
+        ([TEXT, Section(".x", size=10**6), NAMES], "section 2: 1000000 bytes"),
+        ([Section(".BTF", b"1"), Section(".BTF", b"2"), NAMES], "2 sections have this name"),
+        ([Section(".BTF", b"1", type="SYMTAB"), NAMES], "a section of type 0x2"),
+        ([TEXT, Section(".shstrtab", type="STRTAB", size=0)], "start and end with a NUL"),
+        ([TEXT, Section(".shstrtab", type="STRTAB", size=3)], "start and end with a NUL"),
     ],
 )
-def test_damaged_sections(file: Path, sections: list[Sec], message: str) -> None:
+def test_damaged_sections(file: Path, sections: list[Section], message: str) -> None:
     old = build_elf(sections)
     with pytest.raises(InputError, match=message):
         put(file, old, BTF=BTF)
@@ -397,7 +414,7 @@ def test_random_damage(file: Path, seed: int) -> None:
     is64, little = COMBINATIONS[seed % 4]
     pinned = seed in (5, 6)
     content = BTF[::-1] if pinned else LONGER
-    parts = [TEXT, Sec(".BTF", BTF, flags=ALLOC * pinned), DEBUG, NAMES]
+    parts = [TEXT, Section(".BTF", BTF, flags=SHF_ALLOC * pinned), DEBUG, NAMES]
     good = build_elf(parts, is64=is64, little=little, segments=[(1, 2, 3)] * (seed // 4), etype=2)
     table = ELFFile(io.BytesIO(good)).header["e_shoff"]
     written = refused = 0

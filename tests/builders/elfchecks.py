@@ -1,103 +1,31 @@
-"""Help for the tests of the ELF writer: small ELF files built in memory, and independent checks of a result.
-
-The builder has its own struct formats and knows nothing of `pybtf.elf.wire`; the checks use pyelftools,
-readelf and the bytes themselves.
-"""
+"""Checks of ELF files that were written, with pyelftools, other programs and the bytes themselves."""
 
 from __future__ import annotations
 
 import io
 import os
 import shutil
-import struct
 import subprocess
 import sys
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section
 
-PROGBITS, SYMTAB, STRTAB, NOBITS, REL = 1, 2, 3, 8, 9
-ALLOC, COMPRESSED = 0x2, 0x800
-
-
-@dataclass
-class Sec:
-    """A section of `build_elf`. `size` overrides the length of `data` in the header (for SHT_NOBITS)."""
-
-    name: str
-    data: bytes = b""
-    type: int = PROGBITS
-    flags: int = 0
-    addr: int = 0
-    link: int = 0
-    info: int = 0
-    align: int = 1
-    size: int | None = None
-    entsize: int = 0
+S = TypeVar("S", bound=Section)
 
 
-def build_elf(
-    sections: list[Sec],
-    *,
-    is64: bool = True,
-    little: bool = True,
-    segments: list[tuple[int, int, int]] = (),  # type: ignore[assignment]
-    etype: int = 1,
-    tail: bytes = b"",
-    extended: bool = False,
-    **header: int,
-) -> bytes:
-    """An ELF file: header, program headers, data in order, section table, tail. `.shstrtab` is filled in.
-
-    `segments` are (index of first section, index of last, extra bytes) of PT_LOAD; indexes count from 1.
-    `extended`: counts in section 0, as for very many sections. `header` overrides fields of the ELF header.
-    """
-    order = "<" if little else ">"
-    ehdr, shdr = ("HHIQQQIHHHHHH", "IIQQQQIIQQ") if is64 else ("HHIIIIIHHHHHH", "IIIIIIIIII")
-    phsize, shsize, ehsize = (56, 64, 64) if is64 else (32, 40, 52)
-    names = b"\0" + b"".join(s.name.encode() + b"\0" for s in sections)
-    out = bytearray(ehsize + phsize * len(segments))
-    rows: list[tuple[int, ...]] = [(0,) * 10]
-    position, shstrndx = 1, 0
-    for index, sec in enumerate(sections, 1):
-        data = sec.data
-        if sec.name in (".shstrtab", ".strtab"):
-            data, shstrndx = names, index
-        out += bytes(-len(out) % sec.align)
-        size = len(data) if sec.size is None else sec.size
-        row = (position, sec.type, sec.flags, sec.addr, len(out), size, sec.link, sec.info, sec.align)
-        rows.append((*row, sec.entsize))
-        position += len(sec.name) + 1
-        out += data
-    for number, (first, last, extra) in enumerate(segments):
-        start, addr = rows[first][4], rows[first][3]
-        size = rows[last][4] + rows[last][5] - start + extra
-        if is64:
-            packed = struct.pack(order + "IIQQQQQQ", 1, 5, start, addr, addr, size, size, 1)
-        else:
-            packed = struct.pack(order + "IIIIIIII", 1, start, addr, addr, size, size, 5, 1)
-        out[ehsize + phsize * number : ehsize + phsize * (number + 1)] = packed
-    out += bytes(-len(out) % 8)
-    fields = {
-        "type": etype, "machine": (62 if is64 else 3) if little else (22 if is64 else 8), "version": 1,
-        "entry": 0, "phoff": ehsize if segments else 0, "shoff": len(out), "flags": 0, "ehsize": ehsize,
-        "phentsize": phsize if segments else 0, "phnum": len(segments), "shentsize": shsize,
-        "shnum": len(rows), "shstrndx": shstrndx,
-    }  # fmt: skip
-    if extended:
-        rows[0] = (0, 0, 0, 0, 0, len(rows), shstrndx, 0, 0, 0)
-        fields["shnum"], fields["shstrndx"] = 0, 0xFFFF
-    fields |= header
-    out += b"".join(struct.pack(order + shdr, *row) for row in rows)
-    ident = b"\x7fELF" + bytes([2 if is64 else 1, 1 if little else 2, 1]) + bytes(9)
-    out[:ehsize] = ident + struct.pack(order + ehdr, *fields.values())
-    return bytes(out) + tail
+def section(file: ELFFile, name: str, kind: type[S]) -> S:
+    """The section called `name`, which has to be of a kind, as pyelftools reads it."""
+    found = file.get_section_by_name(name)
+    assert isinstance(found, kind), f"{name}: {found}"
+    return found
 
 
-def sections_of(content: bytes) -> list[tuple[str, dict[str, int], bytes]]:
+def sections_of(content: bytes) -> list[tuple[str, dict[str, Any], bytes]]:
     """Name, header and data in the file of each section, as pyelftools reads them."""
     found = []
     for section in ELFFile(io.BytesIO(content)).iter_sections():

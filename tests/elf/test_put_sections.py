@@ -19,7 +19,7 @@ import pytest
 from pybtf.elf import writer
 from pybtf.elf.writer import Written, put_sections
 from pybtf.errors import InputError, OutputError
-from tests.builders.elf_writer_support import check_kept, environment, need, python, run, section_data, sections_of
+from tests.builders.elfchecks import check_kept, environment, need, python, run, section_data, sections_of
 
 SOURCE = """
 #include <stdio.h>
@@ -135,7 +135,7 @@ def test_other_machines(tmp_path: Path, target: str) -> None:
     need("clang")
     (tmp_path / "source.c").write_text(PLAIN)
     object_ = tmp_path / "foreign.o"
-    command = ["clang", f"--target={target}", "-g", "-c", tmp_path / "source.c", "-o", object_]
+    command = ["clang", f"--target={target}", "-g", "-c", str(tmp_path / "source.c"), "-o", str(object_)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "unable to create target" in done.stderr or "unknown target" in done.stderr:
         pytest.skip(f"clang here has no {target}: {done.stderr.strip()}")

@@ -10,17 +10,18 @@ import pytest
 
 from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
-from tests.builders.tinyelf import Sec, elf
+from tests.builders.elfwriter import Section, bare
 
 ALLOCATED = 3
 
 
 def addresses(sizes: list[tuple[int, int]], addr: int = 0) -> list[int]:
     """Addresses of allocated sections of these (size, alignment), after three empty ones as gas does."""
-    empty = [Sec(".text", 1, b"", ALLOCATED), Sec(".data", 1, b"", ALLOCATED), Sec(".bss", 8, b"", ALLOCATED)]
-    probe = Sec(".probe", 8, flags=0, size=0x7FFFFFF0)
-    own = [Sec(f".v{i}", 8, b"", ALLOCATED, addr, size=n, align=a) for i, (n, a) in enumerate(sizes)]
-    return list(section_addresses(ElfImage("t.o", elf([*empty, probe, *own]))))[5:-1]
+    empty = [Section(name, type=kind, flags=ALLOCATED) for name, kind in ((".text", 1), (".data", 1), (".bss", 8))]
+    probe = Section(".probe", type="NOBITS", size=0x7FFFFFF0)
+    shape = Section("", type="NOBITS", flags=ALLOCATED, address=addr)
+    own = [shape._replace(name=f".v{i}", size=n, align=a) for i, (n, a) in enumerate(sizes)]
+    return list(section_addresses(ElfImage("t.o", bare([*empty, probe, *own]))))[5:-1]
 
 
 MEASURED = [
@@ -51,13 +52,14 @@ def test_relocatable_files_are_laid_out_whatever_their_addresses_say(
 
 
 def test_what_is_not_allocated_stays_at_zero() -> None:
-    image = ElfImage("t.o", elf([Sec(".debug_info", 1, b"x" * 50, addr=0x5000), Sec(".text", 1, b"", 6)]))
+    image = ElfImage("t.o", bare([Section(".debug_info", b"x" * 50, address=0x5000), Section(".text", flags=6)]))
     assert list(section_addresses(image)) == [0, 0, 0x10000, 0]
 
 
 @pytest.mark.parametrize("etype", [2, 3])
 def test_linked_files_keep_their_addresses(etype: int) -> None:
-    image = ElfImage("t", elf([Sec(".a", 1, b"x", 6, 0xFFFFFFFF81000000), Sec(".b", 1, addr=7)], etype=etype))
+    sections = [Section(".a", b"x", flags=6, address=0xFFFFFFFF81000000), Section(".b", address=7)]
+    image = ElfImage("t", bare(sections, etype=etype))
     assert list(section_addresses(image)) == [0, 0xFFFFFFFF81000000, 7, 0]
 
 

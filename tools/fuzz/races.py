@@ -1,0 +1,98 @@
+"""Looks for data races: encodings by several workers, and batches by threads, in a build with ThreadSanitizer.
+
+    python -m tools.fuzz.races [FILE...]        default: the fixtures
+
+Python itself is not built with it, so that only what the core does is seen, and what it does while it holds the GIL is
+in order. Each file is encoded by four workers, with all features, too; then all files at once by four threads, each
+with two workers. The modules of fixtures/split are encoded by four threads on one base. Exit status: 1 if a race is
+reported or the bytes differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.fuzz import fuzz
+
+BUILD = fuzz.ROOT / "build" / "threads"
+RACE = 66
+
+
+def work(paths: list[str]) -> int:
+    """In the process with ThreadSanitizer. How many outputs differ."""
+    import pybtf
+
+    wrong = 0
+    alone = {}
+    for path in paths:
+        for features in ("default", "all"):
+            try:
+                alone[path, features] = bytes(pybtf.encode(path, jobs=1, features=features, standalone=True).data)
+            except pybtf.PybtfError as error:
+                alone[path, features] = str(error).encode()
+
+    def again(path: str, features: str, jobs: int) -> bool:
+        try:
+            data = bytes(pybtf.encode(path, jobs=jobs, features=features, standalone=True).data)
+        except pybtf.PybtfError as error:
+            data = str(error).encode()
+        return data == alone[path, features]
+
+    for path, features in alone:
+        wrong += not again(path, features, 4)
+    with ThreadPoolExecutor(4) as pool:
+        wrong += sum(not same for same in pool.map(lambda key: again(key[0], key[1], 2), alone))
+    print(f"{len(alone)} encodings, each by 1 and 4 workers and beside others: {wrong} differ", flush=True)
+    return wrong
+
+
+def on_one_base() -> int:
+    """The same of modules that share their base. How many outputs differ."""
+    import pybtf
+
+    home = fuzz.ROOT / "fixtures" / "split"
+    base = pybtf.Base.from_file(home / "golden" / "kernel.gcc.btf")
+    modules = sorted((home / "bin").glob("*.gcc.o")) * 4
+
+    def one(path: Path) -> bytes:
+        try:
+            return bytes(pybtf.encode(path, jobs=2, base=base).data)
+        except pybtf.PybtfError as error:
+            return str(error).encode()
+
+    alone = [one(path) for path in modules]
+    with ThreadPoolExecutor(4) as pool:
+        wrong = sum(one != other for one, other in zip(pool.map(one, modules), alone, strict=True))
+    print(f"{len(modules)} encodings on one base: {wrong} differ", flush=True)
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    files = [str(path) for path in options.files or sorted((fuzz.ROOT / "fixtures" / "bin").glob("*.elf"))]
+    if options.work:
+        return 1 if work(files) + on_one_base() else 0
+    fuzz.build(BUILD, "thread")
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": fuzz.library("libtsan.so"),
+        "TSAN_OPTIONS": f"exitcode={RACE}:{os.environ.get('TSAN_OPTIONS', '')}",
+        "PYTHONPATH": os.pathsep.join([str(BUILD / "src"), str(fuzz.ROOT)]),
+    }
+    command = [sys.executable, "-m", "tools.fuzz.races", "--work", *files]
+    status = subprocess.run(command, env=environment, check=False).returncode
+    if status == RACE:
+        print("there are races; see above")
+    return 1 if status else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
