@@ -5,9 +5,11 @@ The objects and what linkers made of them are committed (tools/golden/merge_fixt
 
 from __future__ import annotations
 
+import random
 import shutil
 import struct
 import tarfile
+from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,15 +18,17 @@ import pytest
 import pybtf
 from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
-from pybtf.errors import EncodeError, InputError, PybtfError
+from pybtf.errors import EncodeError, InputError, Place, PybtfError
 from pybtf.features import Features
 from pybtf.merging.archives import members
+from pybtf.merging.compiling import objects_of
 from pybtf.merging.encoding import CURRENT, DONE, NOTHING, encode_any, encode_object
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.linked import Sources, merge_file
-from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, pack
+from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, pack, unpack
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
+from pybtf.records import replace
 from tests.builders.dwarfwriter import die
 from tests.builders.elfwriter import Section
 from tests.builders.kernelish import FLAVOURS, INT, OBJECTS, kernel, relocatable, standard, unit
@@ -424,8 +428,6 @@ def test_an_index_that_is_cut(built: Callable[[str], Path], cut: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_damage_anywhere_in_the_index(built: Callable[[str], Path], seed: int) -> None:
     """Any byte of it: an error, or BTF; addresses are what they are."""
-    import random
-
     built("x86")
     rng = random.Random(seed)
     at, size = index_at(Path("merged"))
@@ -444,8 +446,6 @@ def test_damage_anywhere_in_the_index(built: Callable[[str], Path], seed: int) -
 @pytest.mark.parametrize("name", ["x86", "x86-4", "i386", "s390x", "x86-clang"])
 def test_damaged_objects(built: Callable[[str], Path], name: str) -> None:
     """Any byte of an object, and cut ones: one message and the object as it was, or values."""
-    import random
-
     built(name)
     rng = random.Random(name)
     for number in range(60):
@@ -527,17 +527,9 @@ def test_damaged_archives(tmp_path: Path) -> None:
 
 
 def test_pieces_keep_what_they_are_given() -> None:
-    from array import array
-
-    from pybtf.errors import Place
-    from pybtf.merging.pieces import unpack
-
     piece = Piece(1, 3, 15, RULES, b"a" * 16, b"b" * 16, 5, 8, "x/y.o", ("y.c", "z.c"), array("Q", [1, 2]), b"12345")
     for little in (True, False):
         for word in (4, 8):
-            mine = Piece(*[8 and getattr(piece, name) for name in piece.__match_args__])  # type: ignore[attr-defined]
-            from pybtf.records import replace
-
             mine = replace(piece, word=word)
             packed_twice = pack(mine, little=little) + bytes(8) + pack(mine, little=little)
             first, second = unpack(packed_twice, Place("x"), little=little)
@@ -665,8 +657,6 @@ def test_cc_removes_an_object_that_cannot_be_encoded(compiler: Path, run_cli: Ru
 def test_objects_of_a_command(
     command: str, objects: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pybtf.merging.compiling import objects_of
-
     monkeypatch.chdir(tmp_path)
     Path("args").write_text("-o 'from file.o'\nx.c @args\n")
     assert objects_of(command.split()) == objects
