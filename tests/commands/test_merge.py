@@ -346,6 +346,11 @@ def test_other_features_than_asked_for(built: Callable[[str], Path]) -> None:
     refuses(r"expected none, as is asked for", features="var")
 
 
+def test_one_unit_of_all_cannot_be_had(built: Callable[[str], Path]) -> None:
+    built("x86")
+    refuses("merged: the feature force_cu_merging, which makes one unit", features=f"{FEATURES},force_cu_merging")
+
+
 @pytest.mark.parametrize("field", ["options", "rules"])
 def test_pieces_that_differ(built: Callable[[str], Path], field: str) -> None:
     """The second piece was made with other options, or by another version."""

@@ -48,8 +48,9 @@ def merge_file(
     or made with other options, or cannot be put together as the linker has put the file together.
     """
     timings = timings or Timings()
-    if options.degrade:
-        raise EncodeError(path, "an encoding that degrades", "one of DWARF", "Use pybtf encode.")
+    if options.degrade or options.features.force_cu_merging:
+        found = "an encoding that degrades" if options.degrade else "the feature force_cu_merging, which makes one unit"
+        raise EncodeError(path, found, "units as they are in the objects", "pybtf encode encodes the linked DWARF.")
     base = open_base(options.base, timings)
     with timings.pass_("open"):
         image = open_module(path)
