@@ -3,11 +3,13 @@
     python -m tools.compare.show_compare FILE...                      all structs and unions of BTF, raw or in ELF
     python -m tools.compare.show_compare --base vmlinux.btf FILE...   of split BTF
     python -m tools.compare.show_compare --single 200 FILE            also so many types one by one, `pahole -C NAME`
-    python -m tools.compare.show_compare --options FILE               also the options of both
+    python -m tools.compare.show_compare --options FILE               also the options of both; with --single, those
+                                                                      about one type on so many
+    python -m tools.compare.show_compare --lists FILE                 also what pybtf-pahole prints of whole files
 
-pahole prints all structs of a file at once. What is compared is each that it prints with those of ours that have the
-name, which may be several. The first differences are shown. The exit status is 1 if anything differs. pahole is that of
-tools/judge/reference.py.
+pahole prints all structs of a file at once, with and without -E. What is compared is each that it prints with those of
+ours that have the name, which may be several. The first differences are shown. The exit status is 1 if anything
+differs. pahole is that of tools/judge/reference.py; types on which it takes longer than some seconds are counted.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 
-from pybtf.btf.kind_numbers import ENUM, ENUM64, TYPEDEF
+from pybtf.btf.kind_numbers import ENUM, ENUM64, STRUCT, TYPEDEF
 from pybtf.btf.opening import open_view
 from pybtf.core.btf.type_view import View
 from pybtf.core.show.show_types import Shower
@@ -30,6 +32,14 @@ from tools.judge import reference
 SHOWN = 12
 LINES = 12
 PATIENCE = 60
+HURRY = 5
+ONE_BY_ONE = ("-E", "-p", "-E -p", "-r -E", "--hex", "-q", "-R", "-R -S")
+LISTS = (
+    "", "-s", "-n", "-N", "-E", "--hex", "-q", "-H 3", "-B 2", "--padding_ge 20", "--structs", "--unions", "-x a",
+    "-y tcp", "-i list_head", "-f task_struct", "--with_flexible_array", "--with_embedded_flexible_array", "-s -t ,",
+    "-r -E", "-C list_head", "-C sock,page", "-s -C sock,page", "-P -C sock", "-R -C task_struct"
+)  # fmt: skip
+"""Options of pahole, of one type and of whole files. -P needs a type: without one, pahole does not end on kernels."""
 OPTIONS = [
     ["--sizes"], ["--holes", "3"], ["--contains", "list_head"], ["--find-pointers-to", "task_struct"],
     ["--with-flexible-array"], ["--with-embedded-flexible-array"],
@@ -42,6 +52,7 @@ class Tally:
     def __init__(self) -> None:
         self.same = 0
         self.different = 0
+        self.late = 0
 
     def add(self, about: str, ours: list[str], theirs: str) -> None:
         if theirs in ours:
@@ -60,6 +71,25 @@ def by_pahole(path: str, base: str | None, *options: str) -> str:
     command = [*reference.pahole(), *based, "-F", "btf", *options, path]
     done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
     return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def in_a_hurry(path: str, base: str | None, *options: str) -> str | None:
+    """The same; None if it takes too long, as `-p` of what leads to much does."""
+    based = [f"--btf_base={base}"] if base else []
+    try:
+        done = subprocess.run(
+            [*reference.pahole(), *based, "-F", "btf", *options, path], capture_output=True, check=False, timeout=HURRY
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def by_ours(path: str, base: str | None, *options: str) -> str:
+    """What pybtf-pahole prints."""
+    based = [f"--btf_base={base}"] if base else []
+    command = [sys.executable, "-m", "pybtf.pahole", *based, "-F", "btf", *options, path]
+    return subprocess.run(command, capture_output=True, check=False).stdout.decode("utf-8", "surrogateescape")
 
 
 def by_pybtf(*arguments: str) -> str:
@@ -84,18 +114,21 @@ def title(text: str) -> str:
 
 
 def whole(path: str, base: str | None, view: View, tally: Tally) -> None:
-    """All structs and unions."""
-    ours = defaultdict(list)
-    shower = Shower(view)
-    for id in shower.composites():
-        text = shower.text(id).decode("utf-8", "surrogateescape")
-        ours[title(text)].append(text)
-    printed = list(definitions(by_pahole(path, base)))
-    for text in printed:
-        if title(text) in ours:
-            tally.add(f"{path}: {title(text)}", ours[title(text)] + below(view, shower, title(text)), text)
-    for name in ours.keys() - set(map(title, printed)):
-        tally.add(f"{path}: {name}", [], "not printed by pahole")
+    """All structs and unions, without and with what is in them; in pahole's order, which some attributes depend on."""
+    for expand in (False, True):
+        ours = defaultdict(list)
+        shower = Shower(view, expand=expand, remember=True)
+        for id in shower.composites():
+            name = view.name_of(id).decode("utf-8", "surrogateescape")
+            ours[f"{'struct' if view.kind(id) == STRUCT else 'union'} {name}"].append(id)
+        printed = list(definitions(by_pahole(path, base, *["-E"] * expand)))
+        for text in printed:
+            if title(text) in ours:
+                texts = [shower.text(id).decode("utf-8", "surrogateescape") for id in ours[title(text)]]
+                about = f"{path}: {'-E ' * expand}{title(text)}"
+                tally.add(about, texts + below(view, shower, title(text)), text)
+        for name in ours.keys() - set(map(title, printed)):
+            tally.add(f"{path}: {name}", [], "not printed by pahole")
 
 
 def below(view: View, shower: Shower, name: str) -> list[str]:
@@ -119,6 +152,28 @@ def single(path: str, base: str | None, view: View, count: int, tally: Tally) ->
             tally.add(f"{path}: -C {plain}", [text.rstrip("\n") for text in texts], theirs)
 
 
+def one_by_one(path: str, base: str | None, view: View, count: int, tally: Tally) -> None:
+    """Some structs, each with each of the options about one type."""
+    structs = [id for id in Shower(view).composites() if view.kind(id) == STRUCT]
+    chosen = random.Random(path.rpartition("/")[2]).sample(structs, min(len(structs), count))
+    names = [name.decode("utf-8", "surrogateescape") for name in sorted({view.name_of(id) for id in chosen})]
+    for options in ONE_BY_ONE:
+        for name in names:
+            if len(view.find(name.encode("utf-8", "surrogateescape"))) > 1:
+                continue  # which of them is printed is another matter
+            theirs = in_a_hurry(path, base, *options.split(), "-C", name)
+            if theirs is None:
+                tally.late += 1
+            else:
+                tally.add(f"{path}: {options} -C {name}", [by_ours(path, base, *options.split(), "-C", name)], theirs)
+
+
+def lists(path: str, base: str | None, tally: Tally) -> None:
+    for options in LISTS:
+        theirs = by_pahole(path, base, *options.split())
+        tally.add(f"{path}: pybtf-pahole {options}", [by_ours(path, base, *options.split())], theirs)
+
+
 def with_options(path: str, base: str | None, tally: Tally) -> None:
     based = ["--base", base] if base else []
     for option in OPTIONS:
@@ -134,6 +189,7 @@ def main() -> int:
     parser.add_argument("--base", help="the BTF that the files are split from")
     parser.add_argument("--single", type=int, default=0, metavar="N", help="how many types one by one")
     parser.add_argument("--options", action="store_true", help="also the options")
+    parser.add_argument("--lists", action="store_true", help="also what pybtf-pahole prints of whole files")
     options = parser.parse_args()
     every = Tally()
     for path in options.files:
@@ -149,7 +205,11 @@ def main() -> int:
             single(path, options.base, view, options.single, tally)
         if options.options:
             with_options(path, options.base, tally)
-        print(f"{path}: {tally.same:,} of {tally.same + tally.different:,} equal", flush=True)
+            one_by_one(path, options.base, view, options.single, tally)
+        if options.lists:
+            lists(path, options.base, tally)
+        late = f"; pahole took too long for {tally.late}" if tally.late else ""
+        print(f"{path}: {tally.same:,} of {tally.same + tally.different:,} equal{late}", flush=True)
         every.same += tally.same
         every.different += tally.different
     print(f"{len(options.files)} files: {every.same:,} of {every.same + every.different:,} equal")

@@ -3,19 +3,24 @@
     python -m tools.golden.show_golden
 
 For each file the title of each struct and union (`struct pair`) and the start of the digest of its text; for some files
-the text itself, so that there is something to read. pahole is that of tools/judge/reference.py.
+the text itself, so that there is something to read. The programs in fixtures/show/options are compiled and encoded if
+they have not been, and the texts of all their types with many options written to expected.json there. pahole is that of
+tools/judge/reference.py.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from pybtf.btf.kinds import Kind
 from pybtf.btf.reader import BTF
 from tools.compare.show_compare import by_pahole, definitions, title
+from tools.judge import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "fixtures" / "golden"
@@ -23,6 +28,39 @@ FOLDER = ROOT / "fixtures" / "show"
 LANGUAGES = ("49_more", "51_rust")
 """C++ and Rust: pahole has doubts about members that lie on each other, or outside."""
 READABLE = ("00_kernel_like.gcc-O2-5-exe.usual.btf", "12_bitfields.gcc-O0-5-obj.usual.btf")
+
+
+OPTIONS = {
+    "members": ["-E", "-p", "-E -p", "-q", "-q -E", "-r -E", "--hex"],
+    "attributes": ["-E", "-p", "-E -p", "-r", "-q"],
+    "typedefs": ["-E", "-p", "-q -p"],
+    "packed": ["-E", "-p"],
+    "order": ["-R", "-R -S", "-R -q"],
+    "random": ["-R"],
+    "enums": ["", "--hex"],
+}
+"""For each program in fixtures/show/options what is recorded."""
+
+
+def record_options() -> int:
+    """The texts of named types, with options: expected.json by file, options and name."""
+    folder = FOLDER / "options"
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for name, lists in OPTIONS.items():
+        path = folder / f"{name}.btf"
+        if not path.exists():
+            with tempfile.TemporaryDirectory() as scratch:
+                compiled = f"{scratch}/x.o"
+                subprocess.run(["gcc", "-w", "-g", "-c", "-o", compiled, folder / f"{name}.c"], check=True)
+                subprocess.run([*reference.pahole(), "-J", f"--btf_encode_detached={path}", compiled], check=True)
+        btf = BTF.from_file(path)
+        kinds = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF)
+        names = sorted({type.name for type in btf if type.kind in kinds and type.name})
+        for options in lists:
+            texts = {each: by_pahole(str(path), None, *options.split(), "-C", each) for each in names}
+            found.setdefault(name, {})[options] = {each: text for each, text in texts.items() if text}
+    (folder / "expected.json").write_text(json.dumps(found, indent=1) + "\n")
+    return sum(len(texts) for lists in found.values() for texts in lists.values())
 
 
 def main() -> int:
@@ -44,6 +82,7 @@ def main() -> int:
         if path.name in READABLE:
             (FOLDER / f"{path.stem}.txt").write_bytes(text.encode("utf-8", "surrogateescape"))
     (FOLDER / "expected.json").write_text(json.dumps({"inputs": found}, indent=1) + "\n")
+    print(f"{record_options()} texts with options")
     print(f"{sum(map(len, found.values()))} types of {len(found)} files")
     return 0
 

@@ -8,7 +8,7 @@ from ..errors import InputError, UsageError
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from ..core.btf.type_view import View
 
@@ -24,19 +24,23 @@ KEYWORDS = {
 _WILD = frozenset("*?[")
 
 
-def chosen(view: View, wanted: Iterable[str]) -> list[int]:
-    """The ids of the types that are called so, each once, in the order in which they are wanted."""
+def chosen(view: View, wanted: Iterable[str], shown: Collection[int] = SHOWN) -> list[int]:
+    """The ids of the types that are called so, each once, in the order in which they are wanted.
+
+    A name may be a pattern or an id, and have a keyword in front of it. `shown` are the kinds that a name alone may
+    mean; what is only declared counts if nothing else is called so.
+    """
     ids: dict[int, None] = {}
     for name in wanted:
-        ids |= dict.fromkeys(_by_name(view, name))
+        ids |= dict.fromkeys(_by_name(view, name, shown))
     return list(ids)
 
 
-def _by_name(view: View, wanted: str) -> list[int]:
+def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     keyword, _, name = wanted.rpartition(" ")
     if keyword and keyword not in KEYWORDS:
         raise UsageError(f"{wanted!r}: {keyword!r} is none of {', '.join(KEYWORDS)}")
-    kinds = KEYWORDS[keyword] if keyword else SHOWN
+    kinds = KEYWORDS[keyword] if keyword else shown
     if name.isascii() and name.isdecimal() and not keyword:
         if len(name) > 10 or not 0 < int(name) < len(view):
             raise InputError(view.name, f"no type has the id {name}", f"1 to {len(view) - 1}")

@@ -133,9 +133,10 @@ What is printed:
   --format c|raw|json  A header of C (default), a line or some for each type, or JSON
   --unsorted           With c: types in the order of the BTF, not by name
   --pretty             With json: with line ends, indented
-  --root NAME|ID       Only this type; with c, and what it needs. May be repeated. NAME may begin with struct,
-                       union or enum; all types of that name are taken. With c, the NAME of a function or
-                       variable stands for what its declaration needs
+  --root NAME|ID       Only this type; with c, and what it needs. May be repeated. NAME may be a pattern and
+                       begin with struct, union, enum, typedef, function or variable, as for pybtf show; all
+                       types of that name are taken. With c, the NAME of a function or variable stands for
+                       what its declaration needs
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, a kernel's for a module. Not needed if FILE
@@ -164,13 +165,28 @@ NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum
 variable. All types of that name are printed.
 
 How:
-  --hex                Print offsets and sizes as hexadecimal numbers
-  --sizes              Print a line for each: name, size and number of holes
+  -E, --expand-types   Print the members of structs, and what typedefs are, in place of their names
+  -p, --expand-pointers
+                       Print what members point to as well; each struct is named, not printed, within itself
+  -r, --relative       Count offsets within what is expanded from its own beginning
+  --no-comments        Leave out offsets, sizes, holes and sums
+  --hex                Print offsets, sizes and enumerators as hexadecimal numbers
+  -R, --reorganize     Print structs with their members in an order that leaves fewer holes, and what that
+                       saves, as pahole does it: whether it is allowed is for the programmer to know
+  -S, --steps          With -R: print what each move makes of the struct
+  -P, --packable       Print a line for each struct with holes that -R makes smaller: name, both sizes and
+                       the difference
+  -s, --sizes          Print a line for each: name, size and number of holes
   --sort               By name, not in the order of the BTF
   --json               Print an array of JSON with the members, sums and holes of each
+  --svg OUT            Write a picture to the file OUT (- is standard output), and print nothing: a row for
+                       each cache line, a cell for each byte, holes in stripes. -E draws members of members
 
 Which of the structs (of those that are named, or of all):
   -H, --holes N        Those with at least N holes
+  -B, --bit-holes N    Those with at least N holes between bit-fields
+  --padding N          Those with at least N bytes behind the last member
+  --packed             Those that must have been packed
   --with-flexible-array
                        Those that end with an array without a size
   --with-embedded-flexible-array
@@ -191,6 +207,9 @@ Examples:
   pybtf show task_struct /sys/kernel/btf/vmlinux
   pybtf show --sizes 'tcp_*' vmlinux
   pybtf show --holes 5 vmlinux
+  pybtf show -E --no-comments sockaddr_storage vmlinux
+  pybtf show --reorganize tcp_sock vmlinux
+  pybtf show --svg sk_buff.svg sk_buff vmlinux
   pybtf show --base vmlinux 'struct nft_*' nf_tables.ko
 
 Environment:
@@ -212,6 +231,10 @@ How:
   --count N            At most N lines in tables that are cut off; default: 10
   --against OTHER      Print how much more there is than in the BTF in OTHER
   --json               Print an object with an array for each table
+  --html OUT           Write a treemap, a page for a browser, to the file OUT (- is standard output), and
+                       print nothing: boxes for all types and strings, with the area that they have bytes. A
+                       click goes into a box, Escape out of it; / searches by name
+  --svg OUT            The same as a picture, which other programs show as well, without the clicks
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
@@ -223,6 +246,7 @@ Examples:
   pybtf size /sys/kernel/btf/vmlinux
   pybtf size --by prefix --count 40 vmlinux
   pybtf size --against vmlinux.old vmlinux
+  pybtf size --html vmlinux.html vmlinux
 """
 
 DUPLICATES = """\

@@ -1,4 +1,4 @@
-"""`-o OUT`: where commands write BTF that they have made."""
+"""Where commands write what they have made: BTF, to `-o OUT`, and pictures."""
 
 from __future__ import annotations
 
@@ -27,8 +27,15 @@ def checked(output: str | None, inputs: Iterable[str]) -> str:
     return output
 
 
+def spared(option: str, output: str | None, inputs: Iterable[str]) -> None:
+    """Raise UsageError if a picture would be written over one of `inputs`."""
+    for name in inputs:
+        if output not in (None, STDOUT) and same(str(output), name):
+            raise UsageError(f"{option} OUT is the input {name} itself")
+
+
 def write(output: str, data: bytes) -> None:
-    """Write BTF, all or nothing. Raises `OutputError`."""
+    """Write a file, all or nothing. Raises `OutputError`."""
     from ..elf.atomic import write_file
 
     write_file(path_of(output), data, durable=False)

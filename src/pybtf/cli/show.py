@@ -6,22 +6,38 @@ import os
 import sys
 
 from ..btf.kind_numbers import STRUCT, UNION
-from ..errors import UsageError
+from ..errors import InputError, UsageError
+from ..records import record
 from .arguments import FLAG, PATH, TEXT, Option
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
 
+CACHELINE = 64  # bytes
+
 OPTIONS = (
     Option("base", PATH, "FILE"),
+    Option("expand-types", FLAG, letter="E"),
+    Option("expand-pointers", FLAG, letter="p"),
+    Option("relative", FLAG, letter="r"),
+    Option("no-comments", FLAG),
     Option("hex", FLAG),
-    Option("sizes", FLAG),
+    Option("reorganize", FLAG, letter="R"),
+    Option("steps", FLAG, letter="S"),
+    Option("packable", FLAG, letter="P"),
+    Option("sizes", FLAG, letter="s"),
     Option("sort", FLAG),
     Option("json", FLAG),
+    Option("svg", PATH, "OUT"),
     Option("holes", TEXT, "N", "H"),
+    Option("bit-holes", TEXT, "N", "B"),
+    Option("padding", TEXT, "N"),
+    Option("packed", FLAG),
     Option("contains", TEXT, "NAME"),
     Option("find-pointers-to", TEXT, "NAME"),
     Option("with-flexible-array", FLAG),
@@ -29,9 +45,36 @@ OPTIONS = (
 )
 
 
+@record(frozen=True)
+class Selection:
+    """Which structs: at least so many holes and bytes of padding, packed, and where arrays without a size are."""
+
+    holes: int = 0
+    bit_holes: int = 0
+    padding: int = 0
+    packed: bool = False
+    flexible: bool = False
+    embedded: bool = False
+
+    def __bool__(self) -> bool:
+        return self != Selection()
+
+    def takes(self, sums: dict[str, int]) -> bool:
+        return (
+            sums["holes"] >= self.holes
+            and sums["bit_holes"] >= self.bit_holes
+            and sums["padding"] >= self.padding
+            and bool(sums["packed"] or not self.packed)
+            and bool(sums["flexible_array"] or not self.flexible)
+            and (sums["embedded_flexible_arrays"] > 0 or not self.embedded)
+        )
+
+
 def show(
-    files: tuple[str, ...], base: str | None, hex: bool, sizes: bool, sort: bool, json: bool, holes: str | None,
-    contains: str | None, find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool
+    files: tuple[str, ...], base: str | None, expand_types: bool, expand_pointers: bool, relative: bool,
+    no_comments: bool, hex: bool, reorganize: bool, steps: bool, packable: bool, sizes: bool, sort: bool, json: bool,
+    svg: str | None, holes: str | None, bit_holes: str | None, padding: str | None, packed: bool, contains: str | None,
+    find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if not files:
@@ -39,38 +82,59 @@ def show(
     *names, file = files
     if file == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
-    if holes is not None and not (holes.isascii() and holes.isdecimal() and len(holes) < 6):
-        raise UsageError(f"--holes takes a number, and {holes!r} is none")
-    if sum((hex, sizes, json)) > 1:
-        raise UsageError("--hex, --sizes and --json do not go together")
+    selection = Selection(
+        _number("--holes", holes), _number("--bit-holes", bit_holes), _number("--padding", padding), packed,
+        with_flexible_array, with_embedded_flexible_array
+    )  # fmt: skip
+    selecting = bool(selection) or holes is not None
+    as_text = {
+        "--expand-types": expand_types, "--expand-pointers": expand_pointers, "--relative": relative,
+        "--no-comments": no_comments, "--hex": hex
+    }  # fmt: skip
+    others = {"--sizes": sizes, "--json": json, "--packable": packable, "--svg": svg is not None}
+    instead = [name for name, given in others.items() if given]
+    if len(instead) > 1:
+        raise UsageError(f"{instead[0]} and {instead[1]} do not go together")
+    for name, given in {**as_text, "--reorganize": reorganize}.items():
+        if given and instead and (name, instead) != ("--expand-types", ["--svg"]):
+            raise UsageError(f"{name} and {instead[0]} do not go together")
+    if svg is not None:
+        from .output import spared
+
+        if not names:
+            raise UsageError("--svg draws what is named, and nothing is")
+        spared("--svg", svg, [file, *([base] if base else [])])
+    if steps and not reorganize:
+        raise UsageError("--steps goes with --reorganize")
     if names and (contains is not None or find_pointers_to is not None):
         raise UsageError("--contains and --find-pointers-to look at all types; name none")
     from ..btf.opening import open_view
     from ..core.show.show_types import Shower
 
     view = open_view(file, base)
-    shower = Shower(view, hex)
+    shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative)
     write = sys.stdout.buffer.write
     try:
         if contains is not None or find_pointers_to is not None:
-            write(_users(view, shower, contains, find_pointers_to))
+            write(users(view, shower, contains, find_pointers_to))
         else:
-            selecting = holes is not None or with_flexible_array or with_embedded_flexible_array
             ids = _chosen(view, shower, names, selecting)
             if selecting:
-                ids = [
-                    id for id in ids
-                    if view.kind(id) == STRUCT
-                    and _selected(shower.sums(id), holes, with_flexible_array, with_embedded_flexible_array)
-                ]  # fmt: skip
+                ids = [id for id in ids if view.kind(id) == STRUCT and selection.takes(shower.sums(id))]
             if sort:
                 ids.sort(key=view.name_of)
-            if json:
+            if svg is not None:
+                _draw(view, shower, ids, expand_types, svg)
+            elif packable:
+                write(b"".join(packable_lines(view, shower, ids)))
+            elif reorganize:
+                _write_texts([reorganized(view, shower, id, steps) for id in ids])
+            elif json:
                 _write_json(view, shower, ids)
             elif sizes:
-                write(b"".join(_line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (STRUCT, UNION)))
-            elif names or selecting:
-                _write_texts(shower, ids)
+                write(b"".join(line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (STRUCT, UNION)))
+            elif names or selecting or any(as_text.values()):
+                _write_texts([shower.text(id) + b"\n" for id in ids])  # an empty line, as pahole has it
             else:
                 write(b"".join(_line(view, id) for id in ids))
         sys.stdout.buffer.flush()
@@ -79,6 +143,14 @@ def show(
 
         forget_stdout()  # as `head` does: the reader has seen enough
     return 0
+
+
+def _number(option: str, text: str | None) -> int:
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise UsageError(f"{option} takes a number, and {text!r} is none")
+    return int(text)
 
 
 def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list[int]:
@@ -91,25 +163,17 @@ def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list
     return [id for id in ids if view.kind(id) in (STRUCT, UNION)] if structs else ids
 
 
-def _selected(sums: dict[str, int], holes: str | None, flexible: bool, embedded: bool) -> bool:
-    if holes is not None and sums["holes"] < int(holes):
-        return False
-    if flexible and not sums["flexible_array"]:
-        return False
-    return not embedded or sums["embedded_flexible_arrays"] > 0
-
-
 def _line(view: View, id: int) -> bytes:
     """A line of the list of all structs and unions."""
     return b"%s %s\n" % (b"struct" if view.kind(id) == STRUCT else b"union", view.name_of(id))
 
 
-def _line_of_sizes(view: View, shower: Shower, id: int) -> bytes:
+def line_of_sizes(view: View, shower: Shower, id: int) -> bytes:
     sums = shower.sums(id)
     return b"%s\t%d\t%d\n" % (view.name_of(id), sums["size"], sums["holes"])
 
 
-def _users(view: View, shower: Shower, contains: str | None, pointers: str | None) -> bytes:
+def users(view: View, shower: Shower, contains: str | None, pointers: str | None) -> bytes:
     """Which structs have one of another, or which of their members points to one."""
     if contains is not None:
         users = shower.users(contains.encode("utf-8", "surrogateescape"), False)
@@ -119,10 +183,57 @@ def _users(view: View, shower: Shower, contains: str | None, pointers: str | Non
     return b"".join(b"%s: %s\n" % (view.name_of(id), member) for id, member in users)
 
 
-def _write_texts(shower: Shower, ids: list[int]) -> None:
-    """As pahole does, with an empty line behind each."""
+def _draw(view: View, shower: Shower, ids: list[int], expand: bool, out: str) -> None:
+    """Write the picture of structs and unions; typedefs are drawn as what they stand for."""
+    from .layout_svg import layout_svg
+    from .output import write
+
+    ids = [of for of in map(shower.behind, ids) if of and view.kind(of) in (STRUCT, UNION)]
+    if not ids:
+        raise InputError(view.name, "none of these is a struct or union", "one, to be drawn")
+    write(out, layout_svg(view, shower, list(dict.fromkeys(ids)), expand))
+
+
+def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[bytes]:
+    """Of each struct that has holes and gets smaller if it is reorganized: name, both sizes, and what is saved."""
+    for id in ids:
+        if view.kind(id) == STRUCT and shower.sums(id)["holes"]:
+            size, smaller = shower.sums(id)["size"], shower.packable(id)
+            if smaller < size:
+                yield b"%s\t%d\t%d\t%d\n" % (view.name_of(id), size, smaller, size - smaller)
+
+
+def reorganized(view: View, shower: Shower, id: int, steps: bool) -> bytes:
+    """A struct with its members in another order, and what that saves; all else as it is."""
+    if view.kind(id) != STRUCT:
+        return shower.text(id)
+    before = shower.sums(id)["size"]
+    text, after, moves = shower.reorganized(id, steps)
+    parts = []
+    for moved, source, to, padding, now in moves:
+        parts.append(b"/* Moving '%s' from after '%s' to after '%s' */\n" % (moved, source, to))
+        if padding:
+            parts.append(b"/* adding %d bytes from %s to the padding */\n" % (padding, moved))
+        parts.append(now[:-2] + b"\n")
+    if steps and after != before:
+        parts.append(b"\n/* Final reorganized struct: */\n")
+    parts.append(text)
+    if after != before:
+        lines = _cachelines(before) - _cachelines(after)
+        lines_too = b" and %d cacheline%s" % (lines, b"" if lines == 1 else b"s") if lines else b""
+        saved = before - after
+        parts[-1] = text[:-1]
+        parts.append(b"   /* saved %d byte%s%s! */\n" % (saved, b"" if saved == 1 else b"s", lines_too))
+    return b"".join(parts)
+
+
+def _cachelines(size: int) -> int:
+    return -(-size // CACHELINE)
+
+
+def _write_texts(texts: list[bytes]) -> None:
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    text = b"".join(shower.text(id) + b"\n" for id in ids)
+    text = b"".join(texts)
     sys.stdout.buffer.write(_coloured(text) if colours else text)
 
 

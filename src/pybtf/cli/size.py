@@ -20,6 +20,8 @@ OPTIONS = (
     Option("against", PATH, "OTHER"),
     Option("base", PATH, "FILE"),
     Option("json", FLAG),
+    Option("html", PATH, "OUT"),
+    Option("svg", PATH, "OUT"),
 )
 _STRINGS = {1: "of types", 2: "of members", 4: "of enumerators", 8: "of parameters", 0: "of nothing"}
 _SHARED = "of several of these"
@@ -30,8 +32,9 @@ Row = tuple[str, int, int]
 
 
 def size(
-    files: tuple[str, ...], by: str | None, count: str | None, against: str | None, base: str | None, json: bool
-) -> int:
+    files: tuple[str, ...], by: str | None, count: str | None, against: str | None, base: str | None, json: bool,
+    html: str | None, svg: str | None
+) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 1:
         raise UsageError("missing argument 'FILE'; see pybtf size --help" if not files else "one FILE at a time")
@@ -41,8 +44,20 @@ def size(
         raise UsageError(f"--count takes a number, and {count!r} is none")
     if [files[0], base, against].count("-") > 1:
         raise UsageError("only one of the files can be standard input")
+    pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
+    if pictures and (json or by is not None or count is not None or against is not None):
+        raise UsageError("--html and --svg draw all there is; --by, --count, --against and --json are about tables")
+    if len(pictures) > 1 and html == svg:
+        raise UsageError("--html and --svg need two names")
     from ..btf.opening import open_view
 
+    if pictures:
+        from .output import spared
+
+        for out, page in pictures:
+            spared("--html" if page else "--svg", out, [files[0], *([base] if base else [])])
+        _draw(open_view(files[0], base), pictures)
+        return 0
     tables = measure(open_view(files[0], base), by, int(count or SHOWN))
     if against is not None:
         tables = growth(tables, measure(open_view(against, base), by, 1 << 30 if by else SHOWN), int(count or SHOWN))
@@ -55,6 +70,15 @@ def size(
         sys.stdout.write(_text(tables, against is not None))
     sys.stdout.flush()
     return 0
+
+
+def _draw(view: View, pictures: list[tuple[str, bool]]) -> None:
+    """Write treemaps: for each its file, and whether it is a page."""
+    from .output import write
+    from .treemap import treemap
+
+    for out, page in pictures:
+        write(out, treemap(view, view.name.rpartition("/")[2], page))
 
 
 def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]]]:

@@ -3,6 +3,7 @@
 USAGE = """\
 Usage: pybtf-pahole -J [OPTION...] FILE
        pybtf-pahole --btf_encode_detached=OUT [OPTION...] FILE
+       pybtf-pahole -F btf [OPTION...] FILE
        pybtf-pahole --version | --numeric_version | --supported_btf_features | --help"""
 
 HELP = (
@@ -10,7 +11,8 @@ HELP = (
     + """
 
 Encode the DWARF of the ELF file FILE as BTF. This is pybtf with the command line of pahole 1.32, for builds
-that call pahole: `make PAHOLE=pybtf-pahole`. Options of pahole that are not about BTF are refused.
+that call pahole: `make PAHOLE=pybtf-pahole`. Without -J, print structs and unions from the BTF of FILE, with
+pahole's text. Options of pahole that are not about BTF are refused.
 
   -J, --btf_encode           Put the BTF into FILE, as section .BTF
       --btf_encode_detached=OUT
@@ -20,7 +22,7 @@ that call pahole: `make PAHOLE=pybtf-pahole`. Options of pahole that are not abo
                              jobserver, only as many as it has tokens for. No influence on the output
       --lang=LIST, --lang_exclude=LIST
                              Encode only units, or leave out units, in these languages
-  -F, --format_path=LIST     Accepted if it has dwarf in it
+  -F, --format_path=LIST     Accepted if it has dwarf in it; if types are to be printed, btf
   -V, --verbose              Say on standard error what was written, and what was left out and why
   -q, --quiet                Print errors only
 
@@ -38,6 +40,23 @@ Features:
       --skip_encoding_btf_vars, --skip_encoding_btf_decl_tag, --skip_encoding_btf_type_tag,
       --skip_encoding_btf_enum64
                              Switch off var, decl_tag, type_tag, enum64
+
+Types that are printed (as by `pybtf show`, which says more):
+  -C, --class_name=LIST      These, not all; separated by commas
+  -E, --expand_types; -p, --expand_pointers; -r, --rel_offset; --hex; -q, --quiet
+                             With the members of members, with those of what pointers point to, with offsets from
+                             their own struct, with hexadecimal numbers, without comments
+  -R, --reorganize; -S, --show_reorg_steps
+                             With the members in an order that leaves fewer holes; step by step
+  -s, --sizes; -n, --nr_members; -N, --class_name_len; -t, --separator=SEP
+                             A line for each: name, size, holes; number of members; length of the name
+  -P, --packable             A line for each that gets smaller by -R: name, both sizes, difference
+  -H, --holes=N; -B, --bit_holes=N; --padding_ge=N; --packed; --structs; --unions; --with_flexible_array;
+  --with_embedded_flexible_array; -x, --exclude=PREFIX; -y, --prefix_filter=PREFIX
+                             Which of them, if none is named
+      --sort                 By name
+  -i, --contains=NAME; -f, --find_pointers_to=NAME
+                             Names of structs with such a member; members that are such pointers
 
       --version              Print v1.32, the version of pahole whose output this is
       --numeric_version      Print 132

@@ -17,8 +17,8 @@ STANDARD = ("var", "decl_tag", "type_tag", "enum64")
 """Features that are on without any list: what versions of pahole before the lists encoded."""
 
 PURPOSE = (
-    "pybtf-pahole stands in for pahole where BTF is encoded: pybtf-pahole -J [--btf_encode_detached=OUT] FILE. "
-    "It prints no types; for all else use pahole itself"
+    "pybtf-pahole stands in for pahole where BTF is encoded, pybtf-pahole -J [--btf_encode_detached=OUT] FILE, "
+    "and where types are printed from it, pybtf-pahole -F btf [-C NAME] FILE; for all else use pahole itself"
 )
 
 
@@ -36,6 +36,11 @@ class Request:
         self.jobs: int | None = 1
         """Upper bound of the number of workers; None: as many as there are CPUs."""
         self.verbosity = 0
+        self.formats: str | None = None
+        """The list of -F."""
+        self.printing: dict[str, str] = {}
+        """Options about types that are printed, by pahole's long names, with their values."""
+        self._printing_as = ""
         self._asked = False
         self._on = set(STANDARD)
         self._listed = False
@@ -51,12 +56,27 @@ class Request:
         self._check()
 
     def _check(self) -> None:
-        if not self._asked and "detached" not in self.kept:
-            raise UsageError(f"neither -J nor --btf_encode_detached is given. {PURPOSE}")
+        if not self.prints:
+            self._check_encoding()
         if not self.files:
             raise UsageError("no input file is given")
         if len(self.files) > 1:
             raise UsageError(_too_many(self.files))
+
+    def _check_encoding(self) -> None:
+        if not self._asked and "detached" not in self.kept:
+            raise UsageError(f"neither -J nor --btf_encode_detached is given. {PURPOSE}")
+        if self.printing:
+            raise UsageError(f"option {self._printing_as} of pahole has nothing to do with encoding BTF. {PURPOSE}")
+        if self.formats is not None and "dwarf" not in self.formats.split(","):
+            raise UsageError(f"-F {self.formats}: BTF is encoded from dwarf only. {PURPOSE}")
+
+    @property
+    def prints(self) -> bool:
+        """Whether types are to be printed, not encoded."""
+        if self._asked or "detached" in self.kept:
+            return False
+        return bool(self.printing) or (self.formats is not None and "btf" in self.formats.split(","))
 
     @property
     def file(self) -> str:
@@ -109,8 +129,7 @@ class Request:
         self.jobs = max(1, min(int(digits[:9] or "0"), 1024))
 
     def _formats(self, argument: str, value: str | None, spelling: str) -> None:
-        if "dwarf" not in (value or "").split(","):
-            raise UsageError(f"{spelling} {value}: BTF is encoded from dwarf only. {PURPOSE}")
+        self.formats = value
 
     def _level(self, argument: str, value: str | None, spelling: str) -> None:
         self.verbosity = int(argument)
@@ -153,8 +172,12 @@ class Request:
     def _unsupported(self, argument: str, value: str | None, spelling: str) -> None:
         raise UsageError(f"option {spelling} of pahole is not supported: {argument}")
 
+    def _print(self, argument: str, value: str | None, spelling: str) -> None:
+        self.printing[argument] = value or ""
+        self._printing_as = self._printing_as or spelling
+
     def _foreign(self, argument: str, value: str | None, spelling: str) -> None:
-        raise UsageError(f"option {spelling} of pahole has nothing to do with encoding BTF. {PURPOSE}")
+        raise UsageError(f"option {spelling} of pahole has nothing to do with BTF, or is not supported. {PURPOSE}")
 
 
 def _too_many(files: list[str]) -> str:

@@ -46,6 +46,10 @@ def run(arguments: list[str]) -> int:
     except Answer as answer:
         print(answer)
         return 0
+    if request.prints:
+        from .printing import print_types
+
+        return print_types(request)
     _check_target(request)
     try:
         encoded = _encode(request)

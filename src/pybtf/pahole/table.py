@@ -2,7 +2,7 @@
 
 A row is (letter, name, value, effect, argument of the effect). Value: NONE, REQUIRED, OPTIONAL (attached only). The
 effects are methods of `request.Request`: `_NAME(argument, value, spelling)`. Options of pahole that have nothing to do
-with encoding BTF have the effect `foreign`; they are here so that they can be told from misspelt ones, and so that an
+with BTF have the effect `foreign`; they are here so that they can be told from misspelt ones, and so that an
 abbreviation is ambiguous exactly where it is for pahole.
 """
 
@@ -72,33 +72,39 @@ _ROWS = (
     ("", "first_obj_only", NONE, "unsupported", "one file is encoded at a time anyway"),
 )
 
+_PRINTING = """
+B bit_holes=              C class_name=              E expand_types           f find_pointers_to=
+- hex                     H holes=                   i contains=              n nr_members
+N class_name_len          - packed                   - padding_ge=            p expand_pointers
+P packable                r rel_offset               R reorganize             - sort
+- structs                 s sizes                    S show_reorg_steps       t separator=
+- unions                  - with_embedded_flexible_array                      - with_flexible_array
+x exclude=                y prefix_filter=
+"""
+"""About types that are printed."""
+
 _FOREIGN = """
-a anon_include            A nested_anon_include      B bit_holes=           - classes_as_structs
-- compile                 - contains_enumerator=     - count=               c cacheline_size=
-C class_name=             d recursive                D decl_exclude=        E expand_types
-- flat_arrays             f find_pointers_to=        - header_type=         - hex
-H holes=                  i contains=                l show_first_biggest_size_base_type_member
-m nr_methods              M show_only_data_members   n nr_members           N class_name_len
-- packed                  - padding_ge=              - prettify=            p expand_pointers
-P packable                - range=                   - running_kernel_vmlinux
-r rel_offset              R reorganize               - seek_bytes=          - show_private_classes
-- size_bytes=             - skip=                    - skip_emitting_atomic_typedefs
-- sort                    - structs                  - suppress_aligned_attribute
-- suppress_force_paddings - suppress_packed          s sizes                S show_reorg_steps
-t separator=              T nr_definitions           - unions               u defined_in
-- with_embedded_flexible_array                       - with_flexible_array  w word_size=
-x exclude=                y prefix_filter=           z hole_size_ge=        Z ctf_encode
+a anon_include            A nested_anon_include      - classes_as_structs     - compile
+- contains_enumerator=    - count=                   c cacheline_size=        d recursive
+D decl_exclude=           - flat_arrays              - header_type=
+l show_first_biggest_size_base_type_member           m nr_methods             M show_only_data_members
+- prettify=               - range=                   - running_kernel_vmlinux - seek_bytes=
+- show_private_classes    - size_bytes=              - skip=                  - skip_emitting_atomic_typedefs
+- suppress_aligned_attribute                         - suppress_force_paddings                - suppress_packed
+T nr_definitions          u defined_in               w word_size=             z hole_size_ge=
+Z ctf_encode
 """
 
 
-def _foreign() -> list[tuple[str, str, int, str, str]]:
-    words = _FOREIGN.split()
+def _rows(text: str, effect: str) -> list[tuple[str, str, int, str, str]]:
+    """Letter and name of each, with what the effect gets: the name."""
+    words = text.split()
     return [
-        (letter.strip("-"), name.rstrip("="), REQUIRED if name.endswith("=") else NONE, "foreign", "")
+        (letter.strip("-"), name.rstrip("="), REQUIRED if name.endswith("=") else NONE, effect, name.rstrip("="))
         for letter, name in zip(words[::2], words[1::2], strict=True)
     ]
 
 
-OPTIONS = tuple(Option(*row) for row in (*_ROWS, *_foreign()))
+OPTIONS = tuple(Option(*row) for row in (*_ROWS, *_rows(_PRINTING, "print"), *_rows(_FOREIGN, "foreign")))
 BY_LETTER = {option.letter: option for option in OPTIONS if option.letter}
 BY_NAME = {option.name: option for option in OPTIONS}

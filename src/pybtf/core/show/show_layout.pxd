@@ -7,3 +7,5 @@ cdef int64_t size_of(Show *s, uint32_t id) noexcept nogil
 cdef uint32_t natural_of(Show *s, uint32_t id) noexcept nogil
 cdef Facts *facts_of(Show *s, uint32_t id) noexcept nogil
 cdef void study(Show *s, uint32_t id, Facts *f, Place *places) noexcept nogil
+cdef void mark_packed(Show *s, uint32_t id) noexcept nogil
+cdef bint is_packed(Show *s, uint32_t id) noexcept nogil

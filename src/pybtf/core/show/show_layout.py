@@ -31,6 +31,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     FACTS_BUSY,
     FACTS_KNOWN,
     MEETS_BOUNDARY,
+    MEETS_BOUNDARY_NEXT,
     MEETS_NEXT,
     MEETS_PREVIOUS,
     MEETS_UNIT,
@@ -38,6 +39,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_MAX_CHAIN,
     Facts,
     Place,
+    Plan,
     Show,
     show_enter,
     show_fail,
@@ -210,6 +212,27 @@ def member_facts(s: cython.pointer[Show], f: cython.pointer[Facts], type: uint32
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def keep_attributes(
+    plan: cython.pointer[cython.const[Plan]], f: cython.pointer[Facts], places: cython.pointer[Place]
+) -> cython.void:
+    """What members and struct had been given is not found anew once they have been moved."""
+    i: uint32_t
+    f.align = 0 if f.packed else plan.align
+    f.forced = f.forced_holes = f.forced_bytes = 0
+    if places == cython.NULL:
+        return
+    for i in range(plan.count):
+        places[i].align = plan.slots[i].align
+        if places[i].align:
+            f.forced += 1
+            if places[i].hole:
+                f.forced_holes += 1
+                f.forced_bytes += places[i].hole
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def study(
     s: cython.pointer[Show], id: uint32_t, f: cython.pointer[Facts], places: cython.pointer[Place]
 ) -> cython.void:
@@ -271,7 +294,7 @@ def study(
             if p.bits and p.offset <= last.offset and (p.offset < last.offset or (not last.bits and last.size)):
                 p.meets = MEETS_PREVIOUS
             elif (p.bits or last.bits) and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < limit:
-                p.meets = MEETS_NEXT
+                p.meets = MEETS_BOUNDARY_NEXT if p.bits and p.bit_hole else MEETS_NEXT
             elif p.bit_hole and p.bits:
                 p.meets = MEETS_UNIT if p.offset == last.offset else MEETS_BOUNDARY
         if p.bit_hole:
@@ -295,7 +318,7 @@ def study(
             limit = 8 * (cython.cast(int64_t, p.offset) + p.size)
             if limit > unit_end:
                 unit_end = limit
-            if (p.offset != last.offset or not last.bits) and limit > first_end:
+            if p.offset != last.offset or not last.bits:
                 first_end = limit
         else:
             f.sum_members += p.size
@@ -329,3 +352,35 @@ def study(
         f.packed = False
     if f.packed:
         f.align = 0
+    if s.plan != cython.NULL and s.plan.id == id:
+        keep_attributes(s.plan, f, places)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def mark_packed(s: cython.pointer[Show], id: uint32_t) -> cython.void:
+    """A struct that has holes or padding is not packed; what lies askew in it must be, then."""
+    r: cython.pointer[uint32_t] = view_record(s.v, id)
+    m: cython.pointer[uint32_t] = r + 3
+    f: cython.pointer[Facts] = facts_of(s, id)
+    natural: uint32_t
+    i: uint32_t
+    if f == cython.NULL or (f.holes == 0 and f.padding == 0):
+        return
+    for i in range(wire_vlen(r)):
+        id = behind(s, m[1])
+        if id and wire_kind(view_record(s.v, id)) == KIND_STRUCT and member_bits(r, m) == 0:
+            natural = natural_of(s, id)
+            if natural and member_offset(r, m) // 8 % natural:
+                s.facts[id].marked = s.round
+        m += 3
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_packed(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
+    """Whether the attribute stands behind a struct."""
+    f: cython.pointer[Facts] = facts_of(s, id)
+    return f != cython.NULL and (f.packed or f.marked == s.round)

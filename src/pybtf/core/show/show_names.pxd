@@ -1,4 +1,4 @@
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.show.show_types cimport Show
 from pybtf.core.dump.text_buffer cimport Text
 
@@ -7,3 +7,5 @@ cdef void put_parameters(Show *s, uint32_t id) noexcept nogil
 cdef void put_enum(Show *s, uint32_t id, uint32_t level) noexcept nogil
 cdef void put_qualifier(Text *t, uint32_t kind) noexcept nogil
 cdef void put_outermost(Show *s, uint32_t id) noexcept nogil
+cdef uint32_t put_typedefs(Show *s, uint32_t id) noexcept nogil
+cdef void put_hex(Text *t, uint64_t value, int width) noexcept nogil

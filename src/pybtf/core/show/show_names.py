@@ -13,6 +13,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_PTR,
     KIND_RESTRICT,
     KIND_TYPE_TAG,
+    KIND_TYPEDEF,
     KIND_UNION,
     KIND_VOLATILE,
 )
@@ -26,7 +27,9 @@ from cython.cimports.pybtf.core.btf.type_view import (
     view_record,
 )
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_signed, put_unsigned
-from cython.cimports.pybtf.core.show.show_types import Show, show_enter, show_step
+from cython.cimports.pybtf.core.show.show_types import SHOW_MAX_CHAIN, Show, show_enter, show_step
+
+INT_SIZE = cython.declare(uint32_t, 4)  # an enum that has another size must have been packed, pahole says
 
 
 @cython.cfunc
@@ -194,6 +197,27 @@ def put_parameters(s: cython.pointer[Show], id: uint32_t) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def put_hex(t: cython.pointer[Text], value: uint64_t, width: cython.int) -> cython.void:
+    """A hexadecimal number at the right end of a column, with `0x` in front of it if it is not zero."""
+    digits: cython.int = 0
+    rest: uint64_t = value
+    while rest:
+        digits += 1
+        rest >>= 4
+    put_many(t, 32, max(0, width - (digits + 2 if digits else 1)))
+    if digits == 0:
+        put_char(t, 48)
+        return
+    put(t, b"0x")
+    while digits:
+        digits -= 1
+        rest = (value >> (4 * digits)) & 15
+        put_char(t, cython.cast(cython.char, rest + (48 if rest < 10 else 87)))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.void:
     """The keyword, the name and the enumerators, up to the closing brace."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -228,7 +252,11 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
         value = m[1]
         if wide:
             value |= cython.cast(uint64_t, m[2]) << 32
-        if not kind_flag(r):
+        if s.format.hex:
+            if kind_flag(r) and not wide:
+                value = cython.cast(uint64_t, cython.cast(int64_t, cython.cast(int32_t, m[1])))
+            put_hex(t, value, 0)
+        elif not kind_flag(r):
             put_unsigned(t, value)
         elif wide:
             put_signed(t, cython.cast(int64_t, value))
@@ -238,3 +266,22 @@ def put_enum(s: cython.pointer[Show], id: uint32_t, level: uint32_t) -> cython.v
         m += step
     put_many(t, 9, level)
     put_char(t, 125)
+    if r[2] != INT_SIZE:
+        put(t, b" __attribute__((__packed__))")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_typedefs(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
+    """A comment with the names of typedefs. Returns what is behind them."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    steps: uint32_t = 0
+    while id and wire_kind(view_record(s.v, id)) == KIND_TYPEDEF and show_step(s, id) and steps < SHOW_MAX_CHAIN:
+        put(t, b" -> " if steps else b"/* typedef ")
+        put(t, view_name(s.v, view_record(s.v, id)[0]))
+        id = view_record(s.v, id)[2]
+        steps += 1
+    if steps:
+        put(t, b" */ ")
+    return id

@@ -1,8 +1,15 @@
-"""Structs and unions with offsets, sizes, holes and cache lines."""
+"""Structs and unions with offsets, sizes, holes and cache lines; typedefs, functions and variables.
+
+What stands between the type of a member and its name depends on both. pahole goes down from the type: over pointers if
+those are expanded, over typedefs if types are, over `const`, into the elements of arrays; and each step takes a part of
+the line with it. That is why a struct behind a `const` is narrower, and has its sums but not the name of its member,
+while a union there has the name and no sums. `put_declared` takes the same steps.
+"""
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ARRAY,
     KIND_CONST,
@@ -16,145 +23,28 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_VAR,
 )
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
-from cython.cimports.pybtf.core.btf.type_view import is_composite, is_enum, is_modifier, view_name, view_record
+from cython.cimports.pybtf.core.btf.type_view import is_composite, is_enum, kind_flag, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
-from cython.cimports.pybtf.core.show.show_layout import facts_of, study
-from cython.cimports.pybtf.core.show.show_names import put_enum, put_outermost, put_parameters, put_qualifier, put_type
-from cython.cimports.pybtf.core.show.show_print import (
-    NAME_COLUMN,
-    TYPE_COLUMN,
-    UNION_NAME_COLUMN,
-    Frame,
-)
-from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_count, put_summary
+from cython.cimports.pybtf.core.show.show_layout import facts_of, is_packed, mark_packed, study
+from cython.cimports.pybtf.core.show.show_marks import pad_line, put_cacheline, put_gap, put_place, put_tabs
+from cython.cimports.pybtf.core.show.show_names import put_enum, put_outermost, put_parameters, put_type, put_typedefs
+from cython.cimports.pybtf.core.show.show_print import NAME_COLUMN, TYPE_COLUMN, UNION_NAME_COLUMN, WIDE_NAME_COLUMN
+from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_no_sums, put_summary
 from cython.cimports.pybtf.core.show.show_types import (
-    CACHELINE,
-    MEETS_BOUNDARY,
-    MEETS_NEXT,
-    MEETS_NOTHING,
-    MEETS_PREVIOUS,
-    MEETS_UNIT,
+    SHOW_CYCLE,
     SHOW_MAX_CHAIN,
     SHOW_MEMORY,
+    Called,
     Facts,
+    Frame,
     Place,
     Show,
     show_enter,
     show_fail,
+    show_step,
 )
 
-MAX_TABS = cython.declare(uint32_t, 16)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_padded(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> cython.void:
-    """A number at the right end of a column."""
-    digits: cython.int = 1
-    rest: uint32_t = value // 10
-    while rest:
-        digits += 1
-        rest //= 10
-    if digits < width:
-        put_many(t, 32, width - digits)
-    put_unsigned(t, value)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_tabs(t: cython.pointer[Text], level: uint32_t) -> cython.void:
-    put_many(t, 9, level if level < MAX_TABS else MAX_TABS)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_hex(t: cython.pointer[Text], value: uint32_t, width: cython.int) -> cython.void:
-    """As `put_padded`, with `0x` in front of what is not zero."""
-    digits: cython.int = 0
-    rest: uint32_t = value
-    while rest:
-        digits += 1
-        rest >>= 4
-    put_many(t, 32, max(0, width - (digits + 2 if digits else 1)))
-    if digits == 0:
-        put_char(t, 48)
-        return
-    put(t, b"0x")
-    while digits:
-        digits -= 1
-        rest = (value >> (4 * digits)) & 15
-        put_char(t, rest + (48 if rest < 10 else 87))
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_number(s: cython.pointer[Show], value: uint32_t, width: cython.int) -> cython.void:
-    if s.format.hex:
-        put_hex(cython.address(s.out), value, width)
-    else:
-        put_padded(cython.address(s.out), value, width)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_place(s: cython.pointer[Show], frame: cython.pointer[Frame], p: cython.pointer[Place]) -> cython.void:
-    """The comment with offset and size, and the end of the line."""
-    t: cython.pointer[Text] = cython.address(s.out)
-    put(t, b" /* ")
-    put_number(s, frame.base + p.offset, 5)
-    if p.bits:
-        put_char(t, 58)
-        put_number(s, p.bit, 2)
-        put_char(t, 32)
-        put_number(s, p.size, 2)
-    else:
-        put_char(t, 32)
-        put_number(s, p.size, 5)
-    put(t, b" */\n")
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def pad_line(t: cython.pointer[Text], start: cython.size_t, column: cython.int) -> cython.void:
-    """Spaces up to a column, which counts from `start`."""
-    done: cython.int = cython.cast(cython.int, t.n - start)
-    if done < column:
-        put_many(t, 32, column - done)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_cacheline(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], p: cython.pointer[Place], blank: cython.pointer[cython.bint]
-) -> cython.void:
-    """The line that says that a cache line has begun, if one has."""
-    t: cython.pointer[Text] = cython.address(s.out)
-    at: uint32_t = frame.base + p.offset
-    line: uint32_t = at // CACHELINE
-    if line <= frame.cacheline:
-        return
-    frame.cacheline = line
-    if blank[0]:
-        put_char(t, 10)
-        blank[0] = False
-    put_tabs(t, frame.level)
-    put(t, b"/* --- cacheline ")
-    put_unsigned(t, line)
-    put(t, b" boundary (")
-    put_unsigned(t, line * CACHELINE)
-    put(t, b" bytes)")
-    if at % CACHELINE:
-        put(t, b" was ")
-        put_count(t, at % CACHELINE, b"byte")
-        put(t, b" ago")
-    put(t, b" --- */\n")
+CONST_WIDTH = cython.declare(cython.int, 6)
 
 
 @cython.cfunc
@@ -177,17 +67,6 @@ def put_dimensions(s: cython.pointer[Show], id: uint32_t, flexible: cython.bint)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def behind_modifiers(s: cython.pointer[Show], id: uint32_t, steps: cython.pointer[uint32_t]) -> uint32_t:
-    steps[0] = 0
-    while id and is_modifier(wire_kind(view_record(s.v, id))) and steps[0] < SHOW_MAX_CHAIN:
-        id = view_record(s.v, id)[2]
-        steps[0] += 1
-    return id
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def element_of(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
     """The type of the elements, if the type itself is an array."""
     steps: uint32_t = 0
@@ -200,124 +79,294 @@ def element_of(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_qualifiers(s: cython.pointer[Show], id: uint32_t, count: uint32_t) -> cython.void:
-    while count:
-        put_qualifier(cython.address(s.out), wire_kind(view_record(s.v, id)))
-        put_char(cython.address(s.out), 32)
-        id = view_record(s.v, id)[2]
-        count -= 1
+def put_called(t: cython.pointer[Text], c: cython.pointer[cython.const[Called]]) -> cython.void:
+    if c.apart:
+        put(t, b"* ")
+    put_many(t, 42, c.stars)
+    put(t, c.name)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_padded_name(
+    t: cython.pointer[Text], start: cython.size_t, column: cython.int, c: cython.pointer[cython.const[Called]]
+) -> cython.void:
+    """What follows a type that began at `start`."""
+    pad_line(t, start, abs(column))
+    put_char(t, 32)
+    put_called(t, c)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_default(
+    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
+) -> cython.void:
+    """A type as a whole, in its column."""
+    start: cython.size_t = s.out.n
+    put_outermost(s, id)
+    put_padded_name(cython.address(s.out), start, frame.type_column, c)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_keyword(
+    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
+) -> cython.void:
+    """A struct, union or enum by its name. The column is that of what follows the keyword."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    kind: uint32_t = wire_kind(view_record(s.v, id))
+    width: cython.int = 7
+    start: cython.size_t = t.n
+    if is_enum(kind):
+        width = 5
+    elif kind == KIND_UNION or (kind == KIND_FWD and kind_flag(view_record(s.v, id))):
+        width = 6
+    put_type(s, id)
+    put_padded_name(t, start + width, frame.type_column - width, c)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_function(
+    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, pointer: cython.bint,
+    c: cython.pointer[cython.const[Called]]
+) -> cython.void:  # fmt: skip
+    """A function, or a pointer to one, in the columns of a member."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    start: cython.size_t = t.n
+    put_type(s, view_record(s.v, id)[2])
+    pad_line(t, start, abs(frame.type_column))
+    put(t, b" (*" if pointer else b" (")
+    put_called(t, c)
+    put_char(t, 41)
+    put_parameters(s, id)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_kind(s: cython.pointer[Show], id: uint32_t, kind: uint32_t) -> cython.bint:
+    return id != 0 and wire_kind(view_record(s.v, id)) == kind
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_tagged(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
+    """Whether it is a struct, a union or an enum, be it only declared."""
+    kind: uint32_t = wire_kind(view_record(s.v, id)) if id else 0
+    return is_composite(kind) or is_enum(kind) or kind == KIND_FWD
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_braces(
+    s: cython.pointer[Show], id: uint32_t, outer: cython.pointer[Frame], frame: cython.pointer[Frame],
+    c: cython.pointer[cython.const[Called]]
+) -> cython.void:  # fmt: skip
+    """A struct, union or enum with what is inside it."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    kind: uint32_t = wire_kind(view_record(s.v, id))
+    f: cython.pointer[Facts] = cython.NULL
+    if kind != KIND_UNION:
+        c = cython.address(frame.suffix)
+    if is_enum(kind):
+        put_enum(s, id, outer.level)
+    elif kind == KIND_FWD:
+        put_type(s, id)
+        put(t, b" {\n")
+        if frame.sums:
+            put_no_sums(t, outer.level + 1)
+        put_tabs(t, outer.level)
+        put_char(t, 125)
+    else:
+        frame.level = outer.level + 1
+        frame.type_column -= 8
+        frame.comment_column -= 8
+        put_composite(s, id, frame)
+        f = facts_of(s, id)
+    outer.braces = True
+    outer.brace = t.n - 1
+    outer.uncounted = 0
+    if f != cython.NULL and is_packed(s, id):
+        put(t, b" __attribute__((__packed__))")
+    if c.apart or c.stars or c.name[0]:
+        put_char(t, 32)
+        put_called(t, c)
+    if f != cython.NULL and f.align:
+        outer.uncounted = t.n
+        put_align(t, f.align)
+        outer.uncounted = t.n - outer.uncounted
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_array(
+    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
+) -> cython.void:
+    """The elements, and behind them the dimensions."""
+    element: uint32_t = element_of(s, id)
+    if view_record(s.v, id)[5] == 0 and element and wire_kind(view_record(s.v, element)) == KIND_CONST:
+        element = view_record(s.v, element)[2]
+    if show_enter(s, id):
+        put_declared(s, frame, element, c)
+        put_dimensions(s, id, frame.flexible)
+        s.depth -= 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def has_braces(s: cython.pointer[Show], id: uint32_t, expand: cython.bint) -> cython.bint:
+    """Whether a struct, union or enum is printed with what is inside it."""
+    r: cython.pointer[uint32_t] = view_record(s.v, id)
+    if r[0] == 0:
+        return True
+    if wire_kind(r) == KIND_UNION or (wire_kind(r) == KIND_FWD and kind_flag(r)):
+        return s.format.expand
+    return expand
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_declared(
+    s: cython.pointer[Show], outer: cython.pointer[Frame], id: uint32_t, called: cython.pointer[cython.const[Called]]
+) -> cython.void:
+    """A type, and what is called so. `outer` gets to know whether that ended with a brace, and the last cache line."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    start: cython.size_t
+    expand: cython.bint = s.format.expand  # a struct that has a name, and typedefs
+    quiet: cython.bint
+    steps: uint32_t = 0
+    marked: uint32_t = 0
+    r: cython.pointer[uint32_t]
+    frame = cython.declare(Frame)
+    c = cython.declare(Called)
+    frame = outer[0]
+    c = called[0]
+    outer.braces = False
+    if s.format.expand_pointers:
+        while is_kind(s, id, KIND_PTR) and view_record(s.v, id)[2] and steps < SHOW_MAX_CHAIN:
+            id = view_record(s.v, id)[2]
+            steps += 1
+        expand = steps != 0 and s.within[id] == 0
+        marked = id
+        s.within[marked] += 1
+        c.stars += steps
+    quiet = outer.quiet or steps != 0
+    if expand:
+        id = put_typedefs(s, id)
+    if is_tagged(s, id):
+        frame.suffix = c
+        frame.sums = False
+        frame.quiet = quiet
+    steps = 0
+    while True:
+        steps += 1
+        if steps > SHOW_MAX_CHAIN:
+            show_fail(s, SHOW_CYCLE, id)
+        if not show_step(s, id):
+            break
+        if id == 0:
+            put_default(s, cython.address(frame), id, cython.address(c))
+            break
+        r = view_record(s.v, id)
+        if is_tagged(s, id):
+            if has_braces(s, id, expand):
+                put_braces(s, id, outer, cython.address(frame), cython.address(c))
+            else:
+                put_keyword(s, cython.address(frame), id, cython.address(c))
+            if not c.apart:
+                outer.cacheline = frame.cacheline
+        elif wire_kind(r) == KIND_CONST:
+            put(t, b"const ")
+            frame.type_column -= CONST_WIDTH
+            frame.comment_column -= CONST_WIDTH
+            if r[2]:
+                id = r[2]
+                continue
+            start = t.n
+            put_type(s, id)
+            put_padded_name(t, start, frame.type_column, cython.address(c))
+        elif wire_kind(r) == KIND_PTR and is_kind(s, r[2], KIND_FUNC_PROTO):
+            put_function(s, cython.address(frame), r[2], True, cython.address(c))
+        elif wire_kind(r) == KIND_PTR and is_tagged(s, r[2]) and view_record(s.v, r[2])[0] == 0:
+            c.apart = True
+            frame.suffix = c
+            frame.sums = False
+            frame.quiet = quiet
+            frame.type_column -= 8
+            frame.comment_column -= 8
+            frame.base = 0
+            frame.relative = True
+            frame.cacheline = 0
+            id = r[2]
+            continue
+        elif wire_kind(r) == KIND_FUNC_PROTO:
+            put_function(s, cython.address(frame), id, False, cython.address(c))
+        elif wire_kind(r) == KIND_ARRAY:
+            put_array(s, cython.address(frame), id, cython.address(c))
+            outer.cacheline = frame.cacheline
+        else:
+            put_default(s, cython.address(frame), id, cython.address(c))
+        break
+    if marked:
+        s.within[marked] -= 1
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def put_member(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], m: cython.pointer[uint32_t], p: cython.pointer[Place],
-    in_union: cython.bint
-) -> cython.void:  # fmt: skip
-    """One member, with all that is inside it if it is a struct, union or enum without a name."""
+    s: cython.pointer[Show], frame: cython.pointer[Frame], m: cython.pointer[uint32_t], p: cython.pointer[Place]
+) -> cython.void:
+    """One member, with all that is inside it if it is printed."""
     t: cython.pointer[Text] = cython.address(s.out)
-    name: cython.p_const_char = view_name(s.v, m[0])
     start: cython.size_t
-    uncounted: cython.size_t = 0
     before: cython.size_t
-    outer: uint32_t = 0
-    array: uint32_t = behind_modifiers(s, m[1], cython.address(outer))
-    element: uint32_t
-    stars: uint32_t = 0
-    qualifiers: uint32_t = 0
-    end: uint32_t
-    by_pointer: cython.bint = False
-    only_const: cython.bint = True  # of qualifiers
-    closing: cython.bint = False  # a brace
-    direct: cython.bint  # neither a pointer nor an array: alignment stands behind the brace, otherwise behind the name
-    narrower: cython.int
+    direct: cython.bint = is_tagged(s, m[1])  # its name stands behind the attributes of its type
+    c = cython.declare(Called)
     inner = cython.declare(Frame)
-    f: cython.pointer[Facts] = cython.NULL
-    r: cython.pointer[uint32_t] = cython.NULL
-    if array == 0 or wire_kind(view_record(s.v, array)) != KIND_ARRAY:
-        array = m[1]
-        outer = 0
-    elif view_record(s.v, array)[5] == 0:
-        outer = 0
-    element = end = element_of(s, array)
-    while end and is_modifier(wire_kind(view_record(s.v, end))) and qualifiers < 16:
-        if wire_kind(view_record(s.v, end)) != KIND_CONST:
-            only_const = False
-        end = view_record(s.v, end)[2]
-        qualifiers += 1
-    while end and wire_kind(view_record(s.v, end)) == KIND_PTR and stars < 16:
-        end = view_record(s.v, end)[2]
-        stars += 1
-    direct = element == m[1] and stars == 0
+    c.stars = 0
+    c.apart = False
+    c.name = b""
+    if not direct:
+        c.name = view_name(s.v, m[0])
+    inner = frame[0]
+    inner.base = 0 if frame.relative else frame.base + p.offset
     put_tabs(t, frame.level)
     start = t.n
-    if end:
-        r = view_record(s.v, end)
-    if r != cython.NULL and wire_kind(r) == KIND_FUNC_PROTO and stars == 1 and only_const:
-        put_qualifiers(s, element, qualifiers)
-        put_type(s, r[2])
-        pad_line(t, start, abs(frame.type_column))
-        put(t, b" (")
-        put_many(t, 42, stars)
-        put(t, name)
-        put_dimensions(s, array, frame.flexible)
-        put_char(t, 41)
-        put_parameters(s, end)
-    elif r != cython.NULL and r[0] == 0 and stars < 2 and (is_composite(wire_kind(r)) or is_enum(wire_kind(r))):
-        put_qualifiers(s, element, qualifiers)
-        if is_enum(wire_kind(r)):
-            put_enum(s, end, frame.level)
-            start = t.n - 1
-        else:
-            by_pointer = stars or qualifiers or element != m[1]
-            inner = frame[0]
-            inner.level += 1
-            inner.in_union = frame.in_union or in_union
-            narrower = 8 + (8 if stars else 0) + cython.cast(cython.int, t.n - start)
-            inner.type_column -= narrower
-            inner.comment_column -= narrower
-            if stars:
-                inner.base = 0
-                inner.cacheline = 0
-            else:
-                inner.base += p.offset
-            put_composite(s, end, cython.address(inner), qualifiers != 0)
-            if not in_union and not stars:
-                frame.cacheline = inner.cacheline
-            start = t.n - 1
-            f = facts_of(s, end)
-            uncounted = put_tail(s, f, direct)
-        closing = True
-        if (name[0] and not qualifiers) or stars:
+    put_declared(s, cython.address(inner), m[1], cython.address(c))
+    frame.cacheline = inner.cacheline
+    if direct and view_name(s.v, m[0])[0]:
+        if inner.braces or s.format.expand:
             put_char(t, 32)
-        while stars:
-            put(t, b"* ")
-            stars -= 1
-        if not qualifiers:
-            put(t, name)
-        if not direct and f != cython.NULL and f.align:
-            put_align(t, f.align)
-        put_dimensions(s, array, frame.flexible)
-    else:
-        put_qualifiers(s, m[1], outer)
-        put_outermost(s, element)
-        pad_line(t, start, abs(frame.type_column))
-        put_char(t, 32)
-        put(t, name)
-        put_dimensions(s, array, frame.flexible)
+        put(t, view_name(s.v, m[0]))
     if p.bits:
         before = t.n
         put_char(t, 58)
         put_unsigned(t, p.bits)
-        if r != cython.NULL and is_enum(wire_kind(r)) and r[0] == 0:
-            uncounted += t.n - before
+        if direct and view_record(s.v, m[1])[0] == 0:
+            inner.uncounted += t.n - before
     if p.align:
         put_align(t, p.align)
     put_char(t, 59)
-    if closing and not by_pointer:
-        put_many(t, 32, abs(frame.comment_column + 1 - cython.cast(cython.int, t.n - start - uncounted)) - 1)
-    elif not by_pointer:
+    if frame.quiet or s.format.quiet:
+        put_char(t, 10)
+        return
+    if direct and view_record(s.v, m[1])[0] == 0:
+        # Counted from the brace; columns left of it are as far away as those to the right of it.
+        before = t.n - inner.brace - inner.uncounted
+        pad_line(t, t.n, abs(frame.comment_column + 1 - cython.cast(cython.int, before)) - 1)
+    else:
         pad_line(t, start, frame.comment_column)
     put_place(s, frame, p)
 
@@ -325,73 +374,8 @@ def put_member(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_tail(s: cython.pointer[Show], f: cython.pointer[Facts], aligned: cython.bint) -> cython.size_t:
-    """The attributes behind the closing brace. Returns how many characters have no place in the column."""
-    before: cython.size_t
-    if f == cython.NULL:
-        return 0
-    if f.packed:
-        put(cython.address(s.out), b" __attribute__((__packed__))")
-    before = s.out.n
-    if f.align and aligned:
-        put_align(cython.address(s.out), f.align)
-    return s.out.n - before
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_gap(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], m: cython.pointer[uint32_t], p: cython.pointer[Place],
-    blank: cython.pointer[cython.bint]
-) -> cython.void:  # fmt: skip
-    """What is to be said between two members: bits and bytes that nothing uses, bit-fields of other types."""
-    t: cython.pointer[Text] = cython.address(s.out)
-    start: cython.size_t
-    if p.bit_hole or p.hole:
-        if not blank[0]:
-            put_char(t, 10)
-        if p.bit_hole:
-            put_tabs(t, frame.level)
-            put(t, b"/* XXX ")
-            put_count(t, p.bit_hole, b"bit")
-            put(t, b" hole, try to pack */\n")
-        if p.hole:
-            put_tabs(t, frame.level)
-            put(t, b"/* XXX ")
-            put_count(t, p.hole, b"byte")
-            put(t, b" hole, try to pack */\n")
-        blank[0] = True
-    if p.meets == MEETS_NOTHING:
-        return
-    if not blank[0] or p.meets == MEETS_BOUNDARY:
-        put_char(t, 10)
-    blank[0] = True
-    put_tabs(t, frame.level)
-    if p.meets == MEETS_PREVIOUS:
-        put(t, b"/* Bitfield combined with previous fields */\n")
-        return
-    if p.meets == MEETS_NEXT:
-        put(t, b"/* Bitfield combined with next fields */\n")
-        return
-    if p.meets == MEETS_BOUNDARY:
-        put(t, b"/* Force alignment to the next boundary: */\n")
-        put_tabs(t, frame.level)
-    start = t.n
-    put_type(s, m[1])
-    pad_line(t, start, abs(frame.type_column))
-    put(t, b" :")
-    put_unsigned(t, p.bit_hole if p.meets == MEETS_UNIT else 0)
-    put(t, b";\n")
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def put_composite(
-    s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[Frame], outermost: cython.bint
-) -> cython.void:
-    """The keyword, the name and the members, up to the closing brace. Of the outermost struct also the summary."""
+def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[Frame]) -> cython.void:
+    """The keyword, the name, the members and the sums, up to the closing brace."""
     t: cython.pointer[Text] = cython.address(s.out)
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     m: cython.pointer[uint32_t] = r + 3
@@ -411,33 +395,57 @@ def put_composite(
         show_fail(s, SHOW_MEMORY, id)
         return
     study(s, id, cython.address(f), places)
+    if is_struct:
+        mark_packed(s, id)
+    s.within[id] += s.format.expand
     put(t, b"struct " if is_struct else b"union ")
     if r[0]:
         put(t, view_name(s.v, r[0]))
         put_char(t, 32)
     put(t, b"{\n")
+    if not is_struct:
+        frame.in_union = True
     for i in range(count):
         if s.status:
             break
         if is_struct:
             put_gap(s, frame, m, places + i, cython.address(blank))
+        if is_struct and not s.format.quiet:
             put_cacheline(s, frame, places + i, cython.address(blank))
-        else:
-            frame.cacheline = cacheline
         if blank:
             put_char(t, 10)
             blank = False
-        frame.flexible = is_struct and not frame.in_union and i and i == count - 1
-        put_member(s, frame, m, places + i, not is_struct)
-        if is_struct:
+        frame.flexible = not frame.in_union and i and i == count - 1
+        put_member(s, frame, m, places + i)
+        if not is_struct:
+            frame.cacheline = cacheline
+        elif not s.format.quiet:
+            if is_kind(s, m[1], KIND_STRUCT):
+                mark_packed(s, m[1])
             blank = put_after(s, m[1], frame.level)
         m += 3
-    if outermost and is_struct:
+    if frame.sums and is_struct and not s.format.quiet:
         put_summary(s, r, cython.address(f), frame.level, frame.base)
+    s.within[id] -= s.format.expand
     free(places)
     put_tabs(t, frame.level - 1)
     put_char(t, 125)
     s.depth -= 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_tail(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_char) -> cython.void:
+    """What stands behind the closing brace."""
+    f: cython.pointer[Facts] = facts_of(s, id)
+    if is_packed(s, id):
+        put(cython.address(s.out), b" __attribute__((__packed__))")
+    if name[0]:
+        put_char(cython.address(s.out), 32)
+        put(cython.address(s.out), name)
+    if f != cython.NULL and f.align:
+        put_align(cython.address(s.out), f.align)
 
 
 @cython.cfunc
@@ -448,15 +456,18 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     t: cython.pointer[Text] = cython.address(s.out)
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     frame = cython.declare(Frame)
-    frame.level = 1
+    memset(cython.address(frame), 0, cython.sizeof(Frame))
     frame.type_column = TYPE_COLUMN
-    frame.base = 0
-    frame.cacheline = 0
-    frame.in_union = False
+    frame.comment_column = TYPE_COLUMN + 1 + (WIDE_NAME_COLUMN if s.format.expand else NAME_COLUMN)
+    frame.sums = True
+    frame.relative = s.format.relative
+    frame.suffix.name = b""
     if is_composite(wire_kind(r)):
-        frame.comment_column = TYPE_COLUMN + 1 + (UNION_NAME_COLUMN if wire_kind(r) == KIND_UNION else NAME_COLUMN)
-        put_composite(s, id, cython.address(frame), True)
-        put_tail(s, facts_of(s, id), True)
+        frame.level = 1
+        if wire_kind(r) == KIND_UNION and not s.format.expand:
+            frame.comment_column = TYPE_COLUMN + 1 + UNION_NAME_COLUMN
+        put_composite(s, id, cython.address(frame))
+        put_tail(s, id, b"")
         put(t, b";\n")
     elif is_enum(wire_kind(r)):
         put_enum(s, id, 0)
@@ -517,19 +528,19 @@ def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cyt
     name: cython.p_const_char = view_name(s.v, r[0])
     of: cython.pointer[uint32_t]
     start: cython.size_t = t.n
+    c = cython.declare(Called)
     if r[2] == 0:
         put(t, b"void ")
         put(t, name)
         put(t, b";\n")
         return
     of = view_record(s.v, r[2])
-    if is_composite(wire_kind(of)) and of[0] == 0:
+    if is_composite(wire_kind(of)) and (of[0] == 0 or s.format.expand):
+        frame.level = 1
         frame.type_column -= 8
-        frame.comment_column = frame.type_column + 1 + NAME_COLUMN
-        put_composite(s, r[2], frame, True)
-        put_tail(s, facts_of(s, r[2]), True)
-        put_char(t, 32)
-        put(t, name)
+        frame.comment_column -= 8
+        put_composite(s, r[2], frame)
+        put_tail(s, r[2], name)
     elif is_enum(wire_kind(of)) and of[0] == 0:
         put_enum(s, r[2], 0)
         put_char(t, 32)
@@ -539,6 +550,11 @@ def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cyt
         pad_line(t, start, TYPE_COLUMN)
         put_char(t, 32)
         put(t, name)
+    elif wire_kind(of) == KIND_ARRAY:
+        c.name = name
+        c.stars = 0
+        c.apart = False
+        put_array(s, frame, r[2], cython.address(c))
     else:
         put_declaration(s, r[2], name)
     put(t, b";\n")

@@ -190,3 +190,13 @@ def put_summary(
     if (base + size) % CACHELINE:
         line(t, level, b"last cacheline: ", (base + size) % CACHELINE)
         put(t, b" bytes */\n")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_no_sums(t: cython.pointer[Text], level: uint32_t) -> cython.void:
+    """Those of a struct that is only declared."""
+    put_char(t, 10)
+    line(t, level, b"size: ", 0)
+    put(t, b", cachelines: 0, members: 0 */\n")

@@ -1,6 +1,6 @@
 # One type as people read it: what printing it needs.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.dump.text_buffer cimport Text
 from pybtf.core.btf.type_view cimport TypeView, View
 
@@ -13,7 +13,7 @@ cdef enum:                      # Show.status
 
 cdef enum:
     SHOW_MAX_CHAIN = 256
-    SHOW_MAX_DEPTH = 64         # structs in structs
+    SHOW_MAX_DEPTH = 256        # structs in structs
     CACHELINE = 64
 
 cdef enum:                      # Facts.state
@@ -27,6 +27,7 @@ cdef enum:                      # Place.meets: what there is to say of a bit-fie
     MEETS_NEXT = 2              # a bit-field was in front, in whose unit it lies
     MEETS_UNIT = 3              # bits of the unit are left out
     MEETS_BOUNDARY = 4          # the rest of the unit is left out
+    MEETS_BOUNDARY_NEXT = 5     # both
 
 cdef struct Place:              # of one member of a struct
     uint32_t offset             # in bytes; of a bit-field, of the unit it lies in
@@ -41,6 +42,7 @@ cdef struct Place:              # of one member of a struct
 cdef struct Facts:              # of one struct or union
     uint8_t state
     bint packed
+    uint32_t marked             # the round in which something else showed that it is packed
     bint ends_flexible          # its last member is an array without a size
     uint32_t natural            # alignment that follows from its members
     uint32_t align              # that it must have been given; 0: the natural one
@@ -66,16 +68,65 @@ cdef struct Facts:              # of one struct or union
     uint32_t flexible_end
     uint32_t flexible_middle
 
+cdef struct Slot:               # of a member of a struct that is reorganized, in its present place
+    int64_t offset              # in bytes
+    int64_t size
+    int64_t hole                # behind it
+    uint32_t bits
+    uint32_t bit
+    uint32_t align              # of its first place
+
+cdef struct Plan:               # to reorganize a struct
+    uint32_t id
+    uint32_t count              # of members
+    uint32_t *before            # the record, to be put back
+    Place *places
+    Slot *slots
+    uint32_t align              # of the struct as it was
+    int64_t padding
+    int64_t size
+    uint32_t steps
+    bint endless                # moving goes round in circles
+    uint32_t moved              # what the last step has done: the member that was there
+    uint32_t behind             # is now behind this one
+    uint32_t to_padding         # bytes where it was that are padding now
+
+cdef struct Called:             # what stands behind a type
+    uint32_t stars
+    bint apart                  # `* ` in front of it, as pahole has it where the struct has no name
+    const char *name
+
+cdef struct Frame:              # what is printed at one level
+    uint32_t level              # tabs
+    int type_column
+    int comment_column
+    uint32_t base               # offset of what is printed, in bytes
+    bint relative               # offsets count from the struct that a member is in
+    bint in_union               # what is printed is, directly or not, in one
+    bint flexible               # of the member: an array without a size may stand there
+    bint quiet                  # no offsets
+    bint sums                   # lines at the end of a struct
+    uint32_t cacheline          # the last one that a line was printed for
+    Called suffix               # what stands behind a brace
+    bint braces                 # of the member: it ends with a brace, at `brace`
+    size_t brace
+    size_t uncounted            # characters behind it that have no place in a column
+
 cdef struct Format:
     bint hex
     bint expand                 # members of structs in place of their names
-    bint expand_pointers
+    bint expand_pointers        # also of what members point to
+    bint quiet                  # no comments
+    bint relative               # offsets of what is expanded count from its own struct
 
 cdef struct Show:
     const TypeView *v
     Text out
     Facts *facts                # by id
+    uint16_t *within            # by id: how often what is printed is within it; for `expand_pointers` only
     Format format
+    Plan *plan                  # of the struct that is being reorganized
+    uint32_t round              # of texts that know of each other
     uint32_t depth
     uint64_t effort
     int status
@@ -109,5 +160,6 @@ cdef inline bint show_enter(Show *s, uint32_t id) noexcept nogil:
 cdef class Shower:
     cdef View view
     cdef Show s
+    cdef bint remember
     cdef check(self)
     cdef learn(self, uint32_t id)

@@ -1,16 +1,17 @@
 """Types as text for people: structs with their layout, enums, typedefs. The text is that of pahole."""
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset, strcmp
-from cython.cimports.pybtf.core.btf.kinds import KIND_FWD, KIND_PTR
+from cython.cimports.pybtf.core.btf.kinds import KIND_FWD, KIND_PTR, KIND_STRUCT
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, text_free
 from cython.cimports.pybtf.core.show.show_layout import behind, facts_of, study
 from cython.cimports.pybtf.core.show.show_names import put_type
 from cython.cimports.pybtf.core.show.show_print import put_definition
+from cython.cimports.pybtf.core.show.show_reorganize import plan_close, plan_open, plan_step
 from cython.cimports.pybtf.core.show.show_types import (
     SHOW_CYCLE,
     SHOW_DEEP,
@@ -20,12 +21,14 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_OK,
     Facts,
     Place,
+    Plan,
     Show,
     show_fail,
 )
 
 FREE_EFFORT = cython.declare(cython.size_t, 1 << 26)
 EFFORT_PER_WORD = cython.declare(cython.size_t, 256)
+EXPANDED = cython.declare(cython.size_t, 1 << 25)  # steps, and bytes, of one text in which something is expanded
 
 REASONS = {
     SHOW_CYCLE: ("type {id} contains itself", "a pointer between the two"),
@@ -39,7 +42,13 @@ REASONS = {
 
 @cython.cclass
 class Shower:
-    """The types of a BTF as text, and what the text says of structs as numbers."""
+    """The types of a BTF as text, and what the text says of structs as numbers.
+
+    `hex`: offsets and sizes as hexadecimal numbers. `expand`: the members of structs, and what typedefs are, in place
+    of their names; `pointers`: also of what members point to. `quiet`: no comments. `relative`: offsets within a struct
+    that is expanded count from its beginning. `remember`: a struct that one text shows to be packed is so in those that
+    follow, as when pahole prints many.
+    """
 
     def __cinit__(self):
         memset(cython.address(self.s), 0, cython.sizeof(Show))
@@ -47,15 +56,26 @@ class Shower:
     def __dealloc__(self):
         text_free(cython.address(self.s.out))
         free(self.s.facts)
+        free(self.s.within)
 
-    def __init__(self, view: View, hex: cython.bint = False):
+    def __init__(
+        self, view: View, hex: cython.bint = False, expand: cython.bint = False, pointers: cython.bint = False,
+        quiet: cython.bint = False, relative: cython.bint = False, remember: cython.bint = False
+    ):  # fmt: skip
         self.view = view
         self.s.v = cython.address(view.v)
         self.s.format.hex = hex
+        self.s.format.expand = expand
+        self.s.format.expand_pointers = pointers
+        self.s.format.quiet = quiet
+        self.s.format.relative = relative
+        self.remember = remember
+        self.s.round = 1
         self.s.effort = FREE_EFFORT + EFFORT_PER_WORD * view.n_words
         self.s.out.limit = self.s.effort
         self.s.facts = cython.cast(cython.pointer[Facts], calloc(view.v.n, cython.sizeof(Facts)))
-        if self.s.facts == cython.NULL:
+        self.s.within = cython.cast(cython.pointer[uint16_t], calloc(view.v.n, cython.sizeof(uint16_t)))
+        if self.s.facts == cython.NULL or self.s.within == cython.NULL:
             raise MemoryError
 
     @cython.cfunc
@@ -67,6 +87,8 @@ class Shower:
             show_fail(cython.address(self.s), SHOW_EFFORT, 0)
         if self.s.status != SHOW_OK:
             found, expected = REASONS[self.s.status]
+            if self.s.status != SHOW_CYCLE and (self.s.format.expand or self.s.format.expand_pointers):
+                expected = "less to expand, as without --expand-types and --expand-pointers"
             self.view.fail(self.s.bad, 0, found.format(id=self.s.bad), expected)
 
     @cython.cfunc
@@ -83,9 +105,62 @@ class Shower:
             raise IndexError(id)
         self.s.out.done += self.s.out.n
         self.s.out.n = 0
+        self.s.round += not self.remember
+        if self.s.format.expand or self.s.format.expand_pointers:
+            self.s.effort = EXPANDED
+            self.s.out.limit = self.s.out.done + EXPANDED
         put_definition(cython.address(self.s), id)
         self.check()
         return self.s.out.p[: self.s.out.n]
+
+    def reorganized(self, id: uint32_t, steps: cython.bint = False) -> tuple:
+        """A struct with its members in another order: its text, its size, and with `steps` what was done.
+
+        A step is the names of the member that was moved, of the one that it was behind, and of the one that it is
+        behind now; how many of its bytes became padding; the text after it.
+        """
+        plan: Plan
+        done: list = []
+        names: tuple
+        text: bytes
+        if not 0 < id < self.view.v.n or wire_kind(view_record(self.s.v, id)) != KIND_STRUCT:
+            raise IndexError(id)
+        self.learn(id)
+        memset(cython.address(plan), 0, cython.sizeof(Plan))
+        plan_open(cython.address(self.s), cython.address(plan), id)
+        try:
+            while self.s.status == SHOW_OK:
+                before: list = [row[0] for row in self.members(id)] if steps else []
+                if not plan_step(cython.address(self.s), cython.address(plan)):
+                    break
+                if steps:
+                    names = (before[plan.moved], before[plan.moved - 1], before[plan.behind])
+                    done.append((*names, plan.to_padding, self.text(id)))
+            self.check()
+            if plan.endless:
+                self.view.fail(id, 0, f"members of type {id} move without end", "a struct that can be reorganized")
+            text = self.text(id)
+            return text, view_record(self.s.v, id)[2], done
+        finally:
+            plan_close(cython.address(self.s), cython.address(plan))
+
+    def packable(self, id: uint32_t) -> int:
+        """The size of a struct after it has been reorganized; the one that it has, if that comes to no end."""
+        plan: Plan
+        size: uint32_t
+        if not 0 < id < self.view.v.n or wire_kind(view_record(self.s.v, id)) != KIND_STRUCT:
+            raise IndexError(id)
+        self.learn(id)
+        size = view_record(self.s.v, id)[2]
+        memset(cython.address(plan), 0, cython.sizeof(Plan))
+        plan_open(cython.address(self.s), cython.address(plan), id)
+        while plan_step(cython.address(self.s), cython.address(plan)):
+            pass
+        if not plan.endless and self.s.status == SHOW_OK:
+            size = view_record(self.s.v, id)[2]
+        plan_close(cython.address(self.s), cython.address(plan))
+        self.check()
+        return size
 
     def composites(self, named: cython.bint = True) -> list:
         """The ids of all own structs and unions (that have a name)."""
@@ -143,6 +218,14 @@ class Shower:
             )  # fmt: skip
         free(places)
         return found
+
+    def behind(self, id: uint32_t) -> int:
+        """The type behind typedefs, qualifiers and tags; 0 is void."""
+        if id >= self.view.v.n:
+            raise IndexError(id)
+        of: uint32_t = behind(cython.address(self.s), id)
+        self.check()
+        return of
 
     def type_name(self, id: uint32_t) -> bytes:
         """A type as it stands in front of a member."""

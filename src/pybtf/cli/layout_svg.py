@@ -1,0 +1,225 @@
+"""The layout of structs as a picture: a row for each cache line, a cell for each byte, holes in stripes.
+
+What takes many lines, such as a long array, is drawn with its first and its last ones. Of structs without a name the
+members are drawn, of unions one box that names all of them: their bytes are the same. Bits count from the left: in
+memory of either byte order that is how bit-fields follow each other.
+"""
+
+from __future__ import annotations
+
+from ..btf.kind_numbers import ARRAY, ENUM, ENUM64, FLOAT, PTR, STRUCT, UNION
+from ..records import record
+from .markup import escaped
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..core.btf.type_view import View
+    from ..core.show.show_types import Shower
+
+LINE = 64
+CELL, ROW, LEFT, TOP, BREAK = 16, 30, 64, 52, 16
+"""Pixels: the width of a byte, the height of a line and the space in front of it, above it, and of lines left out."""
+SHOWN = 3
+"""Lines of one member: that many at most at its beginning, and one at its end."""
+MAX_DEPTH = 32
+MAX_PARTS = 20_000
+KINDS = {PTR: "pointer", ARRAY: "array", STRUCT: "struct", UNION: "union", ENUM: "enum", ENUM64: "enum", FLOAT: "float"}
+LEGEND = ("pointer", "number", "enum", "array", "struct", "union", "bits", "hole")
+WORDS = {"bits": "bit-field", "hole": "hole or padding"}
+
+STYLE = """\
+svg { background: #fbfbfa; font: 12px system-ui, sans-serif }
+text { fill: #1b1b1a; pointer-events: none }
+.name { font-weight: 600; font-size: 15px }
+.side, .tick { fill: #6b6b66; font-size: 11px }
+.side { text-anchor: end }
+.part { stroke: #55554f; stroke-width: .8 }
+.cells { stroke: #55554f; stroke-opacity: .22; stroke-width: .6 }
+.number { fill: #8fc7e8 } .pointer { fill: #f2c879 } .enum { fill: #e9b3d6 } .array { fill: #c8c0ee }
+.struct { fill: #8fd3a8 } .union { fill: #b6dc8c } .float { fill: #99d8d3 } .bits { fill: #f0b49a }
+.hole { fill: url(#stripes); stroke: #c2410c }
+.stripe { stroke: #dc6a3c; stroke-width: 3 }
+.ground { fill: #fff4ee }
+@media (prefers-color-scheme: dark) {
+  svg { background: #191918 }
+  text { fill: #f1f1ee }
+  .side, .tick { fill: #a5a59e }
+  .part { stroke: #a5a59e }
+  .cells { stroke: #e5e5e0 }
+  .number { fill: #245a78 } .pointer { fill: #75561a } .enum { fill: #733f61 } .array { fill: #4b4380 }
+  .struct { fill: #245f3b } .union { fill: #48651f } .float { fill: #1f6660 } .bits { fill: #7b4128 }
+  .stripe { stroke: #b4502a }
+  .ground { fill: #2a1a13 }
+}
+"""
+
+
+@record()
+class Part:
+    """Bits of a struct: from where to where (not included), whose, and how they are drawn."""
+
+    start: int
+    end: int
+    name: str
+    about: str
+    kind: str
+
+
+def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool) -> bytes:
+    """The picture of these structs and unions, one below the other. `expand`: also members of structs with a name."""
+    drawn: list[str] = []
+    y = 0
+    for id in ids:
+        for title, parts, size in _blocks(view, shower, id, expand):
+            y = _draw(drawn, y, title, parts, size)
+    width = LEFT + LINE * CELL + 20
+    drawn.append("".join(_legend(y)))
+    text = f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 40}" viewBox="0 0 {width} {y + 40}">
+<style>
+{STYLE}</style>
+<defs><pattern id="stripes" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<rect class="ground" width="8" height="8"/><line class="stripe" x1="0" y1="0" x2="0" y2="8"/></pattern></defs>
+{"".join(drawn)}</svg>
+"""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _blocks(view: View, shower: Shower, id: int, expand: bool) -> Iterator[tuple[str, list[Part], int]]:
+    """A struct by itself; a union member by member, since they lie on each other."""
+    sums = shower.sums(id)
+    size = sums["size"]
+    name = _text(view.name_of(id)) or "(no name)"
+    if view.kind(id) == STRUCT:
+        holes = f", holes: {_bytes(sums['hole_bytes'])}" if sums["holes"] else ""
+        parts = _parts(view, shower, id, 0, expand, 0)
+        yield f"struct {name}: {_bytes(size)}{holes}", _with_holes(parts, 8 * size), size
+        return
+    for member in shower.members(id):
+        parts = _part(view, shower, member, 0, expand, 0)
+        text = f"union {name}, {_text(member[0]) or 'a member without a name'}: {member[5]:,} of {size:,} bytes"
+        yield text, _with_holes(parts, 8 * member[5]), member[5]
+
+
+def _parts(view: View, shower: Shower, id: int, base: int, expand: bool, depth: int) -> list[Part]:
+    found: list[Part] = []
+    for member in shower.members(id):
+        found += _part(view, shower, member, base, expand, depth)
+        if len(found) > MAX_PARTS:
+            break
+    return found
+
+
+def _part(
+    view: View, shower: Shower, member: tuple[bytes, int, int, int, int, int, int, int], base: int, expand: bool,
+    depth: int
+) -> list[Part]:  # fmt: skip
+    """What one member is drawn as. `base`: the byte at which the struct begins that it is in."""
+    raw, type, offset, bit, bits, size, *_ = member
+    start = 8 * (base + offset) + bit
+    of = shower.behind(type)
+    kind = view.kind(of) if of else 0
+    name = _text(raw)
+    if kind == STRUCT and not bits and depth < MAX_DEPTH and (expand or (of == type and not view.name_of(of))):
+        inner = _parts(view, shower, of, base + offset, expand, depth + 1)
+        for part in inner:
+            part.name = f"{name}.{part.name}" if name and part.name else part.name or name
+        if inner:
+            return inner
+    if kind == UNION and not name:
+        name = " | ".join(_text(each[0]) or "…" for each in shower.members(of)[:8])
+    end = start + (bits or 8 * size)
+    what = f"{_text(shower.type_name(type)).strip()} {name}".strip()
+    place = f"{start // 8}:{start % 8}, {bits} bits" if bits else f"{start // 8:,}, {_bytes(size)}"
+    return [Part(start, end, name, f"{what}: {place}", "bits" if bits else KINDS.get(kind, "number"))]
+
+
+def _with_holes(parts: list[Part], size: int) -> list[Part]:
+    """In the order of their bits, with a part for all that nobody uses."""
+    found: list[Part] = []
+    at = 0
+    for part in sorted(parts, key=lambda part: (part.start, part.end)):
+        if part.start > at:
+            found.append(_hole(at, part.start, "hole"))
+        found.append(part)
+        at = max(at, part.end)
+    if at < size:
+        found.append(_hole(at, size, "padding"))
+    return found
+
+
+def _hole(start: int, end: int, what: str) -> Part:
+    count = _bytes((end - start) // 8) if (end - start) % 8 == 0 else f"{end - start} bits"
+    return Part(start, end, "", f"{what}: {count}", "hole")
+
+
+def _draw(drawn: list[str], y: int, title: str, parts: list[Part], size: int) -> int:
+    """One block, from `y` on. Returns where the next may begin."""
+    drawn.append(f'<text class="name" x="8" y="{y + 24}">{escaped(title)}</text>\n')
+    for byte in range(0, LINE, 8):
+        drawn.append(f'<text class="tick" x="{LEFT + byte * CELL}" y="{y + 44}">{byte}</text>\n')
+    y += TOP
+    rows: dict[int, int] = {}
+    last = -1
+    for line in _lines(parts):
+        if last >= 0 and line > last + 1:
+            note = f"{line - last - 1:,} more lines"
+            drawn.append(f'<text class="tick" x="{LEFT + 4}" y="{y + 12}">⋮ {note}</text>\n')
+            y += BREAK
+        rows[line] = y
+        drawn.append(f'<text class="side" x="{LEFT - 8}" y="{y + 19}">{line * LINE:,}</text>\n')
+        y += ROW
+        last = line
+    for part in parts:
+        drawn.extend(_boxes(part, rows))
+    for line, top in rows.items():
+        cells = min(LINE, size - line * LINE)
+        path = "".join(f"M{LEFT + cell * CELL} {top}v{ROW - 4}" for cell in range(1, cells))
+        drawn.append(f'<path class="cells" d="{path}"/>\n')
+    return y + 16
+
+
+def _lines(parts: list[Part]) -> list[int]:
+    """The cache lines that are drawn."""
+    lines: set[int] = set()
+    for part in parts:
+        first, last = part.start // (8 * LINE), max(part.start, part.end - 1) // (8 * LINE)
+        lines.update(range(first, min(first + SHOWN, last + 1)))
+        lines.add(last)
+    return sorted(lines)
+
+
+def _boxes(part: Part, rows: dict[int, int]) -> Iterator[str]:
+    """A part in each of the lines that it lies in and that are drawn; its name where there is room first."""
+    width = 8 * LINE
+    first, last = part.start // width, max(part.start, part.end - 1) // width
+    named = False
+    for line in sorted({*range(first, min(first + SHOWN, last + 1)), last}):
+        start, end = max(part.start, line * width), min(part.end, (line + 1) * width)
+        x, wide = LEFT + (start - line * width) * CELL / 8, (end - start) * CELL / 8
+        place = f'x="{x:g}" y="{rows[line]}" width="{max(wide, 1):g}" height="{ROW - 4}"'
+        yield f'<rect class="part {part.kind}" {place}><title>{escaped(part.about)}</title></rect>\n'
+        fit = int((wide - 6) / 6.9)
+        if part.name and not named and fit >= min(3, len(part.name)):
+            named = True
+            name = part.name if len(part.name) <= fit else part.name[: fit - 1] + "…"
+            yield f'<text x="{x + 4:g}" y="{rows[line] + 17}">{escaped(name)}</text>\n'
+
+
+def _legend(y: int) -> Iterator[str]:
+    x = LEFT
+    for kind in LEGEND:
+        word = WORDS.get(kind, kind)
+        yield f'<rect class="part {kind}" x="{x}" y="{y + 4}" width="14" height="14"/>'
+        yield f'<text x="{x + 20}" y="{y + 16}">{word}</text>\n'
+        x += 46 + 7 * len(word)
+
+
+def _bytes(count: int) -> str:
+    return f"{count:,} byte{'' if count == 1 else 's'}"
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "backslashreplace")

@@ -1,0 +1,161 @@
+"""Types as pahole prints them, for the command lines that ask for that: `-F btf -C NAME FILE` and its options.
+
+The texts are those of `pybtf show`. What is pahole's alone is here: of several types of one name the first is printed,
+a list of names is separated by commas, and an empty line follows only what has been named.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..btf.kind_numbers import ENUM, ENUM64, STRUCT, TYPEDEF, UNION
+from ..errors import InputError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..core.btf.type_view import View
+    from ..core.show.show_types import Shower
+    from .request import Request
+
+NAMED = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF)
+WITHOUT_NAMES = ("contains", "find_pointers_to")
+
+
+def print_types(request: Request) -> int:
+    """Print what the command line asks for; the exit status. Raises `PybtfError`."""
+    from ..btf.opening import open_view
+    from ..core.show.show_types import Shower
+
+    _check(request)
+    asked = request.printing
+    view = open_view(request.file, request.base)
+    shower = Shower(
+        view, "hex" in asked, "expand_types" in asked, "expand_pointers" in asked, request.verbosity < 0,
+        "rel_offset" in asked, remember=True
+    )  # fmt: skip
+    write = sys.stdout.buffer.write
+    try:
+        for text in _texts(request, view, shower):
+            write(text)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        from ..cli.faults import forget_stdout
+
+        forget_stdout()  # as `head` does: the reader has seen enough
+    return 0
+
+
+def _check(request: Request) -> None:
+    """pahole looks for DWARF first, unless it is told not to or there cannot be any."""
+    formats = request.formats
+    if formats is None and _is_elf(request.file):
+        raise UsageError("types are printed from BTF only, and an ELF file may have DWARF as well: add -F btf")
+    if formats is not None and "btf" not in formats.split(","):
+        raise UsageError(f"-F {formats}: types are printed from BTF only")
+
+
+def _is_elf(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:  # will be reported when it is opened
+        return False
+
+
+def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
+    from ..cli.show import packable_lines, reorganized, users
+
+    asked = request.printing
+    if any(name in asked for name in WITHOUT_NAMES):
+        yield users(view, shower, asked.get("contains"), asked.get("find_pointers_to"))
+        return
+    lines = any(name in asked for name in ("sizes", "nr_members", "class_name_len"))
+    if "class_name" in asked:
+        for id in [_first(view, name) for name in asked["class_name"].split(",")]:
+            if lines:
+                yield _line(request, view, shower, id) + b"\n"
+            elif "reorganize" in asked:
+                yield reorganized(view, shower, id, "show_reorg_steps" in asked)
+            else:
+                yield shower.text(id) + b"\n"
+        return
+    ids = _selected(request, view, shower)
+    if "sort" in asked and not lines:
+        ids.sort(key=lambda id: (view.name_of(id), shower.sums(id)["size"]))
+    if "packable" in asked:
+        yield from packable_lines(view, shower, ids)
+        return
+    for id in ids:
+        yield _line(request, view, shower, id) if lines else shower.text(id)
+
+
+def _first(view: View, name: str) -> int:
+    """The type of this name; the kernel's structs before all else that is called so."""
+    ids = [id for id in view.find(name.encode("utf-8", "surrogateescape")) if view.kind(id) in NAMED]
+    if not ids:
+        from ..cli.choice import nearest
+
+        raise InputError(view.name, f"no type is called {name!r}", "the name of a type", nearest(view, name))
+    return min(ids, key=lambda id: (NAMED.index(view.kind(id)), id))
+
+
+def _selected(request: Request, view: View, shower: Shower) -> list[int]:
+    """Structs and unions."""
+    from ..cli.show import Selection
+
+    asked = request.printing
+    prefix, excluded = (os.fsencode(asked.get(name, "")) for name in ("prefix_filter", "exclude"))
+    selection = Selection(
+        _number(request, "holes"), _number(request, "bit_holes"), _number(request, "padding_ge"), "packed" in asked,
+        "with_flexible_array" in asked, "with_embedded_flexible_array" in asked
+    )  # fmt: skip
+    ids = []
+    for id in shower.composites():
+        name, kind = view.name_of(id), view.kind(id)
+        if not name.startswith(prefix) or (excluded and name.startswith(excluded)):
+            continue
+        if kind == (UNION if "structs" in asked else STRUCT if "unions" in asked else None):
+            continue
+        if (selection or "packable" in asked) and not (kind == STRUCT and selection.takes(shower.sums(id))):
+            continue
+        ids.append(id)
+    return ids if "sort" in asked else _different(view, shower, ids)
+
+
+def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
+    """Without those that have the name, the size and the names of members of one before."""
+    same: dict[tuple[int, bytes], list[int]] = {}
+    for id in ids:
+        same.setdefault((view.kind(id), view.name_of(id)), []).append(id)
+    dropped: set[int] = set()
+    for group in same.values():
+        first: dict[object, int] = {}
+        if len(group) > 1:
+            for id in group:
+                key = shower.sums(id)["size"], tuple(member[0] for member in shower.members(id))
+                if first.setdefault(key, id) != id:
+                    dropped.add(id)
+    return [id for id in ids if id not in dropped]
+
+
+def _number(request: Request, name: str) -> int:
+    """As C's atoi reads it."""
+    text = request.printing.get(name, "0")
+    digits = text[: len(text) - len(text.lstrip("0123456789"))]
+    return int(digits[:9] or "0")
+
+
+def _line(request: Request, view: View, shower: Shower, id: int) -> bytes:
+    """Name and numbers of a struct or union."""
+    asked = request.printing
+    separator = os.fsencode(asked.get("separator", "\t"))
+    name = view.name_of(id)
+    if view.kind(id) not in (STRUCT, UNION):
+        return shower.text(id)
+    sums = shower.sums(id)
+    if "sizes" in asked:
+        return separator.join((name, b"%d" % sums["size"], b"%d" % sums["holes"])) + b"\n"
+    return separator.join((name, b"%d" % (sums["members"] if "nr_members" in asked else len(name)))) + b"\n"

@@ -1,0 +1,259 @@
+"""Options of `pybtf show` and `pybtf-pahole`: pahole's text (fixtures/show/options, show_golden.py), and bounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.btf.kind_numbers import STRUCT
+from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Ptr, Struct, Type, Typedef
+from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
+from pybtf.core.btf.type_view import View
+from pybtf.core.show.show_types import Shower
+from pybtf.pahole.main import main as pahole
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "fixtures" / "show" / "options"
+EXPECTED: dict[str, dict[str, dict[str, str]]] = json.loads((FOLDER / "expected.json").read_text())
+CASES = [(name, options) for name, lists in EXPECTED.items() for options in lists]
+SPELT = {"-q": "--no-comments"}
+"""pahole's options whose names in `pybtf show` differ."""
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """`run(program, "show", "pair", path)`: standard output, with the status 0 and nothing on standard error."""
+
+    def call(program: Callable[[list[str]], int], *arguments: object) -> str:
+        status = program([str(argument) for argument in arguments])
+        out, err = capfdbinary.readouterr()
+        assert (status, err) == (0, b"")
+        return out.decode()
+
+    return call
+
+
+@pytest.fixture
+def refused(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., str]:
+    """The one message of a program that fails, with nothing on standard output."""
+
+    def call(program: Callable[[list[str]], int], *arguments: object, status: int = 1) -> str:
+        assert program([str(argument) for argument in arguments]) == status
+        out, err = capfdbinary.readouterr()
+        assert out == b""
+        assert err.count(b"\n") == 1
+        return err.decode()
+
+    return call
+
+
+# The same text
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_text_is_paholes(name: str, options: str, run: Run) -> None:
+    path = FOLDER / f"{name}.btf"
+    spelt = [SPELT.get(option, option) for option in options.split()]
+    for type, text in EXPECTED[name][options].items():
+        assert run(main, "show", *spelt, type, path) == text, type
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_the_same_with_paholes_options(name: str, options: str, run: Run) -> None:
+    for type, text in EXPECTED[name][options].items():
+        assert run(pahole, "-F", "btf", *options.split(), "-C", type, FOLDER / f"{name}.btf") == text, type
+
+
+def test_long_names(run: Run) -> None:
+    path = FOLDER / "members.btf"
+    expected = EXPECTED["members"]
+    assert run(main, "show", "--expand-types", "A", path) == expected["-E"]["A"]
+    assert run(main, "show", "--expand-pointers", "A", path) == expected["-p"]["A"]
+    assert run(main, "show", "--relative", "--expand-types", "A", path) == expected["-r -E"]["A"]
+    assert run(pahole, "-Fbtf", "--expand_types", "-CA", path) == expected["-E"]["A"]
+    assert run(main, "show", "--reorganize", "a1", FOLDER / "order.btf") == EXPECTED["order"]["-R"]["a1"]
+
+
+def test_packable(run: Run) -> None:
+    """Recorded from `pahole -F btf -P`."""
+    lines = ["a1\t32\t16\t16", "a2\t32\t24\t8", "a3\t24\t16\t8", "a4\t40\t32\t8", "a6\t12\t8\t4", "b1\t128\t68\t60"]
+    expected = "\n".join([*lines, "b2\t56\t40\t16"]) + "\n"
+    assert run(main, "show", "--packable", FOLDER / "order.btf") == expected
+    assert run(pahole, "-F", "btf", "-P", FOLDER / "order.btf") == expected
+    assert run(main, "show", "-P", "a2", "a9", FOLDER / "order.btf") == lines[1] + "\n"
+
+
+def test_lists_of_pahole(run: Run) -> None:
+    """Recorded from pahole, with these options."""
+    path = FOLDER / "order.btf"
+    sizes = run(pahole, "-F", "btf", "-s", path)
+    assert sizes.splitlines()[:3] == ["a1\t32\t2", "a2\t32\t2", "a3\t24\t1"]
+    assert run(pahole, "-F", "btf", "-s", "-t", ",", "-H", "3", path) == "b2,56,3\n"
+    assert run(pahole, "-F", "btf", "-s", "-y", "b", "-x", "b1", path) == "b2\t56\t3\n"
+    assert run(pahole, "-F", "btf", "-n", "-C", "a1,a9", path) == "a1\t5\n\na9\t2\n\n"
+    assert run(pahole, "-F", "btf", "-N", "-C", "a1", path) == "a1\t2\n\n"
+    assert run(pahole, "-F", "btf", "-s", "--packed", path) == "a8\t15\t0\n"
+    assert run(pahole, "-F", "btf", "-s", "--padding_ge", "59", path) == "b1\t128\t1\n"
+    assert run(pahole, "-F", "btf", "-i", "a3", path) == "a4\n"
+    assert run(pahole, "-F", "btf", "-f", "in", FOLDER / "members.btf") == "A: p\nA: cp\nA: pc\nA: tp\n"
+    assert run(pahole, path, "-C", "a9") == EXPECTED["order"]["-R"]["a9"] + "\n"  # no ELF file, so no -F is needed
+
+
+def test_selections(run: Run) -> None:
+    path = FOLDER / "order.btf"
+    assert run(main, "show", "--sizes", "--packed", path) == "a8\t15\t0\n"
+    assert run(main, "show", "--sizes", "--padding", "59", path) == "b1\t128\t1\n"
+    assert run(main, "show", "--sizes", "-B", "1", path) == "a5\t24\t1\n"
+    assert run(main, "show", "--sizes", "-H", "1", "--packed", path) == ""
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--bit-holes", "-1", "x"], "--bit-holes takes a number, and '-1' is none"),
+        (["--padding", "many", "x"], "--padding takes a number, and 'many' is none"),
+        (["-S", "a", "x"], "--steps goes with --reorganize"),
+        (["-R", "--json", "a", "x"], "--reorganize and --json do not go together"),
+        (["-E", "--sizes", "a", "x"], "--expand-types and --sizes do not go together"),
+        (["-P", "--sizes", "a", "x"], "--sizes and --packable do not go together"),
+    ],
+)
+def test_usage(arguments: list[str], message: str, refused: Run) -> None:
+    assert message in refused(main, "show", *arguments, status=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["-J", "-C", "a", "x.o"], 64, "option -C of pahole has nothing to do with encoding BTF"),
+        (["-F", "dwarf", "-C", "a", "x.o"], 64, "-F dwarf: types are printed from BTF only"),
+        (["-F", "btf", "-C", "a1,zz", FOLDER / "order.btf"], 1, "no type is called 'zz'"),
+        (["-F", "btf", "-C", "a", "/nonexistent"], 1, "/nonexistent"),
+        (["-F", "btf", "-C", "a"], 64, "no input file is given"),
+        (["-F", "btf", "-C", "a", "x", "y"], 64, "2 input files are given"),
+        (["-F", "btf", "--compile", "x"], 64, "option --compile of pahole has nothing to do with BTF, or is not"),
+        (["-C", "a", ROOT / "pyproject.toml"], 1, "pyproject.toml"),
+    ],
+)
+def test_pahole_usage(arguments: list[object], status: int, message: str, refused: Run) -> None:
+    assert message in refused(pahole, *arguments, status=status)
+
+
+def test_elf_files_need_the_format(refused: Run, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\x7fELF")
+    assert "add -F btf" in refused(pahole, "-C", "a", tmp_path / "x", status=64)
+
+
+# Hostile BTF
+
+
+def built(tmp_path: Path, *types: Type) -> Path:
+    builder = BtfBuilder()
+    builder.extend(types)
+    path = tmp_path / "x.btf"
+    path.write_bytes(builder.tobytes())
+    return path
+
+
+def doubling(levels: int) -> list[Type]:
+    """Structs with two members each, of the struct before: 2^levels numbers."""
+    types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
+    for level in range(1, levels):
+        members = (Member("a", level + 1, 0), Member("b", level + 1, 8))
+        types.append(Struct(f"s{level}", 8, members))
+    return types
+
+
+def pointing(levels: int) -> list[Type]:
+    """The same with pointers."""
+    types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
+    for level in range(1, levels):
+        types.append(Ptr(len(types)))
+        types.append(Struct(f"s{level}", 16, (Member("a", len(types), 0), Member("b", len(types), 64))))
+    return types
+
+
+@pytest.mark.parametrize(("types", "option"), [(doubling(40), "-E"), (pointing(40), "-p")])
+def test_what_multiplies_has_a_bound(types: list[Type], option: str, tmp_path: Path, refused: Run) -> None:
+    message = refused(main, "show", option, "s39", built(tmp_path, *types))
+    assert "takes too many steps, or becomes too long" in message
+    assert "expected less to expand" in message
+
+
+def test_what_nests_has_a_bound(tmp_path: Path, refused: Run) -> None:
+    types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
+    types += [Struct(f"s{level}", 4, (Member("a", level + 1, 0),)) for level in range(1, 400)]
+    assert "nests too deeply" in refused(main, "show", "-E", "s399", built(tmp_path, *types))
+
+
+@pytest.mark.parametrize("options", [["-E"], ["-p"], ["-E", "-p"], ["-R"], ["-P"], ["-R", "-S"]])
+@pytest.mark.parametrize(
+    "types",
+    [
+        [Struct("s", 4, (Member("m", 1, 0),))],
+        [Typedef("t", 1), Struct("s", 4, (Member("m", 1, 0),))],
+        [Ptr(1), Struct("s", 8, (Member("m", 1, 0),))],
+        [Array(1, 1, 1), Struct("s", 8, (Member("m", 1, 0),))],
+        [Typedef("t", 2), Array(1, 1, 1), Struct("s", 8, (Member("m", 1, 0),))],
+        [FuncProto(2, ()), Ptr(1), Struct("s", 8, (Member("m", 2, 0),))],
+    ],
+)
+def test_circles(
+    types: list[Type], options: list[str], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """An end, with an answer or one message."""
+    status = main(["show", *options, "s", str(built(tmp_path, *types))])
+    out, err = capfdbinary.readouterr()
+    assert (status, err.count(b"\n")) in ((0, 0), (1, 1))
+    assert status == 0 or out == b""
+
+
+def test_a_list_is_no_circle(tmp_path: Path, run: Run) -> None:
+    """A struct that is printed inside itself is named there, not printed again without end."""
+    path = built(tmp_path, Int("long int", 8, 64), Struct("node", 16, (Member("next", 3, 0),)), Ptr(2))
+    assert run(main, "show", "-p", "node", path).count("struct node {") == 2
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 31, 0xFFFFFFFF])
+def test_members_that_lie_anywhere(size: int, tmp_path: Path) -> None:
+    """Reorganizing comes to an end, and puts everything back."""
+    offsets = (0xFFFFFFF8, 8, 0, 0x80000000, 512, 512, 0xFFFFFFFF, 24)
+    members = tuple(Member(f"m{at}", 1 + at % 3, offset) for at, offset in enumerate(offsets))
+    numbers = (Int("long int", 8, 64), Int("char", 1, 8), Array(1, 1, 0xFFFFFFF))
+    path = built(tmp_path, *numbers, Struct("s", size, members))
+    view = View(path.read_bytes(), "x")
+    shower = Shower(view)
+    (id,) = [id for id in shower.composites() if view.kind(id) == STRUCT]
+    before = shower.text(id)
+    shower.packable(id)
+    assert shower.text(id) == before
+
+
+def test_reorganizing_puts_everything_back() -> None:
+    view = View((FOLDER / "random.btf").read_bytes(), "x")
+    shower = Shower(view)
+    for id in shower.composites():
+        if view.kind(id) == STRUCT:
+            before = shower.text(id), shower.sums(id)
+            assert shower.reorganized(id)[1] == shower.packable(id)
+            assert (shower.text(id), shower.sums(id)) == before
+
+
+def test_only_structs_are_reorganized(tmp_path: Path, run: Run) -> None:
+    path = built(tmp_path, Int("int", 4, 32), FuncProto(1, ()), Func("f", 2), Typedef("t", 1))
+    assert run(main, "show", "-R", "f", "t", path) == "int f(void);\ntypedef int t;\n"
+    shower = Shower(View(path.read_bytes(), "x"))
+    for id in (0, 1, 99):
+        with pytest.raises(IndexError):
+            shower.reorganized(id)
+        with pytest.raises(IndexError):
+            shower.packable(id)
