@@ -27,6 +27,7 @@ def encode(
     force_base: bool = False,
     degrade: bool = False,
     for_kernel: str | None = None,
+    dwp: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Encoded:
     """Encode BTF from the DWARF of the ELF file `path`, which is only read.
@@ -38,7 +39,8 @@ def encode(
     if there are several modules, a `Base`, which is read only once. `standalone` encodes a kernel module without a
     base, `force_base` with one of another kernel. `degrade` replaces what BTF cannot express and leaves out units
     that are damaged; `report.losses` says what was lost. `for_kernel` is a version, `5.15`, whose kernel is to load the
-    BTF: features that it does not know are left out (`report.without`). `progress` is called in this thread with the
+    BTF: features that it does not know are left out (`report.without`). `dwp` is a package of split DWARF, if it is not
+    called as the file with `.dwp` added. `progress` is called in this thread with the
     number of units done and of all units. See `encode_many` for many files.
 
     Raises `UsageError` for an unknown feature or language, and `ModuleWithoutBaseError`, which is one, for a kernel
@@ -47,5 +49,5 @@ def encode(
     """
     from .pipeline import encode_file
 
-    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel)
+    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
     return encode_file(os.fspath(path), options, progress)

@@ -42,6 +42,8 @@ class EncodeOptions:
     """Go on with a base that is not that of a module's kernel."""
     degrade: bool = False
     """Replace what BTF cannot express, and leave out units that are damaged; the report says what was lost."""
+    dwp: str | None = None
+    """A file `.dwp` with the units of split DWARF, if it is not beside the input."""
     for_kernel: str | None = None
     """The version of the kernel for which `features` were chosen, if it was given."""
     without: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ def make_options(
     force_base: bool = False,
     degrade: bool = False,
     for_kernel: str | None = None,
+    dwp: str | os.PathLike[str] | None = None,
 ) -> EncodeOptions:
     """Options from the texts that the command line and the Python API take.
 
@@ -93,6 +96,7 @@ def make_options(
         force_base=force_base,
         degrade=degrade,
         for_kernel=for_kernel,
+        dwp=None if dwp is None else os.fspath(dwp),
         without=tuple([name for name in wanted.on if name not in features.on]),
     )
 

@@ -62,10 +62,13 @@ def encode_file(
     progress: Progress | None = None,
     timings: Timings | None = None,
     look: Look | None = None,
+    *,
+    placing: bool = False,
 ) -> Encoded:
     """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
 
-    `timings` are those the report gets; default: new ones, of the process. With `look` the run traces (core/fates.py).
+    `timings` are those the report gets; default: new ones, of the process. With `look` the run traces (core/fates.py),
+    and with `placing` it notes which DIEs types are of (core/origins.py).
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
@@ -74,7 +77,7 @@ def encode_file(
     with report.timings.pass_("open"):
         image = open_module(path)
     with image:
-        encoded = encode_images([image], options, base, report, progress, look)
+        encoded = encode_images([image], options, base, report, progress, look, placing)
     if image.status is not None:
         report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
     return encoded
@@ -123,6 +126,7 @@ def encode_images(
     report: Report,
     progress: Progress | None,
     look: Look | None = None,
+    placing: bool = False,
     given: Given | None = None,
 ) -> Encoded:
     """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`.
@@ -131,7 +135,7 @@ def encode_images(
     """
     sources = [image.source for image in images if image.source is not None]
     try:
-        encoded = _encode_images(images, options, base, report, progress, sources, look, given)
+        encoded = _encode_images(images, options, base, report, progress, sources, look, placing, given)
     except Exception:
         # What is wrong may come from reading half of the old file and half of the new.
         _check_sources(sources)
@@ -156,6 +160,7 @@ def _encode_images(
     progress: Progress | None,
     sources: list[Source],
     look: Look | None,
+    placing: bool,
     given: Given | None,
 ) -> Encoded:
     """`encode_images`; files that are read besides are appended to `sources`."""
@@ -168,7 +173,7 @@ def _encode_images(
     report.input_size = image.size
 
     # Read what does not change any more: sections, symbols, kfuncs.
-    files = [_load(each, features, timings, len(images) > 1, given) for each in images]
+    files = [_load(each, options, timings, len(images) > 1, given) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
     with timings.pass_("symbols"):
@@ -197,6 +202,7 @@ def _encode_images(
             info_mapped=files[0].mapped,
             functions=functions,
             tracing=look is not None,
+            placing=placing,
             given_bytes=sum(len(values) for values, _ in given.pieces) if given is not None else 0,
         )
 
@@ -296,14 +302,17 @@ def _encode(
 
 
 def _load(
-    image: ElfImage, features: Features, timings: Timings, one_of_several: bool, given: Given | None
+    image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool, given: Given | None
 ) -> _File:
     with timings.pass_("sections"):
         addresses = section_addresses(image)
-        sections = debug_sections(image, addresses) if given is None else DebugSections(image)
+        if given is None:
+            sections = debug_sections(image, addresses, package=options.dwp, degrade=options.degrade)
+        else:
+            sections = DebugSections(image)
     with timings.pass_("symbols"):
         # The numbers of sections are those of the first file, so that which of them count is not known here.
-        objects = ALL_SECTIONS if one_of_several else _object_section(image, features)
+        objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)
         return _File(image, addresses, sections, function_table(image, objects), given)
 
 

@@ -96,6 +96,14 @@ def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path, way: str) -> 
     assert names(tmp_path) == ["out"]
 
 
+def test_writes_that_write_a_part(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at a limit of the file's size, or on file systems over a network."""
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+    assert write_file(tmp_path / "out", bytes(range(100))) == 100
+    assert (tmp_path / "out").read_bytes() == bytes(range(100))
+
+
 def test_empty_file(tmp_path: Path, way: str) -> None:
     assert write_file(tmp_path / "out", b"") == 0
     assert (tmp_path / "out").read_bytes() == b""

@@ -328,7 +328,10 @@ def test_skeletons_are_errors(version: int, tag: str, name: int, tmp_path: Path)
     path = tmp_path / "file"
     root = die(tag, ("name", "string", "a.c"), (name, "string", "a.dwo"))
     path.write_bytes(kernel([unit([INT]), Unit(root, version=version)]).data)
-    with pytest.raises(InputError, match=r"\.debug_info\+.*unit at .*\(a.c\).*the file a.dwo; .*-gsplit-dwarf"):
+    found = r"\.debug_info\+.*unit at .*\(a.c\).*the file a.dwo; .*-gsplit-dwarf"
+    if (version, tag) != (5, "compile_unit"):
+        found = r"\.debug_info\+.* a skeleton, whose unit is in a.dwo.*Looked for it as .*a.dwo"
+    with pytest.raises(InputError, match=found):
         encode(path)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..core.btf.type_view import View
+    from ..differences.places import Places
     from ..differences.select import Selection
 
 OPTIONS = (
@@ -32,6 +33,8 @@ OPTIONS = (
     Option("base", PATH, "FILE"),
     Option("old-base", PATH, "FILE"),
     Option("new-base", PATH, "FILE"),
+    Option("old-provenance", PATH, "FILE"),
+    Option("new-provenance", PATH, "FILE"),
     Option("dwarf", FLAG),
     Option("features", TEXTS, "LIST"),
     Option("jobs", JOBS, "N", "j"),
@@ -41,8 +44,8 @@ OPTIONS = (
 def diff(
     files: tuple[str, ...], only: tuple[str, ...], name: tuple[str, ...], ignore: tuple[str, ...],
     fail_on: tuple[str, ...], stat: bool, reach: bool, markdown: bool, json: bool, object: tuple[str, ...],
-    base: str | None, old_base: str | None, new_base: str | None, dwarf: bool, features: tuple[str, ...],
-    jobs: int | None
+    base: str | None, old_base: str | None, new_base: str | None, old_provenance: str | None,
+    new_provenance: str | None, dwarf: bool, features: tuple[str, ...], jobs: int | None
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 2:
@@ -61,7 +64,7 @@ def diff(
 
     fatal = failing(fail_on)
     if object:
-        if only or name or ignore or stat or reach or markdown or dwarf:
+        if only or name or ignore or stat or reach or markdown or dwarf or old_provenance or new_provenance:
             raise UsageError("--object is about relocations; of the other options it goes with --json and --fail-on")
         if fatal - {RELOCATION, "any"}:
             raise UsageError(f"with --object, --fail-on takes {RELOCATION} and any")
@@ -77,13 +80,17 @@ def diff(
     if any(folders):
         if not all(folders) or dwarf:
             raise UsageError("two folders of modules, or two files" if not dwarf else "--dwarf takes two files")
+        if old_provenance or new_provenance:
+            raise UsageError("--old-provenance and --new-provenance are about one file each, not a folder")
         if "-" in bases:
             raise UsageError("of folders, the bases cannot be standard input")
         rows = _folders(files, bases, selection, form, reach, jobs or len(os.sched_getaffinity(0)))
         status = max((row["status"] for row in rows), default=0)
         _print_folders(files, rows, form)
     else:
-        rows = [_one(*_open(files, bases, dwarf, features, jobs), selection, form, reach)]
+        views = _open(files, bases, dwarf, features, jobs)
+        places = _places(views, (old_provenance, new_provenance))
+        rows = [_one(*views, selection, form, reach, places)]
         status = 0
         _print_one(files, rows[0], form)
     failed = any(row["count"] if "any" in fatal else any(row["classes"][name] for name in fatal) for row in rows)
@@ -108,6 +115,20 @@ def _open(
     return View(bytes(encoded.data), name), new
 
 
+def _places(views: tuple[View, View], files: tuple[str | None, str | None]) -> Places | None:
+    """Where changes are declared, if one of the databases is given."""
+    if files == (None, None):
+        return None
+    from ..btf.provenance import Provenance
+    from ..differences.places import Places
+
+    old, new = (
+        None if path is None else Provenance(path, view.data, view.name)
+        for view, path in zip(views, files, strict=True)
+    )
+    return Places(old, new)
+
+
 def _objects(
     files: tuple[str, ...], bases: tuple[str | None, ...], objects: tuple[str, ...], json: bool, fatal: frozenset[str]
 ) -> int:
@@ -124,11 +145,13 @@ def _objects(
     return 1 if (fatal and broken) or ("any" in fatal and any(each.outcomes for each in found)) else 0
 
 
-def _one(old: View, new: View, selection: Selection, form: int, reach: bool) -> dict[str, Any]:
+def _one(
+    old: View, new: View, selection: Selection, form: int, reach: bool, places: Places | None = None
+) -> dict[str, Any]:
     from ..differences.compare import Differences
     from ..differences.task import STAT, results
 
-    return results(Differences(old, new, reach=form != STAT, names=reach), selection, form, reach)
+    return results(Differences(old, new, reach=form != STAT, names=reach), selection, form, reach, places)
 
 
 def _folders(

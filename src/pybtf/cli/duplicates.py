@@ -4,38 +4,53 @@ from __future__ import annotations
 
 import sys
 
-from ..errors import UsageError
-from .arguments import FLAG, PATH, Option
+from ..errors import InputError, UsageError
+from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..btf import BTF
     from ..btf.duplicates import Duplicate
+    from ..btf.provenance import Provenance, Source
 
 OPTIONS = (
     Option("base", PATH, "FILE"),
     Option("fail", FLAG),
     Option("json", FLAG),
+    Option("provenance", PATH, "FILE"),
+    Option("dwarf", PATH, "FILE"),
+    Option("features", TEXTS, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
 )
 
 
-def duplicates(files: tuple[str, ...], base: str | None, fail: bool, json: bool) -> int:
+def duplicates(
+    files: tuple[str, ...], base: str | None, fail: bool, json: bool, provenance: str | None, dwarf: str | None,
+    features: tuple[str, ...], jobs: int | None
+) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 1:
         raise UsageError("missing argument 'FILE'; see pybtf duplicates --help" if not files else "one FILE at a time")
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
+    if provenance is not None and dwarf is not None:
+        raise UsageError("--provenance and --dwarf do not go together")
+    if dwarf is None and features:
+        raise UsageError("--features goes with --dwarf")
     from ..btf.duplicates import duplicates as find
     from ..btf.opening import open_btf
     from ..core.show.show_graph import TypeGraph
 
     btf = open_btf(files[0], base)
+    known = _provenance(btf, base, provenance, dwarf, features, jobs)
     graph = TypeGraph(btf.view())
     rows = []
     for each in find(btf):
         hanging = [graph.dependents(id) if id >= btf.first_id else None for id in each.ids]
-        rows.append((each, hanging))
+        sources = [None if known is None or id < btf.first_id else known.type(id) for id in each.ids]
+        rows.append((each, hanging, sources))
     if json:
         from json import dumps
 
@@ -43,27 +58,52 @@ def duplicates(files: tuple[str, ...], base: str | None, fail: bool, json: bool)
             {
                 "name": each.name, "kind": each.kind.name, "ids": each.ids, "dependents": hanging,
                 "differences": each.differences,
+                **({} if known is None else {"sources": [None if x is None else x.to_dict() for x in sources]}),
             }
-            for each, hanging in rows
+            for each, hanging, sources in rows
         ]  # fmt: skip
         sys.stdout.write(dumps(found, indent=2) + "\n")
     else:
-        for each, hanging in rows:
-            for line in _lines(each, hanging, btf.first_id):
+        for each, hanging, sources in rows:
+            for line in _lines(each, hanging, btf.first_id, sources):
                 sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
     sys.stdout.flush()
     return 1 if rows and fail else 0
 
 
-def _lines(each: Duplicate, hanging: list[int | None], first_id: int) -> Iterator[str]:
+def _provenance(
+    btf: BTF, base: str | None, file: str | None, dwarf: str | None, features: tuple[str, ...], jobs: int | None
+) -> Provenance | None:
+    """Where the types are from: by the database, or by the DWARF of which they were encoded."""
+    from ..btf.provenance import Provenance
+
+    name = str(btf.place)
+    if dwarf is None:
+        return None if file is None else Provenance(file, btf.data, name)
+    from ..explain.asking import kernel_options
+    from ..explain.detail import encode_in_detail
+    from .interrupt import PromptInterrupt
+
+    options = kernel_options(features or "default", jobs, base=base)
+    with PromptInterrupt():
+        encoded, database = encode_in_detail(dwarf, options, names=False, places=True)
+    if bytes(encoded.data) != btf.data:
+        hint = "Units in Rust are left out; --features says what it was encoded with, if not by default."
+        raise InputError(dwarf, f"DWARF that is encoded as another BTF than {name}", "that of this BTF", hint)
+    return Provenance.from_bytes(database, btf.data, dwarf)
+
+
+def _lines(each: Duplicate, hanging: list[int | None], first_id: int, sources: list[Source | None]) -> Iterator[str]:
     """A line for the first definition, and one for each of the others."""
     from ..btf.duplicates import shortened
+    from .sources import described
 
     name = shortened(each.name)
-    yield f"{each.kind.name} {name}: {each.ids[0]} ({_users(each.ids[0], hanging[0], first_id)})"
-    for id, users, difference in zip(each.ids[1:], hanging[1:], each.differences, strict=True):
+    places = [f", {described(source)}" if described(source) else "" for source in sources]
+    yield f"{each.kind.name} {name}: {each.ids[0]} ({_users(each.ids[0], hanging[0], first_id)}){places[0]}"
+    for id, users, difference, place in zip(each.ids[1:], hanging[1:], each.differences, places[1:], strict=True):
         path = f"{name}{difference}" if difference[:1] in ".[(-" else f"{name}: {difference}"
-        yield f"  {id} ({_users(id, users, first_id)}): {path}"
+        yield f"  {id} ({_users(id, users, first_id)}){place}: {path}"
 
 
 def _users(id: int, count: int | None, first_id: int) -> str:

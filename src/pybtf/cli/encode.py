@@ -27,9 +27,11 @@ def encode(
     detached_dir: str | None,
     report: str | None,
     report_detail: bool,
+    provenance: str | None,
     base: str | None,
     standalone: bool,
     force_base: bool,
+    dwp: str | None,
     degrade: bool,
     features: tuple[str, ...],
     for_kernel: str | None,
@@ -44,7 +46,8 @@ def encode(
     """The command, after its options have been read; what they are is in arguments.py. The exit status."""
     if quiet and (verbose or timings):
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
-    for option, path in (("detached", detached), ("detached-dir", detached_dir), ("report", report), ("base", base)):
+    for option, path in (("detached", detached), ("detached-dir", detached_dir), ("report", report),
+                         ("provenance", provenance), ("base", base), ("dwp", dwp)):  # fmt: skip
         if path == "":
             raise UsageError(f"--{option}: the name is empty")
     if progress is None:
@@ -61,7 +64,7 @@ def encode(
             raise UsageError(f"{option} names no language")
     wanted = feature_names.Features.parse(*features)
     options = make_options(
-        wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade, for_kernel
+        wanted, jobs, lang or "", lang_exclude or "", base, standalone, force_base, degrade, for_kernel, dwp
     )
     notes = feature_names.notes(*features)
     if options.without:
@@ -83,10 +86,14 @@ def encode(
         raise UsageError(f"--detached OUT is for the BTF of one FILE; {hint}")
     if report_detail and (report is None or not single or combine):
         raise UsageError("--report-detail is about the --report of one FILE")
+    if provenance is not None and (not single or combine):
+        raise UsageError("--provenance is about one FILE")
+    if dwp is not None and (not single or combine):
+        raise UsageError("--dwp is about one FILE")
     for text in notes:
         if not quiet:
             console.note(text)
-    given = (files, detached, detached_dir, report, report_detail, quiet, verbose, progress, timings)
+    given = (files, detached, detached_dir, report, report_detail, provenance, quiet, verbose, progress, timings)
     return _single(options, given) if single else _batch(options, given)
 
 

@@ -64,6 +64,7 @@ itself or into a file in DIR. One that is at fault does not stop the others; the
 Input:
   --from-list LIST     Encode also the files that LIST names, one in each line; - is standard input
   --combine            Make one BTF of all FILEs, as pahole does. Without --detached it goes into the first
+  --dwp FILE           The package with the .dwo files of one FILE (-gsplit-dwarf), if it is not FILE.dwp
 
 Output:
   --detached OUT       Write raw BTF to OUT and only read FILE. OUT may be - for standard output
@@ -72,6 +73,8 @@ Output:
   --report JSON        Write what was found and done to the file JSON: input, units, types, what was left out
                        and why, digests, timings
   --report-detail      With --report, of one FILE: also the names of all functions and variables by reason
+  --provenance FILE    Of one FILE: write where each type and function is from, unit, DIE, file and line, and
+                       why functions are left out, to a database for show, duplicates and diff
 
 What is encoded:
   --degrade            Replace what BTF cannot express (references of C++, _Atomic...) and names that kernels
@@ -199,6 +202,7 @@ Instead of types:
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
+  --provenance FILE    What `pybtf encode --provenance` wrote: print also where types are declared
 
 Options:
   -h, --help           Print this text
@@ -264,6 +268,10 @@ How:
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump. What FILE
                        defines again is listed as well
+  --provenance FILE    What `pybtf encode --provenance` wrote: print also where definitions are
+  --dwarf FILE         The same by the DWARF in FILE, of which the BTF was encoded; it is encoded again
+  --features LIST      With --dwarf: features, as for pybtf encode
+  -j, --jobs N         With --dwarf: number of workers
 
 Options:
   -h, --help           Print this text
@@ -271,6 +279,7 @@ Options:
 Examples:
   pybtf duplicates vmlinux
   pybtf duplicates --fail --base vmlinux module.ko
+  pybtf duplicates --dwarf vmlinux vmlinux.btf
 
 Exit status: 0 done, 1 with --fail if there are any, or if the input is at fault; 2 the command line is at
 fault.
@@ -483,6 +492,10 @@ What is read:
   --base FILE          The BTF that OLD and NEW are split from, as for pybtf dump
   --old-base FILE      The BTF that OLD is split from
   --new-base FILE      The BTF that NEW is split from
+  --old-provenance FILE
+                       What `pybtf encode --provenance` wrote of OLD: print also where things are declared
+  --new-provenance FILE
+                       The same of NEW
   --dwarf              Encode the DWARF of OLD first, in memory: is the BTF in NEW what should come of it?
   --features LIST      With --dwarf: features, as for pybtf encode
 

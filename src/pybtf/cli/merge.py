@@ -73,10 +73,10 @@ def merge(
     from .single import run
 
     sources = Sources(tuple([path for each in objects for path in listed(each)]), store)
-    request = Request(files, detached, None, report, False, quiet, verbose, False, timings)
+    request = Request(files, detached, None, report, False, None, quiet, verbose, False, timings)
 
-    def encode(request: Request, options: EncodeOptions) -> Encoded:
-        return _merged(request, options, sources, verify)
+    def encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
+        return _merged(request, options, sources, verify), b""
 
     return run(request, options, encode)
 

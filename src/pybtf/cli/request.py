@@ -26,6 +26,7 @@ class Request:
     detached_dir: str | None
     report: str | None
     report_detail: bool
+    provenance: str | None
     quiet: bool
     verbose: bool
     progress: bool

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
+    from .sources import Sources
 
 CACHELINE = 64  # bytes
 
@@ -42,6 +43,7 @@ OPTIONS = (
     Option("find-pointers-to", TEXT, "NAME"),
     Option("with-flexible-array", FLAG),
     Option("with-embedded-flexible-array", FLAG),
+    Option("provenance", PATH, "FILE"),
 )
 
 
@@ -74,7 +76,8 @@ def show(
     files: tuple[str, ...], base: str | None, expand_types: bool, expand_pointers: bool, relative: bool,
     no_comments: bool, hex: bool, reorganize: bool, steps: bool, packable: bool, sizes: bool, sort: bool, json: bool,
     svg: str | None, holes: str | None, bit_holes: str | None, padding: str | None, packed: bool, contains: str | None,
-    find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool
+    find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool,
+    provenance: str | None
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if not files:
@@ -108,11 +111,17 @@ def show(
         raise UsageError("--steps goes with --reorganize")
     if names and (contains is not None or find_pointers_to is not None):
         raise UsageError("--contains and --find-pointers-to look at all types; name none")
+    if provenance is not None and (contains is not None or find_pointers_to is not None):
+        raise UsageError("--provenance is about types that are shown, not with --contains and --find-pointers-to")
+    if provenance is not None and (packable or reorganize or svg is not None):
+        raise UsageError("--provenance goes with lists, texts and --json only")
     from ..btf.opening import open_view
     from ..core.show.show_types import Shower
+    from .sources import Sources
 
     view = open_view(file, base)
     shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative)
+    sources = Sources(view, provenance)
     write = sys.stdout.buffer.write
     try:
         if contains is not None or find_pointers_to is not None:
@@ -130,13 +139,15 @@ def show(
             elif reorganize:
                 _write_texts([reorganized(view, shower, id, steps) for id in ids])
             elif json:
-                _write_json(view, shower, ids)
+                _write_json(view, shower, ids, sources)
             elif sizes:
-                write(b"".join(line_of_sizes(view, shower, id) for id in ids if view.kind(id) in (STRUCT, UNION)))
+                chosen = [id for id in ids if view.kind(id) in (STRUCT, UNION)]
+                write(b"".join(sources.column(line_of_sizes(view, shower, id), id) for id in chosen))
             elif names or selecting or any(as_text.values()):
-                _write_texts([shower.text(id) + b"\n" for id in ids])  # an empty line, as pahole has it
+                # With an empty line behind each, as pahole has it.
+                _write_texts([sources.comment(id) + shower.text(id) + b"\n" for id in ids])
             else:
-                write(b"".join(_line(view, id) for id in ids))
+                write(b"".join(sources.column(_line(view, id), id) for id in ids))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         from .faults import forget_stdout
@@ -245,7 +256,7 @@ def _coloured(text: bytes) -> bytes:
     return re.sub(rb"(?<!m)/\*[^*]*\*/", b"\x1b[2m\\g<0>\x1b[0m", text)
 
 
-def _write_json(view: View, shower: Shower, ids: list[int]) -> None:
+def _write_json(view: View, shower: Shower, ids: list[int], sources: Sources) -> None:
     """An array, with an object for each type. Structs and unions have their members, others their text."""
     from json import dumps
 
@@ -258,6 +269,8 @@ def _write_json(view: View, shower: Shower, ids: list[int]) -> None:
             row["members"] = [_member(shower, *member) for member in shower.members(id)]
         else:
             row["text"] = _text(shower.text(id)).rstrip("\n")
+        if sources.known:
+            row["source"] = sources.row(id)
         rows.append(row)
     sys.stdout.buffer.write(dumps(rows, indent=2).encode() + b"\n")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..encoded import Encoded
     from ..report import Report
 
-    Encode = Callable[[Request, EncodeOptions], Encoded]
+    Encode = Callable[[Request, EncodeOptions], tuple[Encoded, bytes]]
 
 
 def run(request: Request, options: EncodeOptions, encode: Encode | None = None) -> int:
@@ -41,7 +41,7 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
 
 def _run(request: Request, options: EncodeOptions, encode: Encode) -> Report:
     before, clock = since_process_start(), time.perf_counter_ns()
-    encoded = encode(request, options)
+    encoded, provenance = encode(request, options)
     report = encoded.report
     timings = report.timings
     timings.include_start(before + time.perf_counter_ns() - clock - timings.elapsed())
@@ -49,14 +49,15 @@ def _run(request: Request, options: EncodeOptions, encode: Encode) -> Report:
         with timings.pass_("digests"):
             report.add_digests(encoded.data)  # before the input is changed
     with timings.pass_("write"):
-        _write(request, encoded)
+        _write(request, encoded, provenance)
     _tell(request, report)
     if request.report is not None:
         write_report(request.report, report.to_json())
     return report
 
 
-def _encode(request: Request, options: EncodeOptions) -> Encoded:
+def _encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
+    """The BTF, and the database for --provenance, empty without that."""
     from ..elf.packed import require_plain
     from .interrupt import PromptInterrupt
 
@@ -66,19 +67,24 @@ def _encode(request: Request, options: EncodeOptions) -> Encoded:
     label = console.printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
     with PromptInterrupt(), Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
         if len(request.files) == 1:
-            from ..pipeline import encode_file
-
-            if request.report_detail:
+            if request.report_detail or request.provenance is not None:
                 from ..explain.detail import encode_in_detail
 
-                return encode_in_detail(file, options, progress)
-            return encode_file(file, options, progress)
+                places = request.provenance is not None
+                return encode_in_detail(file, options, progress, names=request.report_detail, places=places)
+            from ..pipeline import encode_file
+
+            return encode_file(file, options, progress), b""
         from ..pipeline import encode_combined
 
-        return encode_combined(request.files, options, progress)
+        return encode_combined(request.files, options, progress), b""
 
 
-def _write(request: Request, encoded: Encoded) -> None:
+def _write(request: Request, encoded: Encoded, provenance: bytes) -> None:
+    if request.provenance is not None:
+        from ..elf.atomic import write_file
+
+        write_file(path_of(request.provenance), provenance, durable=False)
     if request.detached is None:
         warn_of_links(request.files[0], encoded.embed(request.files[0]).other_links, encoded.report)
     else:
@@ -109,6 +115,10 @@ def _check_targets(request: Request, options: EncodeOptions) -> None:
         *((request.detached, each, "--detached OUT is FILE itself") for each in request.files),
         *((request.report, each, "--report JSON is FILE itself") for each in request.files),
         (request.report, request.detached, "--report and --detached name the same file"),
+        *((request.provenance, each, "--provenance FILE is FILE itself") for each in request.files),
+        (request.provenance, request.detached, "--provenance and --detached name the same file"),
+        (request.provenance, request.report, "--provenance and --report name the same file"),
+        (request.provenance, base, "--provenance FILE is the base itself"),
         (file if request.detached is None else None, base, "--base is FILE itself"),
         (request.detached, base, "--detached OUT is the base itself"),
         (request.report, base, "--report JSON is the base itself"),

@@ -62,6 +62,7 @@ FAULT_NAMES = {
     FAULT_ALTERNATE_REF: "alternate_ref",
     FAULT_ALTERNATE_STRING: "alternate_string",
     FAULT_NESTED: "nested",
+    FAULT_SPLIT_FORM: "split_form",
     FAULT_UNSUPPORTED_TAG: "unsupported_tag",
     FAULT_NO_NAME: "no_name",
     FAULT_FLOAT_COMPLEX: "float_complex",

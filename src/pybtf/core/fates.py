@@ -15,7 +15,7 @@ from cython.cimports.pybtf.core.functions.prototype_match import types_match
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.function_state import *
 from cython.cimports.pybtf.core.model.traces import *
-from cython.cimports.pybtf.core.strings.string_table import Text, string_text
+from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Text, string_intern, string_text
 from cython.cimports.pybtf.core.worker import Context
 
 from pybtf.core.codes import FATE_NAMES, TRACE_NAMES
@@ -98,17 +98,13 @@ class Fates:
         at: uint32_t
         result: list = []
         wanted: bytes = name.encode("utf-8", "surrogateescape")
-        x: Text
-        for sid in range(self.n_names):
-            at = self.first[sid]
-            if at == 0:
-                continue
-            x = string_text(self.x.strings, sid)
-            if x.size != len(wanted) or x.text[: x.size] != wanted:
-                continue
-            while at:
-                result.append(self.at(at - 1))
-                at = self.next[at - 1]
+        sid = string_intern(self.x.strings, wanted, len(wanted), True)
+        if sid == NO_STRING:
+            raise MemoryError
+        at = self.first[sid] if sid < self.n_names else 0
+        while at:
+            result.append(self.at(at - 1))
+            at = self.next[at - 1]
         return result
 
     @cython.cfunc
@@ -173,6 +169,60 @@ class Fates:
                 out.p[i].state,
             )
         return result
+
+    def places(self):
+        """Where functions and variables are described: two dicts by name.
+
+        Of each function how many descriptions have code, how many are abstract (for inlining), how many are only
+        declarations; and the DIE of the first of the first sort there is. Of each variable that is in the output, the
+        DIEs it is from, in the order of the units.
+        """
+        functions: dict = {}
+        variables: dict = {}
+        counts: uint32_t[3]
+        first: uint32_t[3]
+        sid: uint32_t
+        at: uint32_t
+        sort: cython.int
+        t: cython.pointer[cython.const[Trace]]
+        for sid in range(self.n_names):
+            at = self.first[sid]
+            if at == 0:
+                continue
+            memset(counts, 0, cython.sizeof(counts))
+            kept: list = []
+            while at:
+                t = cython.address(self.e.traces.p[at - 1])
+                at = self.next[at - 1]
+                if t.what == COUNT_VAR_KEPT:
+                    kept.append(t.die)
+                    continue
+                if t.what == TRACE_DECLARED:
+                    sort = 2
+                elif t.what == TRACE_EXCLUDED or t.what < COUNT_VARIABLES:
+                    sort = 0 if t.state != TRACE_NONE and self.e.states[t.state].address else 1
+                else:
+                    continue
+                if counts[sort] == 0:
+                    first[sort] = t.die
+                counts[sort] += 1
+            if kept:
+                variables[self.text(sid)] = kept
+            for sort in range(3):
+                if counts[sort]:
+                    functions[self.text(sid)] = (counts[0], counts[1], counts[2], first[sort])
+                    break
+        return functions, variables
+
+    def dies_of_states(self, states):
+        """The DIEs that states are from, as a dict."""
+        i: uint32_t
+        wanted: set = set(states)
+        found: dict = {}
+        for i in range(self.e.traces.n):
+            if self.e.traces.p[i].state != TRACE_NONE and self.e.traces.p[i].state in wanted:
+                found[self.e.traces.p[i].state] = self.e.traces.p[i].die
+        return found
 
     def fate(self, name: str):
         """The fate (of FATE_NAMES) of the functions with this base name; None if the symbol table has none."""

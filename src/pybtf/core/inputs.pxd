@@ -46,6 +46,7 @@ cdef class Inputs:
 
     cdef set_file(self, sections, FunctionTable symbols, machine, info_mapped)
     cdef set_sections(self, sections)
+    cdef set_split(self, DebugSections *to, rows)
     cdef point(self, DebugSections *to, sections)
     cdef set_tables(self)
     cdef set_variables(self, ranges, names, force)

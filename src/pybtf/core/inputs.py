@@ -18,7 +18,7 @@ from cython.cimports.pybtf.core.encode.encoder import Encoder, encoder_free, enc
 from cython.cimports.pybtf.core.functions.calling_convention import machine_init
 from cython.cimports.pybtf.core.functions.variables import SectionRange
 from cython.cimports.pybtf.core.given_units import take_piece
-from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
+from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span, SplitUnit
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
 from cython.cimports.pybtf.core.model.options import OPT_DEGRADE
@@ -89,6 +89,7 @@ class Inputs:
         functions: FunctionTable = None,
         tracing=False,
         given_bytes=0,
+        placing=False,
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
         self.functions = symbols if functions is None else functions
@@ -97,6 +98,7 @@ class Inputs:
         self.x.options = options
         self.x.tracing = tracing
         self.x.given_bytes = given_bytes
+        self.x.placing = placing
         self.x.table = cython.address(self.functions.t)
         self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
         self.set_file(sections, symbols, machine, info_mapped)
@@ -169,6 +171,7 @@ class Inputs:
         other: cython.pointer[DebugSections] = cython.address(self.x.alternate)
         alternate = getattr(sections, "alternate", None)
         self.point(own, sections)
+        self.set_split(own, getattr(sections, "split_units", None))
         self.sections = sections
         own.types_at = getattr(sections, "types_at", own.info.n)
         own.alternate_at = own.info.n
@@ -184,6 +187,26 @@ class Inputs:
             own.str.n = alternate.str_at
         own.alternate_at = other.alternate_at = alternate.info_at
         own.alternate = other
+
+    @cython.cfunc
+    def set_split(self, to: cython.pointer[DebugSections], rows):
+        """`rows`: the fields of SplitUnit of each, in 64-bit words."""
+        view = cython.declare(cython.Py_buffer)
+        i: cython.size_t
+        s: cython.pointer[cython.const[SplitUnit]]
+        to.split = cython.NULL
+        to.n_split = 0
+        if rows is None or len(rows) == 0:
+            return
+        PyObject_GetBuffer(rows, cython.address(view), PyBUF_SIMPLE)
+        to.split = cython.cast(cython.pointer[cython.const[SplitUnit]], view.buf)
+        to.n_split = view.len // cython.sizeof(SplitUnit)
+        PyBuffer_Release(cython.address(view))
+        self.buffers.append(rows)
+        for i in range(to.n_split):
+            s = cython.address(to.split[i])
+            if s.offsets > to.str_offsets.n or s.offsets_end > to.str_offsets.n or s.str > to.str.n:
+                raise ValueError("a part of a section is outside")
 
     @cython.cfunc
     def point(self, to: cython.pointer[DebugSections], sections):

@@ -29,6 +29,7 @@ from cython.cimports.pybtf.core.encode.emit import (
 from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_names
 from cython.cimports.pybtf.core.encode.encoder import encode_functions, encode_sections
 from cython.cimports.pybtf.core.fates import Fates
+from cython.cimports.pybtf.core.origins import Origins
 from cython.cimports.pybtf.core.reduction.certify import certify
 from cython.cimports.pybtf.core.ring import Ring
 from cython.cimports.pybtf.core.search import Search
@@ -245,6 +246,12 @@ class Run(Ring):
         fates: Fates = Fates()
         fates.bind(self, cython.address(self.x), cython.address(self.e))
         return fates
+
+    def origins(self):
+        """Where types and functions are from; see origins.py. After `data`, of a run that notes DIEs."""
+        origins: Origins = Origins()
+        origins.bind(self)
+        return origins
 
     def search(self):
         """A search in the units of the file in work; see search.py."""

@@ -37,6 +37,7 @@ cdef struct Context:            # shared by all workers, never written while the
     uint64_t given_bytes        # of all of them
     bint little
     bint tracing                # what becomes of functions and variables is noted by name
+    bint placing                # and which DIE each type is of
     bint keep_all               # no type is dropped before the de-duplication
     Strings *strings
     ClassTable *classes

@@ -33,6 +33,7 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_DECLARATION,
     NO_INDEX,
+    T_DECLARATION,
     V_DECLARATION,
     V_TOP_LEVEL,
     Function,
@@ -46,7 +47,7 @@ from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
 from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_settle
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
-from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free
+from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
 
@@ -75,6 +76,7 @@ def read_header(
     h.offset = cur_tell(c)
     h.offset_size = 4
     h.signature = h.type_die = 0
+    h.split = cython.NULL
     length = cur_u32(c)
     if length == DWARF64:
         h.offset_size = 8
@@ -138,6 +140,7 @@ def scan_units(
     end: uint64_t = x.sections.alternate_at  # of what is being read: this file, then its alternate file
     cap: uint32_t = 0
     own: cython.bint
+    split: cython.size_t = 0
     free(x.headers)
     type_units_free(cython.address(x.type_units))
     x.headers = cython.NULL
@@ -164,6 +167,11 @@ def scan_units(
         if own and h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         at = h.end
+        while split < x.sections.n_split and x.sections.split[split].end <= h.offset:
+            split += 1
+        if split < x.sections.n_split and x.sections.split[split].at <= h.offset:
+            h.split = cython.address(x.sections.split[split])
+            h.abbrev += h.split.abbrev
         x.n_units += 1
         x.n_own += own
     return 0
@@ -227,7 +235,9 @@ def walk_one(
         return 1
     v.name = w.walker.u.name if first else walk_name(cython.address(w.walker), D_NAME)
     tag = w.walker.d.tag
-    if tag == DW_TAG_skeleton_unit or die_has(cython.address(w.walker.d), D_DWO_NAME):
+    if tag == DW_TAG_skeleton_unit or (
+        die_has(cython.address(w.walker.d), D_DWO_NAME) and x.headers[number].split == cython.NULL
+    ):
         return fault_set(
             cython.address(w.walker.fault),
             FAULT_SPLIT,
@@ -363,6 +373,7 @@ def value_reset(v: cython.pointer[UnitValue]) -> cython.void:
     v.name = 0
     v.n_types = 1
     v.n_states = v.n_vars = v.traces.n = 0
+    v.dies.n = 0
     v.tags.n = 0
     v.twice.n = 0
     v.locals.n = 0
@@ -429,6 +440,7 @@ def decode_unit(
     v.number = x.first_unit + number
     v.offset = x.headers[number].offset
     v.tracing = x.tracing
+    v.placing = x.placing
     status = try_unit(w, x, number, v, symbols)
     if status and w.classifier.failed == CLASSIFY_EMPTY:
         w.walker.names.deferred = 0
@@ -493,6 +505,8 @@ def finish_unit(
         return 1
     if translate_types(cython.address(w.walker.u), v, cython.address(x.known), x.options):
         return 1
+    if v.placing and note_dies(cython.address(w.walker.u), v):
+        return 1
     if classify_unit(cython.address(w.classifier), v):
         return 1
     if x.exporting:
@@ -513,6 +527,22 @@ def finish_unit(
         return 1
     if x.options & OPT_VARIABLES:
         return collect_variables(cython.address(w.walker.u), v, cython.address(x.variables), symbols)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_dies(u: cython.pointer[cython.const[Unit]], v: cython.pointer[UnitValue]) -> cython.int:
+    """Notes the DIE of each type, and whether it only declares it. Nonzero: no memory."""
+    i: int64_t
+    if not u32s_reserve(cython.address(v.dies), 2 * cython.cast(cython.size_t, u.n_types)):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
+    for i in range(u.n_types - 1, -1, -1):
+        # Of an array of several dimensions only the last one, the whole, has the DIE.
+        v.dies.p[2 * i] = u.types[i].die if u.types[i].die or i + 1 == u.n_types else v.dies.p[2 * i + 2]
+        v.dies.p[2 * i + 1] = u.types[i].flags & T_DECLARATION
+    v.dies.n = 2 * cython.cast(cython.size_t, u.n_types)
     return 0
 
 
@@ -559,6 +589,7 @@ def value_free(v: cython.pointer[UnitValue]) -> cython.void:
     u32s_free(cython.address(v.classes))
     u32s_free(cython.address(v.twice))
     u32s_free(cython.address(v.tags))
+    u32s_free(cython.address(v.dies))
     u32s_free(cython.address(v.locals))
     u32s_free(cython.address(v.anns))
     free(v.states)

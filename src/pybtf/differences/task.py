@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..btf.reader import BTF
     from ..core.btf.type_view import View
+    from .places import Places
     from .select import Selection
 
 TEXT, MARKDOWN, JSON, STAT = range(4)
@@ -52,10 +53,13 @@ def _view(which: str | os.PathLike[str] | BTF, base: str | os.PathLike[str] | No
     return open_view(os.fspath(which), os.fspath(base) if base is not None else None)
 
 
-def results(differences: Differences, selection: Selection, form: int, names: bool = False) -> dict[str, Any]:
+def results(
+    differences: Differences, selection: Selection, form: int, names: bool = False, places: Places | None = None
+) -> dict[str, Any]:
     """What is to be said of one comparison, as plain values that can go from one process to another.
 
-    `classes` and `count`: how many changes there are of each class, and of all. `lines` or `changes`: what is printed.
+    `classes` and `count`: how many changes there are of each class, and of all. `lines` or `changes`: what is printed,
+    with `places` where it is declared, too.
     """
     from . import text
 
@@ -68,14 +72,14 @@ def results(differences: Differences, selection: Selection, form: int, names: bo
     differences.changes = changes
     if form == JSON:
         result["tallies"] = text.tallies_to_dict(differences.tallies())
-        result["changes"] = [text.to_dict(change, differences.declaration) for change in changes]
+        result["changes"] = [text.to_dict(change, differences.declaration, places) for change in changes]
     elif form == STAT:
         from .words import table
 
         result["lines"] = table(differences.tallies(), result["classes"])
         result["tallies"] = text.tallies_to_dict(differences.tallies())
     elif form == MARKDOWN:
-        result["lines"] = text.markdown(changes, differences.declaration)
+        result["lines"] = text.markdown(changes, differences.declaration, places)
     else:
-        result["lines"] = text.lines(changes, differences.declaration, names)
+        result["lines"] = text.lines(changes, differences.declaration, names, places)
     return result

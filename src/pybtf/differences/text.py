@@ -11,17 +11,28 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .model import Change, Tally
+    from .places import Places
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 COLOURS = {"+": "32", "-": "31", "~": "33"}
 HEADINGS = {"added": "Added", "removed": "Removed", "changed": "Changed"}
 
 
-def lines(changes: Iterable[Change], declaration: Callable[[Change], str], names: bool = False) -> list[str]:
-    """A line for each change, and below it one for each thing that differs. `names`: what is reached, too."""
+def lines(
+    changes: Iterable[Change],
+    declaration: Callable[[Change], str],
+    names: bool = False,
+    places: Places | None = None,
+) -> list[str]:
+    """A line for each change, and below it one for each thing that differs. `names`: what is reached, too; `places`:
+    where it is declared.
+    """
     found = []
     for change in changes:
         found.append(f"{SIGNS[change.what]} {heading(change, declaration)}")
+        where = places.text(change) if places is not None else ""
+        if where:
+            found.append(f"    at {where}")
         for detail in change.details:
             if not is_of_whole(detail):
                 found.append(f"    {sign_of(detail)} {detail_text(change, detail)}")
@@ -37,7 +48,9 @@ def coloured(line: str) -> str:
     return f"\x1b[{COLOURS[sign]}m{line}\x1b[0m" if sign in COLOURS else line
 
 
-def markdown(changes: list[Change], declaration: Callable[[Change], str]) -> list[str]:
+def markdown(
+    changes: list[Change], declaration: Callable[[Change], str], places: Places | None = None
+) -> list[str]:
     """Sections for each kind and for what happened, as lists."""
     found: list[str] = []
     groups: dict[tuple[str, str], list[Change]] = {}
@@ -50,12 +63,12 @@ def markdown(changes: list[Change], declaration: Callable[[Change], str]) -> lis
         for what, some in rows:
             found += [f"### {HEADINGS[what]} ({len(some):,})", ""]
             for change in some:
-                found += _item(change, declaration)
+                found += _item(change, declaration, places)
             found.append("")
     return found
 
 
-def _item(change: Change, declaration: Callable[[Change], str]) -> list[str]:
+def _item(change: Change, declaration: Callable[[Change], str], places: Places | None) -> list[str]:
     if change.what == "changed":
         title = title_of(change)
         rest = heading(change, declaration).removeprefix(title)
@@ -64,6 +77,9 @@ def _item(change: Change, declaration: Callable[[Change], str]) -> list[str]:
         rows = [f"- {_code(declaration(change))}{reach_text(change.reach)}"]
     else:
         rows = [f"- {_code(title_of(change))}: {_plain(declaration(change))}{reach_text(change.reach)}"]
+    where = places.text(change) if places is not None else ""
+    if where:
+        rows.append(f"  - at {_code(where)}")
     for detail in change.details:
         if not is_of_whole(detail):
             sign = {"+": "added ", "-": "removed ", "~": ""}[sign_of(detail)]
@@ -86,7 +102,9 @@ def _plain(text: str) -> str:
     return "".join(f"\\{each}" if each in "\\`*_[]<>#|" else each for each in text)
 
 
-def to_dict(change: Change, declaration: Callable[[Change], str]) -> dict[str, Any]:
+def to_dict(
+    change: Change, declaration: Callable[[Change], str], places: Places | None = None
+) -> dict[str, Any]:
     """For JSON. docs/diff.md has the keys."""
     row: dict[str, Any] = {"what": change.what, "kind": change.category, "name": change.name}
     if change.title != change.name:
@@ -103,6 +121,8 @@ def to_dict(change: Change, declaration: Callable[[Change], str]) -> dict[str, A
             else {"what": each.what, "old": each.old, "new": each.new}
             for each in change.details
         ]
+    if places is not None:
+        row["source"] = places.to_dict(change)
     if change.reach is not None:
         row["reach"] = {
             "types": change.reach.types, "variables": change.reach.variables, "functions": change.reach.functions

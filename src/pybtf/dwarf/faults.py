@@ -49,6 +49,10 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "size": ("{v} bytes of DWARF", "less than 4 GiB"),
     "tags": ("an object with {v} declaration tags", "at most 65535"),
     "unit_type": ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
+    "split_form": (
+        "the form {x} in split DWARF, an offset into a section that other files may be in, too",
+        "an index, or a reference within the unit",
+    ),
     "split": ("a skeleton, whose contents are in the file {name}", "a unit that is here"),
     "alternate": ("something that is in another file (.gnu_debugaltlink), which is not there", "the alternate file"),
     "alternate_ref": (
@@ -67,7 +71,10 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     ),
 }
 _HINTS: Final = {
-    "split": "Files of split DWARF are not read; build without -gsplit-dwarf.",
+    "split": (
+        "A file is looked for if this is a skeleton of DWARF 5, or has DW_AT_GNU_dwo_name. Else build without "
+        "-gsplit-dwarf."
+    ),
     "alternate": "{no_alternate}",
     "nested": "dwz makes no such files.",
     "discarded": "Build with -gdwarf-5, or encode the linked DWARF.",

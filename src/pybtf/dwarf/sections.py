@@ -15,6 +15,7 @@ from struct import unpack_from
 from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
 from pybtf.dwarf.alternate import Alternate, find_alternate_file
 from pybtf.dwarf.separate import find_debug_file
+from pybtf.dwarf.skeletons import has_skeletons
 from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_NOBITS
 from pybtf.elf.image import ElfImage, Section, Source
 from pybtf.elf.layout import section_addresses
@@ -46,8 +47,11 @@ class DebugSections(dict[str, Buffer]):
         """The file that has them: the input, or its separate debug file."""
         self.types_at = 0
         """Where in `info` the units of `.debug_types` start; its size if there are none."""
-        self.parts: list[tuple[int, str, str]] = []
-        """What `info` is made of, if of more than one section: start, name and file, ascending."""
+        self.parts: list[tuple[int, str, str, int]] = []
+        """What `info` is made of, if of more than one section: start, name and file, and what is to be subtracted from
+        offsets for them to be those in that section; ascending."""
+        self.split_units = b""
+        """Of units of split DWARF, where their parts are: SplitUnit of core/model/debug_sections.pxd."""
         self.alternate: Alternate | None = None
         """What else there is of its alternate file. `info` and `str` have those of that file at their ends."""
         self.no_alternate = ""
@@ -63,27 +67,34 @@ class DebugSections(dict[str, Buffer]):
         where = next((n for n in known if n is not None), 0)
         if not self.parts:
             return replace(place, file=self.path)
-        start, name, file = next(part for part in reversed(self.parts) if part[0] <= where)
+        _, name, file, shift = next(part for part in reversed(self.parts) if part[0] <= where)
+
+        split = name.endswith(".dwo")  # of its other sections only a part is here
 
         def own(offset: int | None) -> int | None:
-            return None if offset is None else max(0, offset - start)
+            return None if offset is None else max(0, offset - shift)
 
         return replace(
             place,
             file=file,
-            section=name if in_info else place.section,
-            offset=own(place.offset) if in_info else place.offset,
+            section=name if in_info else f"{place.section}.dwo" if split and place.section else place.section,
+            offset=own(place.offset) if in_info else None if split else place.offset,
             unit=own(place.unit),
             die=own(place.die),
         )
 
 
-def debug_sections(image: ElfImage, addresses: array[int]) -> DebugSections:
-    """The debug sections of `image`, or of its separate debug file. Raises `InputError` if there is no DWARF."""
+def debug_sections(
+    image: ElfImage, addresses: array[int], *, package: str | None = None, degrade: bool = False
+) -> DebugSections:
+    """The debug sections of `image`, or of its separate debug file, with what it has in other files (split.py):
+    `package` is a `.dwp` to look into, and with `degrade` what is missing is left out. Raises `InputError` if there is
+    no DWARF.
+    """
     if image.debug_section(".debug_info") is not None:
-        return _sections_of(image, addresses)
+        return _sections_of(image, addresses, package, degrade)
     with find_debug_file(image) as (debug, warning):
-        found = _sections_of(debug, section_addresses(debug))
+        found = _sections_of(debug, section_addresses(debug), package, degrade)
     if warning:
         found.warnings.append(warning)
     return found
@@ -99,7 +110,7 @@ def line_section(image: ElfImage, sections: DebugSections) -> Buffer | None:
     return None if line is None else _read(image, line, section_addresses(image))
 
 
-def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:
+def _sections_of(image: ElfImage, addresses: array[int], package: str | None, degrade: bool) -> DebugSections:
     found = DebugSections(image)
     if image.source is not None:
         found.sources.append(image.source)
@@ -111,10 +122,17 @@ def _sections_of(image: ElfImage, addresses: array[int]) -> DebugSections:
         raise NothingToEncode(image.place(), "has an empty .debug_info", "debug information", "Build with -g.")
     if "abbrev" not in found:
         raise InputError(image.place(), "has .debug_info but no .debug_abbrev", "both")
-    found.types_at = len(found["info"])
     more = _type_units(image)
+    split = None
+    if has_skeletons(found, little=image.little):
+        from pybtf.dwarf.split import join_split
+
+        split = join_split(image, found, package, degrade)
+    found.types_at = len(found["info"])
     if more:
         _append(image, found, more, addresses)
+    if split is not None:
+        split.append_types(found)
     _append_alternate(image, found)
     return found
 
@@ -156,10 +174,10 @@ def _starts_with_type_unit(image: ElfImage, section: Section) -> bool:
 def _append(image: ElfImage, found: DebugSections, more: list[Section], addresses: array[int]) -> None:
     """Put these sections of type units behind .debug_info."""
     info = bytearray(found["info"])
-    found.parts.append((0, ".debug_info", image.path))
+    found.parts = found.parts or [(0, ".debug_info", image.path, 0)]
     for section in more:
         name = section.name.replace(".zdebug_", ".debug_", 1)
-        found.parts.append((len(info), name, image.path))
+        found.parts.append((len(info), name, image.path, len(info)))
         info += _read(image, section, addresses)
         if name == ".debug_info":
             found.types_at = len(info)
@@ -177,8 +195,8 @@ def _append_alternate(image: ElfImage, found: DebugSections) -> None:
         more = _contents(other, ("info", "str"))
         alternate.info_at = len(found["info"])
         alternate.str_at = len(found.get("str", b""))
-        found.parts = found.parts or [(0, ".debug_info", image.path)]
-        found.parts.append((alternate.info_at, ".debug_info", other.path))
+        found.parts = found.parts or [(0, ".debug_info", image.path, 0)]
+        found.parts.append((alternate.info_at, ".debug_info", other.path, alternate.info_at))
         if other.source is not None:
             found.sources.append(other.source)
         alternate.has_units = bool(more.get("info"))

@@ -152,8 +152,8 @@ def _nothing(
         return NothingToEncode(
             image.place(),
             "is one half of split DWARF (.debug_info.dwo)",
-            "a file with all of it",
-            "Build without -gsplit-dwarf.",
+            "the program it belongs to",
+            "Name the program that was linked: its .dwo files are found.",
         )
     found = "has no DWARF (.debug_info)"
     if refused:

@@ -25,6 +25,7 @@ from pybtf.elf.constants import EM_386, EM_AARCH64, EM_X86_64
 from pybtf.elf.image import ElfImage
 from pybtf.errors import PybtfError
 
+from .line_files import LineFiles
 from .sections import DebugSections, line_section
 
 FAULTS = (
@@ -86,18 +87,21 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
         line = None
     if line is not None:
         contents["line"] = line
-    return Dies(dwarf_info(contents, little=image.little, is64=image.is64), units, image.machine)
+    files = LineFiles(contents, little=image.little)
+    return Dies(dwarf_info(contents, little=image.little, is64=image.is64), units, image.machine, files)
 
 
 class Dies:
-    """The DIEs of a file by their offset in .debug_info. `units`: where its units begin and end, ascending."""
+    """The DIEs of a file by their offset in .debug_info. `units`: where its units begin and end, ascending; `files`:
+    the names of source files.
+    """
 
-    def __init__(self, dwarf: Any, units: list[tuple[int, int]], machine: int) -> None:
+    def __init__(self, dwarf: Any, units: list[tuple[int, int]], machine: int, files: LineFiles) -> None:
         self._dwarf = dwarf
         self._starts = [start for start, _ in units]
         self._ends = [end for _, end in units]
         self._machine = machine
-        self._files: dict[int, list[str]] = {}
+        self._files = files
 
     def unit_number(self, offset: int) -> int | None:
         """The number of the unit that has the DIE at `offset`."""
@@ -177,30 +181,9 @@ class Dies:
         return "", 0
 
     def _file(self, die: Any, index: object) -> str:
-        unit = die.cu
-        if unit.cu_offset not in self._files:
-            self._files[unit.cu_offset] = self._files_of(unit)
-        names = self._files[unit.cu_offset]
-        return names[index] if isinstance(index, int) and 0 <= index < len(names) else ""
-
-    def _files_of(self, unit: Any) -> list[str]:
-        """The names of a unit's files by their number."""
-        try:
-            program = self._dwarf.line_program_for_CU(unit)
-            if program is None:
-                return []
-            header = program.header
-            folders = [_text(each) for each in header.include_directory]
-            old = header.version < 5
-            names = [] if not old else [""]
-            for entry in header.file_entry:
-                folder = entry.dir_index - 1 if old else entry.dir_index
-                where = folders[folder] if 0 <= folder < len(folders) and (old or folder) else ""
-                name = _text(entry.name)
-                names.append(f"{where}/{name}" if where and not name.startswith("/") else name)
-            return names
-        except FAULTS:
-            return []
+        top = die.cu.get_top_DIE()
+        table = _value(top, "DW_AT_stmt_list")
+        return self._files.name(table, index) if isinstance(index, int) and isinstance(table, int) else ""
 
     # ---- places of parameters ----
 

@@ -1,4 +1,6 @@
-"""The report with names: what `encode --report-detail` adds."""
+"""What `encode` notes besides, if it is asked to: names in the report (`--report-detail`), where all is from
+(`--provenance`).
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,28 @@ from .asking import with_base
 from .inquiry import Inquiry
 
 
-def encode_in_detail(path: str, options: EncodeOptions, progress: Progress | None = None) -> Encoded:
-    """As `encode_file`; the report gets the names of all functions and variables by reason."""
+def encode_in_detail(
+    path: str, options: EncodeOptions, progress: Progress | None = None, *, names: bool = True, places: bool = False
+) -> tuple[Encoded, bytes]:
+    """As `encode_file`; with `names` the report gets those of all functions and variables by reason. With `places`, the
+    database of where types and functions are from (provenance.py) comes with it, else nothing.
+    """
     options, below, timings = with_base(options)
     found: dict[str, dict[str, list[str]]] = {}
+    database = b""
 
     def look(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
+        nonlocal database
         inquiry = Inquiry(run, image, sections, data, options, below)
-        for kind in ("function", "variable"):
+        for kind in ("function", "variable") if names else ():
             found[f"{kind}s"] = {reason or "in_btf": names for reason, names in inquiry.by_reason(kind).items()}
+        if places:
+            from .provenance import provenance
 
-    encoded = encode_file(path, options, progress, timings, look)
-    encoded.report.detail = found
-    return encoded
+            with timings.pass_("provenance"):
+                database = provenance(inquiry, data)
+
+    encoded = encode_file(path, options, progress, timings, look, placing=places)
+    if names:
+        encoded.report.detail = found
+    return encoded, database

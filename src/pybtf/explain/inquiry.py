@@ -24,6 +24,7 @@ from pybtf.errors import InputError
 from pybtf.options import EncodeOptions
 
 from .reasons import FATES, FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES
+from .whereabouts import Whereabouts
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -49,8 +50,8 @@ class Inquiry:
     ) -> None:
         self.image = image
         self.options = options
-        self._run = run
-        self._sections = sections
+        self.run = run
+        self.sections = sections
         self._data = data
         self._base = base
         self._named: dict[Kind, dict[str, list[int]]] = {}
@@ -65,7 +66,12 @@ class Inquiry:
 
     @cached_property
     def search(self) -> Search:
-        return self._run.search()
+        return self.run.search()
+
+    @cached_property
+    def whereabouts(self) -> Whereabouts:
+        """Where DIEs are, without pyelftools."""
+        return Whereabouts(self.run, self.image, self.sections)
 
     @cached_property
     def kinds(self) -> dict[str, int]:
@@ -104,7 +110,7 @@ class Inquiry:
         """The DWARF, for a look at single DIEs."""
         from pybtf.dwarf.slow import dies_of
 
-        return dies_of(self.image, self._sections, self.fates.units())
+        return dies_of(self.image, self.sections, self.fates.units())
 
     def named(self, kind: Kind) -> dict[str, list[int]]:
         """Ids of all types of a kind by name, those of a base first."""

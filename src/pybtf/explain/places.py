@@ -26,6 +26,10 @@ def place(inquiry: Inquiry, trace: Trace) -> dict[str, Any]:
 
 def at(inquiry: Inquiry, offset: int) -> dict[str, Any]:
     """Unit, file, line and offset of a DIE."""
+    if inquiry.sections.split_units:  # pyelftools knows no split units
+        where = inquiry.whereabouts.of([offset])[offset]
+        unit = "" if where.unit is None else inquiry.whereabouts.units[where.unit][1]
+        return {"unit": unit, "file": where.file, "line": where.line, "die": f"{offset:#x}"}
     die = inquiry.dies.die(offset)
     file, line = ("", 0) if die is None else inquiry.dies.where(die)
     return {"unit": inquiry.dies.unit_name(offset), "file": file, "line": line, "die": f"{offset:#x}"}

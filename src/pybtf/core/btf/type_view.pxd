@@ -52,7 +52,7 @@ cdef inline uint32_t member_offset(const uint32_t *r, const uint32_t *m) noexcep
 
 cdef class View:
     cdef TypeView v
-    cdef object data            # keeps the strings alive
+    cdef readonly object data   # keeps the strings alive
     cdef object base_data
     cdef readonly str name
     cdef str base_name

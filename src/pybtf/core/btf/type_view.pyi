@@ -1,4 +1,5 @@
 class View:
+    data: bytes
     name: str
     little: bool
     first_own: int

@@ -88,6 +88,9 @@ cdef enum:                      # slots for wanted attributes; the second byte o
     D_RNGLISTS_BASE
     D_SIGNATURE
     D_DWO_NAME
+    D_DECL_FILE                 # these are only wanted of a table with `places`
+    D_DECL_LINE
+    D_STMT_LIST
     N_SLOTS
 
 cdef enum:                      # Shape.kind
@@ -145,15 +148,18 @@ cdef struct AbbrevTable:
     uint64_t offset
     uint8_t address_size, offset_size, version
     bint alternate              # the units are those of an alternate file
+    bint split                  # they are of split DWARF
+    bint places                 # where something is declared is wanted, too; set before the first is read
     bint valid
     uint64_t read               # bytes of the section that the last `abbrevs_read` went through
 
 cdef int abbrevs_read(AbbrevTable *t, Span section, uint64_t offset, uint8_t address_size, uint8_t offset_size,
-                      uint8_t version, bint alternate, Fault *fault) noexcept nogil
+                      uint8_t version, bint alternate, bint split, Fault *fault) noexcept nogil
 cdef bint abbrevs_have_form(Span section, uint64_t offset, uint64_t form, uint64_t *read) noexcept nogil
 cdef void abbrevs_free(AbbrevTable *t) noexcept nogil
 cdef AbbrevDecl *abbrevs_find_sparse(AbbrevTable *t, uint64_t code) noexcept nogil
 cdef uint32_t in_alternate(uint32_t word) noexcept nogil
+cdef bint leaves_split(uint32_t word) noexcept nogil
 cdef uint32_t form_op(uint64_t form, uint8_t address_size, uint8_t offset_size, uint8_t version) noexcept nogil
 
 cdef inline bint abbrevs_enough(uint64_t read, Span section) noexcept nogil:

@@ -26,6 +26,7 @@ from cython.cimports.pybtf.core.model.faults import (
     FAULT_FORM,
     FAULT_LEB,
     FAULT_MEMORY,
+    FAULT_SPLIT_FORM,
     FAULT_TOO_MANY,
     FAULT_TRUNCATED,
     IN_ABBREV,
@@ -198,6 +199,17 @@ def in_alternate(word: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def leaves_split(word: uint32_t) -> cython.bint:
+    """Whether what `form_op` returned is an offset that a unit of split DWARF cannot have: its file may have become a
+    part of another, in which only what is found by index keeps its meaning (DWARF 5, 7.3.2.2).
+    """
+    cls: uint32_t = (word >> 16) & 0xFF
+    return word != UNKNOWN_FORM and (cls == A_STRP or cls == A_REF_ADDR or cls == A_ALT or cls == A_STR_ALT)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def wanted(attribute: uint64_t) -> uint8_t:
     """The slot of an attribute (DWARF 5, 7.5.4), or NO_SLOT."""
     if attribute == DW_AT_sibling:
@@ -270,6 +282,20 @@ def wanted(attribute: uint64_t) -> uint8_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def wanted_of_places(attribute: uint64_t) -> uint8_t:
+    """The same for what says where something is declared."""
+    if attribute == DW_AT_decl_file:
+        return D_DECL_FILE
+    if attribute == DW_AT_decl_line:
+        return D_DECL_LINE
+    if attribute == DW_AT_stmt_list:
+        return D_STMT_LIST
+    return NO_SLOT
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def skip_size(word: uint32_t) -> int64_t:
     """Bytes of a value of fixed size, -1 if the size is in the data."""
     operation: uint32_t = word & 0xFF
@@ -324,6 +350,8 @@ def add_attribute(
     """Appends what one attribute needs; `pending` is the size of the fixed values to be skipped before it."""
     slot: uint8_t = wanted(attribute)
     size: int64_t
+    if slot == NO_SLOT and t.places:
+        slot = wanted_of_places(attribute)
     if slot == NO_SLOT:
         size = skip_size(word)
         if size >= 0 and pending[0] + size < 65536:
@@ -408,6 +436,8 @@ def read_attributes(
             word = in_alternate(word)
         if word == UNKNOWN_FORM:
             return fault_set(fault, FAULT_FORM, IN_ABBREV, at, 0, cython.cast(int64_t, form))
+        if t.split and leaves_split(word):
+            return fault_set(fault, FAULT_SPLIT_FORM, IN_ABBREV, at, 0, cython.cast(int64_t, form))
         if add_attribute(t, attribute, word, implicit, cython.address(pending)):
             return fault_set(fault, FAULT_MEMORY, IN_ABBREV, at, 0, 0)
     if flush(t, cython.address(pending)) or not u32s_push(cython.address(t.ops), OP_END):
@@ -510,6 +540,7 @@ def abbrevs_read(
     offset_size: uint8_t,
     version: uint8_t,
     alternate: cython.bint,
+    split: cython.bint,
     fault: cython.pointer[Fault],
 ) -> cython.int:
     """Compiles the table at `offset` of .debug_abbrev. A table that is already there is kept. Nonzero: fault."""
@@ -522,6 +553,7 @@ def abbrevs_read(
         and t.offset_size == offset_size
         and t.version == version
         and t.alternate == alternate
+        and t.split == split
     ):
         return 0
     t.valid = False
@@ -534,6 +566,7 @@ def abbrevs_read(
     t.offset_size = offset_size
     t.version = version
     t.alternate = alternate
+    t.split = split
     if offset >= section.n:
         return fault_set(fault, FAULT_ABBREV_OFFSET, IN_ABBREV, offset, 0, cython.cast(int64_t, section.n))
     cur_init(cython.address(c), section.p, offset, section.n, False)

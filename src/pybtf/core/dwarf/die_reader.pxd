@@ -26,6 +26,9 @@ cdef struct Reader:
     uint64_t unit               # offset of the unit's header
     uint64_t end
     uint64_t str_offsets_base
+    uint64_t str_offsets_end    # of the table of string offsets
+    uint64_t str_at             # of a unit of split DWARF: where in .debug_str its strings begin
+    bint split                  # it is one
     uint8_t address_size, offset_size, version
     bint passing                # DIEs are passed over: where their references lead does not matter
     Fault *fault

@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.model.faults import (
     FAULT_NESTED,
     FAULT_OFFSET,
     FAULT_REFERENCE,
+    FAULT_SPLIT_FORM,
     FAULT_STRING,
     FAULT_TRUNCATED,
     IN_INFO,
@@ -92,6 +93,8 @@ def read_value(r: cython.pointer[Reader], word: uint32_t, a: cython.pointer[Attr
         word = form_op(form, r.address_size, r.offset_size, r.version)
         if r.alternate:
             word = in_alternate(word)
+        elif r.split and leaves_split(word):
+            return fault_set(r.fault, FAULT_SPLIT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
         # An indirect form that is again indirect, or implicit, makes no sense.
         if word == UNKNOWN_FORM or (word & 0xFF) == OP_INDIRECT or form == DW_FORM_implicit_const:
             return fault_set(r.fault, FAULT_FORM, IN_INFO, cur_tell(c), die, cython.cast(int64_t, form))
@@ -321,11 +324,15 @@ def die_string_offset(
     c: Cursor
     index: uint64_t = d.a[slot].v
     at: uint64_t = r.str_offsets_base
-    if at > r.sections.str_offsets.n or index >= (r.sections.str_offsets.n - at) // r.offset_size:
+    if at > r.str_offsets_end or index >= (r.str_offsets_end - at) // r.offset_size:
         return fault_set(r.fault, FAULT_INDEX, IN_STR_OFFSETS, at, d.offset, cython.cast(int64_t, index))
     at += index * r.offset_size
-    cur_init(cython.address(c), r.sections.str_offsets.p, at, r.sections.str_offsets.n, r.sections.swap)
+    cur_init(cython.address(c), r.sections.str_offsets.p, at, r.str_offsets_end, r.sections.swap)
     offset[0] = cur_u64(cython.address(c)) if r.offset_size == 8 else cur_u32(cython.address(c))
+    if r.split:
+        if offset[0] > r.sections.str.n:
+            return fault_set(r.fault, FAULT_OFFSET, IN_STR, offset[0], d.offset, cython.cast(int64_t, r.sections.str.n))
+        offset[0] += r.str_at
     return 0
 
 

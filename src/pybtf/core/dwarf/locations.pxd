@@ -5,6 +5,12 @@ from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.dwarf_constants cimport *
 from pybtf.core.model.dwarf_unit cimport Param, Unit
 
+cdef enum:                      # kinds of entries in GNU's .debug_loc.dwo (DWARF 4), which have no DW_ names in pyelftools
+    SPLIT_END = 0
+    SPLIT_BASE = 1
+    SPLIT_START_END = 2
+    SPLIT_START_LENGTH = 3
+
 cdef enum:                      # how a DW_AT_location is given
     LOC_BLOCK = 1               # an expression: `expr`, `value` bytes
     LOC_LIST = 2                # `value`: offset in .debug_loc (version 2 to 4) or .debug_loclists (5)

@@ -26,6 +26,10 @@ from cython.cimports.pybtf.core.dwarf.locations import (
     LOC_BLOCK,
     LOC_LIST,
     LOC_LISTX,
+    SPLIT_BASE,
+    SPLIT_END,
+    SPLIT_START_END,
+    SPLIT_START_LENGTH,
 )
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
@@ -250,6 +254,33 @@ def next_old_range(c: cython.pointer[Cursor], unit: cython.pointer[cython.const[
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def next_split_range(
+    c: cython.pointer[Cursor],
+    unit: cython.pointer[cython.const[Unit]],
+    sections: cython.pointer[cython.const[DebugSections]],
+) -> cython.int:
+    """As `next_range`, for the .debug_loc.dwo of GNU's split DWARF 4, whose kinds of entries have other numbers and
+    operands than those that DWARF 5 has made of them."""
+    kind: cython.int = cython.cast(cython.int, cur_u8(c))
+    if c.bad or kind == SPLIT_END:
+        return -1
+    if kind == SPLIT_BASE:
+        skip_indexed(c, unit, sections)
+        return 0
+    if kind == SPLIT_START_END:
+        skip_indexed(c, unit, sections)
+        skip_indexed(c, unit, sections)
+    elif kind == SPLIT_START_LENGTH:
+        skip_indexed(c, unit, sections)
+        cur_skip(c, 4)
+    else:
+        cur_fail(c, CUR_TRUNCATED)
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def afford(unit: cython.pointer[Unit], size: uint64_t) -> cython.bint:
     if size >= unit.list_bytes:
         unit.list_bytes = 0
@@ -285,6 +316,8 @@ def walk_list(
             return
         if modern:
             found = next_range(cython.address(c), unit, sections)
+        elif unit.split:
+            found = next_split_range(cython.address(c), unit, sections)
         else:
             found = next_old_range(cython.address(c), unit)
         if found < 0 or c.bad:
@@ -343,6 +376,7 @@ def location_walk(
 ) -> cython.void:
     """See locations.pxd."""
     shape: Expression
+    section: cython.pointer[cython.const[Span]]
     offset: uint64_t = value
     if kind == LOC_BLOCK:
         if expression_check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
@@ -351,10 +385,9 @@ def location_walk(
         if indexed_list(value, unit, sections, cython.address(offset)):
             walk_list(param, cython.address(sections.loclists), offset, unit, sections, one_word)
     elif kind == LOC_LIST:
-        if unit.version >= 5:
-            walk_list(param, cython.address(sections.loclists), offset, unit, sections, one_word)
-        else:
-            walk_list(param, cython.address(sections.loc), offset, unit, sections, one_word)
+        section = cython.address(sections.loclists) if unit.version >= 5 else cython.address(sections.loc)
+        if offset < section.n:
+            walk_list(param, section, offset + unit.lists_at, unit, sections, one_word)
 
 
 # ---------------------------------------------------------------- variables
@@ -376,8 +409,8 @@ def first_operation_address(
     shape: Expression
     if kind != LOC_BLOCK or value == 0:
         return False
-    if expr[0] != DW_OP_addr and expr[0] != DW_OP_addrx:  # the reference does not know DW_OP_GNU_addr_index here
-        return False
+    if expr[0] != DW_OP_addr and expr[0] != DW_OP_addrx and not (unit.split and expr[0] == DW_OP_GNU_addr_index):
+        return False  # elsewhere, the reference does not know DW_OP_GNU_addr_index here
     if not expression_check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
         return False
     cur_init(cython.address(c), expr, 1, value, sections.swap)

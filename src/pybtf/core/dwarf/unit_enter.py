@@ -22,6 +22,7 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
     r: cython.pointer[Reader] = cython.address(w.r)
     r.sections = w.sections
     r.alternate = h.offset >= w.sections.alternate_at
+    r.split = h.split != cython.NULL
     if r.alternate:
         r.sections = w.sections.alternate
     if read_abbrevs(w, h):
@@ -36,6 +37,11 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
     r.version = h.version
     # A version 5 table of string offsets starts behind its header, where the base attribute is missing.
     r.str_offsets_base = 0 if h.version < 5 else (8 if h.offset_size == 4 else 16)
+    r.str_offsets_end = r.sections.str_offsets.n
+    if r.split:
+        r.str_at = h.split.str
+        r.str_offsets_base = h.split.offsets
+        r.str_offsets_end = h.split.offsets_end
     if h.first_die >= h.end:
         d.tag = 0
         d.children = 0
@@ -44,7 +50,7 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
         return 0
     if die_read(r, d):
         return 1
-    if die_has(d, D_STR_OFFSETS_BASE):
+    if die_has(d, D_STR_OFFSETS_BASE) and not r.split:
         r.str_offsets_base = d.a[D_STR_OFFSETS_BASE].v
     return 0
 
@@ -63,6 +69,7 @@ def read_abbrevs(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitH
         h.offset_size,
         h.version,
         r.alternate,
+        r.split,
         cython.address(w.fault),
     ):
         return 1

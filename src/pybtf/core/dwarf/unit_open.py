@@ -48,6 +48,12 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     b.addr = d.a[D_ADDR_BASE].v if die_has(d, D_ADDR_BASE) else 0
     b.loclists = d.a[D_LOCLISTS_BASE].v if die_has(d, D_LOCLISTS_BASE) else 0
     b.rnglists = d.a[D_RNGLISTS_BASE].v if die_has(d, D_RNGLISTS_BASE) else 0
+    b.lists = 0
+    b.split = h.split != cython.NULL
+    if b.split:
+        b.addr = h.split.addr
+        b.lists = h.split.lists
+        b.loclists = h.split.loclists
     b.offset_size = h.offset_size
     b.version = h.version
     unit_bases(u, u.n_bases - 1)

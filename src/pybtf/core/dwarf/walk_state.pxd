@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrevs cimport A_REF, A_REF_ADDR, A_STR_ALT, A_STRING, A_STRP, A_STRX, AbbrevTable
 from pybtf.core.dwarf.die_reader cimport Attr, Die, Reader, die_has
 from pybtf.core.dwarf.type_units cimport TypeUnits
-from pybtf.core.model.debug_sections cimport DebugSections
+from pybtf.core.model.debug_sections cimport DebugSections, SplitUnit
 from pybtf.core.model.dwarf_unit cimport NO_INDEX, Annotation, Enumerator, Function, Member, Param, Type, Unit, Variable
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.strings.lazy_names cimport NAME_AT, Names, name_cached, name_short
@@ -52,6 +52,7 @@ cdef struct UnitHeader:
     uint64_t signature          # of a type unit
     uint64_t type_die           # and the DIE it stands for; 0: no type unit
     uint8_t version, address_size, offset_size, type
+    const SplitUnit *split      # of a unit of split DWARF, else NULL
 
 cdef struct Import:             # where to go on when an imported partial unit has been read
     Reader reader               # its table is found by depth

@@ -352,6 +352,7 @@ def new_stream(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyth
     s.n = 0
     s.classes = e.class_list.n
     s.n_types = s.n_extras = 0
+    s.dies = e.dies.n
     s.first_id = 0
     s.whole = e.keep_all
     return s
@@ -373,6 +374,17 @@ def note_classes(e: cython.pointer[Encoder], s: cython.pointer[Stream], v: cytho
         e.twice.n += 1
     if v.irregular:
         e.cycles = True
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def save_dies(e: cython.pointer[Encoder], v: cython.pointer[cython.const[UnitValue]]) -> cython.int:
+    if not u32s_reserve(cython.address(e.dies), v.dies.n):
+        return encoder_fail(e, ENCODE_MEMORY)
+    memcpy(e.dies.p + e.dies.n, v.dies.p, v.dies.n * cython.sizeof(uint32_t))
+    e.dies.n += v.dies.n
     return 0
 
 
@@ -404,6 +416,8 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
     s.n_extras = count_extras(v)
     s.digest = classes_digest(v)
     e.types_seen += v.n_types - 1
+    if v.dies.n and save_dies(e, v):
+        return 1
     if e.keep_all:
         if whole_begin(e, s, v) or whole_types(e, s, v):
             return 1

@@ -45,6 +45,7 @@ cdef struct Stream:             # the records of one unit that are kept
     uint64_t classes            # in `class_list`: class of small id 0
     uint32_t n_types            # small ids of the unit, 0 included
     uint32_t n_extras           # and those behind them
+    uint64_t dies               # in `dies`: those of small id 0, if they are noted
     uint64_t digest             # of the classes of its types
     uint32_t first_id           # id of the first record, once the list is assembled; with `keep_all` at once
     bint whole                  # all types are kept, not only those that bring a new class
@@ -86,6 +87,7 @@ cdef struct Encoder:
     size_t n_states, cap_states
     U32s state_locals           # small ids
     Traces traces               # of all units, if asked for
+    U32s dies                   # of all types of all units, if asked for
     U32s anns
     SectionEntry *entries
     uint32_t n_entries, cap_entries

@@ -90,6 +90,7 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     u32s_free(cython.address(e.representative))
     u32s_free(cython.address(e.scratch))
     u32s_free(cython.address(e.state_locals))
+    u32s_free(cython.address(e.dies))
     free(e.streams)
     free(e.states)
     free(e.traces.p)

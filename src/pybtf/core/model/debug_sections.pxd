@@ -7,6 +7,18 @@ cdef struct Span:
     const uint8_t *p
     size_t n
 
+cdef struct SplitUnit:          # units of split DWARF, whose sections are parts of these: where the parts are
+    uint64_t at                 # in `info`: the first unit, and where the last one ends
+    uint64_t end
+    uint64_t abbrev
+    uint64_t str
+    uint64_t offsets            # in `str_offsets`: what DW_FORM_strx 0 means, and where the part ends
+    uint64_t offsets_end
+    uint64_t addr               # in `addr`: what DW_FORM_addrx 0 means
+    uint64_t lists              # in `loc` or `loclists`: what offset 0 means
+    uint64_t loclists           # in `loclists`: what DW_FORM_loclistx 0 means
+    uint64_t line               # in .debug_line: its files, all bits set if there are none
+
 cdef struct DebugSections:
     Span info
     Span abbrev
@@ -21,4 +33,6 @@ cdef struct DebugSections:
     bint swap           # the file's byte order differs from the host's
     uint64_t types_at   # where in `info` what was .debug_types starts (DWARF 4); its size if there is none
     uint64_t alternate_at   # where in `info` the units of the alternate file start; its size if there is none
+    const SplitUnit *split      # ascending; NULL if there are none
+    size_t n_split
     const DebugSections *alternate  # its sections, or NULL: the same `info`, and `str` right behind `str` here

@@ -56,6 +56,7 @@ cdef enum:
     DW_AT_byte_size = 0x0b
     DW_AT_bit_offset = 0x0c
     DW_AT_bit_size = 0x0d
+    DW_AT_stmt_list = 0x10
     DW_AT_low_pc = 0x11
     DW_AT_language = 0x13
     DW_AT_import = 0x18
@@ -68,6 +69,8 @@ cdef enum:
     DW_AT_calling_convention = 0x36
     DW_AT_count = 0x37
     DW_AT_data_member_location = 0x38
+    DW_AT_decl_file = 0x3a
+    DW_AT_decl_line = 0x3b
     DW_AT_declaration = 0x3c
     DW_AT_encoding = 0x3e
     DW_AT_external = 0x3f

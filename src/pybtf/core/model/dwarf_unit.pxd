@@ -142,8 +142,10 @@ cdef struct Bases:              # of one DWARF unit; in merge mode a logical uni
     uint64_t addr
     uint64_t loclists
     uint64_t rnglists
+    uint64_t lists              # what is added to offsets of location lists
     uint8_t version
     uint8_t offset_size         # 4 or 8
+    uint8_t split               # it is a unit of split DWARF
 
 cdef struct OffsetMap:          # DIE offset -> index, open addressing; the last entry of an offset wins
     uint32_t *slots             # pairs (offset, index + 1)
@@ -178,6 +180,8 @@ cdef struct Unit:
     uint64_t str_offsets_base
     uint64_t loclists_base
     uint64_t rnglists_base
+    uint64_t lists_at
+    uint8_t split
     Bases *bases
     uint32_t n_bases, cap_bases
     # tables; slot 0 of `types` is void
@@ -210,6 +214,8 @@ cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
     u.addr_base = u.bases[i].addr
     u.loclists_base = u.bases[i].loclists
     u.rnglists_base = u.bases[i].rnglists
+    u.lists_at = u.bases[i].lists
+    u.split = u.bases[i].split
     u.version = u.bases[i].version
     u.offset_size = u.bases[i].offset_size
 

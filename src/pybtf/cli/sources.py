@@ -1,0 +1,56 @@
+"""Where types are from (`--provenance`), as texts of one line."""
+
+from __future__ import annotations
+
+from .console import printable
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..btf.provenance import Provenance, Source
+    from ..core.btf.type_view import View
+
+
+class Sources:
+    """What a database says of the types of a view, in the forms in which it is printed; nothing, without one."""
+
+    def __init__(self, view: View, path: str | None) -> None:
+        self.known: Provenance | None = None
+        if path is not None:
+            from ..btf.provenance import Provenance
+
+            self.known = Provenance(path, view.data, view.name)
+
+    def column(self, line: bytes, id: int) -> bytes:
+        """A line, with one more column."""
+        return line if self.known is None else b"%s\t%s\n" % (line[:-1], place(self.known.type(id)).encode())
+
+    def comment(self, id: int) -> bytes:
+        """The line above a type."""
+        text = "" if self.known is None else described(self.known.type(id))
+        return b"/* %s */\n" % text.replace("*/", "* /").encode() if text else b""
+
+    def row(self, id: int) -> object:
+        """As JSON's types."""
+        found = None if self.known is None else self.known.type(id)
+        return None if found is None else found.to_dict()
+
+
+def place(source: Source | None) -> str:
+    """`include/net/sock.h:361`, or the unit, or nothing."""
+    return "" if source is None else _clean(source.place)
+
+
+def described(source: Source | None) -> str:
+    """The same, and how often it is defined."""
+    if source is None or not source.text:
+        return ""
+    times = ""
+    if source.definitions > 1 or (source.definitions == 0 and source.declarations > 1):
+        what, count = ("defined", source.definitions) if source.definitions else ("declared", source.declarations)
+        times = f", {what} {count:,} times"
+    return _clean(source.text) + times
+
+
+def _clean(text: str) -> str:
+    return printable(text).encode("utf-8", "backslashreplace").decode()

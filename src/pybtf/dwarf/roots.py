@@ -1,0 +1,257 @@
+"""Unit headers and root DIEs, for what has to be known of a unit before the core sees it: where the rest of it is.
+
+Only what split DWARF needs is read (DWARF 5, 7.5.1 and 3.1.2): the form of the header, and the attributes of the root.
+"""
+
+from __future__ import annotations
+
+from pybtf.errors import InputError
+from pybtf.records import record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Final, Literal
+
+    from pybtf.errors import Place
+
+    Buffer = bytes | bytearray | memoryview
+
+SKELETON, SPLIT_COMPILE, SPLIT_TYPE = 4, 5, 6
+_TYPE: Final = 2
+STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE = 0x72, 0x73, 0x2133
+DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID = 0x76, 0x2130, 0x2131
+NAME, COMP_DIR, STMT_LIST = 0x03, 0x1B, 0x10
+_WANTED: Final = frozenset((
+    STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, NAME, STMT_LIST,
+))  # fmt: skip
+_FIXED: Final = {
+    0x05: 2, 0x06: 4, 0x07: 8, 0x0B: 1, 0x0C: 1, 0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8, 0x19: 0, 0x1C: 4, 0x1E: 16,
+    0x20: 8, 0x24: 8, 0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4, 0x29: 1, 0x2A: 2, 0x2B: 3, 0x2C: 4,
+}  # fmt: skip
+_OFFSETS: Final = (0x0E, 0x17, 0x1D, 0x1F, 0x1F20, 0x1F21)
+_LEBS: Final = (0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23, 0x1F01, 0x1F02)
+_BLOCKS: Final = {0x03: 2, 0x04: 4, 0x0A: 1}
+_STRING, _STRP, _LINE_STRP, _IMPLICIT, _REF_ADDR = 0x08, 0x0E, 0x1F, 0x21, 0x10
+_STRX: Final = (0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02)
+MOST_ATTRIBUTES = 1000
+"""Of a root DIE, or of the abbreviations in front of its own."""
+
+
+@record(frozen=True)
+class UnitHead:
+    """The header of a unit. `identity`: dwo_id (version 5), or the signature of a type unit."""
+
+    start: int
+    end: int
+    version: int
+    wide: bool
+    kind: int
+    """DW_UT_*; 0 in DWARF 2 to 4."""
+    address_size: int
+    abbrev: int
+    identity: int
+    die: int
+    """Where the root is."""
+
+
+class Damaged(Exception):
+    """Bytes that end too early, or make no sense."""
+
+
+class Budget:
+    """How many attributes of abbreviations may still be looked at: units may share tables, and tables overlap."""
+
+    def __init__(self, size: int) -> None:
+        self.left = 200_000 + size
+
+    def spend(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise Damaged
+
+
+class _Reader:
+    def __init__(self, data: Buffer, at: int, end: int, order: Literal["little", "big"]) -> None:
+        self.data = data
+        self.at = at
+        self.end = end
+        self.order = order
+
+    def number(self, size: int) -> int:
+        at = self.at
+        self.at += size
+        if self.at > self.end:
+            raise Damaged
+        return int.from_bytes(self.data[at : self.at], self.order)
+
+    def leb(self) -> int:
+        value = shift = 0
+        while shift < 70:
+            byte = self.number(1)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+        raise Damaged
+
+
+def heads(
+    info: Buffer, start: int, end: int, place: Place, *, little: bool, types: bool = False
+) -> Iterator[UnitHead]:
+    """The headers of the units from `start` to `end`; `types`: of `.debug_types` of DWARF 4. Raises `InputError`."""
+    order: Literal["little", "big"] = "little" if little else "big"
+    at = start
+    while at < end:
+        try:
+            head = _head(_Reader(info, at, end, order), types)
+        except Damaged:
+            raise InputError(place, f"a damaged unit header at {at:#x}", "one of DWARF 2 to 5") from None
+        yield head
+        at = head.end
+
+
+def _head(read: _Reader, types: bool) -> UnitHead:
+    start = read.at
+    length = read.number(4)
+    wide = length == 0xFFFFFFFF
+    if wide:
+        length = read.number(8)
+    if length > read.end - read.at or length == 0:
+        raise Damaged
+    end = read.at + length
+    size = 8 if wide else 4
+    version, kind, identity = read.number(2), 0, 0
+    if version >= 5:
+        kind, address_size, abbrev = read.number(1), read.number(1), read.number(size)
+        if kind in (SKELETON, SPLIT_COMPILE):
+            identity = read.number(8)
+    else:
+        abbrev, address_size = read.number(size), read.number(1)
+    if types or kind in (_TYPE, SPLIT_TYPE):
+        identity = read.number(8)
+        read.number(size)
+    if read.at > end:
+        raise Damaged
+    return UnitHead(start, end, version, wide, kind, address_size, abbrev, identity, read.at)
+
+
+class Root:
+    """The wanted attributes of a root DIE: numbers, or texts as bytes."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+        self.texts: dict[int, bytes] = {}
+        self._forms: dict[int, int] = {}
+
+    def name(self) -> bytes | None:
+        """The name of the file that has the rest of the unit; None if there is none."""
+        return self.texts.get(DWO_NAME, self.texts.get(GNU_DWO_NAME))
+
+
+def root(
+    head: UnitHead,
+    info: Buffer,
+    abbrev: Buffer,
+    sections: Mapping[str, Buffer],
+    *,
+    little: bool,
+    offsets_base: int | None,
+    budget: Budget,
+) -> Root:
+    """What the root of a unit says. `sections`: `str`, `line_str` and `str_offsets`, as far as texts are wanted;
+    `offsets_base`: of the unit in the last, if the root does not say. Raises `Damaged`.
+    """
+    order: Literal["little", "big"] = "little" if little else "big"
+    die = _Reader(info, head.die, head.end, order)
+    found = Root()
+    if head.die == head.end:
+        return found
+    specs = _specs(_Reader(abbrev, head.abbrev, len(abbrev), order), die.leb(), budget)
+    indexes: dict[int, int] = {}
+    for attribute, form, implicit in specs:
+        value: int | bytes | None = implicit
+        if form != _IMPLICIT:
+            value = _value(die, form, head, sections)
+        if attribute not in _WANTED or value is None:
+            continue
+        if isinstance(value, bytes):
+            found.texts[attribute] = value
+        elif form in _STRX:
+            indexes[attribute] = value
+        else:
+            found.numbers[attribute] = value
+    base = found.numbers.get(STR_OFFSETS_BASE, offsets_base)
+    for attribute, index in indexes.items():
+        found.texts[attribute] = _indexed(sections, base, index, 8 if head.wide else 4, order)
+    return found
+
+
+def _specs(read: _Reader, code: int, budget: Budget) -> list[tuple[int, int, int]]:
+    """The attributes of the abbreviation `code`: attribute, form, value if it is implicit."""
+    specs: list[tuple[int, int, int]] = []
+    for _ in range(MOST_ATTRIBUTES):
+        found = read.leb()
+        if found == 0:
+            break
+        read.leb()
+        read.number(1)
+        specs = []
+        while True:
+            attribute, form = read.leb(), read.leb()
+            implicit = read.leb() if form == _IMPLICIT else 0
+            if attribute == form == 0:
+                break
+            specs.append((attribute, form, implicit))
+            if len(specs) > MOST_ATTRIBUTES:
+                raise Damaged
+        budget.spend(1 + len(specs))
+        if found == code:
+            return specs
+    raise Damaged
+
+
+def _value(read: _Reader, form: int, head: UnitHead, sections: Mapping[str, Buffer]) -> int | bytes | None:
+    size = 8 if head.wide else 4
+    if form in (_STRP, _LINE_STRP):
+        return _text(sections.get("str" if form == _STRP else "line_str", b""), read.number(size))
+    if form in _FIXED:
+        return read.number(_FIXED[form])
+    if form == 0x01:
+        return read.number(head.address_size)
+    if form in _OFFSETS:
+        return read.number(size)
+    if form in _LEBS:
+        return read.leb()
+    if form == _REF_ADDR:
+        return read.number(size if head.version > 2 else head.address_size)
+    if form == _STRING:
+        start = read.at
+        while read.number(1):
+            pass
+        return bytes(read.data[start : read.at - 1])
+    if form in _BLOCKS or form in (0x09, 0x18):
+        length = read.number(_BLOCKS[form]) if form in _BLOCKS else read.leb()
+        if length > read.end - read.at:
+            raise Damaged
+        read.at += length
+        return None
+    raise Damaged
+
+
+def _text(data: Buffer, at: int, most: int = 1 << 16) -> bytes:
+    text, nul, _ = bytes(data[at : at + most]).partition(b"\0")
+    if not nul:
+        raise Damaged
+    return text
+
+
+def _indexed(
+    sections: Mapping[str, Buffer], base: int | None, index: int, size: int, order: Literal["little", "big"]
+) -> bytes:
+    offsets = sections.get("str_offsets", b"")
+    at = (base or 0) + index * size
+    if at + size > len(offsets):
+        raise Damaged
+    return _text(sections.get("str", b""), int.from_bytes(offsets[at : at + size], order))

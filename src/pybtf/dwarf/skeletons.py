@@ -1,0 +1,46 @@
+"""Whether a file has skeletons: units of which the most is in other files (split.py). Asked of every file."""
+
+from __future__ import annotations
+
+from struct import unpack_from
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
+
+    Buffer = bytes | bytearray | memoryview
+
+_SKELETON: Final = 4
+_GNU_DWO_NAME: Final = b"\xb0\x42"
+
+
+def has_skeletons(sections: Mapping[str, Buffer], *, little: bool) -> bool:
+    """Whether some unit of `info` is a skeleton of DWARF 5; or whether one of DWARF 4 may be, by an attribute of GNU's
+    in `abbrev`. What is damaged is none: the core says what is wrong with it.
+    """
+    info = sections["info"]
+    order = "<" if little else ">"
+    at, end = 0, len(info) - 16
+    gnu: bool | None = None
+    while 0 <= at < end:
+        length, version, kind = unpack_from(f"{order}IHB", info, at)
+        size = 4
+        if length == 0xFFFFFFFF:
+            length, version, kind = unpack_from(f"{order}QHB", info, at + 4)
+            size = 12
+        if not 2 <= version <= 5:
+            break
+        if version == 5:
+            if kind == _SKELETON:
+                return True
+        else:
+            if gnu is None:
+                gnu = _GNU_DWO_NAME in bytes(sections["abbrev"])
+            if gnu:
+                return True
+        at += size + length
+        if length == 0:
+            break
+    return False

@@ -1,0 +1,422 @@
+"""Split DWARF: what a unit has in another file (DWARF 5, 7.3.2; GNU's extension of DWARF 4).
+
+A program that was compiled with -gsplit-dwarf has, for each unit, a *skeleton*: the name of a file, an identity
+(`dwo_id`), and where the unit's part of `.debug_addr` begins. All else is in that file: `NAME.dwo`, or in a package of
+all of them, `PROGRAM.dwp`, of which an index says whose parts are where (package.py).
+
+The core wants one run of bytes of each section. So the units take the places of their skeletons in `info`, in the order
+of the program's own `.debug_info`, and their other sections are appended to the program's. Nothing in them is changed:
+for each unit the core is told where its parts begin (`split_units`). Type units follow, of each signature the first, as
+a linker would have left them.
+
+A `.dwo` is looked for by the name that the skeleton has: as it is, if it is a path from the root; in the folder in
+which the compiler ran; then beside the program, with and without these folders, for whoever has moved both. It
+must have the unit with the skeleton's `dwo_id`.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+
+from pybtf.dwarf.package import Parts, read_index
+from pybtf.dwarf.roots import (
+    ADDR_BASE,
+    COMP_DIR,
+    GNU_ADDR_BASE,
+    GNU_DWO_ID,
+    SPLIT_COMPILE,
+    SPLIT_TYPE,
+    STMT_LIST,
+    Budget,
+    Damaged,
+    Root,
+    UnitHead,
+    heads,
+    root,
+)
+from pybtf.elf.constants import ET_REL
+from pybtf.elf.image import ElfImage, Section
+from pybtf.errors import InputError, Place
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+    from pybtf.dwarf.sections import Buffer, DebugSections
+
+_RUNS: Final = ("abbrev", "str", "str_offsets", "loc", "loclists")
+_NOWHERE: Final = 0xFFFFFFFFFFFFFFFF
+LARGEST: Final = 0xFFFFFFF0
+"""Bytes of a section after all files are in it: offsets are of 32 bits."""
+
+
+def join_split(image: ElfImage, found: DebugSections, package: str | None, degrade: bool) -> Split:
+    """Put the units of split DWARF into the place of their skeletons in `found`, and their sections behind what is
+    there.
+
+    Raises `InputError` if one of them cannot be had; with `degrade` its skeleton stays.
+    """
+    split = Split(image, found, package)
+    split.join(degrade)
+    return split
+
+
+_TypeUnit = tuple[UnitHead, Parts | None, bool]
+"""A type unit, where its parts are in a package, and whether it is in `.debug_types`."""
+
+
+def _first(row: tuple[int, object]) -> int:
+    return row[0]
+
+
+class _File:
+    """A `.dwo` or `.dwp`: its units, and where its sections are in the runs, once they have been appended."""
+
+    def __init__(self, image: ElfImage) -> None:
+        self.path = image.path
+        self.sections: dict[str, Buffer] = {}
+        for name in ("info", "types", *_RUNS):
+            several = _sections(image, name)
+            if len(several) == 1:
+                self.sections[name] = image.copy(several[0])
+            elif several:
+                self.sections[name] = b"".join([image.data(each) for each in several])
+        self.source = image.source
+        self.little = image.little
+        self.at: dict[str, int] = {}
+        self.left = len(self.sections.get("info", b"")) + len(self.sections.get("types", b""))
+        """Bytes of units that may still be taken."""
+        self._beside: dict[int, tuple[list[_TypeUnit], list[_TypeUnit]]] | None = None
+        self.units: dict[int, tuple[UnitHead, Parts | None]] = {}
+        """By dwo_id."""
+        self.types: list[_TypeUnit] = []
+        if not self.sections.get("info") or "abbrev" not in self.sections:
+            raise InputError(image.place(), "no .debug_info.dwo or no .debug_abbrev.dwo", "both")
+        self.packed = image.section(".debug_cu_index") is not None
+        if self.packed:
+            self._read_package(image)
+        else:
+            self._read_units(image)
+
+    def _read_units(self, image: ElfImage) -> None:
+        """Of a `.dwo`."""
+        info = self.sections["info"]
+        budget = Budget(len(info))
+        for head in self._heads(image, "info"):
+            if head.kind == SPLIT_TYPE:
+                self.types.append((head, None, False))
+            elif head.kind == SPLIT_COMPILE:
+                self.units.setdefault(head.identity, (head, None))
+            elif head.version < 5:
+                try:
+                    top = root(
+                        head, info, self.sections["abbrev"], self.sections, little=image.little, offsets_base=0,
+                        budget=budget,
+                    )  # fmt: skip
+                except Damaged:
+                    place = Place(self.path, ".debug_info.dwo", head.start)
+                    raise InputError(place, "a unit whose root cannot be read", "a unit") from None
+                if GNU_DWO_ID in top.numbers:
+                    self.units.setdefault(top.numbers[GNU_DWO_ID], (head, None))
+        self.types += [(head, None, True) for head in self._heads(image, "types")]
+
+    def _heads(self, image: ElfImage, name: str) -> Iterator[UnitHead]:
+        data = self.sections.get(name, b"")
+        place = Place(self.path, f".debug_{name}.dwo")
+        return heads(data, 0, len(data), place, little=image.little, types=name == "types")
+
+    def _read_package(self, image: ElfImage) -> None:
+        self._unread = {name: len(self.sections.get(name, b"")) for name in ("info", "types")}
+        for identity, parts in read_index(image, ".debug_cu_index").items():
+            head = self._head_of(image, parts, "info", identity)
+            if head is not None:
+                self.units[identity] = head, parts
+        for identity, parts in read_index(image, ".debug_tu_index").items():
+            name = "types" if parts.of("types") is not None else "info"
+            head = self._head_of(image, parts, name, identity)
+            if head is not None:
+                self.types.append((head, parts, name == "types"))
+        self.types.sort(key=lambda row: (row[2], row[0].start))
+
+    def _head_of(self, image: ElfImage, parts: Parts, name: str, identity: int) -> UnitHead | None:
+        """The unit in a part of a package that has this identity, if it can have one in its header."""
+        place = parts.of(name)
+        data = self.sections.get(name, b"")
+        if place is None:
+            return None
+        start, end = place[0], place[0] + place[1]
+        where = Place(self.path, f".debug_{name}.dwo", start)
+        if end > len(data):
+            raise InputError(where, f"a part that ends at {end:#x}", f"an end within its {len(data):#x} bytes")
+        self._unread[name] -= place[1]
+        if self._unread[name] < 0:
+            raise InputError(where, "parts that overlap", "a part for each unit")
+        for head in heads(data, start, end, where, little=image.little, types=name == "types"):
+            if head.identity == identity or (head.version < 5 and name == "info"):
+                return head
+        raise InputError(where, f"no unit with the identity {identity:#018x}", "that of the index")
+
+    def beside(self) -> dict[int, tuple[list[_TypeUnit], list[_TypeUnit]]]:
+        """Of each unit of a `.dwo`, by where it starts, the type units of `info` that are in front of it, if it is the
+        first, and those that follow it.
+        """
+        if self._beside is None:
+            self._beside = {}
+            front: list[_TypeUnit] = []
+            types = [] if self.packed else [each for each in self.types if not each[2]]
+            starts = {head.start for head, _ in self.units.values()}
+            rows = sorted([(start, None) for start in starts] + [(each[0].start, each) for each in types], key=_first)
+            behind = front
+            for start, each in rows:
+                if each is None:
+                    behind = []
+                    self._beside[start] = front, behind
+                    front = []
+                else:
+                    behind.append(each)
+        return self._beside
+
+    def take(self, head: UnitHead) -> None:
+        """Counts what is taken: no more than there is. Raises `InputError`."""
+        self.left -= head.end - head.start
+        if self.left < 0:
+            place = Place(self.path, ".debug_info.dwo", head.start)
+            raise InputError(place, "a unit that several skeletons or rows of an index name", "one for each")
+
+    def part(self, name: str, parts: Parts | None) -> tuple[int, int]:
+        """Where in the run a section's part begins and ends."""
+        size = len(self.sections.get(name, b""))
+        at = self.at.get(name, 0)
+        if parts is None or name == "str":
+            return at, at + size
+        offset, length = parts.of(name) or (0, 0)
+        if offset + length > size:
+            where = Place(self.path, f".debug_{name}.dwo", offset)
+            raise InputError(where, f"a part that ends at {offset + length:#x}", f"an end within its {size:#x} bytes")
+        return at + offset, at + offset + length
+
+
+class Split:
+    """The joining of one program with the files that its skeletons name."""
+
+    def __init__(self, image: ElfImage, found: DebugSections, package: str | None) -> None:
+        self.image = image
+        self.found = found
+        self._info: list[Buffer] = []
+        self._size = 0
+        self._runs: dict[str, list[Buffer]] = {name: [found[name]] if name in found else [] for name in _RUNS}
+        self._sizes = {name: len(found.get(name, b"")) for name in _RUNS}
+        self._rows = array("Q")
+        self._files: dict[str, _File | str] = {}
+        """By path; or why it is none."""
+        self._passed: list[str] = []
+        """Why packages cannot be used."""
+        self._package = self._open_package(package)
+        self._used: list[_File] = []
+
+    # ---- units ----
+
+    def join(self, degrade: bool) -> None:
+        """Units into the places of their skeletons."""
+        found, image = self.found, self.image
+        info = found["info"]
+        place = Place(found.path, ".debug_info")
+        kept = 0  # of `info`, up to here
+        budget = Budget(len(info))
+        for head in heads(info, 0, len(info), place, little=image.little):
+            try:
+                top = root(
+                    head, info, found["abbrev"], found, little=image.little, offsets_base=None, budget=budget
+                )
+            except Damaged:
+                continue  # the core will say what is wrong
+            name = top.name()
+            if name is None:
+                continue
+            identity = head.identity if head.version >= 5 else top.numbers.get(GNU_DWO_ID, 0)
+            try:
+                file = self._find(head, top, os.fsdecode(name), identity)
+            except InputError:
+                if degrade:
+                    continue
+                raise
+            self._keep(info, kept, head.start)
+            self._add_around(file, file.units[identity], top)
+            kept = head.end
+        self._keep(info, kept, len(info))
+        for file in self._used:
+            for unit in file.types:
+                if not unit[2]:
+                    self._add_type(file, unit)
+        found["info"] = b"".join(self._info)
+        for section, run in self._runs.items():
+            if len(run) > 1 or section not in found:
+                data = b"".join(run)
+                if data:
+                    found[section] = data
+        found.split_units = self._rows.tobytes()
+
+    def append_types(self, found: DebugSections) -> None:
+        """The type units of DWARF 4, which are told from others by where they are."""
+        self._info, self._size = [found["info"]], len(found["info"])
+        for file in self._used:
+            for unit in file.types:
+                if unit[2]:
+                    self._add_type(file, unit)
+        if len(self._info) > 1:
+            found["info"] = b"".join(self._info)
+        found.split_units = self._rows.tobytes()
+
+    def _keep(self, info: Buffer, start: int, end: int) -> None:
+        """Units that are here."""
+        if start < end:
+            self.found.parts.append((self._size, ".debug_info", self.found.path, self._size - start))
+            self._grow(memoryview(info)[start:end])
+
+    def _grow(self, data: Buffer) -> None:
+        self._info.append(data)
+        self._size += len(data)
+        if self._size > LARGEST:
+            raise InputError(self.image.place(), "units of 4 GiB and more in its .dwo files", "less")
+
+    def _add_around(self, file: _File, unit: tuple[UnitHead, Parts | None], top: Root) -> None:
+        """A unit, and where a linker would leave them in the order of the files, the type units beside it."""
+        before, after = file.beside().get(unit[0].start, ((), ())) if self.image.etype != ET_REL else ((), ())
+        for each in before:
+            self._add_type(file, each)
+        self._add(file, unit, top)
+        for each in after:
+            self._add_type(file, each)
+
+    def _add_type(self, file: _File, unit: _TypeUnit) -> None:
+        head, parts, _ = unit
+        if head.identity not in self._signatures:
+            self._signatures.add(head.identity)
+            self._add(file, (head, parts), None, "types" if unit[2] else "info")
+
+    @property
+    def _signatures(self) -> set[int]:
+        known: set[int] = self.__dict__.setdefault("known_signatures", set())
+        return known
+
+    def _add(self, file: _File, unit: tuple[UnitHead, Parts | None], top: Root | None, name: str = "info") -> None:
+        head, parts = unit
+        file.take(head)
+        start, end = self._size, self._size + head.end - head.start
+        self.found.parts.append((start, f".debug_{name}.dwo", file.path, start - head.start))
+        self._grow(memoryview(file.sections[name])[head.start : head.end])
+        offsets, offsets_end = file.part("str_offsets", parts)
+        lists, lists_end = file.part("loclists" if head.version >= 5 else "loc", parts)
+        loclists = lists
+        if head.version >= 5:
+            # Behind the headers: of the string offsets length, version and padding; of the lists length, version,
+            # sizes and number.
+            offsets = min(offsets + (16 if head.wide else 8), offsets_end)
+            loclists = min(lists + (20 if head.wide else 12), lists_end)
+        numbers = top.numbers if top is not None else {}
+        self._rows.extend((
+            start, end, file.part("abbrev", parts)[0], file.part("str", parts)[0], offsets, offsets_end,
+            numbers.get(ADDR_BASE, numbers.get(GNU_ADDR_BASE, 0)), lists, loclists, numbers.get(STMT_LIST, _NOWHERE),
+        ))  # fmt: skip
+
+    # ---- files ----
+
+    def _find(self, head: UnitHead, top: Root, name: str, identity: int) -> _File:
+        """The file with a skeleton's unit. Raises `InputError`, with all that was tried."""
+        refused = list(self._passed)
+        if self._package is not None:
+            if identity in self._package.units:
+                return self._use(self._package)
+            refused.append(f"{self._package.path} has no unit with this identity")
+        tried = []
+        for path in self._places(name, os.fsdecode(top.texts.get(COMP_DIR, b""))):
+            if path in tried:
+                continue
+            tried.append(path)
+            file = self._open(path)
+            if isinstance(file, _File):
+                if identity in file.units:
+                    return self._use(file)
+                has = ", ".join(f"{each:#018x}" for each in list(file.units)[:3]) or "none"
+                refused.append(f"{path} has the identity {has}")
+            elif file:
+                refused.append(file)
+        place = Place(self.found.path, ".debug_info", head.start)
+        hint = f"Looked for it as {', '.join(tried)}."
+        if refused:
+            hint += f" Not it: {'; '.join(refused)}."
+        raise InputError(
+            place, f"a skeleton, whose unit is in {name}, with the identity {identity:#018x}", "that file", hint
+        )
+
+    def _places(self, name: str, folder: str) -> Iterator[str]:
+        beside = os.path.dirname(self.found.path)  # noqa: PTH120
+        if name.startswith("/"):
+            yield name
+        elif folder.startswith("/"):
+            yield os.path.normpath(f"{folder}/{name}")
+        for each in (f"{folder}/{name}", name, os.path.basename(name)):  # noqa: PTH119
+            yield os.path.normpath(f"{beside or '.'}/{each.lstrip('/')}")
+
+    def _use(self, file: _File) -> _File:
+        """The same file, with its sections in the runs."""
+        if not file.at:
+            for name in _RUNS:
+                data = file.sections.get(name, b"")
+                file.at[name] = self._sizes[name]
+                self._runs[name].append(data)
+                self._sizes[name] += len(data)
+                if self._sizes[name] > LARGEST:
+                    raise InputError(self.image.place(), f"4 GiB and more of .debug_{name}.dwo", "less")
+            self._used.append(file)
+            if file.source is not None:
+                self.found.sources.append(file.source)
+        return file
+
+    def _open(self, path: str) -> _File | str:
+        """A file; "" if there is none, else why it cannot be used."""
+        if path not in self._files:
+            if not os.path.lexists(path):
+                return ""
+            self._files[path] = self._read(path)
+        return self._files[path]
+
+    def _read(self, path: str) -> _File | str:
+        try:
+            with ElfImage.open(path) as image:
+                own = self.image
+                if (image.is64, image.little, image.machine) != (own.is64, own.little, own.machine):
+                    return f"{path} is for another kind of machine"
+                return _File(image)
+        except InputError as error:
+            return str(error)
+
+    def _open_package(self, given: str | None) -> _File | None:
+        """The `.dwp` that is given, or that is beside the program. Raises `InputError` if the one that is given cannot
+        be used; another one is passed over.
+        """
+        own = self.image.path
+        places = dict.fromkeys((f"{own}.dwp", f"{os.path.realpath(own)}.dwp", f"{self.found.path}.dwp"))
+        for path in places if given is None else (given,):
+            if given is None and not os.path.lexists(path):
+                continue
+            file = self._read(path)
+            if isinstance(file, _File):
+                return file
+            if given is not None:
+                raise InputError(path, "cannot be used", "a package of this program's units", file)
+            self._passed.append(file)
+        return None
+
+
+def _sections(image: ElfImage, name: str) -> list[Section]:
+    """The first section of this name; of units all, since gcc gives each type unit a section of its own."""
+    found = [each for each in image.sections if each.name in (f".debug_{name}.dwo", f".zdebug_{name}.dwo")]
+    if name not in ("info", "types"):
+        return found[:1]
+    if len(found) > 1 and sum(each.size for each in found) > image.size:
+        raise InputError(image.place(found[0]), f"{len(found)} sections of units that overlap", "one for each type")
+    return found

@@ -1,0 +1,325 @@
+"""`pybtf encode --provenance`, and what `show`, `duplicates` and `diff` make of it: on fixtures, against pyelftools."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from io import BytesIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+import pybtf
+from pybtf.btf.provenance import TABLES, Provenance, Source
+from pybtf.dwarf.line_files import LineFiles
+from pybtf.errors import InputError
+from pybtf.explain.asking import kernel_options, with_base
+from pybtf.explain.detail import encode_in_detail
+from pybtf.explain.inquiry import Inquiry
+from pybtf.pipeline import encode_file
+from tests.conftest import ROOT, RunCli
+
+BIN = ROOT / "fixtures" / "bin"
+FILES = sorted(BIN.glob("*.elf"))
+# pyelftools does not relocate these, misreads their line tables, or has no type units and alternate files.
+BEYOND = ("riscv64", "33_globals", "47_dwarf64", "47_compressed_gnu", "47_type_units", "59_dwz_alternate")
+READABLE = [path for path in FILES if not any(each in path.stem for each in BEYOND)]
+TAGS = {
+    "STRUCT": ("structure_type", "class_type"), "UNION": ("union_type",), "ENUM": ("enumeration_type",),
+    "ENUM64": ("enumeration_type",), "TYPEDEF": ("typedef",), "INT": ("base_type",), "FLOAT": ("base_type",),
+    "VAR": ("variable",), "FUNC": ("subprogram",), "FWD": ("structure_type", "union_type", "class_type"),
+    "PTR": ("pointer_type",), "CONST": ("const_type",), "VOLATILE": ("volatile_type",), "ARRAY": ("array_type",),
+    "RESTRICT": ("restrict_type",), "FUNC_PROTO": ("subroutine_type", "subprogram"),
+}  # fmt: skip
+
+
+def made(path: Path, jobs: int = 1, **options: Any) -> tuple[pybtf.Encoded, bytes]:
+    wanted = kernel_options(options.pop("features", "default"), jobs, **options)
+    return encode_in_detail(str(path), wanted, names=False, places=True)
+
+
+def opened(database: bytes) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(database)
+    return connection
+
+
+class Independent:
+    """What pyelftools says of DIEs."""
+
+    def __init__(self, path: Path) -> None:
+        self.dwarf = ELFFile(BytesIO(path.read_bytes())).get_dwarf_info()
+        self.units = list(self.dwarf.iter_CUs())
+
+    def die(self, offset: int) -> tuple[Any, Any]:
+        unit = next(each for each in self.units if each.cu_offset <= offset < each.cu_offset + each.size)
+        return unit, unit.get_DIE_from_refaddr(offset)
+
+    def place(self, die: Any) -> tuple[str, int]:
+        for _ in range(16):
+            if "DW_AT_decl_file" in die.attributes:
+                break
+            origin = next((a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in die.attributes), None)
+            if origin is None:
+                return "", 0
+            die = die.get_DIE_from_attribute(origin)
+        program = self.dwarf.line_program_for_CU(die.cu)
+        assert program is not None
+        header = program.header
+        number = die.attributes["DW_AT_decl_file"].value - (header.version < 5)
+        line = die.attributes["DW_AT_decl_line"].value if "DW_AT_decl_line" in die.attributes else 0
+        return header.file_entry[number].name.decode(), line
+
+
+def text(die: Any) -> str:
+    return die.attributes["DW_AT_name"].value.decode() if "DW_AT_name" in die.attributes else ""
+
+
+@pytest.mark.parametrize("path", READABLE[::3], ids=lambda path: path.stem)
+def test_what_is_said_is_what_the_dwarf_says(path: Path) -> None:
+    try:
+        encoded, database = made(path)
+    except pybtf.PybtfError:
+        pytest.skip("cannot be encoded")
+    db = opened(database)
+    independent = Independent(path)
+    joined = "LEFT JOIN file ON file.id = x.file LEFT JOIN unit ON unit.id = x.unit"
+    rows = db.execute(f"SELECT x.*, file.name, unit.name FROM type AS x {joined} ORDER BY x.id").fetchall()
+    assert [row[0] for row in rows] == list(range(encoded.btf.first_id, encoded.btf.end_id))
+    assert [(row[1], row[2] or "") for row in rows] == [(type.kind.name, type.name) for type in encoded.btf]
+    for id, kind, name, _, at, _, line, definitions, declarations, file, unit_name in rows:
+        if at is None:
+            assert kind in ("DATASEC", "DECL_TAG", "INT", "TYPE_TAG"), id
+            continue
+        unit, die = independent.die(at)
+        assert die.tag.removeprefix("DW_TAG_") in TAGS.get(kind, (die.tag.removeprefix("DW_TAG_"),)), id
+        if name and kind in ("STRUCT", "UNION", "ENUM", "TYPEDEF", "FWD"):
+            assert text(die) == name
+        assert (unit_name or "") == text(unit.get_top_DIE())
+        expected = independent.place(die)
+        assert ((file or "").rpartition("/")[2], line or 0) == (expected[0].rpartition("/")[2], expected[1])
+        assert definitions or declarations or kind in ("DECL_TAG", "FUNC_PROTO")
+
+
+@pytest.mark.parametrize("path", FILES[:12], ids=lambda path: path.stem)
+def test_all_definitions_are_counted(path: Path) -> None:
+    """Of each name of a struct or union at the top level there are as many definitions as DWARF has, in all types."""
+    try:
+        encoded, database = made(path)
+    except pybtf.PybtfError:
+        pytest.skip("cannot be encoded")
+    seen: Counter[str] = Counter()
+    declared: Counter[str] = Counter()
+    for unit in Independent(path).dwarf.iter_CUs():
+        for die in unit.get_top_DIE().iter_children():
+            if die.tag in ("DW_TAG_structure_type", "DW_TAG_union_type") and text(die):
+                (declared if "DW_AT_declaration" in die.attributes else seen)[text(die)] += 1
+    if encoded.report.units.left_out:
+        pytest.skip("some units are left out")
+    rows = opened(database).execute(
+        "SELECT name, sum(definitions), sum(declarations) FROM type "
+        "WHERE kind IN ('STRUCT', 'UNION', 'FWD') AND name NOT NULL GROUP BY name"
+    )
+    found = {name: (definitions, declarations) for name, definitions, declarations in rows}
+    for name in {*seen, *declared} & set(found):
+        assert found[name][0] >= seen[name]
+        assert found[name][1] >= declared[name]
+
+
+@pytest.mark.parametrize("path", FILES[::9], ids=lambda path: path.stem)
+def test_functions_have_the_reasons_of_why(path: Path) -> None:
+    try:
+        _, database = made(path)
+    except pybtf.PybtfError:
+        pytest.skip("cannot be encoded")
+    reasons: dict[str, list[str]] = {}
+    for name, reason in opened(database).execute("SELECT name, coalesce(reason, '') FROM function ORDER BY name"):
+        reasons.setdefault(reason, []).append(name)
+    found: dict[str, list[str]] = {}
+
+    def look(run: Any, image: Any, sections: Any, data: bytes) -> None:
+        found.update(Inquiry(run, image, sections, data, options, below).by_reason("function"))
+
+    options, below, timings = with_base(kernel_options(jobs=1))
+    encode_file(str(path), options, None, timings, look)
+    assert reasons == {reason: names for reason, names in found.items() if names}
+
+
+def test_the_bytes_do_not_depend_on_the_workers_and_the_btf_not_on_the_question() -> None:
+    for path in (BIN / "everything.elf", *FILES[:3]):
+        if path.is_file():
+            first, database = made(path)
+            assert made(path, jobs=4)[1] == database
+            assert bytes(first.data) == bytes(pybtf.encode(path, lang_exclude="rust").data)
+
+
+def conflicting(folder: Path, run_cli: RunCli) -> tuple[Path, Path]:
+    """A BTF with several definitions of a name, and its database."""
+    for path in FILES:
+        btf, database = folder / "a.btf", folder / "a.provenance"
+        done = run_cli("encode", "-q", "--detached", btf, "--provenance", database, path)
+        if done.returncode == 0 and run_cli("duplicates", btf).stdout:
+            return btf, database
+    raise AssertionError("no fixture has a conflict")
+
+
+def test_show_duplicates_and_diff_name_source_lines(tmp_path: Path, run_cli: RunCli) -> None:
+    btf, database = conflicting(tmp_path, run_cli)
+    rows = json.loads(run_cli("duplicates", "--json", "--provenance", database, btf).stdout)
+    both = rows[0]["sources"]
+    assert len(both) >= 2
+    assert all(each["unit"] and each["die"] and each["line"] for each in both)
+    plain = run_cli("duplicates", "--provenance", database, btf).stdout
+    assert all(f"{each['file']}:{each['line']}" in plain for each in both)
+    name = rows[0]["name"]
+    shown = run_cli("show", "--provenance", database, name, btf)
+    assert shown.stdout.startswith("/* "), shown
+    listed = json.loads(run_cli("show", "--json", "--provenance", database, name, btf).stdout)
+    assert listed[0]["source"]["line"] > 0
+    for arguments in (["show"], ["show", "--sizes"]):
+        for line in run_cli(*arguments, "--provenance", database, btf).stdout.splitlines():
+            assert line.count("\t") == (1 if len(arguments) == 1 else 3)
+    other = tmp_path / "b.btf"
+    done = run_cli("encode", "-q", "--detached", other, READABLE[-1])
+    assert done.returncode == 0
+    changes = json.loads(run_cli("diff", "--json", "--old-provenance", database, btf, other).stdout)["changes"]
+    assert any(each["source"]["old"] for each in changes)
+    assert all(each["source"]["new"] is None for each in changes)
+    assert "    at " in run_cli("diff", "--old-provenance", database, btf, other).stdout
+    assert "  - at `" in run_cli("diff", "--markdown", "--old-provenance", database, btf, other).stdout
+
+
+def test_duplicates_take_the_dwarf_as_well(tmp_path: Path, run_cli: RunCli) -> None:
+    btf, database = conflicting(tmp_path, run_cli)
+    of = next(path for path in FILES if bytes(pybtf.encode(path).data) == btf.read_bytes())
+    one = run_cli("duplicates", "--provenance", database, btf)
+    other = run_cli("duplicates", "--dwarf", of, btf)
+    assert one.stdout == other.stdout != run_cli("duplicates", btf).stdout
+    wrong = run_cli("duplicates", "--dwarf", READABLE[-1], btf)
+    assert wrong.returncode == 1
+    assert "another BTF" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["encode", "--provenance", "", "a"], ["encode", "--combine", "--provenance", "x", "a", "b"],
+        ["encode", "--detached-dir", "d", "--provenance", "x", "a"], ["encode", "--provenance", "a", "a"],
+        ["encode", "--provenance", "x", "--detached", "x", "a"], ["show", "--contains", "a", "--provenance", "x", "a"],
+        ["duplicates", "--provenance", "x", "--dwarf", "y", "a"], ["duplicates", "--features", "var", "a"],
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together(arguments: list[str], tmp_path: Path, run_cli: RunCli) -> None:
+    done = run_cli(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done
+
+
+def test_the_database_must_be_that_of_the_btf(tmp_path: Path, run_cli: RunCli) -> None:
+    btf, database = conflicting(tmp_path, run_cli)
+    other = tmp_path / "other.btf"
+    other.write_bytes(bytes(pybtf.encode(FILES[0], features="float").data))
+    for file, words in ((database, "another BTF"), (btf, "another kind of file"), (tmp_path / "none", "No such file")):
+        done = run_cli("show", "--provenance", file, other)
+        assert done.returncode == 1
+        assert words in done.stderr
+
+
+def test_damaged_databases_end_with_a_message(tmp_path: Path) -> None:
+    encoded, whole = made(BIN / "everything.elf" if (BIN / "everything.elf").is_file() else FILES[0])
+    data = bytes(encoded.data)
+    path = tmp_path / "damaged"
+    draw = Random(17)
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(draw.randint(1, 40)):
+            damaged[draw.randrange(100, len(damaged))] = draw.randrange(256)
+        path.write_bytes(damaged[: draw.choice((len(damaged), draw.randrange(100, len(damaged))))])
+        try:
+            with Provenance(str(path), data, "btf") as found:
+                for id in range(1, encoded.btf.end_id, 7):
+                    source = found.type(id)
+                    assert source is None or isinstance(source.place, str)
+        except InputError:
+            pass
+
+
+def test_a_database_of_another_make_is_refused(tmp_path: Path) -> None:
+    """Views that never end, values of other sorts, other formats."""
+    encoded, whole = made(FILES[0])
+    data = bytes(encoded.data)
+    path = tmp_path / "made"
+
+    def tried(*changes: str) -> Source | None:
+        connection = opened(whole)
+        for change in changes:
+            connection.execute(change)
+        connection.commit()
+        path.write_bytes(connection.serialize())
+        with Provenance(str(path), data, "btf") as found:
+            return found.type(1)
+
+    assert tried() is not None
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS id, 'a' AS name FROM c"
+    for changes in (
+        ["UPDATE about SET value = 2 WHERE key = 'format'"],
+        ["DROP TABLE unit"],
+        ["DROP TABLE unit", f"CREATE VIEW unit AS {endless}"],
+        ["UPDATE type SET line = 'seven'"],
+        ["UPDATE unit SET name = x'00ff'", "UPDATE type SET unit = 1, line = 0.5"],
+    ):
+        with pytest.raises(InputError):
+            tried(*changes)
+
+
+def test_the_tables_are_documented() -> None:
+    page = (ROOT / "docs" / "provenance.md").read_text()
+    for table, columns in TABLES.items():
+        assert f"`{table}`" in page
+        for column in columns.split(", "):
+            assert f"`{column.split()[0]}`" in page, (table, column)
+
+
+def test_damaged_line_tables_have_no_names() -> None:
+    """Whatever the bytes are: a text, and no exception."""
+    draw = Random(5)
+    for path in FILES[:6]:
+        with path.open("rb") as file:
+            found = {each.name.removeprefix(".debug_"): each.data() for each in ELFFile(file).iter_sections()}
+        contents: dict[str, bytes | bytearray] = {
+            name: found[name] for name in ("line", "line_str", "str") if name in found
+        }
+        if "line" not in contents:
+            continue
+        for _ in range(300):
+            line = bytearray(contents["line"])
+            for _ in range(draw.randint(0, 6)):
+                line[draw.randrange(min(len(line), 200))] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
+            files = LineFiles(contents | {"line": line[: draw.randrange(1, len(line) + 1)]}, little=True)
+            for offset in (0, draw.randrange(len(line) + 10)):
+                for number in (0, 1, 2, 5, 1 << 40, -1):
+                    assert isinstance(files.name(offset, number), str)
+
+
+@pytest.mark.parametrize("little", [True, False])
+def test_old_and_new_line_tables(little: bool) -> None:
+    """Written by hand: versions 3 and 5, the latter with texts in the table, and blocks that are passed over."""
+    order = "little" if little else "big"
+
+    def table(version: int, middle: bytes, rest: bytes) -> bytes:
+        body = version.to_bytes(2, order) + middle + len(rest).to_bytes(4, order) + rest  # type: ignore[arg-type]
+        return len(body).to_bytes(4, order) + body  # type: ignore[arg-type]
+
+    old = table(3, b"", bytes([1, 1, 0, 1, 2, 0]) + b"inc\0\0" + b"a.c\0\0\0\0" + b"b.h\0\1\0\0" + b"\0")
+    formats = bytes([3, 1, 0x08, 2, 0x0B, 5, 0x09])
+    new = table(
+        5, bytes([8, 0]),
+        bytes([1, 1, 1, 0, 1, 1]) + bytes([1, 1, 0x08, 2]) + b"/work\0sub\0"
+        + formats + bytes([2]) + b"a.c\0\0\2xy" + b"b.h\0\1\0",
+    )  # fmt: skip
+    files = LineFiles({"line": old + new}, little=little)
+    assert [files.name(0, n) for n in range(4)] == ["", "a.c", "inc/b.h", ""]
+    assert [files.name(len(old), n) for n in range(3)] == ["a.c", "sub/b.h", ""]

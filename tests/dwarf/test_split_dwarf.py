@@ -1,0 +1,269 @@
+"""Split DWARF: programs whose units are in `.dwo` files and `.dwp` packages come to the BTF that the reference makes of
+the same program built without -gsplit-dwarf (tools/golden/dwo_fixtures.py); what is missing or damaged is a message.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import struct
+from pathlib import Path
+from random import Random
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+import pybtf
+from pybtf.dwarf.split import _File
+from pybtf.elf.image import ElfImage
+from pybtf.errors import InputError, PybtfError
+from pybtf.explain.asking import kernel_options
+from pybtf.explain.detail import encode_in_detail
+from tests.builders.elfwriter import Section, bare
+from tests.conftest import ROOT, RunCli
+
+HOME = ROOT / "fixtures" / "dwo"
+BUILDS = sorted(path.parent for path in HOME.glob("*/program.elf"))
+PACKAGES = sorted(HOME.glob("*/*.dwp"))
+COLUMNS = {".debug_info.dwo": 1, ".debug_abbrev.dwo": 3, ".debug_loclists.dwo": 5, ".debug_str_offsets.dwo": 6}
+
+
+def copy(build: Path, to: Path) -> Path:
+    """A program with its `.dwo` files, elsewhere."""
+    shutil.copytree(build, to, dirs_exist_ok=True)
+    return to / "program.elf"
+
+
+def sections(path: Path) -> dict[str, bytes]:
+    with path.open("rb") as file:
+        return {each.name: each.data() for each in ELFFile(file).iter_sections()}
+
+
+def package(files: list[Path], identities: list[int]) -> bytes:
+    """A package of version 5 (DWARF 5, 7.3.5.3), written by its rules: strings shared, all else in parts."""
+    whole = dict.fromkeys([*COLUMNS, ".debug_str.dwo"], b"")
+    rows = []
+    for path in files:
+        own = sections(path)
+        places = {name: (len(whole[name]), len(own.get(name, b""))) for name in COLUMNS}
+        offsets = own[".debug_str_offsets.dwo"]
+        moved = [each + len(whole[".debug_str.dwo"]) for (each,) in struct.iter_unpack("<I", offsets[8:])]
+        own[".debug_str_offsets.dwo"] = offsets[:8] + struct.pack(f"<{len(moved)}I", *moved)
+        for name in whole:
+            whole[name] += own.get(name, b"")
+        rows.append(places)
+    slots = 8
+    signatures, numbers = [0] * slots, [0] * slots
+    for number, identity in enumerate(identities, 1):
+        at = identity % slots
+        while numbers[at]:
+            at = (at + 1) % slots
+        signatures[at], numbers[at] = identity, number
+    index = struct.pack("<HHIII", 5, 0, len(COLUMNS), len(rows), slots)
+    index += struct.pack(f"<{slots}Q{slots}I", *signatures, *numbers) + struct.pack("<4I", *COLUMNS.values())
+    index += b"".join(struct.pack("<4I", *(row[name][0] for name in COLUMNS)) for row in rows)
+    index += b"".join(struct.pack("<4I", *(row[name][1] for name in COLUMNS)) for row in rows)
+    whole[".debug_cu_index"] = index
+    return bare([Section(name, data) for name, data in whole.items()])
+
+
+def identities(files: list[Path]) -> list[int]:
+    """The dwo_id of version 5 is in the unit's header."""
+    return [struct.unpack_from("<Q", sections(path)[".debug_info.dwo"], 12)[0] for path in files]
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_btf_is_that_of_the_unsplit_program(build: Path, jobs: int) -> None:
+    assert bytes(pybtf.encode(build / "program.elf", jobs=jobs).data) == (build / "unsplit.btf").read_bytes()
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_packages(path: Path, tmp_path: Path) -> None:
+    """Beside the program, without any `.dwo`; and given by name."""
+    program = shutil.copy(path.parent / "program.elf", tmp_path / "program.elf")
+    expected = (path.parent / "unsplit.btf").read_bytes()
+    shutil.copy(path, tmp_path / "elsewhere")
+    assert bytes(pybtf.encode(program, dwp=tmp_path / "elsewhere").data) == expected
+    shutil.copy(path, tmp_path / "program.elf.dwp")
+    assert bytes(pybtf.encode(program).data) == expected
+
+
+@pytest.mark.parametrize("build", [each for each in BUILDS if each.name.endswith("5")], ids=lambda path: path.name)
+def test_packages_of_version_5(build: Path, tmp_path: Path) -> None:
+    program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
+    files = sorted(build.glob("*.dwo"), reverse=True)  # the order of the package is not that of the program
+    (tmp_path / "program.elf.dwp").write_bytes(package(files, identities(files)))
+    assert bytes(pybtf.encode(program).data) == (build / "unsplit.btf").read_bytes()
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+def test_a_missing_file_is_one_message(build: Path, tmp_path: Path, run_cli: RunCli) -> None:
+    program = copy(build, tmp_path)
+    (tmp_path / "u1.dwo").unlink()
+    before = program.read_bytes()
+    done = run_cli("encode", program)
+    assert done.returncode == 1
+    assert program.read_bytes() == before
+    assert done.stderr.count("\n") == 1
+    assert re.search(r"a skeleton, whose unit is in u1.dwo, with the identity 0x[0-9a-f]{16}", done.stderr)
+    assert str(tmp_path / "u1.dwo") in done.stderr
+    degraded = run_cli("encode", "--degrade", "--detached", tmp_path / "out", program)
+    assert degraded.returncode == 3
+    assert "u1.dwo" in degraded.stderr or "skeleton" in degraded.stderr
+    names = {type.name for type in pybtf.BTF.from_file(tmp_path / "out")}
+    assert {"first", "third"} <= names
+    assert "unused" not in names
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+def test_a_file_of_another_unit_is_refused(build: Path, tmp_path: Path) -> None:
+    program = copy(build, tmp_path)
+    shutil.copy(tmp_path / "u2.dwo", tmp_path / "u1.dwo")
+    with pytest.raises(InputError, match=r"u1\.dwo has the identity 0x"):
+        pybtf.encode(program)
+    (tmp_path / "u1.dwo").write_bytes(b"\x7fELF and no more")
+    with pytest.raises(InputError, match=r"Not it: .*u1\.dwo"):
+        pybtf.encode(program)
+
+
+def test_a_package_without_the_unit_does_not_hide_the_file(tmp_path: Path) -> None:
+    build = HOME / "clang-5"
+    program = copy(build, tmp_path)
+    files = sorted(build.glob("*.dwo"))[:2]
+    (tmp_path / "program.elf.dwp").write_bytes(package(files, identities(files)))
+    assert bytes(pybtf.encode(program).data) == (build / "unsplit.btf").read_bytes()
+    (tmp_path / "u2.dwo").unlink()
+    with pytest.raises(InputError, match=r"program.elf.dwp has no unit with this identity"):
+        pybtf.encode(program)
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+def test_provenance_has_the_lines_of_split_units(build: Path) -> None:
+    _, database = encode_in_detail(str(build / "program.elf"), kernel_options(jobs=1), names=False, places=True)
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(database)
+    rows = connection.execute(
+        "SELECT type.name, file.name, line, unit.name FROM type JOIN file ON file.id = file JOIN unit ON unit.id = unit"
+    ).fetchall()
+    lines = {
+        (path.name, number): line
+        for path in (HOME / "src").iterdir() for number, line in enumerate(path.read_text().splitlines(), 1)
+    }  # fmt: skip
+    assert len(rows) > 10
+    for name, file, line, unit in rows:
+        assert name is None or name in lines[Path(file).name, line], (name, file, line)
+        assert Path(unit).name in ("u0.c", "u1.c", "u2.c")
+
+
+def outcome(program: Path) -> str:
+    try:
+        pybtf.encode(program, jobs=1)
+    except PybtfError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+def test_damage_is_a_message(build: Path, tmp_path: Path) -> None:
+    """Every byte of a `.dwo` or package may be anything: a message or a BTF, nothing else."""
+    program = copy(build, tmp_path)
+    draw = Random(20261122)
+    targets = [tmp_path / "u0.dwo"]
+    if build.name.endswith("5"):
+        files = sorted(build.glob("*.dwo"))
+        (tmp_path / "made.dwp").write_bytes(package(files, identities(files)))
+        targets.append(tmp_path / "made.dwp")
+    targets += sorted(tmp_path.glob("*dwp.dwp"))
+    for target in targets:
+        whole = target.read_bytes()
+        used = tmp_path / "program.elf.dwp" if target.suffix == ".dwp" else target
+        for _ in range(120):
+            damaged = bytearray(whole)
+            for _ in range(draw.randint(1, 8)):
+                damaged[draw.randrange(64, len(damaged))] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
+            used.write_bytes(damaged[: draw.choice((len(damaged), draw.randrange(64, len(damaged))))])
+            assert "\n" not in outcome(program)
+        used.unlink()
+        if used == target:
+            target.write_bytes(whole)
+
+
+def test_indexes_are_checked(tmp_path: Path) -> None:
+    """Counts and rows that lie: a message that names the index."""
+    build = HOME / "gcc-5"
+    program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
+    files = sorted(build.glob("*.dwo"))
+    whole = package(files, identities(files))
+    path = tmp_path / "program.elf.dwp"
+    path.write_bytes(whole)
+    with ElfImage.open(path) as image:
+        assert len(_File(image).units) == 3
+    at = whole.index(struct.pack("<HHIII", 5, 0, 4, 3, 8))
+    for offset, value in ((0, 3), (4, 99), (8, 9), (12, 0xFFFFFFFF), (12, 1 << 28), (16 + 64, 77)):
+        damaged = bytearray(whole)
+        for slot in range(8) if offset == 80 else range(1):
+            struct.pack_into("<I", damaged, at + offset + 4 * slot, value)
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"debug_cu_index"):
+            pybtf.encode(program)
+    rows = at + 16 + 12 * 8 + 16
+    for column in range(4):
+        damaged = bytearray(whole)
+        struct.pack_into("<I", damaged, rows + 4 * column, 0x7FFFFFF0)
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"\.debug_\w+\.dwo"):
+            pybtf.encode(program)
+
+
+def test_the_other_half_alone(tmp_path: Path, run_cli: RunCli) -> None:
+    done = run_cli("encode", "--detached", tmp_path / "out", HOME / "gcc-5" / "u0.dwo")
+    assert done.returncode == 1
+    assert "one half of split DWARF" in done.stderr
+
+
+def test_a_program_may_name_its_package(tmp_path: Path, run_cli: RunCli) -> None:
+    build = HOME / "clang-5"
+    program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
+    for path in build.glob("*.dwp"):
+        done = run_cli("encode", "--dwp", path, "--detached", tmp_path / "out", program)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "out").read_bytes() == (build / "unsplit.btf").read_bytes()
+    done = run_cli("encode", "--dwp", tmp_path / "none", "--detached", tmp_path / "out", program)
+    assert done.returncode == 1
+
+
+def test_a_unit_is_taken_once(tmp_path: Path) -> None:
+    """Many small skeletons of one large unit would be more than there is of it."""
+    build = HOME / "gcc-5"
+    program = copy(build, tmp_path)
+    first, second, _ = identities(sorted(build.glob("*.dwo")))
+    data = program.read_bytes()
+    assert data.count(b"u1.dwo\0") == data.count(struct.pack("<Q", second)) == 1
+    data = data.replace(b"u1.dwo\0", b"u0.dwo\0").replace(struct.pack("<Q", second), struct.pack("<Q", first))
+    program.write_bytes(data)
+    with pytest.raises(InputError, match="that several skeletons"):
+        pybtf.encode(program)
+
+
+def test_parts_do_not_overlap(tmp_path: Path) -> None:
+    build = HOME / "gcc-5"
+    program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
+    files = sorted(build.glob("*.dwo"))
+    whole = package(files, identities(files))
+    rows = whole.index(struct.pack("<HHIII", 5, 0, 4, 3, 8)) + 16 + 12 * 8 + 16
+    damaged = bytearray(whole)
+    size = struct.unpack_from("<I", whole, rows + 16 * 3)[0]
+    struct.pack_into("<I", damaged, rows + 16 * 3, size + 40)  # the first part reaches into the second
+    (tmp_path / "program.elf.dwp").write_bytes(damaged)
+    with pytest.raises(InputError, match="parts that overlap"):
+        pybtf.encode(program)
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+def test_why_names_the_places_of_split_units(build: Path, run_cli: RunCli) -> None:
+    done = run_cli("why", "first", "struct private", build / "program.elf")
+    assert done.returncode == 0
+    assert re.search(r"taken from (./|/src/)?u0\.c:6", done.stdout)
+    assert re.search(r"described: (./|/src/)?u1\.c:2", done.stdout)
