@@ -101,6 +101,10 @@ class OutputError(PybtfError):
     """The result could not be written: the target, the reason, what to do."""
 
 
+class MergeError(PybtfError):
+    """What was merged is not what the DWARF gives."""
+
+
 class InternalError(PybtfError):
     """A promise of pybtf's own code was broken: a bug to report."""
 

@@ -30,7 +30,7 @@ from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
-from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
+from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode, Place
 from pybtf.features import Features
 from pybtf.losses import losses, renamed
 from pybtf.options import EncodeOptions
@@ -43,6 +43,9 @@ Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
 """What looks at a run that traces, when its BTF is there and its input is still open."""
 
 PERCPU = ".data..percpu"
+VALUES = ".debug_btf_values"
+"""The section in which `pybtf object` leaves unit values."""
+Buffer = bytes | bytearray | memoryview
 # The debug sections that the reference unpacks, found by trying each.
 UNPACKED = frozenset(
     f".debug_{name}"
@@ -106,6 +109,16 @@ def _report(path: str, options: EncodeOptions, timings: Timings | None = None) -
     )
 
 
+@record(frozen=True)
+class Given:
+    """Unit values that take the place of a file's DWARF, in order (docs/merge.md)."""
+
+    pieces: list[tuple[Buffer, Buffer]]
+    """The values of each object, and the addresses of its functions and variables, as `Run.give` takes them."""
+    paths: list[str]
+    """Where the values of each object were found, for messages."""
+
+
 def encode_images(
     images: list[ElfImage],
     options: EncodeOptions,
@@ -114,11 +127,15 @@ def encode_images(
     progress: Progress | None,
     look: Look | None = None,
     placing: bool = False,
+    given: Given | None = None,
 ) -> Encoded:
-    """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`."""
+    """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`.
+
+    `given`: what there is in place of the DWARF of the one image.
+    """
     sources = [image.source for image in images if image.source is not None]
     try:
-        encoded = _encode_images(images, options, base, report, progress, sources, look, placing)
+        encoded = _encode_images(images, options, base, report, progress, sources, look, placing, given)
     except Exception:
         # What is wrong may come from reading half of the old file and half of the new.
         _check_sources(sources)
@@ -144,6 +161,7 @@ def _encode_images(
     sources: list[Source],
     look: Look | None,
     placing: bool,
+    given: Given | None,
 ) -> Encoded:
     """`encode_images`; files that are read besides are appended to `sources`."""
     timings = report.timings
@@ -155,7 +173,7 @@ def _encode_images(
     report.input_size = image.size
 
     # Read what does not change any more: sections, symbols, kfuncs.
-    files = [_load(each, options, timings, len(images) > 1) for each in images]
+    files = [_load(each, options, timings, len(images) > 1, given) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
     with timings.pass_("symbols"):
@@ -173,7 +191,7 @@ def _encode_images(
             files[0].symbols,
             little=image.little,
             machine=image.machine,
-            options=_option_bits(features.on) | (OPTIONS["degrade"] if options.degrade else 0),
+            options=option_bits(features.on) | (OPTIONS["degrade"] if options.degrade else 0),
             force=features.encode_force,
             ranges=ranges,
             names=image.names() if ranges else (),
@@ -185,6 +203,7 @@ def _encode_images(
             functions=functions,
             tracing=look is not None,
             placing=placing,
+            given_bytes=sum(len(values) for values, _ in given.pieces) if given is not None else 0,
         )
 
     try:
@@ -208,11 +227,12 @@ class _File:
     addresses: array[int]
     sections: DebugSections
     symbols: FunctionTable
+    given: Given | None
 
     @property
     def mapped(self) -> bool:
         """Whether the units are mapped from the file."""
-        info = self.sections["info"]
+        info = self.sections.get("info")
         return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
 
 
@@ -237,7 +257,7 @@ def _encode(
             _scan(file, run, features)
         with timings.pass_("units"):
             _work(run, options.jobs, progress)
-            _check(file.image, run)
+            _check(file.image, run, given=file.given)
         if options.degrade:
             report.losses += losses(file.image, file.sections, run)
 
@@ -245,7 +265,7 @@ def _encode(
     with timings.pass_("certify"):
         if run.certify():
             _work(run, options.jobs, None)
-        _check(image, run)
+        _check(image, run, given=files[0].given)
         if options.degrade:
             report.losses += renamed(run)
 
@@ -281,14 +301,19 @@ def _encode(
     return data, base_data
 
 
-def _load(image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool) -> _File:
+def _load(
+    image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool, given: Given | None
+) -> _File:
     with timings.pass_("sections"):
         addresses = section_addresses(image)
-        sections = debug_sections(image, addresses, package=options.dwp, degrade=options.degrade)
+        if given is None:
+            sections = debug_sections(image, addresses, package=options.dwp, degrade=options.degrade)
+        else:
+            sections = DebugSections(image)
     with timings.pass_("symbols"):
         # The numbers of sections are those of the first file, so that which of them count is not known here.
         objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)
-        return _File(image, addresses, sections, function_table(image, objects))
+        return _File(image, addresses, sections, function_table(image, objects), given)
 
 
 def _check_order(images: list[ElfImage], base: Base | None) -> None:
@@ -318,7 +343,8 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
 
 
 @cache
-def _option_bits(features: tuple[str, ...]) -> int:
+def option_bits(features: tuple[str, ...]) -> int:
+    """What the core has to know of these features."""
     bits = sum(OPTIONS.get(name, 0) for name in features)
     return bits | (OPTIONS["variables"] if "var" in features or "global_var" in features else 0)
 
@@ -355,6 +381,12 @@ def _unpacked_sizes(image: ElfImage) -> dict[int, int]:
 
 
 def _scan(file: _File, run: Run, features: Features) -> None:
+    if file.given is not None:
+        damaged = run.give(file.given.pieces)
+        if damaged is not None:
+            place = Place(file.given.paths[damaged[0]], VALUES, damaged[1])
+            raise InputError(place, "values that are damaged", "what pybtf object has written")
+        return
     alternate = file.sections.alternate
     merge = features.force_cu_merging or built_with_lto(file.image) or (alternate is not None and alternate.has_units)
     run.scan(merge)
@@ -404,10 +436,12 @@ def _nobody_looks(done: int, units: int) -> None:
     pass
 
 
-def _check(image: ElfImage, run: Run) -> None:
+def _check(image: ElfImage, run: Run, given: Given | None = None) -> None:
     """Raise what the core met, if anything."""
     fault = run.fault()
     if fault is not None:
+        if given is not None:
+            raise fault_error(given.paths[fault["piece"]], fault)
         raise fault_error(image.path, fault, run.sections)
     error = run.error()
     if error is None:

@@ -195,6 +195,8 @@ class Report:
     """If it was asked for: the names of functions and variables by reason, `in_btf` among the reasons."""
     losses: list[Loss] = field(default_factory=list)
     """With `degrade`: what could not be kept as it is in the DWARF, by sort."""
+    merged: dict[str, Any] | None = None
+    """Of BTF that was merged from values of objects: how many objects, a digest of all values, and the rules."""
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None
@@ -279,6 +281,7 @@ class Report:
                     "strings": {"size": self.strings_size, "xxh3_128": digests and digests.strings},
                 },
             },
+            "merged": self.merged,
             "losses": [loss.to_dict() for loss in self.losses],
             "warnings": self.warnings,
             "peak_memory_bytes": total.peak,

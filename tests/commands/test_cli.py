@@ -146,8 +146,8 @@ def test_manual_fits_a_terminal() -> None:
         ([], "missing command; see pybtf --help"),
         (
             ["frob"],
-            "there is no command 'frob'; there are encode, dump, show, size, duplicates, why, min-core, "
-            "dedup, decode, verify, diff, reproduce, completion; see pybtf --help$",
+            "there is no command 'frob'; there are encode, dump, show, size, duplicates, object, merge, cc, "
+            "why, min-core, dedup, decode, verify, diff, reproduce, completion; see pybtf --help$",
         ),
         (["encod", "x"], r"there is no command 'encod' \(did you mean 'encode'\?\); see"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
@@ -493,14 +493,16 @@ def completions(words: str) -> list[str]:
         (
             "pybtf ",
             [
-                "encode", "dump", "show", "size", "duplicates", "why", "min-core", "dedup", "decode", "verify", "diff",
-                "reproduce", "completion",
+                "encode", "dump", "show", "size", "duplicates", "object", "merge", "cc", "why", "min-core",
+                "dedup", "decode", "verify", "diff", "reproduce", "completion",
             ],
         ),
         ("pybtf encode --det", ["--detached", "--detached-dir"]),
         ("pybtf encode --features de", ["decl_tag", "decl_tag_kfuncs", "default"]),
         ("pybtf encode --features +gl", ["+global_var"]),
         ("pybtf encode --features var,enum", ["var,enum64"]),
+        ("pybtf merge --features +gl", ["+global_var"]),
+        ("pybtf cc --st", ["--strip-dwarf", "--store"]),
         ("pybtf encode --lang-exclude rust,r", ["rust,renderscript"]),
         ("pybtf reproduce --skip copy,h", ["copy,hashing"]),
         ("pybtf completion ", ["bash", "zsh", "fish"]),

@@ -56,7 +56,8 @@ def test_what_leaves_the_core_by_its_place_has_the_right_name() -> None:
     assert ["ok", *codes.DEDUP_NAMES[1:]] == names("dedup/type_graph.pxd", "DEDUP")
     assert list(codes.ERROR_NAMES[1:]) == names("encode/encoder.pxd", "ENCODE")
     assert ["none", *codes.FAULT_NAMES.values()] == names("model/faults.pxd", "FAULT")
-    assert [f".debug_{name}" for name in names("model/faults.pxd", "IN")] == list(faults._SECTIONS)
+    *sections, values = names("model/faults.pxd", "IN")
+    assert [*(f".debug_{name}" for name in sections), f".debug_btf_{values}"] == list(faults._SECTIONS)
     assert list(KIND_NAMES) == [kind.name for kind in Kind]
     assert {name: getattr(kind_numbers, name) for name in KIND_NAMES} == {kind.name: int(kind) for kind in Kind}
 

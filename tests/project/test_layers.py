@@ -28,6 +28,9 @@ LAYERS = {
     "core/dwarf": "core/support core/model core/strings",
     "core/classes": "core/support core/btf core/model core/strings",
     "core/functions": "core/support core/btf core/model core/elf core/strings core/dwarf core/classes",
+    "core/values": (
+        "core/support core/btf core/model core/elf core/strings core/classes core/functions"
+    ),
     "core/dedup": "basics core/support core/btf core/strings",
     "core/encode": (
         "basics core/support core/btf core/model core/elf core/strings core/classes core/functions core/dedup"
@@ -39,7 +42,7 @@ LAYERS = {
     "core/diff": "basics core/support core/btf core/show",
     "core": (
         "core/support core/btf core/model core/elf core/strings "
-        "core/dwarf core/classes core/functions core/dedup core/encode core/reduction"
+        "core/dwarf core/classes core/functions core/values core/dedup core/encode core/reduction"
     ),
     "elf": "basics core/elf",
     "btf": "basics core/btf core/dedup core/encode core/dump elf",
@@ -49,13 +52,14 @@ LAYERS = {
     "verify": "basics core/elf core/accept elf btf request",
     "explain": "basics core elf btf dwarf request pipeline",
     "differences": "basics core/btf core/diff btf request",
+    "merging": "basics core/elf core elf dwarf request pipeline",
     "interface": "basics btf request pipeline explain differences",
     "reproduce": "basics btf dwarf request interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
-        "elf btf request pipeline verify explain differences interface reproduce"
+        "elf btf request pipeline verify explain differences merging interface reproduce"
     ),
-    "pahole": "basics core/btf core/show elf btf request pipeline cli",
+    "pahole": "basics core/btf core/show elf btf request pipeline merging cli",
     "start": "cli",
 }
 """Each layer, from the bottom up, and what it uses besides itself. A folder is a layer; for single files see FILES."""

@@ -23,7 +23,7 @@ def complete_languages(ctx: click.Context, param: click.Parameter, incomplete: s
     return complete_list(tuple(LANGUAGES), (), incomplete)
 
 
-_COMPLETIONS = {"features": complete_features, "lang": complete_languages, "lang-exclude": complete_languages}
+COMPLETIONS = {"features": complete_features, "lang": complete_languages, "lang-exclude": complete_languages}
 
 
 def _click(option: Option) -> click.Option:
@@ -40,7 +40,7 @@ def _click(option: Option) -> click.Option:
     return click.Option(
         names,
         metavar=option.metavar or None,
-        shell_complete=_COMPLETIONS.get(option.name),
+        shell_complete=COMPLETIONS.get(option.name),
         **kinds.get(option.kind, {}),
     )
 

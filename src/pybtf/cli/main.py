@@ -20,10 +20,14 @@ from .. import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from .arguments import Option
 
 
 PLAIN = (
-    "dump", "show", "size", "duplicates", "why", "min-core", "dedup", "decode", "verify", "diff",
+    "dump", "show", "size", "duplicates", "object", "merge", "cc", "why", "min-core", "dedup", "decode", "verify",
+    "diff",
 )  # fmt: skip
 """Commands whose module has their options in a table, and a function of their name."""
 
@@ -106,10 +110,23 @@ def _run(arguments: list[str]) -> int:
 
         name = arguments[0].replace("-", "_")
         module = import_module(f".{name}", __package__)
-        given = read(arguments[1:], module.OPTIONS)
+        given = _read_wrapped(arguments[1:], module.OPTIONS) if name == "cc" else read(arguments[1:], module.OPTIONS)
         if given is not None:
             status: int = getattr(module, name)(**given)
             return status
     from .app import run
 
     return run(arguments)
+
+
+def _read_wrapped(arguments: list[str], options: tuple[Option, ...]) -> dict[str, Any] | None:
+    """As `read`, where all that follows `--` is another program's."""
+    from .arguments import read
+
+    if "--" not in arguments:
+        return None
+    end = arguments.index("--")
+    given = read(arguments[:end], options)
+    if given is None or given["files"]:
+        return None
+    return {**given, "files": tuple(arguments[end + 1 :])}

@@ -5,6 +5,8 @@ tests/commands/test_cli.py compares them with the options that click knows: neit
 
 from __future__ import annotations
 
+from .manual_merging import CC, MERGE, OBJECT
+
 PYBTF = """\
 Usage: pybtf COMMAND [ARGUMENTS]
        pybtf --version | --help | help [COMMAND]
@@ -19,6 +21,9 @@ Commands:
   show        Print the layout of structs: offsets, sizes, holes, cache lines
   size        Say where the bytes of BTF go
   duplicates  List names with several definitions, and where these differ
+  object      Put values for BTF into object files, beside their code
+  merge       Make BTF of a linked file from the values of its objects
+  cc          Run a compiler, and put values for BTF into what it makes
   why         Say why a function, variable or type is in BTF, or is not
   min-core    Cut a kernel's BTF down to what BPF objects need
   dedup       Make one BTF of several, each type once
@@ -577,7 +582,8 @@ Options:
 """
 
 COMMANDS = {
-    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES, "why": WHY,
+    "encode": ENCODE, "dump": DUMP, "show": SHOW, "size": SIZE, "duplicates": DUPLICATES,
+    "object": OBJECT, "merge": MERGE, "cc": CC, "why": WHY,
     "min-core": MIN_CORE, "dedup": DEDUP, "decode": DECODE, "verify": VERIFY, "diff": DIFF, "reproduce": REPRODUCE,
     "completion": COMPLETION,
 }  # fmt: skip

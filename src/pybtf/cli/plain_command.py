@@ -27,4 +27,9 @@ def _click(option: Option) -> click.Option:
         PATH: {"type": click.Path()},
         JOBS: {"type": Jobs()},
     }
-    return click.Option(names, metavar=option.metavar or None, **kinds.get(option.kind, {}))
+    complete = None
+    if option.name in ("features", "lang", "lang-exclude"):
+        from .encode_command import COMPLETIONS
+
+        complete = COMPLETIONS[option.name]
+    return click.Option(names, metavar=option.metavar or None, shell_complete=complete, **kinds.get(option.kind, {}))

@@ -16,25 +16,32 @@ from .request import STDOUT, Request, path_of, same, tell_losses, tell_warnings,
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..encoded import Encoded
     from ..report import Report
 
+    Encode = Callable[[Request, EncodeOptions], tuple[Encoded, bytes]]
 
-def run(request: Request, options: EncodeOptions) -> int:
-    """The exit status: 0, or DEGRADED if something was lost. What goes wrong is raised."""
+
+def run(request: Request, options: EncodeOptions, encode: Encode | None = None) -> int:
+    """The exit status: 0, or DEGRADED if something was lost. What goes wrong is raised.
+
+    `encode`: what makes the BTF, if not from the DWARF of the files.
+    """
     _check_targets(request, options)
     from ..core.support.sigbus import BusErrorMessage
 
     name = request.files[0].replace("\n", "\\n")
     gone = f"{name}: cannot be read any more: it was truncated meanwhile, or its disk fails"
     with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
-        report = _run(request, options)
+        report = _run(request, options, encode or _encode)
     return DEGRADED if report.losses else 0
 
 
-def _run(request: Request, options: EncodeOptions) -> Report:
+def _run(request: Request, options: EncodeOptions, encode: Encode) -> Report:
     before, clock = since_process_start(), time.perf_counter_ns()
-    encoded, provenance = _encode(request, options)
+    encoded, provenance = encode(request, options)
     report = encoded.report
     timings = report.timings
     timings.include_start(before + time.perf_counter_ns() - clock - timings.elapsed())

@@ -31,8 +31,8 @@ class _InLibrary:
 
 
 FOLDERS = (
-    "support", "btf", "model", "elf", "strings", "dwarf", "classes", "functions", "dedup", "encode", "reduction",
-    "dump", "show", "accept", "diff",
+    "support", "btf", "model", "elf", "strings", "dwarf", "classes", "functions", "values", "dedup", "encode",
+    "reduction", "dump", "show", "accept", "diff",
 )  # fmt: skip
 _PACKAGES = {f"{__name__}.{folder}" for folder in FOLDERS}
 

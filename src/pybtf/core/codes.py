@@ -77,6 +77,8 @@ FAULT_NAMES = {
     FAULT_EMPTY_TAG: "empty_tag",
     FAULT_INT_SIZE: "int_size",
     FAULT_MEMBER_END: "member_end",
+    FAULT_VALUES: "values",
+    FAULT_DISCARDED: "discarded",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

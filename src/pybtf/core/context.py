@@ -29,7 +29,7 @@ def distinct(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
     """About how many distinct types will be described. In the first few units there is one in forty bytes; in a kernel
     most are repeats. Where everything is kept, only what prototypes refer to is described.
     """
-    size: cython.size_t = x.sections.info.n
+    size: cython.size_t = x.sections.info.n + x.given_bytes
     return size // 1024 if x.keep_all else size // 1024 + min(size // 40, 16384)
 
 
@@ -49,7 +49,7 @@ def context_tables(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
     i: uint32_t
     # Strings may also stand in .debug_info, one by one.
-    x.strings = strings_new(max(x.sections.str.n // 32, x.sections.info.n // 1024) + x.table.n)
+    x.strings = strings_new(max(x.sections.str.n // 32, (x.sections.info.n + x.given_bytes) // 1024) + x.table.n)
     x.classes = classes_new(distinct(x))
     if x.strings == cython.NULL or x.classes == cython.NULL or not context_seen(x):
         return False
@@ -104,6 +104,7 @@ def context_is_one(
 def context_free(x: cython.pointer[Context]) -> cython.void:
     """See context.pxd."""
     free(x.headers)
+    free(x.given)
     type_units_free(cython.address(x.type_units))
     free(x.variables.sections)
     strings_delete(x.strings)

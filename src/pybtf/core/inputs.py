@@ -6,7 +6,7 @@ buffers are held as long as this object. Unit headers are read here (`scan`); wh
 
 import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.record_cache import seen_delete
@@ -17,6 +17,7 @@ from cython.cimports.pybtf.core.encode.emit import Layout
 from cython.cimports.pybtf.core.encode.encoder import Encoder, encoder_free, encoder_init
 from cython.cimports.pybtf.core.functions.calling_convention import machine_init
 from cython.cimports.pybtf.core.functions.variables import SectionRange
+from cython.cimports.pybtf.core.given_units import take_piece
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span, SplitUnit
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
@@ -43,7 +44,7 @@ SECTION_NAMES = (
 class Inputs:
     """Everything one encoding needs; freed as a whole."""
 
-    def __cinit__(self, sections, symbols, **options):
+    def __cinit__(self, *_, **__):
         memset(cython.address(self.x), 0, cython.sizeof(Context))
         memset(cython.address(self.e), 0, cython.sizeof(Encoder))
         memset(cython.address(self.layout), 0, cython.sizeof(Layout))
@@ -87,6 +88,7 @@ class Inputs:
         base: Base = None,
         functions: FunctionTable = None,
         tracing=False,
+        given_bytes=0,
         placing=False,
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
@@ -95,6 +97,7 @@ class Inputs:
         self.x.little = little
         self.x.options = options
         self.x.tracing = tracing
+        self.x.given_bytes = given_bytes
         self.x.placing = placing
         self.x.table = cython.address(self.functions.t)
         self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
@@ -260,6 +263,45 @@ class Inputs:
         if self.bad.code:
             self.bad_unit = 0xFFFFFFFF
         return self.x.n_units
+
+    def give(self, pieces):
+        """Takes units from values of objects in place of DWARF: (values, addresses) of each piece, in order.
+
+        The values are bytes as `Export.units` returns them, addresses 64-bit words in the host's byte order. Returns
+        None, or the number of the piece that is damaged, and where.
+        """
+        view = cython.declare(cython.Py_buffer)
+        where = cython.declare(cython.Py_buffer)
+        at: uint64_t = 0
+        cap: uint32_t = 0
+        number: uint32_t
+        status: cython.int
+        for number, (values, addresses) in enumerate(pieces):
+            PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
+            try:
+                PyObject_GetBuffer(addresses, cython.address(where), PyBUF_SIMPLE)
+                with cython.nogil:
+                    status = take_piece(
+                        cython.address(self.x),
+                        number,
+                        cython.cast(cython.pointer[cython.const[uint8_t]], view.buf),
+                        view.len,
+                        cython.cast(cython.pointer[cython.const[uint8_t]], where.buf),
+                        where.len // 8,
+                        cython.address(cap),
+                        cython.address(at),
+                    )
+                PyBuffer_Release(cython.address(where))
+            finally:
+                PyBuffer_Release(cython.address(view))
+            if status == 1:
+                raise MemoryError
+            if status:
+                return number, at
+            self.buffers.append(values)
+            self.buffers.append(addresses)
+        self.units = self.x.n_units
+        return None
 
     def merge(self):
         """Treats all units as one logical unit from now on."""

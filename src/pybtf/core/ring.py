@@ -18,9 +18,11 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
+from cython.cimports.pybtf.core.given_units import read_unit
 from cython.cimports.pybtf.core.inputs import Inputs
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
+    FAULT_DISCARDED,
     FAULT_SPLIT,
     FAULT_VARIABLE_NAME,
     FAULT_VARIABLE_TYPE,
@@ -142,7 +144,10 @@ class Ring(Inputs):
             if number >= 0:
                 v = cython.address(self.values[number % self.window])
                 lent = self.lend(v)
-                decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
+                if self.x.given == cython.NULL:
+                    decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
+                else:
+                    read_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
                 if lent:
                     self.e.words.p = v.words.p
                     self.e.words.cap = v.words.cap
@@ -195,6 +200,11 @@ class Ring(Inputs):
         if f.code == 0:
             return None
         unit = -1
+        if self.x.given != cython.NULL:
+            found = self.describe(f, unit)
+            found["unit_name"] = self.text(self.bad_name)
+            found["piece"] = self.x.given[self.bad_unit].piece
+            return found
         if f.die or (self.x.merge and f.section == IN_INFO):
             unit = self.unit_around(f.die if f.die else f.offset)
         elif self.bad_unit < self.x.n_units and not self.x.merge:
@@ -226,7 +236,7 @@ class Ring(Inputs):
     @cython.cfunc
     def describe(self, f: Fault, unit):
         name: uint32_t = 0
-        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code == FAULT_SPLIT:
+        if f.code == FAULT_VARIABLE_NAME or f.code == FAULT_VARIABLE_TYPE or f.code in (FAULT_SPLIT, FAULT_DISCARDED):
             name = cython.cast(uint32_t, f.value)
         return {
             "name": self.text(name),

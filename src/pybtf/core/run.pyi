@@ -1,11 +1,13 @@
-from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NotRequired, TypedDict
 
 from pybtf.core.dedup.base import Base
 from pybtf.core.elf.function_table import FunctionTable
 from pybtf.core.fates import Fates
 from pybtf.core.origins import Origins
 from pybtf.core.search import Search
+
+Buffer = bytes | bytearray | memoryview
 
 class FaultInfo(TypedDict):
     code: str
@@ -16,6 +18,7 @@ class FaultInfo(TypedDict):
     unit: int
     unit_name: str
     name: str
+    piece: NotRequired[int]
 
 class LossInfo(FaultInfo):
     whole_unit: bool
@@ -41,6 +44,7 @@ class Run:
         base: Base | None = None,
         functions: FunctionTable | None = None,
         tracing: bool = False,
+        given_bytes: int = 0,
         placing: bool = False,
     ) -> None: ...
     def next_file(
@@ -52,6 +56,7 @@ class Run:
         info_mapped: bool = False,
     ) -> None: ...
     def scan(self, merge: bool) -> int: ...
+    def give(self, pieces: Iterable[tuple[Buffer, Buffer]]) -> tuple[int, int] | None: ...
     def merge(self) -> None: ...
     def has_reference_to_other_units(self) -> bool: ...
     def work(self, on_slice: Callable[[int, int], None] | None = None) -> None: ...

@@ -16,6 +16,7 @@ from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.model.losses cimport Losses
 from pybtf.core.strings.string_table cimport Strings
+from pybtf.core.values.unit_read cimport GivenUnit, Reading
 
 cdef enum:
     MAX_LANGUAGES = 64
@@ -31,6 +32,9 @@ cdef struct Context:            # shared by all workers, never written while the
     uint32_t file               # number of the file
     bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
     bint merge                  # all units are one logical unit
+    bint exporting              # units are decoded up to the names of their types, for core/export.py
+    GivenUnit *given            # units that come from values of objects, not from DWARF: `n_units` of them, or NULL
+    uint64_t given_bytes        # of all of them
     bint little
     bint tracing                # what becomes of functions and variables is noted by name
     bint placing                # and which DIE each type is of
@@ -51,6 +55,7 @@ cdef struct Worker:
     Walker walker
     Classifier classifier
     Observer observer
+    Reading reading             # used where units are given
 
 cdef extern from *:
     """
@@ -69,4 +74,6 @@ cdef int scan_units(Context *x, Fault *fault, Losses *losses) noexcept nogil
 cdef int worker_init(Worker *w, const Context *x) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil
 cdef int decode_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols) noexcept nogil
+cdef void value_reset(UnitValue *v) noexcept nogil
+cdef bint excluded(const Context *x, uint32_t language) noexcept nogil
 cdef void value_free(UnitValue *v) noexcept nogil

@@ -32,6 +32,7 @@ from cython.cimports.pybtf.core.functions.variables import collect_variables
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_DECLARATION,
+    NO_INDEX,
     T_DECLARATION,
     V_DECLARATION,
     V_TOP_LEVEL,
@@ -47,6 +48,7 @@ from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUD
 from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_settle
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
@@ -496,7 +498,7 @@ def finish_unit(
         cython.address(w.walker.u),
         cython.address(x.sections),
         cython.address(x.machine),
-        x.table.n,
+        NO_INDEX if x.exporting else x.table.n,
         options,
         cython.address(v.fault),
     ):
@@ -507,6 +509,8 @@ def finish_unit(
         return 1
     if classify_unit(cython.address(w.classifier), v):
         return 1
+    if x.exporting:
+        return 0
     if v.tags_cut:
         v.counts[COUNT_TAGS_CUT] += 1
         return 0
@@ -573,6 +577,7 @@ def worker_free(w: cython.pointer[Worker]) -> cython.void:
     u32s_free(cython.address(w.observer.record))
     u8s_free(cython.address(w.observer.name))
     u32s_free(cython.address(w.observer.align))
+    reading_free(cython.address(w.reading))
 
 
 @cython.cfunc

@@ -22,6 +22,7 @@ _SECTIONS: Final = (
     ".debug_types",
     ".debug_loc",
     ".debug_loclists",
+    ".debug_btf_values",
 )
 
 # name: (found, expected); {v} is the fault's value, {x} the same as an unsigned hexadecimal number, {tag} the name of
@@ -63,6 +64,11 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
         "the offset of a string",
     ),
     "nested": ("something that is in an alternate file of an alternate file", "a file that is complete"),
+    "values": ("values that are damaged", "what pybtf object has written"),
+    "discarded": (
+        "the function {name}, whose code the linker has discarded: what its DWARF then says depends on the linker",
+        "code that is linked, or DWARF 5",
+    ),
 }
 _HINTS: Final = {
     "split": (
@@ -71,6 +77,7 @@ _HINTS: Final = {
     ),
     "alternate": "{no_alternate}",
     "nested": "dwz makes no such files.",
+    "discarded": "Build with -gdwarf-5, or encode the linked DWARF.",
 }
 _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
     "unsupported_tag": ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),

@@ -94,7 +94,7 @@ def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memor
     data = image.data(section)
     if not relocations or not any(s.size for s in relocations):
         return data
-    machine = (None if image.little else _BIG_ENDIAN.get(image.machine)) or _MACHINES.get(image.machine)
+    machine = _machine_of(image)
     if machine is None:
         raise InputError(
             image.place(section),
@@ -111,6 +111,16 @@ def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memor
         source = symbol_source(image, image.linked(relocation, SHT_SYMTAB, "symbol table"))
         _apply(image, relocation, out, source, addresses, machine.table)
     return out
+
+
+def relocation_table(image: ElfImage) -> bytes | None:
+    """Operation | bytes << 4 by relocation type, of a machine that is known."""
+    machine = _machine_of(image)
+    return machine.table if machine is not None else None
+
+
+def _machine_of(image: ElfImage) -> _Machine | None:
+    return (None if image.little else _BIG_ENDIAN.get(image.machine)) or _MACHINES.get(image.machine)
 
 
 def _apply(

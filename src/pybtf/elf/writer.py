@@ -31,10 +31,10 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pybtf.elf.atomic import Bytes, Replacement, explained
-from pybtf.elf.outline import read_exactly, read_outline
+from pybtf.elf.outline import Outline, read_exactly, read_outline
 from pybtf.elf.plan import DETACHED_ADVICE, Plan, is_current, make_plan
 from pybtf.errors import InputError, OutputError, Place
 from pybtf.records import record
@@ -97,6 +97,24 @@ def put_sections(
             source.check_unchanged()
             new.publish()
     return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1)
+
+
+def rewrite(
+    path: str | os.PathLike[str],
+    make: Callable[[Outline], bytes],
+    *,
+    expect: os.stat_result | None = None,
+    durable: bool = True,
+) -> None:
+    """Replace an ELF file by what `make` makes of it, at once. The same is kept, and raised, as by `put_sections`."""
+    name = os.fspath(path)
+    with contextlib.closing(_Source(name, expect)) as source:
+        content = make(read_outline(name, source.fd, source.stat.st_size))
+        with Replacement(name, durable=durable) as new:
+            with explained(name):
+                _write_at(new.fd, 0, content)
+            source.check_unchanged()
+            new.publish()
 
 
 class _Source:

@@ -12,6 +12,7 @@ What differs from `pybtf encode`, and why:
   right: the build names the kernel it has just linked, and a few have modules without BTF of the kernel.
 - *Nothing is forced to the disk.* Files still appear complete or not at all as far as processes can see; a build
   folder is not expected to survive a power failure, and hundreds of modules would wait for the disk.
+- *A file without DWARF may have values.* Then BTF is merged from these (docs/merge.md).
 - *One message at most.* The kernel's build shows all of standard error.
 """
 
@@ -29,6 +30,10 @@ from .request import Answer, Request
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..encoded import Encoded
+    from ..options import EncodeOptions
+
+OBJECTS_VARIABLE = "PYBTF_OBJECTS"
+STORE_VARIABLE = "PYBTF_STORE"
 
 BYTES_PER_WORKER = 4 << 20
 """A worker more than one for each so many bytes of input costs more than it gains, and takes a token from others."""
@@ -74,7 +79,33 @@ def _encode(request: Request) -> Encoded:
     except UsageError as error:  # as in pahole: not a matter of the command line's form
         raise InputError("options", str(error)) from error
     with workers(_jobs(request), os.environ.get("MAKEFLAGS", "")) as jobs:
-        return encode_file(request.file, replace(options, jobs=jobs))
+        try:
+            return encode_file(request.file, replace(options, jobs=jobs))
+        except NothingToEncode:
+            merged = _merged(request.file, replace(options, jobs=jobs))
+            if merged is None:
+                raise
+            return merged
+
+
+def _merged(path: str, options: EncodeOptions) -> Encoded | None:
+    """What the values of its objects give, of a file that has no DWARF but values (`pybtf cc`); None if it has none.
+
+    The environment may say where these are, as `pybtf merge` is told with `--objects` and `--store`.
+    """
+    from ..elf.image import ElfImage
+    from ..merging.index import find_index
+
+    with ElfImage.open(path) as image:
+        if find_index(image) is None:
+            return None
+    from ..merging.linked import Sources, merge_file
+    from ..merging.payloads import listed
+
+    objects = os.environ.get(OBJECTS_VARIABLE)
+    return merge_file(
+        path, options, Sources(tuple(listed(objects)) if objects else (), os.environ.get(STORE_VARIABLE) or None)
+    )
 
 
 def _jobs(request: Request) -> int:

@@ -25,3 +25,4 @@ cdef enum:
     SHT_REL = 0x09
     STT_OBJECT = 0x01
     STT_FUNC = 0x02
+    STT_FILE = 0x04

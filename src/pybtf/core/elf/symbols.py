@@ -8,7 +8,7 @@ import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import strlen
-from cython.cimports.pybtf.core.elf.elf_constants import STT_FUNC
+from cython.cimports.pybtf.core.elf.elf_constants import STT_FILE, STT_FUNC
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol
 
 
@@ -89,6 +89,25 @@ class SymbolSource:
                 found.append((name, s.value, s.size))
         return found
 
+
+    def file_names(self):
+        """The names of all STT_FILE symbols, in table order, as `function_names` does."""
+        found: list = []
+        s = cython.declare(Symbol)
+        i: uint32_t
+        v: cython.pointer[SymbolView] = cython.address(self.view)
+        budget: uint64_t = name_budget(v)
+        size: cython.size_t
+        for i in range(v.n):
+            read_symbol(v, i, cython.address(s))
+            if s.type != STT_FILE or not name_ok(v, s.name):
+                continue
+            size = strlen(v.strtab + s.name)
+            if size > budget:
+                break
+            budget -= size
+            found.append(v.strtab[s.name : s.name + size].decode("utf-8", "surrogateescape"))
+        return found
 
     def function_names(self):
         """(name, value) of all function symbols, also of those that the function table leaves out, in table order. What

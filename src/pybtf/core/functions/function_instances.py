@@ -8,7 +8,7 @@ that is the name of an earlier entry, of another file.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint16_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
@@ -206,6 +206,34 @@ def prototype(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def instance_flags(
+    u: cython.pointer[Unit],
+    f: cython.pointer[Function],
+    o: cython.pointer[Observer],
+    machine: cython.pointer[cython.const[Machine]],
+) -> cython.int:
+    """What is to be said against an instance, S_*; -1: no memory."""
+    flags: cython.int = 0
+    uncertain: cython.int
+    if f.flags & F_UNEXPECTED:
+        flags |= S_UNEXPECTED
+    if f.flags & F_REORDERED:
+        flags |= S_REORDERED
+    if f.flags & F_OPTIMIZED:
+        flags |= S_OPTIMIZED
+    if f.flags & F_SIGNATURE_CHANGED:
+        flags |= S_SIGNATURE_CHANGED
+    uncertain = uncertain_location(u, f, machine, cython.address(o.align))
+    if uncertain < 0:
+        return -1
+    if uncertain:
+        flags |= S_UNCERTAIN
+    return flags
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def remember(
     u: cython.pointer[Unit],
     v: cython.pointer[UnitValue],
@@ -219,7 +247,7 @@ def remember(
 ) -> cython.int:
     s: cython.pointer[State]
     i: uint32_t
-    uncertain: cython.int
+    flags: cython.int
     changed: cython.bint = true_signature and f.flags & F_SIGNATURE_CHANGED
     total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
     if total > MAX_PARAMS:
@@ -230,20 +258,10 @@ def remember(
     s.address = f.address
     s.entry = functable_of_file(table, f.name - 1, o.file)
     s.unit = v.number
-    s.flags = 0
-    if f.flags & F_UNEXPECTED:
-        s.flags |= S_UNEXPECTED
-    if f.flags & F_REORDERED:
-        s.flags |= S_REORDERED
-    if f.flags & F_OPTIMIZED:
-        s.flags |= S_OPTIMIZED
-    if f.flags & F_SIGNATURE_CHANGED:
-        s.flags |= S_SIGNATURE_CHANGED
-    uncertain = uncertain_location(u, f, machine, cython.address(o.align))
-    if uncertain < 0:
+    flags = instance_flags(u, f, o, machine)
+    if flags < 0:
         return out_of_memory(v, f)
-    if uncertain:
-        s.flags |= S_UNCERTAIN
+    s.flags = cython.cast(uint8_t, flags)
     s.locals = cython.cast(uint32_t, v.locals.n)
     s.proto = prototype(u, v, f, o, c, strings, changed)
     if s.proto == NO_CLASS:

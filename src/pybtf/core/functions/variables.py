@@ -148,25 +148,26 @@ def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def add(
-    u: cython.pointer[Unit],
+def keep_variable(
     v: cython.pointer[UnitValue],
-    d: cython.pointer[Variable],
     r: cython.pointer[VarRecord],
+    die: uint64_t,
+    anns: cython.pointer[cython.const[Annotation]],
+    n_anns: uint32_t,
 ) -> cython.int:
-    """Keeps a variable whose name, type and place are in `r`; `d` is the DIE with its annotations."""
+    """See `variables.pxd`."""
     i: uint32_t
     r.anns = cython.cast(uint32_t, v.anns.n)
-    r.n_anns = d.n_anns
-    for i in range(d.anns, d.anns + d.n_anns):
-        if u.anns[i].value == 0:
-            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, d.die, d.die, DW_TAG_variable)
-        if not u32s_push(cython.address(v.anns), u.anns[i].value) or not u32s_push(
-            cython.address(v.anns), cython.cast(uint32_t, u.anns[i].component)
+    r.n_anns = n_anns
+    for i in range(n_anns):
+        if anns[i].value == 0:
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_INFO, die, die, DW_TAG_variable)
+        if not u32s_push(cython.address(v.anns), anns[i].value) or not u32s_push(
+            cython.address(v.anns), cython.cast(uint32_t, anns[i].component)
         ):
-            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, d.die, d.die, 0)
+            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
     if not grow(v.vars, v.cap_vars, v.n_vars + 1):
-        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, d.die, d.die, 0)
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
     v.vars[v.n_vars] = r[0]
     v.n_vars += 1
     return 0
@@ -175,23 +176,119 @@ def add(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle(
-    v: cython.pointer[UnitValue], own: cython.pointer[Variable], name: uint32_t, what: cython.int
-) -> cython.int:
+def settle(v: cython.pointer[UnitValue], die: uint64_t, name: uint32_t, what: cython.int) -> cython.int:
     """Counts what becomes of a variable, and notes it if that is asked for. Nonzero: fault."""
     v.counts[what] += 1
     if v.tracing and name:
-        if trace_push(cython.address(v.traces), own.die, name, what) == cython.NULL:
-            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, own.die, own.die, 0)
+        if trace_push(cython.address(v.traces), cython.cast(uint32_t, die), name, what) == cython.NULL:
+            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
     return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def named_by(u: cython.pointer[Unit], own: cython.pointer[Variable], spec: uint32_t) -> uint32_t:
-    """The name of a variable: its own, or that of what it specifies."""
-    return own.name if spec == NO_INDEX else u.variables[spec].name
+def left_out(v: cython.pointer[UnitValue], die: uint64_t, name: uint32_t, what: cython.int) -> cython.int:
+    """`settle`, as an answer of `place_variable`."""
+    return -1 if settle(v, die, name, what) else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def refuse(
+    v: cython.pointer[UnitValue],
+    rules: cython.pointer[cython.const[VariableRules]],
+    die: uint64_t,
+    name: uint32_t,
+    fault: cython.int,
+    what: cython.int,
+) -> cython.int:
+    """What is to be done about a variable that BTF cannot have, as an answer of `place_variable`."""
+    if rules.force or (rules.degrade and lose_at(cython.address(v.losses), fault, die, name)):
+        return left_out(v, die, name, what)
+    fault_set(cython.address(v.fault), fault, IN_INFO, die, die, name)
+    return -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_variable(
+    v: cython.pointer[UnitValue],
+    r: cython.pointer[VarRecord],
+    die: uint64_t,
+    address: uint64_t,
+    rules: cython.pointer[cython.const[VariableRules]],
+    symbols: FunctionTable,
+) -> cython.int:
+    """See `variables.pxd`. The order of the tests is that of the reference."""
+    s: cython.pointer[SectionRange]
+    e: Text
+    rel: uint64_t
+    v.counts[COUNT_VARIABLES] += 1
+    s = section_of(rules, address)
+    if s == cython.NULL:
+        return left_out(v, die, r.name, COUNT_VAR_SECTION)
+    rel = address - s.start
+    if r.name == 0:
+        return left_out(v, die, 0, COUNT_VAR_NAMELESS)
+    e = string_text(rules.strings, r.name)
+    if generated(e):
+        return left_out(v, die, r.name, COUNT_VAR_PREFIX)
+    if rel == 0 and not object_symbol(symbols, s.index, e.text, e.size):
+        return left_out(v, die, r.name, COUNT_VAR_NO_SYMBOL)
+    if not valid_name(e):
+        return refuse(v, rules, die, r.name, FAULT_VARIABLE_NAME, COUNT_VAR_INVALID_NAME)
+    if r.type == 0:
+        return refuse(v, rules, die, r.name, FAULT_VARIABLE_TYPE, COUNT_VAR_VOID)
+    if rel > LIMIT:
+        return left_out(v, die, r.name, COUNT_VAR_SIZE)
+    r.section = s.index
+    r.offset = cython.cast(uint32_t, rel)
+    return 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fit_variable(
+    v: cython.pointer[UnitValue], r: cython.pointer[VarRecord], die: uint64_t, size: uint64_t
+) -> cython.int:
+    """See `variables.pxd`."""
+    if size == 0 or size > LIMIT:
+        return left_out(v, die, r.name, COUNT_VAR_SIZE)
+    r.size = cython.cast(uint32_t, size)
+    return -1 if settle(v, die, r.name, COUNT_VAR_KEPT) else 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def candidate(
+    u: cython.pointer[Unit], v: cython.pointer[UnitValue], i: uint32_t
+) -> cython.pointer[Variable]:
+    """The DIE with name, type and annotations of variable `i`, if it is one of the file with an address; else NULL: it
+    does not count, or `v.counts` says why, or there is a fault.
+    """
+    own: cython.pointer[Variable] = cython.address(u.variables[i])
+    spec: uint32_t = NO_INDEX
+    d: cython.pointer[Variable] = own
+    if own.spec:
+        spec = variable_specified(u, own.spec, cython.address(v.fault))
+        if v.fault.code:
+            return cython.NULL
+    if not own.flags & V_TOP_LEVEL or own.flags & V_ARTIFICIAL:
+        return cython.NULL
+    if own.flags & V_DECLARATION and spec == NO_INDEX:
+        settle(v, own.die, own.name, COUNT_VAR_DECLARATION)
+        return cython.NULL
+    if spec != NO_INDEX:
+        d = cython.address(u.variables[spec])
+    if not own.flags & V_ADDRESS:
+        settle(v, own.die, d.name, COUNT_VAR_NO_ADDRESS)
+        return cython.NULL
+    return d
 
 
 @cython.cfunc
@@ -204,59 +301,22 @@ def consider(
     rules: cython.pointer[cython.const[VariableRules]],
     symbols: FunctionTable,
 ) -> cython.int:
-    """One variable: kept, or left out and counted. The order of the tests is that of the reference."""
+    """One variable: kept, or left out and counted. Nonzero: fault."""
     own: cython.pointer[Variable] = cython.address(u.variables[i])
-    d: cython.pointer[Variable] = own
-    spec: uint32_t = NO_INDEX
-    s: cython.pointer[SectionRange]
-    e: Text
+    d: cython.pointer[Variable] = candidate(u, v, i)
     r: VarRecord
-    rel: uint64_t
-    size: uint64_t
-    if own.spec:
-        spec = variable_specified(u, own.spec, cython.address(v.fault))
-        if v.fault.code:
-            return 1
-    if not own.flags & V_TOP_LEVEL or own.flags & V_ARTIFICIAL:
-        return 0
-    if own.flags & V_DECLARATION and spec == NO_INDEX:
-        return settle(v, own, own.name, COUNT_VAR_DECLARATION)
-    if not own.flags & V_ADDRESS:
-        return settle(v, own, named_by(u, own, spec), COUNT_VAR_NO_ADDRESS)
-    v.counts[COUNT_VARIABLES] += 1
-    s = section_of(rules, own.address)
-    if s == cython.NULL:
-        return settle(v, own, named_by(u, own, spec), COUNT_VAR_SECTION)
-    rel = own.address - s.start
-    if spec != NO_INDEX:
-        d = cython.address(u.variables[spec])
-    if d.name == 0:
-        return settle(v, own, 0, COUNT_VAR_NAMELESS)
-    e = string_text(rules.strings, d.name)
-    if generated(e):
-        return settle(v, own, d.name, COUNT_VAR_PREFIX)
-    if rel == 0 and not object_symbol(symbols, s.index, e.text, e.size):
-        return settle(v, own, d.name, COUNT_VAR_NO_SYMBOL)
-    if not valid_name(e):
-        if rules.force or (rules.degrade and lose_at(cython.address(v.losses), FAULT_VARIABLE_NAME, own.die, d.name)):
-            return settle(v, own, d.name, COUNT_VAR_INVALID_NAME)
-        return fault_set(cython.address(v.fault), FAULT_VARIABLE_NAME, IN_INFO, own.die, own.die, d.name)
-    if d.ref == 0:
-        if rules.force or (rules.degrade and lose_at(cython.address(v.losses), FAULT_VARIABLE_TYPE, own.die, d.name)):
-            return settle(v, own, d.name, COUNT_VAR_VOID)
-        return fault_set(cython.address(v.fault), FAULT_VARIABLE_TYPE, IN_INFO, own.die, own.die, d.name)
-    size = variable_size(u, d.ref)
-    if size == 0 or size > LIMIT or rel > LIMIT:
-        return settle(v, own, d.name, COUNT_VAR_SIZE)
-    if settle(v, own, d.name, COUNT_VAR_KEPT):
-        return 1
+    status: cython.int
+    if d == cython.NULL:
+        return v.fault.code != 0
     r.name = d.name
     r.type = d.ref
     r.linkage = 1 if d.flags & V_EXTERNAL else 0
-    r.section = s.index
-    r.offset = cython.cast(uint32_t, rel)
-    r.size = cython.cast(uint32_t, size)
-    return add(u, v, d, cython.address(r))
+    status = place_variable(v, cython.address(r), own.die, own.address, rules, symbols)
+    if status == 1:
+        status = fit_variable(v, cython.address(r), own.die, variable_size(u, d.ref))
+    if status == 1:
+        return keep_variable(v, cython.address(r), own.die, u.anns + d.anns, d.n_anns)
+    return status < 0
 
 
 @cython.cfunc

@@ -14,6 +14,7 @@ cdef enum:                      # Fault.section
     IN_TYPES = 6
     IN_LOC = 7
     IN_LOCLISTS = 8
+    IN_VALUES = 9               # the values of an object (core/values)
 
 cdef enum:                      # Fault.code
     FAULT_NONE = 0
@@ -61,7 +62,10 @@ cdef enum:                      # Fault.code
     # what only an encoding that may degrade minds, since kernels do
     FAULT_INT_SIZE = 44         # value: bytes
     FAULT_MEMBER_END = 45       # value: bytes of the struct
-    N_FAULTS = 46
+    # values of objects that are merged
+    FAULT_VALUES = 46           # what no object has that this program wrote
+    FAULT_DISCARDED = 47        # value: string id of a function that the linker has discarded, so that it is another
+    N_FAULTS = 48
 
 cdef struct Fault:
     int code

@@ -1,0 +1,11 @@
+"""`pybtf cc` for click: for mistakes, and completion. What follows `--` is none of its business."""
+
+from __future__ import annotations
+
+import click
+
+from .cc import OPTIONS, cc
+from .plain_command import plain_command
+
+command = plain_command("cc", OPTIONS, cc, "-- COMMAND...")
+command.params[0] = click.Argument(["files"], metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)

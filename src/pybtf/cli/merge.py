@@ -1,0 +1,104 @@
+"""`pybtf merge`: BTF of a linked file from the values of its objects."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import MergeError, UsageError
+from ..features import Features
+from ..languages import EXCLUDE_VARIABLE
+from ..options import EncodeOptions, make_options
+from . import console
+from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..encoded import Encoded
+    from ..merging.linked import Sources
+    from .request import Request
+
+OPTIONS = (
+    Option("objects", TEXTS, "FILE"),
+    Option("store", PATH, "DIR"),
+    Option("detached", PATH, "OUT"),
+    Option("report", PATH, "JSON"),
+    Option("verify", FLAG),
+    Option("base", PATH, "FILE"),
+    Option("standalone", FLAG),
+    Option("force-base", FLAG),
+    Option("features", TEXTS, "LIST"),
+    Option("for-kernel", TEXT, "VERSION"),
+    Option("lang", TEXT, "LIST"),
+    Option("lang-exclude", TEXT, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
+    Option("quiet", FLAG, letter="q"),
+    Option("verbose", FLAG, letter="v"),
+    Option("timings", FLAG),
+)
+
+
+def merge(
+    files: tuple[str, ...],
+    objects: tuple[str, ...],
+    store: str | None,
+    detached: str | None,
+    report: str | None,
+    verify: bool,
+    base: str | None,
+    standalone: bool,
+    force_base: bool,
+    features: tuple[str, ...],
+    for_kernel: str | None,
+    lang: str | None,
+    lang_exclude: str | None,
+    jobs: int | None,
+    quiet: bool,
+    verbose: bool,
+    timings: bool,
+) -> int:
+    """The command, after its options have been read. The exit status."""
+    if len(files) != 1:
+        raise UsageError(f"{len(files)} FILEs are given; expected one; see pybtf merge --help")
+    if quiet and (verbose or timings):
+        raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
+    if lang is None and lang_exclude is None:
+        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+    options = make_options(
+        Features.parse(*features), jobs, lang or "", lang_exclude or "", base, standalone, force_base, False, for_kernel
+    )
+    from ..merging.linked import Sources
+    from ..merging.payloads import listed
+    from .request import Request
+    from .single import run
+
+    sources = Sources(tuple([path for each in objects for path in listed(each)]), store)
+    request = Request(files, detached, None, report, False, None, quiet, verbose, False, timings)
+
+    def encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
+        return _merged(request, options, sources, verify), b""
+
+    return run(request, options, encode)
+
+
+def _merged(request: Request, options: EncodeOptions, sources: Sources, verify: bool) -> Encoded:
+    from ..merging.linked import merge_file
+    from .interrupt import PromptInterrupt
+
+    file = request.files[0]
+    if request.detached is None:
+        from ..elf.packed import require_plain
+
+        require_plain(file)
+    with PromptInterrupt():
+        encoded = merge_file(file, options, sources)
+        if verify:
+            from ..pipeline import encode_file
+
+            wanted = encode_file(file, options)
+            if bytes(wanted.data) != bytes(encoded.data):
+                both = f"{len(encoded.data)} bytes, and its DWARF others, {len(wanted.data)}"
+                raise MergeError(f"{file}: the values of its objects give {both}")
+            if not request.quiet:
+                console.note(f"{file}: its DWARF gives the same {len(encoded.data)} bytes")
+    return encoded

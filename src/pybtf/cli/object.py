@@ -1,0 +1,88 @@
+"""`pybtf object`: values for BTF beside the code of object files, in place."""
+
+from __future__ import annotations
+
+from ..errors import PybtfError, UsageError
+from . import console
+from .arguments import FLAG, PATH, TEXT, TEXTS, Option
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..merging.encoding import Outcome
+    from ..merging.placing import Placing
+
+PLACING = (
+    Option("strip-dwarf", FLAG),
+    Option("inline", FLAG),
+    Option("store", PATH, "DIR"),
+    Option("section", TEXT, "NAME"),
+    Option("features", TEXTS, "LIST"),
+)
+OPTIONS = (*PLACING, Option("from-list", PATH, "LIST"), Option("quiet", FLAG, letter="q"))
+
+
+def object(
+    files: tuple[str, ...],
+    strip_dwarf: bool,
+    inline: bool,
+    store: str | None,
+    section: str | None,
+    features: tuple[str, ...],
+    from_list: str | None,
+    quiet: bool,
+) -> int:
+    """The command, after its options have been read. The exit status."""
+    how = placing(strip_dwarf, inline, store, section)
+    if from_list is not None:
+        from ..inputs import read_list
+
+        files += tuple(read_list(from_list))
+    if not files:
+        raise UsageError("missing argument 'FILE.o...'; see pybtf object --help")
+    from ..features import Features
+    from ..merging.encoding import encode_any
+
+    wanted = Features.parse(*features)
+    outcomes: list[Outcome] = []
+    failed = 0
+    for path in files:
+        try:
+            outcomes += encode_any(path, wanted, how)
+        except PybtfError as error:
+            console.error(str(error))
+            failed += 1
+    if not quiet:
+        console.say(_line(outcomes, failed))
+    return 1 if failed else 0
+
+
+def placing(strip: bool, inline: bool, store: str | None, section: str | None) -> Placing:
+    """How objects are to carry their values. Raises `UsageError` for what does not go together."""
+    from ..merging.pieces import INDEX
+    from ..merging.placing import Placing
+
+    if inline and store is not None:
+        raise UsageError("--inline and --store do not go together")
+    name = section or INDEX
+    if not name.startswith(".debug_") or len(name) == len(".debug_"):
+        raise UsageError(f"--section {name}: linkers treat it as DWARF only if its name begins with .debug_")
+    return Placing(strip, inline, store, name)
+
+
+def _line(outcomes: list[Outcome], failed: int) -> str:
+    """`12 objects: 10 encoded (12 units), 1 had values, 1 without DWARF; 1.24 MB, 2.05 MB before`"""
+    from ..merging.encoding import CURRENT, DONE, NOTHING
+    from .summary import count, size
+
+    done = [outcome for outcome in outcomes if outcome.what == DONE]
+    parts = [f"{len(done):,} encoded ({count(sum(outcome.units for outcome in done), 'unit')})"]
+    for what, words in ((CURRENT, "had these values"), (NOTHING, "without DWARF")):
+        number = sum(outcome.what == what for outcome in outcomes)
+        parts += [f"{number:,} {words}"] if number else []
+    one = sum(outcome.one_unit for outcome in outcomes)
+    parts += [f"{one:,} of units that refer to each other, which cannot be merged"] if one else []
+    parts += [f"{failed:,} failed"] if failed else []
+    before, after = sum(outcome.before for outcome in done), sum(outcome.after for outcome in done)
+    sizes = f"; {size(after)}, {size(before)} before" if done else ""
+    return f"{count(len(outcomes) + failed, 'object')}: {', '.join(parts)}{sizes}"

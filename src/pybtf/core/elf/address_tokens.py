@@ -1,0 +1,118 @@
+"""Which relocation an address came from, told by the address itself.
+
+Whoever reads DWARF of an object sees values, not relocations. So the fields of .debug_info and .debug_addr that hold
+addresses of code and data are filled with *tokens* instead: numbers that say which relocation belongs there. The DWARF
+is then decoded as ever, and each address that comes out names its relocation. What is added to an address on the way
+(DW_OP_plus_uconst) remains as the distance from the token, which the gap between two of them has room for.
+
+A field whose symbol is in a section that is not allocated, as .debug_str, is no address, and is left alone: offsets of
+64-bit DWARF have the relocation types of addresses.
+"""
+
+import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy
+from cython.cimports.pybtf.core.elf.elf_constants import *
+from cython.cimports.pybtf.core.elf.relocate import RELOC_SET
+from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolSource, SymbolView, load32, load64, read_symbol
+from cython.cimports.pybtf.core.support.cursor import bswap32, bswap64
+
+NUMBER = cython.declare(uint64_t, 0xFFFFFFFF)  # of the type, in 64 bits
+
+
+def put_tokens(
+    out,
+    relocs,
+    source: SymbolSource,
+    unallocated: bytes,
+    table: bytes,
+    *,
+    rela: cython.bint,
+    base: uint64_t,
+    gap: uint64_t,
+):
+    """Put the token `base + gap * i` where relocation `i` of the data `relocs` sets an address in `out`, a writable
+    buffer that has been relocated, so that all of them are known to be sound. `unallocated`: a byte for each section,
+    nonzero if its symbols are no addresses; `table`: as for `apply_relocations`.
+    """
+    view = cython.declare(cython.Py_buffer)
+    data = cython.declare(cython.Py_buffer)
+    PyObject_GetBuffer(out, cython.address(view), PyBUF_WRITABLE)
+    try:
+        PyObject_GetBuffer(relocs, cython.address(data), PyBUF_SIMPLE)
+        try:
+            put_all(
+                cython.cast(cython.pointer[uint8_t], view.buf),
+                view.len,
+                cython.cast(cython.pointer[cython.const[uint8_t]], data.buf),
+                data.len,
+                cython.address(source.view),
+                cython.cast(cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, unallocated)),
+                len(unallocated),
+                cython.cast(cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, table)),
+                len(table),
+                rela,
+                base,
+                gap,
+            )
+        finally:
+            PyBuffer_Release(cython.address(data))
+    finally:
+        PyBuffer_Release(cython.address(view))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_all(
+    out: cython.pointer[uint8_t],
+    size: uint64_t,
+    relocs: cython.pointer[cython.const[uint8_t]],
+    relocs_size: uint64_t,
+    symbols: cython.pointer[SymbolView],
+    unallocated: cython.pointer[cython.const[uint8_t]],
+    sections: uint64_t,
+    table: cython.pointer[cython.const[uint8_t]],
+    types: uint64_t,
+    rela: cython.bint,
+    base: uint64_t,
+    gap: uint64_t,
+) -> cython.void:
+    word: uint64_t = 8 if symbols.is64 else 4
+    step: uint64_t = word * (3 if rela else 2)
+    cell: uint8_t = cython.cast(uint8_t, RELOC_SET | cython.cast(cython.int, word) << 4)
+    swap: cython.bint = symbols.swap
+    i: uint64_t
+    offset: uint64_t
+    token: uint64_t
+    kind: uint64_t
+    index: uint32_t
+    short_token: uint32_t
+    p: cython.pointer[cython.const[uint8_t]]
+    s = cython.declare(Symbol)
+    for i in range(relocs_size // step):
+        p = relocs + i * step
+        if symbols.is64:
+            offset = load64(p, swap)
+            token = load64(p + 8, swap)
+            index = cython.cast(uint32_t, token >> 32)
+            kind = token & NUMBER
+        else:
+            offset = load32(p, swap)
+            token = load32(p + 4, swap)
+            index = cython.cast(uint32_t, token >> 8)
+            kind = token & 0xFF
+        if kind >= types or table[kind] != cell or index >= symbols.n or offset > size or size - offset < word:
+            continue
+        read_symbol(symbols, index, cython.address(s))
+        if s.section < sections and (s.section < SHN_LORESERVE or s.extended) and unallocated[s.section]:
+            continue
+        token = base + gap * i
+        if word == 8:
+            token = bswap64(token) if swap else token
+            memcpy(out + offset, cython.address(token), 8)
+        else:
+            short_token = cython.cast(uint32_t, token)
+            short_token = bswap32(short_token) if swap else short_token
+            memcpy(out + offset, cython.address(short_token), 4)

@@ -1,0 +1,26 @@
+# A unit value into bytes (see unit_export.py).
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.classes.classify cimport Classifier
+from pybtf.core.functions.calling_convention cimport Machine
+from pybtf.core.functions.function_instances cimport Observer
+from pybtf.core.model.dwarf_unit cimport Unit
+from pybtf.core.model.encoded_unit cimport UnitValue
+from pybtf.core.strings.string_table cimport Strings
+from pybtf.core.support.memory cimport U8s, U32s, U64s
+
+cdef struct Writing:            # units of one object
+    Strings *strings
+    const Machine *machine
+    bint true_signature
+    bint swap
+    U32s numbers                # by string id: the number of the string in the unit at hand, 0 none yet
+    U32s used                   # string ids in order of their numbers
+    U32s words                  # of the unit at hand
+    U8s out                     # all units so far
+    U64s addresses              # of functions and variables of all units, in order
+    uint64_t die                # what cannot be written, 0 nothing
+
+# Appends a unit that is decoded up to the names of its types. Nonzero: fault in `v.fault`, or `w.die`.
+cdef int export_unit(Writing *w, Unit *u, UnitValue *v, Observer *o, Classifier *c) noexcept nogil
+cdef void writing_free(Writing *w) noexcept nogil

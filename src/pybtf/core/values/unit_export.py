@@ -1,0 +1,434 @@
+"""A unit value into bytes, beside the object file it was read from.
+
+What the linker has not said yet is left open: all functions are written, with all that is to be said against them,
+whether or not there will be a symbol of their name; and all variables with an address, wherever that will be. Their
+addresses are no part of the bytes: they stand in order in `addresses`, for relocations to fill in (docs/merge.md).
+
+What a unit says of one function must not depend on another function, or leaving out those without a symbol would come
+to something else after the link than before. It does in what no compiler writes: an out-of-line copy that has another
+name than its abstract origin. Such a unit is refused.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
+from cython.cimports.pybtf.core.btf.type_section import wire_store
+from cython.cimports.pybtf.core.classes.classify import Classifier
+from cython.cimports.pybtf.core.functions.function_instances import Observer, dropped, instance_flags, param_name
+from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param
+from cython.cimports.pybtf.core.functions.variables import candidate, variable_size
+from cython.cimports.pybtf.core.model.dwarf_unit import (
+    F_DECLARATION,
+    F_EMPTY_NAME,
+    F_HAS_ORIGIN,
+    F_SIGNATURE_CHANGED,
+    F_VARIADIC,
+    V_EXTERNAL,
+    Annotation,
+    Function,
+    Param,
+    Unit,
+    Variable,
+)
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_TOO_MANY, IN_INFO, fault_set
+from cython.cimports.pybtf.core.strings.lazy_names import name_settle
+from cython.cimports.pybtf.core.strings.string_table import NO_STRING, StringEntry, string_entry
+from cython.cimports.pybtf.core.support.memory import (
+    u8s_append,
+    u8s_free,
+    u8s_reserve,
+    u32s_free,
+    u32s_push,
+    u32s_reserve,
+    u64s_free,
+    u64s_push,
+)
+from cython.cimports.pybtf.core.values.unit_export import Writing
+from cython.cimports.pybtf.core.values.unit_layout import *
+
+MAX_PARAMS = cython.declare(uint32_t, 65535)
+MAX_BYTES = cython.declare(uint64_t, 0x7FFFFFFF)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def writing_free(w: cython.pointer[Writing]) -> cython.void:
+    u32s_free(cython.address(w.numbers))
+    u32s_free(cython.address(w.used))
+    u32s_free(cython.address(w.words))
+    u8s_free(cython.address(w.out))
+    u64s_free(cython.address(w.addresses))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def number_of(w: cython.pointer[Writing], sid: uint32_t) -> uint32_t:
+    """The number of a string in the unit at hand, 0 for none; NO_STRING: no memory."""
+    size: cython.size_t
+    if sid == 0:
+        return 0
+    if sid >= w.numbers.n:
+        size = cython.cast(cython.size_t, sid) + 4096
+        if not u32s_reserve(cython.address(w.numbers), size - w.numbers.n):
+            return NO_STRING
+        memset(w.numbers.p + w.numbers.n, 0, (size - w.numbers.n) * cython.sizeof(uint32_t))
+        w.numbers.n = size
+    if w.numbers.p[sid] == 0:
+        if not u32s_push(cython.address(w.used), sid):
+            return NO_STRING
+        w.numbers.p[sid] = cython.cast(uint32_t, w.used.n)
+    return w.numbers.p[sid]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put(w: cython.pointer[Writing], word: uint32_t) -> cython.bint:
+    return u32s_push(cython.address(w.words), word)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_string(w: cython.pointer[Writing], sid: uint32_t) -> cython.bint:
+    number: uint32_t = number_of(w, sid)
+    return number != NO_STRING and put(w, number)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_annotations(
+    w: cython.pointer[Writing], anns: cython.pointer[cython.const[Annotation]], n: uint32_t
+) -> cython.bint:
+    i: uint32_t
+    for i in range(n):
+        if not put_string(w, anns[i].value) or not put(w, cython.cast(uint32_t, anns[i].component)):
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_types(w: cython.pointer[Writing], v: cython.pointer[UnitValue]) -> cython.bint:
+    """Records and tags. The names in `v.words` are string ids."""
+    id: uint32_t
+    i: uint32_t
+    number: uint32_t
+    n: uint32_t
+    step: uint32_t
+    r: cython.pointer[uint32_t]
+    for id in range(1, v.n_types):
+        r = v.words.p + v.offs.p[id]
+        number = number_of(w, r[0])
+        if number == NO_STRING:
+            return False
+        r[0] = number
+        step = wire_each(wire_kind(r))
+        if step:
+            n = wire_vlen(r)
+            for i in range(n):
+                number = number_of(w, r[3 + step * i])
+                if number == NO_STRING:
+                    return False
+                r[3 + step * i] = number
+    if v.n_types > 1:
+        for i in range(v.offs.p[1], v.offs.p[v.n_types]):
+            if not put(w, v.words.p[i]):
+                return False
+    for i in range(cython.cast(uint32_t, v.tags.n // 3)):
+        if (
+            not put_string(w, v.tags.p[3 * i])
+            or not put(w, v.tags.p[3 * i + 1])
+            or not put(w, v.tags.p[3 * i + 2])
+        ):
+            return False
+    return True
+
+
+# ---- functions ----------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def stands_alone(u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cython.pointer[Function]) -> cython.bint:
+    """Whether what is said of a function comes from DIEs of that function, by name. A fault is left in the value."""
+    i: uint32_t
+    o: cython.pointer[Param]
+    origin: cython.pointer[Function]
+    if not f.flags & F_HAS_ORIGIN:
+        return True
+    origin = function_at(u, f.origin)
+    if origin == cython.NULL or origin.name != f.name:
+        return False
+    for i in range(f.first, f.first + f.count):
+        if u.params[i].origin == 0 or u.params[i].has_type:
+            continue
+        o = origin_param(u, f, u.params[i].origin, cython.address(v.fault))
+        if v.fault.code:
+            return False
+        if o != cython.NULL and not u.params + origin.first <= o < u.params + origin.first + origin.count:
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_prototype(
+    w: cython.pointer[Writing],
+    u: cython.pointer[Unit],
+    f: cython.pointer[Function],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    count: cython.pointer[uint32_t],
+) -> cython.bint:
+    """The elements of a prototype."""
+    i: uint32_t
+    name: uint32_t
+    p: cython.pointer[Param]
+    changed: cython.bint = w.true_signature and f.flags & F_SIGNATURE_CHANGED
+    for i in range(f.first, f.first + f.count):
+        p = cython.address(u.params[i])
+        if dropped(f, p, changed):
+            continue
+        name = param_name(o, c, w.strings, p) if changed else p.name
+        # Of the shortest names there is still the text in place of an id. (An id that param_name gives remains.)
+        if name != NO_STRING:
+            name = name_settle(c.names, name)
+        if name == NO_STRING or not put_string(w, name) or not put(w, p.ref):
+            return False
+        count[0] += 1
+    if f.flags & F_VARIADIC:
+        count[0] += 1
+        return put(w, 0) and put(w, 0)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_function(
+    w: cython.pointer[Writing],
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    f: cython.pointer[Function],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+) -> cython.bint:
+    """False: no memory, or a fault is left in the value."""
+    i: uint32_t
+    at: cython.size_t = w.words.n
+    count: uint32_t = 0
+    more: uint32_t = 0
+    flags: cython.int
+    total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
+    if f.flags & F_EMPTY_NAME:
+        more = FUNCTION_EMPTY_NAME
+    for i in range(f.first, f.first + f.count):
+        if not u.params[i].named:
+            more |= FUNCTION_UNNAMED
+            break
+    if not put_string(w, f.name) or not put(w, 0) or not put(w, 0) or not put(w, f.ref):
+        return False
+    if more:  # it will be left out, or refused
+        w.words.p[at + 2] = more
+        return u64s_push(cython.address(w.addresses), f.address)
+    if total > MAX_PARAMS:
+        fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
+        return False
+    flags = instance_flags(u, f, o, w.machine)
+    if flags < 0 or not put_prototype(w, u, f, o, c, cython.address(count)):
+        return False
+    w.words.p[at + 1] = cython.cast(uint32_t, flags) | cython.cast(uint32_t, f.n_anns) << 16
+    w.words.p[at + 2] = count
+    return put_annotations(w, u.anns + f.anns, f.n_anns) and u64s_push(cython.address(w.addresses), f.address)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_functions(
+    w: cython.pointer[Writing],
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    head: cython.pointer[uint32_t],
+) -> cython.bint:
+    """All functions that are no declarations; of those without any name, only how many there are."""
+    i: uint32_t
+    f: cython.pointer[Function]
+    at: cython.size_t = w.words.n
+    o.align.n = 0
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if f.flags & F_DECLARATION:
+            continue
+        if f.name == 0 and not f.flags & F_EMPTY_NAME:
+            head[H_COUNTS + 3] += 1
+            continue
+        if not stands_alone(u, v, f):
+            w.die = f.die
+            return v.fault.code == 0
+        if not put_function(w, u, v, f, o, c):
+            return False
+        head[H_FUNCTIONS] += 1
+    head[H_FUNCTION_WORDS] = cython.cast(uint32_t, w.words.n - at)
+    return True
+
+
+# ---- variables ----------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_variables(
+    w: cython.pointer[Writing],
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    head: cython.pointer[uint32_t],
+) -> cython.bint:
+    """All variables of the file that have an address. False: no memory, or a fault is left in the value."""
+    i: uint32_t
+    size: uint64_t
+    linkage: uint32_t
+    d: cython.pointer[Variable]
+    at: cython.size_t = w.words.n
+    for i in range(u.n_variables):
+        d = candidate(u, v, i)
+        if d == cython.NULL:
+            if v.fault.code:
+                return False
+            continue
+        size = variable_size(u, d.ref)
+        linkage = 1 if d.flags & V_EXTERNAL else 0
+        if (
+            not put_string(w, d.name)
+            or not put(w, d.ref)
+            or not put(w, linkage | cython.cast(uint32_t, d.n_anns) << 1)
+            or not put(w, cython.cast(uint32_t, size))
+            or not put(w, cython.cast(uint32_t, size >> 32))
+            or not put_annotations(w, u.anns + d.anns, d.n_anns)
+            or not u64s_push(cython.address(w.addresses), u.variables[i].address)
+        ):
+            return False
+        head[H_VARIABLES] += 1
+    head[H_VARIABLE_WORDS] = cython.cast(uint32_t, w.words.n - at)
+    return True
+
+
+# ---- units --------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_head(w: cython.pointer[Writing], u: cython.pointer[Unit], v: cython.pointer[UnitValue]) -> cython.bint:
+    i: uint32_t
+    head: cython.pointer[uint32_t]
+    w.words.n = 0
+    if not u32s_reserve(cython.address(w.words), H_WORDS_OF_HEAD):
+        return False
+    head = w.words.p
+    for i in range(H_WORDS_OF_HEAD):
+        head[i] = 0
+    w.words.n = H_WORDS_OF_HEAD
+    head[H_FLAGS] = UNIT_TAGS_CUT if v.tags_cut else 0
+    head[H_LANGUAGE] = u.language
+    head[H_TYPES] = v.n_types
+    if v.n_types > 1:
+        head[H_WORDS] = v.offs.p[v.n_types] - v.offs.p[1]
+    head[H_TAGS] = cython.cast(uint32_t, v.tags.n // 3)
+    head[H_INT] = v.int_id
+    head[H_NAME] = number_of(w, v.name)
+    head[H_COUNTS] = cython.cast(uint32_t, v.counts[COUNT_PARTIAL])
+    head[H_COUNTS + 1] = cython.cast(uint32_t, v.counts[COUNT_SKIPPED_TAGS])
+    head[H_COUNTS + 2] = cython.cast(uint32_t, v.counts[COUNT_SIGNATURES_LOST])
+    return head[H_NAME] != NO_STRING
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_strings(w: cython.pointer[Writing]) -> uint64_t:
+    """Puts the strings of the unit behind it; their bytes without padding. 0: no memory."""
+    i: cython.size_t
+    e: cython.pointer[StringEntry]
+    total: uint64_t = 0
+    padding: cython.size_t
+    zeros: uint8_t[4]
+    memset(cython.address(zeros[0]), 0, 4)
+    for i in range(w.used.n):
+        e = string_entry(w.strings, w.used.p[i])
+        if not u8s_append(cython.address(w.out), e.text, e.size):
+            return 0
+        if not u8s_append(cython.address(w.out), cython.address(zeros[0]), 1):
+            return 0
+        total += e.size + 1
+        w.numbers.p[w.used.p[i]] = 0
+    padding = (0 - total) & 3
+    return total if u8s_append(cython.address(w.out), cython.address(zeros[0]), padding) else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def finish(w: cython.pointer[Writing]) -> cython.bint:
+    """Words and strings of the unit behind those before. False: no memory, or more than a unit can have."""
+    at: cython.size_t = w.out.n
+    total: uint64_t = 0
+    if not u8s_reserve(cython.address(w.out), 4 * w.words.n):
+        return False
+    w.out.n += 4 * w.words.n
+    if w.used.n:
+        total = put_strings(w)
+        if total == 0:
+            return False
+    if w.out.n - at > MAX_BYTES:
+        return False
+    w.words.p[H_SIZE] = cython.cast(uint32_t, w.out.n - at)
+    w.words.p[H_STRINGS] = cython.cast(uint32_t, w.used.n)
+    w.words.p[H_STRING_BYTES] = cython.cast(uint32_t, total)
+    wire_store(w.out.p + at, w.words.p, w.words.n, w.swap)
+    w.used.n = 0
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def export_unit(
+    w: cython.pointer[Writing],
+    u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+) -> cython.int:
+    """See `unit_export.pxd`."""
+    head: uint32_t[20]
+    i: uint32_t
+    done: cython.bint
+    memset(cython.address(head[0]), 0, cython.sizeof(head))
+    done = put_head(w, u, v) and put_types(w, v)
+    if done and not v.tags_cut:
+        done = put_functions(w, u, v, o, c, cython.address(head[0]))
+        if w.die:
+            return 1
+        done = done and put_variables(w, u, v, cython.address(head[0]))
+    if done:
+        head[H_COUNTS + 4] = cython.cast(uint32_t, v.counts[COUNT_VAR_DECLARATION])
+        head[H_COUNTS + 5] = cython.cast(uint32_t, v.counts[COUNT_VAR_NO_ADDRESS])
+        for i in range(H_WORDS_OF_HEAD):
+            w.words.p[i] |= head[i]
+        done = finish(w)
+    if not done and not v.fault.code:
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    return v.fault.code

@@ -1,0 +1,41 @@
+# A unit value in bytes: what `pybtf object` writes and `pybtf merge` reads (docs/merge.md has the layout for people).
+#
+# 32-bit words in the byte order of the ELF file: this head; the type records, laid out as in BTF but with small ids for
+# references and numbers of strings for names; tags (string, small id, component); functions; variables; then the
+# strings, each with its NUL, counted from 1, padded with zeros to a word.
+
+cdef enum:                      # words of the head
+    H_SIZE = 0                  # bytes of the unit, this word included
+    H_FLAGS = 1
+    H_LANGUAGE = 2              # DW_LANG of the unit
+    H_NAME = 3                  # string
+    H_TYPES = 4                 # small ids, 0 included
+    H_WORDS = 5                 # of the records
+    H_TAGS = 6
+    H_FUNCTIONS = 7
+    H_FUNCTION_WORDS = 8
+    H_VARIABLES = 9
+    H_VARIABLE_WORDS = 10
+    H_STRINGS = 11
+    H_STRING_BYTES = 12         # with NULs, without padding
+    H_INT = 13                  # small id of the first base type "int", 0 none
+    H_COUNTS = 14               # facts of the unit that only the report wants; see N_HELD
+    N_HELD = 6                  # partial, skipped tags, signatures lost, nameless, variables declared, without address
+    H_WORDS_OF_HEAD = 20
+
+cdef enum:                      # H_FLAGS
+    UNIT_TAGS_CUT = 1           # an empty declaration tag: functions and variables are not there
+
+# A function: string, flags | number of annotations << 16, elements and more flags, small id of what it returns; then for
+# each element of the prototype string and small id, for each annotation string and component.
+cdef enum:
+    FUNCTION_HEAD = 4
+    FUNCTION_ELEMENTS = 0x1FFFF
+    FUNCTION_DISCARDED = 0x20000000     # would be another, if the linker discarded its code
+    FUNCTION_EMPTY_NAME = 0x40000000    # its name is there, and empty
+    FUNCTION_UNNAMED = 0x80000000       # a parameter has no name: nothing else is said of it
+
+# A variable: string, small id, linkage | number of annotations << 1, its size in two words, the low one first; then its
+# annotations.
+cdef enum:
+    VARIABLE_HEAD = 5

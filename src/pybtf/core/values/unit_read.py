@@ -1,0 +1,646 @@
+"""Bytes back to a unit value: the counterpart of unit_export.py, as a worker's second source of units.
+
+The bytes come from a file, so each number is a lie until it has been compared with its bound: first the sizes of the
+parts, which together must be that of the unit; then each record, in one pass, as it is copied. What the encoder takes
+for granted of a record that comes from DWARF is asked for here: kinds that types have, names where a kind has one, and
+references and strings that exist.
+
+What only the linked file knows is decided here: whether there is a function of a name, where an address lies.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import free
+from cython.cimports.libc.string import memchr, memcmp, memcpy, memset
+from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_each, wire_kind, wire_refs, wire_vlen, wire_words
+from cython.cimports.pybtf.core.btf.type_section import wire_load
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
+from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, FunctionTable, functable_of_file
+from cython.cimports.pybtf.core.functions.function_instances import Observer
+from cython.cimports.pybtf.core.functions.variables import (
+    VariableRules,
+    fit_variable,
+    keep_variable,
+    place_variable,
+)
+from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_subprogram
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import (
+    FAULT_DISCARDED,
+    FAULT_EMPTY_TAG,
+    FAULT_MEMORY,
+    FAULT_NO_NAME,
+    FAULT_VALUES,
+    IN_VALUES,
+    fault_set,
+)
+from cython.cimports.pybtf.core.model.function_state import (
+    S_OPTIMIZED,
+    S_REORDERED,
+    S_SIGNATURE_CHANGED,
+    S_UNCERTAIN,
+    S_UNEXPECTED,
+    State,
+)
+from cython.cimports.pybtf.core.strings.string_table import (
+    NO_STRING,
+    StringEntry,
+    Strings,
+    string_entry,
+    string_in_base,
+    string_intern,
+)
+from cython.cimports.pybtf.core.support.memory import grow, u32s_free, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.values.unit_layout import *
+from cython.cimports.pybtf.core.values.unit_read import GivenUnit, Reading
+
+MAX_VLEN = cython.declare(uint32_t, 65535)
+RESERVED_INFO = cython.declare(uint32_t, 0x60FF0000)
+SAID = cython.declare(uint32_t, S_UNEXPECTED | S_UNCERTAIN | S_REORDERED | S_OPTIMIZED | S_SIGNATURE_CHANGED)
+HEAD_BYTES = cython.declare(uint64_t, 80)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reading_free(r: cython.pointer[Reading]) -> cython.void:
+    u32s_free(cython.address(r.words))
+    u32s_free(cython.address(r.strings))
+    u32s_free(cython.address(r.followers))
+    free(r.anns)
+    r.anns = cython.NULL
+    r.cap_anns = 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def damaged(v: cython.pointer[UnitValue], word: uint64_t) -> cython.int:
+    """The fault of a unit that is wrong at this word."""
+    return fault_set(cython.address(v.fault), FAULT_VALUES, IN_VALUES, v.offset + 4 * word, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def no_memory(v: cython.pointer[UnitValue]) -> cython.int:
+    return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_VALUES, v.offset, 0, 0)
+
+
+# ---- the parts of a unit ------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def given_size(
+    p: cython.pointer[cython.const[uint8_t]],
+    left: uint64_t,
+    swap: cython.bint,
+    addresses: cython.pointer[uint32_t],
+) -> uint64_t:
+    """See `unit_read.pxd`."""
+    h: uint32_t[20]
+    words: uint64_t
+    strings: uint64_t
+    if left < HEAD_BYTES:
+        return 0
+    wire_load(cython.address(h[0]), p, H_WORDS_OF_HEAD, swap)
+    words = H_WORDS_OF_HEAD + cython.cast(uint64_t, h[H_WORDS]) + 3 * cython.cast(uint64_t, h[H_TAGS])
+    words += cython.cast(uint64_t, h[H_FUNCTION_WORDS]) + h[H_VARIABLE_WORDS]
+    strings = (cython.cast(uint64_t, h[H_STRING_BYTES]) + 3) & ~cython.cast(uint64_t, 3)
+    # Each thing that is counted has words or bytes of its own, so that no count is beyond the unit's size.
+    if (
+        h[H_SIZE] > left
+        or 4 * words + strings != h[H_SIZE]
+        or h[H_TYPES] == 0
+        or h[H_TYPES] > h[H_WORDS] + cython.cast(uint64_t, 1)
+        or h[H_FUNCTIONS] > h[H_FUNCTION_WORDS]
+        or h[H_VARIABLES] > h[H_VARIABLE_WORDS]
+        or h[H_STRINGS] > h[H_STRING_BYTES]
+        or h[H_INT] >= h[H_TYPES]
+        or h[H_NAME] > h[H_STRINGS]
+        or h[H_FLAGS] & ~cython.cast(uint32_t, UNIT_TAGS_CUT)
+    ):
+        return 0
+    addresses[0] = h[H_FUNCTIONS] + h[H_VARIABLES]
+    return h[H_SIZE]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def given_language(g: cython.pointer[cython.const[GivenUnit]], swap: cython.bint) -> uint32_t:
+    language: uint32_t = 0
+    wire_load(cython.address(language), g.p + 4 * H_LANGUAGE, 1, swap)
+    return language
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def given_partial(g: cython.pointer[cython.const[GivenUnit]]) -> cython.bint:
+    partial: uint32_t = 0
+    wire_load(cython.address(partial), g.p + 4 * H_COUNTS, 1, False)
+    return partial != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def follow(r: cython.pointer[Reading], last: uint32_t, sid: uint32_t) -> cython.bint:
+    """Notes what came after a string; not of one of a base, which has no entry. False: no memory."""
+    size: cython.size_t
+    if string_in_base(sid):
+        return True
+    if last >= r.followers.n:
+        size = cython.cast(cython.size_t, last) + 4096
+        if not u32s_reserve(cython.address(r.followers), size - r.followers.n):
+            return False
+        memset(r.followers.p + r.followers.n, 0, (size - r.followers.n) * cython.sizeof(uint32_t))
+        r.followers.n = size
+    r.followers.p[last] = sid
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_strings(
+    r: cython.pointer[Reading],
+    g: cython.pointer[cython.const[GivenUnit]],
+    v: cython.pointer[UnitValue],
+    strings: cython.pointer[Strings],
+) -> cython.int:
+    """Ids of all strings, by number. The texts stay where they are.
+
+    Units include the same headers, so after a string mostly comes the one that came after it in the unit before: it is
+    compared with that one first, which saves looking for its end, a hash, and a bucket.
+    """
+    n: uint32_t = r.words.p[H_STRINGS]
+    at: cython.p_const_char = cython.cast(cython.p_const_char, g.p + 4 * r.words.n)
+    end: cython.p_const_char = at + r.words.p[H_STRING_BYTES]
+    nul: cython.p_const_char
+    e: cython.pointer[StringEntry]
+    sid: uint32_t
+    last: uint32_t = 0
+    i: uint32_t
+    r.strings.n = 0
+    if not u32s_reserve(cython.address(r.strings), cython.cast(cython.size_t, n) + 1):
+        return no_memory(v)
+    r.strings.p[0] = 0
+    for i in range(1, n + 1):
+        sid = r.followers.p[last] if last < r.followers.n else 0
+        if sid:
+            e = string_entry(strings, sid)
+            if e.size < end - at and at[e.size] == 0 and memcmp(at, e.text, e.size) == 0:
+                r.strings.p[i] = last = sid
+                at += e.size + 1
+                continue
+        nul = cython.cast(cython.p_const_char, memchr(at, 0, end - at)) if at < end else cython.NULL
+        if nul == cython.NULL or nul == at:
+            return damaged(v, H_STRINGS)
+        sid = string_intern(strings, at, nul - at, False)
+        if sid == NO_STRING or not follow(r, last, sid):
+            return no_memory(v)
+        r.strings.p[i] = sid
+        last = sid if not string_in_base(sid) else 0
+        at = nul + 1
+    r.strings.n = n + 1
+    return 0 if at == end else damaged(v, H_STRING_BYTES)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def named_elements(kind: uint32_t) -> cython.bint:
+    """Whether each element of such a type has a name, always."""
+    return kind == KIND_ENUM or kind == KIND_ENUM64
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def shape_is_right(p: cython.pointer[cython.const[uint32_t]], kind: uint32_t) -> cython.bint:
+    """Name, elements and size of a record: as a kind has them that is made of DWARF."""
+    n: uint32_t = wire_vlen(p)
+    flag: uint32_t = p[1] >> 31
+    if kind == KIND_STRUCT or kind == KIND_UNION:
+        return True
+    if kind == KIND_ENUM or kind == KIND_ENUM64:
+        return p[2] == 1 or p[2] == 2 or p[2] == 4 or p[2] == 8
+    if kind == KIND_FUNC_PROTO:
+        return p[0] == 0 and flag == 0
+    if n:
+        return False
+    if kind == KIND_FWD:
+        return p[0] != 0 and p[2] == 0
+    if flag:
+        return False
+    if kind == KIND_INT or kind == KIND_FLOAT:
+        return p[0] != 0 and 0 < p[2] <= 16
+    if kind == KIND_TYPEDEF or kind == KIND_TYPE_TAG:
+        return p[0] != 0
+    if kind == KIND_ARRAY:
+        return p[0] == 0 and p[2] == 0 and p[4] == 0
+    return p[0] == 0 and (
+        kind == KIND_PTR or kind == KIND_CONST or kind == KIND_VOLATILE or kind == KIND_RESTRICT
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def name_elements(
+    r: cython.pointer[cython.const[Reading]], p: cython.pointer[uint32_t], kind: uint32_t
+) -> cython.bint:
+    """Names of members, enumerators or parameters. False: one that does not exist."""
+    step: uint32_t = wire_each(kind)
+    n: uint32_t = wire_vlen(p)
+    must: cython.bint = named_elements(kind)
+    e: cython.pointer[uint32_t] = p + 3
+    i: uint32_t
+    for i in range(n):
+        if e[0] >= r.strings.n or (must and e[0] == 0):
+            return False
+        e[0] = r.strings.p[e[0]]
+        e += step
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def check_record(
+    r: cython.pointer[cython.const[Reading]], p: cython.pointer[uint32_t], n_types: uint32_t
+) -> cython.bint:
+    """Checks a record that lies within the unit, and replaces numbers of strings by ids. False: it is damaged."""
+    kind: uint32_t = wire_kind(p)
+    refs: RefSpan
+    q: cython.pointer[uint32_t]
+    i: uint32_t
+    if p[1] & RESERVED_INFO or p[0] >= r.strings.n or not shape_is_right(p, kind):
+        return False
+    refs = wire_refs(p)
+    q = refs.p
+    for i in range(refs.count):
+        if q[0] >= n_types:
+            return False
+        q += refs.stride
+    if wire_each(kind) and not name_elements(r, p, kind):
+        return False
+    p[0] = r.strings.p[p[0]]
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_records(r: cython.pointer[Reading], v: cython.pointer[UnitValue]) -> cython.int:
+    """The records of the types, with ids of strings, behind `v.start`."""
+    n: cython.size_t = r.words.p[H_WORDS]
+    at: cython.size_t = 0
+    size: cython.size_t
+    id: uint32_t
+    p: cython.pointer[uint32_t]
+    v.n_types = r.words.p[H_TYPES]
+    v.int_id = r.words.p[H_INT]
+    v.words.n = v.start
+    v.offs.n = 0
+    if not u32s_reserve(cython.address(v.words), n) or not u32s_reserve(
+        cython.address(v.offs), cython.cast(cython.size_t, v.n_types) + 1
+    ):
+        return no_memory(v)
+    if n:
+        memcpy(v.words.p + v.start, r.words.p + H_WORDS_OF_HEAD, n * cython.sizeof(uint32_t))
+    v.offs.p[0] = v.start
+    for id in range(1, v.n_types):
+        p = v.words.p + v.start + at
+        size = wire_words(p[1]) if n - at >= 3 else 0
+        if size == 0 or size > n - at or not check_record(r, p, v.n_types):
+            return damaged(v, H_WORDS_OF_HEAD + at)
+        v.n_arrays += wire_kind(p) == KIND_ARRAY
+        v.offs.p[id] = cython.cast(uint32_t, v.start + at)
+        at += size
+    if at != n:
+        return damaged(v, H_WORDS_OF_HEAD + at)
+    if v.int_id and wire_kind(v.words.p + v.offs.p[v.int_id]) not in (KIND_INT, KIND_FLOAT):
+        return damaged(v, H_INT)
+    v.offs.p[v.n_types] = cython.cast(uint32_t, v.start + n)
+    v.offs.n = cython.cast(cython.size_t, v.n_types) + 1
+    v.words.n = v.start + n
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_tags(r: cython.pointer[Reading], v: cython.pointer[UnitValue]) -> cython.int:
+    i: uint32_t
+    at: cython.size_t = H_WORDS_OF_HEAD + cython.cast(cython.size_t, r.words.p[H_WORDS])
+    p: cython.pointer[uint32_t] = r.words.p + at
+    kind: uint32_t
+    v.tags.n = 0
+    for i in range(r.words.p[H_TAGS]):
+        if p[0] == 0 or p[0] >= r.strings.n or p[1] == 0 or p[1] >= v.n_types:
+            return damaged(v, p - r.words.p)
+        kind = wire_kind(v.words.p + v.offs.p[p[1]])
+        if kind != KIND_STRUCT and kind != KIND_UNION and kind != KIND_TYPEDEF and kind != KIND_FWD:
+            return damaged(v, p - r.words.p)
+        if (
+            not u32s_push(cython.address(v.tags), r.strings.p[p[0]])
+            or not u32s_push(cython.address(v.tags), p[1])
+            or not u32s_push(cython.address(v.tags), p[2])
+        ):
+            return no_memory(v)
+        p += 3
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_types(
+    r: cython.pointer[Reading],
+    g: cython.pointer[cython.const[GivenUnit]],
+    v: cython.pointer[UnitValue],
+    strings: cython.pointer[Strings],
+    swap: cython.bint,
+) -> cython.int:
+    """See `unit_read.pxd`."""
+    h: uint32_t[20]
+    n: cython.size_t
+    wire_load(cython.address(h[0]), g.p, H_WORDS_OF_HEAD, swap)
+    n = H_WORDS_OF_HEAD + cython.cast(cython.size_t, h[H_WORDS]) + 3 * cython.cast(cython.size_t, h[H_TAGS])
+    n += cython.cast(cython.size_t, h[H_FUNCTION_WORDS]) + h[H_VARIABLE_WORDS]
+    r.words.n = 0
+    if not u32s_reserve(cython.address(r.words), n):
+        return no_memory(v)
+    wire_load(r.words.p, g.p, n, swap)
+    r.words.n = n
+    if read_strings(r, g, v, strings):
+        return 1
+    v.name = r.strings.p[h[H_NAME]]
+    v.tags_cut = (h[H_FLAGS] & UNIT_TAGS_CUT) != 0
+    v.counts[COUNT_PARTIAL] = h[H_COUNTS]
+    v.counts[COUNT_SKIPPED_TAGS] = h[H_COUNTS + 1]
+    v.counts[COUNT_SIGNATURES_LOST] = h[H_COUNTS + 2]
+    return read_records(r, v) or read_tags(r, v)
+
+
+# ---- functions and variables --------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def address_of(g: cython.pointer[cython.const[GivenUnit]], i: uint32_t) -> uint64_t:
+    a: uint64_t = 0
+    memcpy(cython.address(a), g.addresses + 8 * cython.cast(cython.size_t, i), 8)
+    return a
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def check_pairs(
+    r: cython.pointer[cython.const[Reading]], p: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> cython.bint:
+    """Whether the first words of pairs are numbers of strings."""
+    i: uint32_t
+    for i in range(n):
+        if p[2 * i] >= r.strings.n:
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def function_words(
+    r: cython.pointer[cython.const[Reading]],
+    p: cython.pointer[cython.const[uint32_t]],
+    left: cython.size_t,
+    n_types: uint32_t,
+) -> cython.size_t:
+    """Words of the function at `p`, 0 if it is damaged."""
+    n: cython.size_t
+    i: uint32_t
+    count: uint32_t
+    anns: uint32_t
+    if left < FUNCTION_HEAD:
+        return 0
+    count = p[2] & FUNCTION_ELEMENTS
+    anns = p[1] >> 16
+    n = FUNCTION_HEAD + 2 * (cython.cast(cython.size_t, count) + anns)
+    if (
+        n > left
+        or p[0] >= r.strings.n
+        or p[3] >= n_types
+        or count > MAX_VLEN
+        or p[1] & 0xFFFF & ~SAID
+        or p[2] & ~cython.cast(
+            uint32_t, FUNCTION_ELEMENTS | FUNCTION_DISCARDED | FUNCTION_EMPTY_NAME | FUNCTION_UNNAMED
+        )
+        or (p[0] == 0) != ((p[2] & FUNCTION_EMPTY_NAME) != 0)
+        or not check_pairs(r, p + FUNCTION_HEAD, count + anns)
+    ):
+        return 0
+    for i in range(count):
+        if p[FUNCTION_HEAD + 2 * i + 1] >= n_types:
+            return 0
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def prototype_class(
+    r: cython.pointer[cython.const[Reading]],
+    v: cython.pointer[UnitValue],
+    p: cython.pointer[cython.const[uint32_t]],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+) -> uint32_t:
+    """The class of the prototype of the function at `p`; its small ids are appended to `v.locals`. NO_CLASS:
+    `c.failed`, or no memory.
+    """
+    count: uint32_t = p[2] & FUNCTION_ELEMENTS
+    i: uint32_t
+    e: cython.pointer[cython.const[uint32_t]] = p + FUNCTION_HEAD
+    out: cython.pointer[uint32_t]
+    o.record.n = 0
+    if not u32s_reserve(cython.address(o.record), REC_HEAD + 2 * count) or not u32s_reserve(
+        cython.address(v.locals), count + 1
+    ):
+        return NO_CLASS
+    out = o.record.p
+    out[REC_KIND] = KIND_FUNC_PROTO
+    out[REC_NAME] = 0
+    out[REC_THIRD] = class_of_ref(c, v, p[3])
+    out[REC_COUNT] = count
+    u32s_push(cython.address(v.locals), p[3])
+    for i in range(count):
+        out[REC_HEAD + 2 * i] = r.strings.p[e[0]]
+        out[REC_HEAD + 2 * i + 1] = class_of_ref(c, v, e[1])
+        u32s_push(cython.address(v.locals), e[1])
+        e += 2
+    if c.failed:
+        return NO_CLASS
+    return class_of(c, out, REC_HEAD + 2 * count)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_function(
+    r: cython.pointer[Reading],
+    v: cython.pointer[UnitValue],
+    p: cython.pointer[cython.const[uint32_t]],
+    address: uint64_t,
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    table: cython.pointer[cython.const[FuncTable]],
+) -> cython.int:
+    """One function, as `observe_functions` takes one from DWARF. Nonzero: fault."""
+    name: uint32_t = r.strings.p[p[0]]
+    s: cython.pointer[State]
+    i: uint32_t
+    if p[2] & FUNCTION_EMPTY_NAME and table.n and table.name_len[0] == 0:
+        return fault_set(
+            cython.address(v.fault), FAULT_NO_NAME, IN_VALUES, v.offset, 0, DW_TAG_subprogram
+        )
+    v.counts[COUNT_FUNCTIONS] += 1
+    if name == 0:
+        v.counts[COUNT_NAMELESS] += 1
+        return 0
+    if name > table.n or functable_of_file(table, name - 1, o.file) == NO_ENTRY:
+        v.counts[COUNT_NO_SYMBOL] += 1
+        return 0
+    if p[2] & FUNCTION_UNNAMED:
+        v.counts[COUNT_UNNAMED_PARAMETER] += 1
+        return 0
+    if p[2] & FUNCTION_DISCARDED and address == 0:
+        return fault_set(cython.address(v.fault), FAULT_DISCARDED, IN_VALUES, v.offset, 0, name)
+    if not grow(v.states, v.cap_states, v.n_states + 1):
+        return no_memory(v)
+    s = cython.address(v.states[v.n_states])
+    s.address = address
+    s.entry = functable_of_file(table, name - 1, o.file)
+    s.unit = v.number
+    s.flags = cython.cast(uint8_t, p[1] & 0xFF)
+    s.locals = cython.cast(uint32_t, v.locals.n)
+    s.proto = prototype_class(r, v, p, o, c)
+    if s.proto == NO_CLASS:
+        return classify_fault(c, v) if c.failed else no_memory(v)
+    s.anns = cython.cast(uint32_t, v.anns.n)
+    s.n_anns = p[1] >> 16
+    p += FUNCTION_HEAD + 2 * cython.cast(cython.size_t, p[2] & FUNCTION_ELEMENTS)
+    for i in range(s.n_anns):
+        if p[0] == 0:
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_VALUES, v.offset, 0, DW_TAG_subprogram)
+        if not u32s_push(cython.address(v.anns), r.strings.p[p[0]]) or not u32s_push(cython.address(v.anns), p[1]):
+            return no_memory(v)
+        p += 2
+    v.n_states += 1
+    v.counts[COUNT_REMEMBERED] += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_functions(
+    r: cython.pointer[Reading],
+    g: cython.pointer[cython.const[GivenUnit]],
+    v: cython.pointer[UnitValue],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    table: cython.pointer[cython.const[FuncTable]],
+) -> cython.int:
+    """See `unit_read.pxd`. Fills `states`, `locals` and `anns` of the value."""
+    at: cython.size_t = H_WORDS_OF_HEAD + cython.cast(cython.size_t, r.words.p[H_WORDS])
+    end: cython.size_t
+    size: cython.size_t
+    i: uint32_t
+    at += 3 * cython.cast(cython.size_t, r.words.p[H_TAGS])
+    end = at + r.words.p[H_FUNCTION_WORDS]
+    v.n_states = 0
+    v.locals.n = 0
+    v.anns.n = 0
+    v.counts[COUNT_FUNCTIONS] += r.words.p[H_COUNTS + 3]
+    v.counts[COUNT_NAMELESS] += r.words.p[H_COUNTS + 3]
+    for i in range(r.words.p[H_FUNCTIONS]):
+        size = function_words(r, r.words.p + at, end - at, v.n_types)
+        if size == 0:
+            return damaged(v, at)
+        if read_function(r, v, r.words.p + at, address_of(g, i), o, c, table):
+            return 1
+        at += size
+    return 0 if at == end else damaged(v, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_annotations(
+    r: cython.pointer[Reading], p: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> cython.bint:
+    """Those of a variable, into `r.anns`. False: no memory."""
+    i: uint32_t
+    if not grow(r.anns, r.cap_anns, n):
+        return False
+    for i in range(n):
+        r.anns[i].value = r.strings.p[p[2 * i]]
+        r.anns[i].component = cython.cast(cython.int, p[2 * i + 1])
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_variables(
+    r: cython.pointer[Reading],
+    g: cython.pointer[cython.const[GivenUnit]],
+    v: cython.pointer[UnitValue],
+    rules: cython.pointer[cython.const[VariableRules]],
+    symbols: FunctionTable,
+) -> cython.int:
+    """See `unit_read.pxd`. Fills `vars` and appends to `anns` of the value."""
+    p: cython.pointer[cython.const[uint32_t]]
+    end: cython.pointer[cython.const[uint32_t]] = r.words.p + r.words.n
+    x: VarRecord
+    i: uint32_t
+    n: uint32_t
+    status: cython.int
+    v.n_vars = 0
+    v.counts[COUNT_VAR_DECLARATION] += r.words.p[H_COUNTS + 4]
+    v.counts[COUNT_VAR_NO_ADDRESS] += r.words.p[H_COUNTS + 5]
+    p = end - r.words.p[H_VARIABLE_WORDS]
+    for i in range(r.words.p[H_VARIABLES]):
+        if end - p < VARIABLE_HEAD or p[0] >= r.strings.n or p[1] >= v.n_types or p[2] >> 17:
+            return damaged(v, p - r.words.p)
+        n = p[2] >> 1
+        if (end - p - VARIABLE_HEAD) // 2 < n or not check_pairs(r, p + VARIABLE_HEAD, n):
+            return damaged(v, p - r.words.p)
+        x.name = r.strings.p[p[0]]
+        x.type = p[1]
+        x.linkage = p[2] & 1
+        status = place_variable(
+            v, cython.address(x), 0, address_of(g, r.words.p[H_FUNCTIONS] + i), rules, symbols
+        )
+        if status == 1:
+            status = fit_variable(v, cython.address(x), 0, p[3] | cython.cast(uint64_t, p[4]) << 32)
+        p += VARIABLE_HEAD
+        if status == 1:
+            if not read_annotations(r, p, n):
+                return no_memory(v)
+            status = -keep_variable(v, cython.address(x), 0, r.anns, n)
+        if status < 0:
+            return 1
+        p += 2 * cython.cast(cython.size_t, n)
+    return 0 if p == end else damaged(v, p - r.words.p)

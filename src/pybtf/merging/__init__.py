@@ -1,0 +1,1 @@
+"""BTF values made beside each object file, and merged after the link (docs/merge.md)."""

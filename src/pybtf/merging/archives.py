@@ -1,0 +1,120 @@
+"""Archives of objects (ar), read: regular ones, whose members are in the file, and thin ones, which only name them.
+
+The format is that of the System V gABI's time, with GNU's long names: a magic of 8 bytes, and members with a head of 60
+bytes in ASCII, each beginning at an even offset.
+"""
+
+from __future__ import annotations
+
+import os
+
+from pybtf.errors import InputError, Place
+from pybtf.records import record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+REGULAR: Final = b"!<arch>\n"
+THIN: Final = b"!<thin>\n"
+_HEAD: Final = 60
+_TABLES: Final = (b"/", b"/SYM64/", b"//")
+
+
+@record(frozen=True)
+class Member:
+    """A member: its name; where its head and its contents begin; how many bytes these are. `path`: of a thin archive's
+    member, the file; otherwise None. `table`: it is no object, but the archive's symbols or its names.
+    """
+
+    name: str
+    head: int
+    start: int
+    size: int
+    path: str | None = None
+    table: bool = False
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file that begins so is one."""
+    return head[:8] in (REGULAR, THIN)
+
+
+def members(path: str, data: bytes | memoryview) -> list[Member]:
+    """All members of the archive with these contents, in order. Raises `InputError` for a damaged one."""
+    view = memoryview(data)
+    thin = bytes(view[:8]) == THIN
+    names = b""
+    found: list[Member] = []
+    at = 8
+    while at < len(view):
+        head = bytes(view[at : at + _HEAD])
+        name, size = head[:16].rstrip(b" "), head[48:58].rstrip(b" ")
+        if len(head) < _HEAD or head[58:] != b"`\n" or not size.isdigit():
+            raise _damaged(path, at, "no head of a member")
+        length = int(size)
+        table = name in _TABLES
+        inside = table or not thin
+        if inside and length > len(view) - at - _HEAD:
+            raise _damaged(path, at, f"a member of {length} bytes")
+        start = at + _HEAD
+        if name == b"//":
+            names = bytes(view[start : start + length])
+        title = _title(path, at, name, names)
+        where = os.path.join(os.path.dirname(path), title) if thin and not table else None  # noqa: PTH118, PTH120
+        found.append(Member(title, at, start, length, where, table))
+        at = start + (length if inside else 0)
+        at += at % 2
+    return found
+
+
+def _title(path: str, at: int, name: bytes, names: bytes) -> str:
+    """The name of a member: in its head, or where that says in the table of long names."""
+    if name[:1] == b"/" and name[1:].isdigit():
+        start = int(name[1:])
+        end = names.find(b"/\n", start)
+        if start >= len(names) or end < 0:
+            raise _damaged(path, at, "a name that is not there")
+        name = names[start:end]
+    elif name not in _TABLES:
+        name = name.removesuffix(b"/")
+    return os.fsdecode(name)
+
+
+def _damaged(path: str, at: int, found: str) -> InputError:
+    return InputError(Place(path, None, at), found, "an archive as ar writes it")
+
+
+def replaced(path: str, data: bytes, there: list[Member], new: dict[int, bytes]) -> bytes:
+    """A regular archive with other contents for the members whose heads are at these offsets.
+
+    What its table of symbols says of places is brought up to date. Raises `InputError` if that is damaged.
+    """
+    out = bytearray(REGULAR)
+    moved: dict[int, int] = {}
+    for member in there:
+        moved[member.head] = len(out)
+        content = new.get(member.head, data[member.start : member.start + member.size])
+        head = bytearray(data[member.head : member.head + _HEAD])
+        head[48:58] = str(len(content)).encode().ljust(10)
+        out += head + content
+        out += b"\n" * (len(out) % 2)
+    for member in there:
+        if member.name in ("/", "/SYM64/"):
+            _move_symbols(path, out, member, moved)
+    return bytes(out)
+
+
+def _move_symbols(path: str, out: bytearray, table: Member, moved: dict[int, int]) -> None:
+    """Bring the places in a table of symbols up to date: a count, places, and names, of which the order remains."""
+    width = 4 if table.name == "/" else 8
+    start = moved[table.head] + _HEAD
+    count = int.from_bytes(out[start : start + width], "big")
+    if count > (table.size - width) // width:
+        raise _damaged(path, table.head, f"a table of {count} symbols")
+    for at in range(start + width, start + width * (count + 1), width):
+        place = int.from_bytes(out[at : at + width], "big")
+        if place not in moved or moved[place] >> 8 * width:
+            raise _damaged(path, table.head, f"a symbol of a member at {place:#x}")
+        out[at : at + width] = moved[place].to_bytes(width, "big")

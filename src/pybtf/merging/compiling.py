@@ -1,0 +1,80 @@
+"""What a compiler's command line makes: only so much of it as tells whether there will be object files, and which."""
+
+# ruff: noqa: PTH119, PTH122
+# To import pathlib takes longer than to read a command line.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+NO_OBJECTS: Final = frozenset(("-S", "-E", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "--help", "--version"))
+SOURCES: Final = frozenset(
+    (".c", ".i", ".s", ".S", ".sx", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".ii", ".m")
+)
+_WITH_VALUE: Final = frozenset(
+    (
+        "-I", "-L", "-D", "-U", "-MF", "-MT", "-MQ", "-include", "-imacros", "-isystem", "-iquote", "-idirafter",
+        "-iprefix", "-iwithprefix", "-isysroot", "-x", "-T", "-u", "-Xassembler", "-Xlinker", "-Xpreprocessor",
+        "-Xclang", "-arch", "-target", "-aux-info", "-dumpbase", "-dumpdir", "-B", "-A", "-z", "-l", "--param",
+    )
+)  # fmt: skip
+"""Options of gcc and clang whose value is the next argument, if it is not attached."""
+_DEPTH: Final = 8
+
+
+def objects_of(command: Sequence[str]) -> list[str]:
+    """The object files that a command makes, if it compiles and does no more: it has `-c`. None are also an answer."""
+    compiles, output, sources = False, None, []
+    arguments = _expanded(command[1:], _DEPTH)
+    for argument in arguments:
+        if argument in NO_OBJECTS:
+            return []
+        if argument == "-c":
+            compiles = True
+        elif argument == "-o":
+            output = next(arguments, None)
+        elif argument.startswith("-o"):
+            output = argument[2:]
+        elif argument in _WITH_VALUE:
+            next(arguments, None)
+        elif not argument.startswith("-") and os.path.splitext(argument)[1] in SOURCES:
+            sources.append(argument)
+    if not compiles:
+        return []
+    if output is not None:
+        return [output]
+    return [os.path.splitext(os.path.basename(source))[0] + ".o" for source in sources]
+
+
+def _expanded(arguments: Sequence[str], depth: int) -> Iterator[str]:
+    """The arguments, with those that are in files (`@file`) in their places."""
+    for argument in arguments:
+        if argument.startswith("@") and depth:
+            try:
+                with open(argument[1:], encoding="utf-8", errors="surrogateescape") as file:
+                    text = file.read()
+            except (OSError, ValueError):  # then it is the name of a file
+                yield argument
+                continue
+            yield from _expanded(_words(text), depth - 1)
+        else:
+            yield argument
+
+
+def _words(text: str) -> list[str]:
+    """The words of such a file: apart by white space, which quotes and backslashes protect."""
+    from shlex import shlex
+
+    lexer = shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return text.split()

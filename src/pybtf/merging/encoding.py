@@ -1,0 +1,167 @@
+"""`pybtf object`: values for object files, one or many, and for the members of archives."""
+
+from __future__ import annotations
+
+import os
+
+from pybtf.elf.atomic import write_file
+from pybtf.elf.constants import ET_REL
+from pybtf.elf.image import ElfImage, Source
+from pybtf.elf.outline import read_outline
+from pybtf.errors import InputError
+from pybtf.features import Features
+from pybtf.merging.archives import THIN, Member, is_archive, members, replaced
+from pybtf.merging.index import find_index, index_of
+from pybtf.merging.objects import has_dwarf, is_for_lto, object_values, shaping, source_digest
+from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, STRIPPED, Piece
+from pybtf.merging.placing import Placing, put_values, stored_path, with_values
+from pybtf.records import record
+
+DONE = "done"
+NOTHING = "nothing"
+CURRENT = "current"
+
+
+@record(frozen=True)
+class Outcome:
+    """What was done to an object: `DONE`, `CURRENT` (it had just these values), `NOTHING` (it has no DWARF)."""
+
+    path: str
+    what: str
+    units: int = 0
+    before: int = 0
+    after: int = 0
+    one_unit: bool = False
+
+
+def encode_object(path: str, features: Features, how: Placing) -> Outcome:
+    """Give the object file `path` its values, in place, all or nothing. Raises `PybtfError`."""
+    with ElfImage.open(path) as image:
+        size = image.size
+        early = _needless(image, features, how)
+        if early is not None:
+            return Outcome(path, early, before=size, after=size)
+        values = object_values(image, path, features, how.strip)
+        status = image.status
+    put_values(path, values, how, status)
+    after = os.stat(path).st_size  # noqa: PTH116
+    return Outcome(path, DONE, values.piece.units, size, after, bool(values.piece.flags & ONE_UNIT))
+
+
+def encode_any(path: str, features: Features, how: Placing) -> list[Outcome]:
+    """`encode_object` for an object file, or for the members of an archive: in place for a regular one, and where they
+    are for a thin one. Raises `PybtfError`; a regular archive is then as it was.
+    """
+    source = Source(path)
+    with open(path, "rb") as file:
+        thin = file.read(8)
+    if not is_archive(thin):
+        return [encode_object(path, features, how)]
+    data = source.read()
+    there = members(path, data)
+    if data[:8] == THIN:
+        objects = [member.path for member in there if member.path is not None]
+        return [outcome for each in objects for outcome in encode_any(each, features, how)]
+    outcomes, new = [], {}
+    for member in there:
+        if not member.table:
+            outcome, content = _encode_member(path, member, data, features, how)
+            outcomes.append(outcome)
+            if content is not None:
+                new[member.head] = content
+    changed = source.change()
+    if changed is not None:
+        raise changed
+    if new:
+        write_file(path, replaced(path, data, there, new), durable=False)
+    return outcomes
+
+
+def _encode_member(
+    path: str, member: Member, data: bytes, features: Features, how: Placing
+) -> tuple[Outcome, bytes | None]:
+    """What became of a member, and its new contents, if they are others."""
+    title = f"{path}({member.name})"
+    content = data[member.start : member.start + member.size]
+    with ElfImage(title, content) as image:
+        early = _needless(image, features, how)
+        if early is not None:
+            return Outcome(title, early, before=len(content), after=len(content)), None
+        values = object_values(image, path, features, how.strip)
+    fd = os.memfd_create("member", os.MFD_CLOEXEC)
+    try:
+        os.write(fd, content)
+        made = with_values(read_outline(title, fd, len(content)), values, how)
+    finally:
+        os.close(fd)
+    one = bool(values.piece.flags & ONE_UNIT)
+    return Outcome(title, DONE, values.piece.units, len(content), len(made), one), made
+
+
+def encode_compiled(path: str, features: Features, how: Placing) -> None:
+    """`encode_object` for what a compiler has just made, if that is an object with DWARF: bitcode and assembler's
+    listings are none, and objects for link-time optimisation have no code yet. Raises `PybtfError`.
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(20)
+    except OSError:
+        return
+    if head[:4] != b"\x7fELF":
+        return
+    with ElfImage.open(path) as image:
+        if image.etype != ET_REL or not has_dwarf(image) or is_for_lto(image):
+            return
+    encode_object(path, features, how)
+
+
+def _needless(image: ElfImage, features: Features, how: Placing) -> str | None:
+    """Why nothing is to be done about an object, or None. Raises `InputError` for one that cannot be encoded."""
+    if is_for_lto(image):
+        raise InputError(
+            image.place(),
+            "an object for link-time optimisation (.gnu.debuglto_*), whose code does not exist yet",
+            "an object as it is linked",
+            "Encode what comes of the link, or build without -flto.",
+        )
+    known = find_index(image)
+    if known is None:
+        return None if has_dwarf(image) else NOTHING
+    if known.name != how.section:
+        if not has_dwarf(image):
+            raise _lost(image, f"values in {known.name}, and no DWARF to make others of")
+        raise InputError(
+            image.place(known), "values of this object under another name", how.section, "Compile it anew."
+        )
+    pieces = index_of(image, known)
+    if not has_dwarf(image):
+        _check_made(image, pieces, features)
+        return CURRENT
+    if len(pieces) == 1 and _fits(image, pieces[0], features, how):
+        return CURRENT
+    return None
+
+
+def _check_made(image: ElfImage, pieces: list[Piece], features: Features) -> None:
+    """Raise `InputError` if values that cannot be made anew are not those that are asked for."""
+    for piece in pieces:
+        if (piece.options, piece.rules) != (shaping(features), RULES):
+            raise _lost(image, "values made with other features or by another version of pybtf, and no DWARF")
+
+
+def _lost(image: ElfImage, found: str) -> InputError:
+    return InputError(image.place(), found, "DWARF", "Compile it anew.")
+
+
+def _fits(image: ElfImage, piece: Piece, features: Features, how: Placing) -> bool:
+    """Whether values that are there are just those that would be made."""
+    return (
+        not how.strip
+        and (piece.options, piece.rules) == (shaping(features), RULES)
+        and not piece.flags & STRIPPED
+        and bool(piece.flags & INLINE) == how.inline
+        and (how.store is None or os.path.exists(stored_path(how.store, piece.payload_digest)))  # noqa: PTH110
+        and (how.store is None or image.section(PAYLOAD) is None)
+        and (how.store is not None or how.inline or image.section(PAYLOAD) is not None)
+        and piece.source_digest == source_digest(image)
+    )

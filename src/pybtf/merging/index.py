@@ -1,0 +1,35 @@
+"""The index in a file: found by what it begins with, because its name may have been chosen."""
+
+from __future__ import annotations
+
+from pybtf.elf.constants import ET_REL, SHF_ALLOC, SHT_PROGBITS
+from pybtf.elf.image import ElfImage, Section
+from pybtf.elf.layout import section_addresses
+from pybtf.elf.relocation import relocated
+from pybtf.errors import InputError
+from pybtf.merging.pieces import MAGIC, Piece, unpack
+
+_MAGICS = (MAGIC, MAGIC[::-1])
+
+
+def find_index(image: ElfImage) -> Section | None:
+    """The section that is an index, or None. Raises `InputError` if there are several."""
+    found = [
+        section
+        for section in image.sections
+        if section.type == SHT_PROGBITS
+        and section.name.startswith(".debug_")
+        and not section.flags & SHF_ALLOC
+        and section.size
+        and image.head(section, 4) in _MAGICS
+    ]
+    if len(found) > 1:
+        names = ", ".join(section.name for section in found)
+        raise InputError(image.place(), f"values of objects under several names ({names})", "one")
+    return found[0] if found else None
+
+
+def index_of(image: ElfImage, section: Section) -> list[Piece]:
+    """What the index says, with addresses as in the file's DWARF. Raises `InputError`."""
+    data = relocated(image, section, section_addresses(image)) if image.etype == ET_REL else image.data(section)
+    return unpack(data, image.place(section), little=image.little)

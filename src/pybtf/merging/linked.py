@@ -1,0 +1,214 @@
+"""`pybtf merge`: BTF of a linked file from the values of its objects. Read `merge_file` from top to bottom.
+
+The bytes are those that encoding the file's DWARF would give, had it been linked. Where that cannot be had, it is an
+error, or, if all of the DWARF is there after all, the DWARF is encoded and a warning says so.
+"""
+
+from __future__ import annotations
+
+from pybtf.base import Base, open_base
+from pybtf.dwarf.units import count_units
+from pybtf.elf.constants import SHF_ALLOC, SHT_PROGBITS, SHT_SYMTAB
+from pybtf.elf.image import ElfImage, Section
+from pybtf.elf.packed import open_module
+from pybtf.elf.symbols import symbol_source
+from pybtf.encoded import Encoded
+from pybtf.errors import EncodeError, InputError, Place
+from pybtf.merging.index import find_index, index_of
+from pybtf.merging.objects import has_dwarf, shaping, shaping_names
+from pybtf.merging.payloads import Payloads
+from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, digest
+from pybtf.options import EncodeOptions
+from pybtf.pipeline import Given, Progress, encode_file, encode_images
+from pybtf.records import record
+from pybtf.report import Report
+from pybtf.timings import Timings
+
+MOST_NAMES = 3
+
+
+@record(frozen=True)
+class Sources:
+    """Where values may be, besides the linked file and the objects that it names."""
+
+    objects: tuple[str, ...] = ()
+    store: str | None = None
+
+
+def merge_file(
+    path: str,
+    options: EncodeOptions,
+    sources: Sources,
+    progress: Progress | None = None,
+    timings: Timings | None = None,
+) -> Encoded:
+    """BTF of the linked file `path`, which is only read, from values of its objects.
+
+    Raises `InputError` and `EncodeError` as `encode_file`, and where an object's values are missing, damaged, foreign
+    or made with other options, or cannot be put together as the linker has put the file together.
+    """
+    timings = timings or Timings()
+    if options.degrade or options.features.force_cu_merging:
+        found = "an encoding that degrades" if options.degrade else "the feature force_cu_merging, which makes one unit"
+        raise EncodeError(path, found, "units as they are in the objects", "pybtf encode encodes the linked DWARF.")
+    base = open_base(options.base, timings)
+    with timings.pass_("open"):
+        image = open_module(path)
+    with image:
+        section = find_index(image)
+        if section is None:
+            raise InputError(
+                image.place(),
+                "has no values of objects (.debug_btf)",
+                "objects that pybtf object or pybtf cc has encoded",
+                "pybtf encode encodes the DWARF." if has_dwarf(image) else "Was it stripped (ld -S, strip)?",
+            )
+        with timings.pass_("values"):
+            pieces = index_of(image, section)
+            _check_alike(image, section, pieces, options)
+            why = _whole_dwarf(image, section, pieces)
+        if why is not None:
+            encoded = encode_file(path, options, progress, timings)
+            encoded.report.warnings.append(f"{path}: {why}: the DWARF of the file is encoded instead")
+            return encoded
+        return _merge(image, section, pieces, options, sources, base, timings, progress)
+
+
+def _merge(
+    image: ElfImage,
+    section: Section,
+    pieces: list[Piece],
+    options: EncodeOptions,
+    sources: Sources,
+    base: Base | None,
+    timings: Timings,
+    progress: Progress | None,
+) -> Encoded:
+    report = Report(
+        image.path,
+        features=options.features.names(),
+        for_kernel=options.for_kernel,
+        without=list(options.without),
+        jobs=options.jobs,
+        timings=timings,
+    )
+    with timings.pass_("values"):
+        payloads = Payloads()
+        payloads.take(sources.objects)
+        if sources.objects:
+            what = "objects, with code, but neither values nor DWARF"
+            _tell_of_others(report, payloads.without, what)
+        else:
+            what = "sources that the symbol table names, without values"
+            _tell_of_others(report, _files_without(image, pieces), what)
+        given = Given([], [])
+        for piece in pieces:
+            values, where = payloads(piece, image.path, sources.store)
+            given.pieces.append((values, memoryview(piece.addresses)))
+            given.paths.append(where)
+    report.merged = {
+        "objects": len(pieces),
+        "values_blake2b_128": digest(*[piece.payload_digest for piece in pieces]).hex(),
+        "rules": RULES,
+    }
+    encoded = encode_images([image], options, base, report, progress, given=given)
+    if options.features.global_var:
+        _tell_of_unloaded(image, encoded)
+    if image.status is not None:
+        report.input_size = image.status.st_size
+    return encoded
+
+
+def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
+    """Warn of variables that are in a section which is not loaded. As the reference, the encoder takes what lies at a
+    variable's address; which of the sections of DWARF, all at 0, that is depends on which of them are there.
+    """
+    strings = bytes(encoded.data[len(encoded.data) - encoded.report.strings_size :])
+    names = dict.fromkeys(
+        section.name
+        for section in image.sections
+        if section.type == SHT_PROGBITS and not section.flags & SHF_ALLOC and section.name
+    )
+    for name in names:
+        if b"\0" + name.encode("utf-8", "surrogateescape") + b"\0" in strings:
+            encoded.report.warnings.append(
+                f"variables are taken for some of {name}, which is not loaded: with the DWARF linked, it may be another"
+            )
+
+
+def _tell_of_others(report: Report, names: list[str], what: str) -> None:
+    if names:
+        some = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+        report.warnings.append(f"nothing is in the BTF of {some} ({len(names)} of the {what})")
+
+
+def _place(image: ElfImage, section: Section, piece: Piece) -> Place:
+    return Place(image.path, section.name, piece.at)
+
+
+def _check_alike(image: ElfImage, section: Section, pieces: list[Piece], options: EncodeOptions) -> None:
+    """Raise `InputError` unless all objects were encoded by this version, with the features that are asked for."""
+    wanted = shaping(options.features)
+    word = 8 if image.is64 else 4
+    for piece in pieces:
+        if piece.rules != RULES:
+            raise InputError(
+                _place(image, section, piece),
+                f"{piece.path} was encoded by another version of pybtf (rules {piece.rules:#x})",
+                f"rules {RULES:#x}, as of this one",
+                "Encode the objects anew.",
+            )
+        if piece.options != wanted:
+            raise InputError(
+                _place(image, section, piece),
+                f"{piece.path} was encoded with the features {shaping_names(piece.options)}",
+                f"{shaping_names(wanted)}, as is asked for",
+                "pybtf object, pybtf cc and pybtf merge must be given the same --features.",
+            )
+        if piece.word != word and not piece.flags & ONE_UNIT:
+            raise InputError(
+                _place(image, section, piece), f"{piece.path} has addresses of {piece.word} bytes", f"{word}"
+            )
+
+
+def _whole_dwarf(image: ElfImage, section: Section, pieces: list[Piece]) -> str | None:
+    """Why the DWARF is to be encoded instead, where all of it is there; None if values are as good.
+
+    Raises `InputError` if they are not, and the DWARF is not there.
+    """
+    there = has_dwarf(image)
+    complete = there and not any(piece.flags & STRIPPED for piece in pieces)
+    for piece in pieces:
+        if piece.flags & ONE_UNIT:
+            if complete:
+                return f"{piece.path} has units that refer to each other"
+            raise EncodeError(
+                _place(image, section, piece),
+                f"{piece.path} has units that refer to each other, or type units, or was linked with optimisation",
+                "units that stand alone",
+                "All units of the file make one then: link the DWARF, and use pybtf encode.",
+            )
+    if not there:
+        return None
+    found = count_units(image)
+    wanted = sum(piece.units for piece in pieces if not piece.flags & STRIPPED)
+    if found == wanted:
+        return None
+    if complete and found > wanted:
+        return f"{found} units of DWARF, of which {wanted} have values"
+    raise InputError(
+        image.place(section),
+        f"values of objects with {wanted} units, and DWARF of {found}",
+        "the same of each",
+        "Some object has DWARF and no values, or the linker has left out values: see docs/merge.md.",
+    )
+
+
+def _files_without(image: ElfImage, pieces: list[Piece]) -> list[str]:
+    """The sources that the symbol table names, and of which there are no values."""
+    symtab = next(iter(image.of_type(SHT_SYMTAB)), None)
+    if symtab is None:
+        return []
+    known = {name for piece in pieces for name in piece.files}
+    known |= {piece.path.rpartition("/")[2] for piece in pieces}  # ld's name for what assembler made
+    return [name for name in dict.fromkeys(symbol_source(image, symtab).file_names()) if name and name not in known]

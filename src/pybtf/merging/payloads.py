@@ -1,0 +1,163 @@
+"""Where the values of a linked file's objects are: in the index itself, in objects and archives, in a store.
+
+Each is asked for by its digest, and what is found is compared with it. So no object can be taken for another, nor one
+that was compiled anew for the one that was linked.
+"""
+
+# ruff: noqa: PTH113, PTH118, PTH120
+# To import pathlib takes longer than to look for an object.
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterable, Iterator
+
+from pybtf.elf.constants import SHF_EXECINSTR
+from pybtf.elf.image import ElfImage
+from pybtf.errors import InputError
+from pybtf.merging.archives import is_archive, members
+from pybtf.merging.index import find_index, index_of
+from pybtf.merging.objects import has_dwarf, source_digest
+from pybtf.merging.pieces import INLINE, PAYLOAD, STRIPPED, Piece, digest, payloads
+from pybtf.merging.placing import stored_path
+from pybtf.pipeline import Buffer
+
+_ADVICE = "Link again, with the objects as they are."
+
+
+class Payloads:
+    """The values of objects by digest, each with the file it is from. `looked_at`: how many objects that were."""
+
+    def __init__(self) -> None:
+        self.found: dict[bytes, tuple[Buffer, str]] = {}
+        self.looked_at = 0
+        self.without: list[str] = []
+        """Objects that have code, but neither values nor DWARF."""
+        self._held: dict[str, list[bytes]] = {}
+
+    def __call__(self, piece: Piece, file: str, store: str | None) -> tuple[Buffer, str]:
+        """The values that a piece of `file` stands for, and where they were. Raises `InputError` if they are nowhere.
+        """
+        if piece.flags & INLINE:
+            return self._checked(piece, piece.payload, file)
+        known = self.found.get(piece.payload_digest)
+        if known is None and store is not None:
+            known = self._stored(piece, stored_path(store, piece.payload_digest))
+        if known is None:
+            self._look_beside(piece, file)
+            known = self.found.get(piece.payload_digest)
+        if known is None:
+            raise self._missing(piece, store)
+        return self._checked(piece, *known)
+
+    def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
+        if digest(values) != piece.payload_digest or len(values) != piece.payload_size:
+            raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
+        return values, where
+
+    def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
+        try:
+            with open(path, "rb") as file:
+                return file.read(), path
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(path, f"cannot be read: {error.strerror}", f"the values of {piece.path}") from None
+
+    def _look_beside(self, piece: Piece, file: str) -> None:
+        """Look at the object where it was when it was encoded: from here, and from where the linked file is."""
+        for path in dict.fromkeys((piece.path, os.path.join(os.path.dirname(file), piece.path))):
+            if path and path not in self._held and os.path.isfile(path):
+                self._take_object(path)
+                if piece.payload_digest in self.found:
+                    return
+
+    def _missing(self, piece: Piece, store: str | None) -> InputError:
+        changed = any(self._held.get(path) for path in self._held if path.endswith(piece.path))
+        if changed:
+            return InputError(
+                piece.path, "has values that are not those of the object that was linked", "them", _ADVICE
+            )
+        where = f"the object, or {stored_path(store, piece.payload_digest)}" if store is not None else "the object"
+        return InputError(
+            piece.path or "an object",
+            "its values are not to be found",
+            where,
+            "--objects and --store say where objects and values are.",
+        )
+
+    # What is looked at from the start.
+
+    def take(self, paths: Iterable[str]) -> None:
+        """Look at objects and archives. Raises `InputError` for one that should have values and has none."""
+        for path in paths:
+            self._take_object(path, strict=True)
+
+    def _take_object(self, path: str, strict: bool = False) -> None:
+        for name, image in _images(path):
+            with image:
+                self._held[name] = self._take_image(name, image, strict)
+
+    def _take_image(self, name: str, image: ElfImage, strict: bool) -> list[bytes]:
+        self.looked_at += 1
+        section = image.section(PAYLOAD)
+        here = []
+        if section is not None:
+            kept = bytes(image.data(section))  # the file is closed
+            for each, values in payloads(kept, image.place(section), little=image.little):
+                here.append(each)
+                self.found.setdefault(each, (values, name))
+        if strict:
+            self._check(name, image)
+        return here
+
+    def _check(self, name: str, image: ElfImage) -> None:
+        """Raise `InputError` for an object whose values are missing, or not those of its DWARF."""
+        index = find_index(image)
+        if index is None:
+            if has_dwarf(image):
+                raise InputError(image.place(), "an object without values", "those of pybtf object", "Encode it.")
+            if any(section.flags & SHF_EXECINSTR and section.size for section in image.sections):
+                self.without.append(name)
+            return
+        pieces = index_of(image, index)
+        as_made = len(pieces) == 1 and not pieces[0].flags & STRIPPED and has_dwarf(image)
+        if as_made and source_digest(image) != pieces[0].source_digest:
+            raise InputError(
+                image.place(index),
+                "values that are not those of the object's DWARF, which was changed since",
+                "values of this DWARF",
+                "Run pybtf object again.",
+            )
+
+
+def _images(path: str) -> Iterator[tuple[str, ElfImage]]:
+    """The object at a path, or all of the archive, with names for messages."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+        if is_archive(head):
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+                data = bytes(mapped)
+            for member in members(path, data):
+                if member.table:
+                    continue
+                if member.path is not None:
+                    yield from _images(member.path)
+                else:
+                    title = f"{path}({member.name})"
+                    yield title, ElfImage(title, data[member.start : member.start + member.size])
+            return
+    yield path, ElfImage.open(path)
+
+
+def listed(path: str) -> list[str]:
+    """The objects that `--objects` names: the file itself, if it is an object or an archive, else those it lists."""
+    from pybtf.inputs import read_list
+
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror}", "objects, or a list of them") from None
+    return [path] if is_archive(head) or head[:4] == b"\x7fELF" else read_list(path)

@@ -1,0 +1,250 @@
+"""The two sections in which an object carries its unit values, as bytes and as records.
+
+The *index* goes through every linker, as DWARF does: of each object a piece that says what was encoded and how, with
+the addresses of its functions and variables, which relocations fill in. The *payload*, the values themselves, stays
+behind in the object, and is found by its digest; or it is inline, part of the piece.
+
+All integers are in the byte order of the ELF file. Pieces follow each other, with zeros between them at most. The
+index, by offset:
+
+    0  "bUV1"                        4 u16 version, 6 u16 bytes of this head (80)
+    8  u32 bytes of the piece        12 u32 flags, below
+    16 u32 units                     20 u32 addresses
+    24 u32 options of the encoding   28 u32 rules: those of the reference << 8 | revision
+    32 16 bytes: digest of the payload
+    48 16 bytes: digest of .debug_info and .debug_abbrev, as they are in the object
+    64 u32 bytes of the payload      68 u32 bytes of the names
+    72 u32 bytes of an address       76 u32 0
+    80 addresses; payload, if inline; names, each with a NUL: the object's path, and those of its STT_FILE symbols. Each
+       of the three is padded to 8 bytes with zeros.
+
+A payload is kept as "bUVP", u32 bytes, its digest, 8 bytes of zeros, and the values, padded to 8 bytes.
+"""
+
+from __future__ import annotations
+
+# hashlib takes three milliseconds to import, and has it from here.
+from _blake2 import blake2b
+from array import array
+from struct import Struct
+
+from pybtf.errors import InputError, Place
+from pybtf.pipeline import VALUES
+from pybtf.records import record, replace
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+INDEX: Final = ".debug_btf"
+"""Its name has to begin with `.debug_`: linkers treat what refers to code that is left out by that (docs/merge.md)."""
+PAYLOAD: Final = VALUES
+"""Its name begins so because modpost asks about others that are not loaded."""
+MAGIC: Final = b"bUV1"
+PAYLOAD_MAGIC: Final = b"bUVP"
+VERSION: Final = 1
+RULES: Final = 132 << 8 | 1
+"""The reference's version, and the revision of what pybtf writes into values: to be raised whenever the same DWARF
+gives other values."""
+
+INLINE: Final = 1
+ONE_UNIT: Final = 2
+STRIPPED: Final = 4
+_FLAGS: Final = INLINE | ONE_UNIT | STRIPPED
+
+_HEAD: Final = "4sHHIIIIII16s16sIIII"
+_HEAD_SIZE: Final = 80
+_STORED: Final = "4sI16sQ"
+_STORED_SIZE: Final = 32
+Bytes = bytes | bytearray | memoryview
+
+
+def digest(*parts: Bytes) -> bytes:
+    """What identifies these bytes: BLAKE2b with 16 bytes."""
+    made = blake2b(digest_size=16)
+    for part in parts:
+        made.update(part)
+    return made.digest()
+
+
+@record(frozen=True)
+class Piece:
+    """What the index says of one object.
+
+    `files`: the names of its STT_FILE symbols; `addresses`: as many words as it has functions and variables, in the
+    host's byte order; `payload`: if inline; `at`: where in the index the piece is.
+    """
+
+    flags: int
+    units: int
+    options: int
+    rules: int
+    payload_digest: bytes
+    source_digest: bytes
+    payload_size: int
+    word: int
+    path: str
+    files: tuple[str, ...]
+    addresses: array[int]
+    payload: Bytes = b""
+    at: int = 0
+
+
+def pack(piece: Piece, *, little: bool) -> bytes:
+    """The piece as it stands in the index of an object."""
+    order = "<" if little else ">"
+    names = b"".join([_encode(name) for name in (piece.path, *piece.files)])
+    words = array("Q" if piece.word == 8 else "I", piece.addresses)
+    if little != _LITTLE:
+        words.byteswap()
+    body = [_padded(words.tobytes()), _padded(bytes(piece.payload)), _padded(names)]
+    head = Struct(order + _HEAD).pack(
+        MAGIC if little else MAGIC[::-1],
+        VERSION,
+        _HEAD_SIZE,
+        _HEAD_SIZE + sum(map(len, body)),
+        piece.flags,
+        piece.units,
+        len(piece.addresses),
+        piece.options,
+        piece.rules,
+        piece.payload_digest,
+        piece.source_digest,
+        piece.payload_size,
+        len(names),
+        piece.word,
+        0,
+    )
+    return b"".join((head, *body))
+
+
+_LITTLE: Final = array("H", [1]).tobytes() == b"\1\0"
+
+
+def _encode(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape").replace(b"\0", b"") + b"\0"
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 8)
+
+
+def addresses_at() -> int:
+    """Where in a piece its addresses begin."""
+    return _HEAD_SIZE
+
+
+def unpack(data: Bytes, place: Place, *, little: bool) -> list[Piece]:
+    """The pieces of an index. Raises `InputError` for anything that is none."""
+    found: list[Piece] = []
+    at = 0
+    view = memoryview(data)
+    while at < len(view):
+        if not any(view[at : at + 8]):
+            at += 8
+            continue
+        piece, size = _piece(view[at:], Place(place.file, place.section, at), little)
+        found.append(replace(piece, at=at))
+        at += size
+    return found
+
+
+def _piece(view: memoryview, place: Place, little: bool) -> tuple[Piece, int]:
+    """The piece at the start, and its size."""
+    order = "<" if little else ">"
+    magic = bytes(view[:4])
+    if magic == (MAGIC[::-1] if little else MAGIC):
+        raise InputError(place, "values of an object of the other byte order", f"a {_name(little)}-endian object")
+    if magic != (MAGIC if little else MAGIC[::-1]) or len(view) < _HEAD_SIZE:
+        raise _damaged(place, f"{magic.hex(' ')}, where the values of an object should begin")
+    fields = Struct(order + _HEAD).unpack_from(view)
+    _, version, head, size, flags, units, n, options, rules = fields[:9]
+    payload_digest, source_digest, payload, names, word, zero = fields[9:]
+    if version != VERSION or head != _HEAD_SIZE:
+        raise InputError(
+            place, f"values of version {version}", f"{VERSION}", "Encode the objects anew, with one version of pybtf."
+        )
+    inline = payload if flags & INLINE else 0
+    if word not in (4, 8) or flags & ~_FLAGS or zero:
+        raise _damaged(place, "a head that is damaged")
+    ends = [_HEAD_SIZE]
+    for part in (n * word, inline, names):
+        ends.append(ends[-1] + part + -part % 8)
+    if ends[-1] != size or size > len(view):
+        raise _damaged(place, f"a piece of {size} bytes, {ends[-1]} by its parts, with {len(view)} left")
+    if any(any(view[end - -part % 8 : end]) for part, end in zip((n * word, inline, names), ends[1:], strict=True)):
+        raise _damaged(place, "something between the parts of a piece")
+    addresses = array("Q" if word == 8 else "I", bytes(view[_HEAD_SIZE : _HEAD_SIZE + n * word]))
+    if little != _LITTLE:
+        addresses.byteswap()
+    path, *files = _names(bytes(view[ends[2] : ends[2] + names]), place)
+    return (
+        Piece(
+            flags,
+            units,
+            options,
+            rules,
+            payload_digest,
+            source_digest,
+            payload,
+            word,
+            path,
+            tuple(files),
+            addresses if word == 8 else array("Q", addresses),
+            view[ends[1] : ends[1] + inline],
+        ),
+        size,
+    )
+
+
+def _names(data: bytes, place: Place) -> list[str]:
+    """At least one."""
+    parts = data.split(b"\0")
+    if len(parts) < 2 or parts[-1]:
+        raise _damaged(place, "names that are damaged")
+    return [part.decode("utf-8", "surrogateescape") for part in parts[:-1]]
+
+
+def _name(little: bool) -> str:
+    return "little" if little else "big"
+
+
+def _damaged(place: Place, found: str) -> InputError:
+    return InputError(
+        place,
+        found,
+        "pieces as pybtf object writes them",
+        "Something in the build has changed the section; link again.",
+    )
+
+
+# ---- payloads ---------------------------------------------------------------------------------------------------
+
+
+def pack_payload(payload: Bytes, *, little: bool) -> bytes:
+    """A payload as it stands in its section."""
+    order = "<" if little else ">"
+    head = Struct(order + _STORED).pack(
+        PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1], len(payload), digest(payload), 0
+    )
+    return head + _padded(bytes(payload))
+
+
+def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes, memoryview]]:
+    """The payloads of a section, one behind the other, by the digests that they have themselves. Whoever uses one
+    compares it with that. Raises `InputError` for anything that is none.
+    """
+    stored = Struct(("<" if little else ">") + _STORED)
+    magic = PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1]
+    view, at = memoryview(data), 0
+    while at < len(view):
+        if len(view) - at < _STORED_SIZE or bytes(view[at : at + 4]) != magic:
+            raise _damaged(Place(place.file, place.section, at), "no payload")
+        _, size, its_digest, _ = stored.unpack_from(view, at)
+        start = at + _STORED_SIZE
+        if size > len(view) - start:
+            raise _damaged(Place(place.file, place.section, at), f"a payload of {size} bytes")
+        yield its_digest, view[start : start + size]
+        at = start + size + -size % 8

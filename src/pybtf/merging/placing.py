@@ -1,0 +1,91 @@
+"""Values put into an object file, or into a store; and taken from there.
+
+The payload may be in three places. In the object, in a section that a final link leaves out (SHF_EXCLUDE); inline in
+the index, which goes through the link; or in a *store*, a folder of files called by their digests.
+"""
+
+# ruff: noqa: PTH103, PTH118
+# To import pathlib takes as long as to encode an object.
+
+from __future__ import annotations
+
+import os
+
+from pybtf.elf.atomic import write_file
+from pybtf.elf.constants import SHF_EXCLUDE
+from pybtf.elf.outline import Outline
+from pybtf.elf.rebuild import NewSection, rebuild
+from pybtf.elf.writer import rewrite
+from pybtf.merging.objects import Values
+from pybtf.merging.pieces import INDEX, INLINE, PAYLOAD, digest, pack, pack_payload
+from pybtf.records import record, replace
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+DWARF: Final = (b".debug_", b".zdebug_")
+
+
+@record(frozen=True)
+class Placing:
+    """How an object is to carry its values. `section`: the name of the index; `store`: a folder for payloads."""
+
+    strip: bool = False
+    inline: bool = False
+    store: str | None = None
+    section: str = INDEX
+
+
+def with_values(outline: Outline, values: Values, how: Placing) -> bytes:
+    """The object file with its values. The payload is written to the store, if there is one. Raises `PybtfError`."""
+    little = outline.wire.little
+    piece = values.piece
+    if how.inline:
+        piece = replace(piece, flags=piece.flags | INLINE, payload=values.payload)
+    new = [
+        NewSection(
+            how.section,
+            pack(piece, little=little),
+            relocations=values.relocations or None,
+            rela=values.rela,
+            symtab=values.symtab,
+        )
+    ]
+    if how.store is not None:
+        _store(how.store, values.payload)
+    elif not how.inline:
+        new.append(NewSection(PAYLOAD, pack_payload(values.payload, little=little), flags=SHF_EXCLUDE))
+    old = {index for index in [outline.find(PAYLOAD.encode())] if index is not None and len(new) == 1}
+    return rebuild(outline, new, old | (_dwarf(outline, how.section) if how.strip else set()))
+
+
+def put_values(path: str, values: Values, how: Placing, expect: os.stat_result | None) -> None:
+    """Replace an object file by one with its values. Raises `PybtfError`; the file is then as it was."""
+    rewrite(path, lambda outline: with_values(outline, values, how), expect=expect, durable=False)
+
+
+def _dwarf(outline: Outline, index: str) -> set[int]:
+    """The sections of DWARF: not those of values."""
+    found = set()
+    keep = (index.encode(), PAYLOAD.encode())
+    for number, header in enumerate(outline.shdrs[1:], 1):
+        name = outline.strings[header.name : outline.strings.index(b"\0", header.name)]
+        if name.startswith(DWARF) and name not in keep:
+            found.add(number)
+    return found
+
+
+def stored_path(store: str, name: bytes) -> str:
+    """Where in a store a payload is: two letters of its digest are a folder, so that none has too many files."""
+    text = name.hex()
+    return os.path.join(store, text[:2], text[2:])
+
+
+def _store(store: str, payload: bytes) -> None:
+    path = stored_path(store, digest(payload))
+    if os.path.exists(path):  # noqa: PTH110
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH120
+    write_file(path, payload, durable=False)
