@@ -92,6 +92,8 @@ def diff(
         places = _places(views, (old_provenance, new_provenance))
         rows = [_one(*views, selection, form, reach, places)]
         status = 0
+        if dwarf and rows[0]["new_functions"]:
+            _say_why(rows[0], form, files[0], bases[0], features, jobs)
         _print_one(files, rows[0], form)
     failed = any(row["count"] if "any" in fatal else any(row["classes"][name] for name in fatal) for row in rows)
     return max(status, 1 if failed and fatal else 0)
@@ -113,6 +115,26 @@ def _open(
     if encoded.base is not None:
         return View(bytes(encoded.data), name, bytes(encoded.base.btf.data), encoded.base.path), new
     return View(bytes(encoded.data), name), new
+
+
+def _say_why(
+    row: dict[str, Any], form: int, path: str, base: str | None, features: tuple[str, ...], jobs: int | None
+) -> None:
+    """Of functions that the BTF has, and that are not encoded from the DWARF: why not."""
+    from ..differences.task import JSON, MARKDOWN, TEXT
+    from ..explain.asking import Answer, answer, inquire, kernel_options
+
+    options = kernel_options(features or "default", jobs, "", "", base, base is None)
+    names = dict.fromkeys(row["new_functions"])
+    found: dict[str, Answer] = {}
+    inquire(path, options, lambda asked: found.update((each, answer(asked, each, full=False)) for each in names))
+    if form == JSON:
+        for change in row["changes"]:
+            if change["category"] == "function" and change["what"] == "added":
+                change["reason"], change["verdict"] = found[change["name"]].reason, found[change["name"]].verdict
+    elif form in (TEXT, MARKDOWN):
+        start = "- " if form == MARKDOWN else "  "
+        row["lines"] += ["", f"of the DWARF of {path}:", *(f"{start}{each.verdict}" for each in found.values())]
 
 
 def _places(views: tuple[View, View], files: tuple[str | None, str | None]) -> Places | None:

@@ -59,7 +59,7 @@ def results(
     """What is to be said of one comparison, as plain values that can go from one process to another.
 
     `classes` and `count`: how many changes there are of each class, and of all. `lines` or `changes`: what is printed,
-    with `places` where it is declared, too.
+    with `places` where it is declared, too. `new_functions`: names of functions that were added.
     """
     from . import text
 
@@ -68,6 +68,7 @@ def results(
         "count": len(changes),
         "classes": {name: sum(name in change.classes for change in changes) for name in CLASSES},
         "summary": text.summary(changes),
+        "new_functions": [each.name for each in changes if each.category == "function" and each.what == "added"],
     }
     differences.changes = changes
     if form == JSON:
