@@ -533,7 +533,7 @@ def test_functions_that_are_not_encoded_have_a_reason(capsys: pytest.CaptureFixt
     assert f"  {reasons[left_out].verdict}" in lines
     assert any(line.startswith("  ") and "of_nobody" in line for line in lines)
     changes = json.loads(run(capsys, "--dwarf", "--json", source, str(out))[1])["changes"]
-    assert {each["name"]: each.get("reason") for each in changes if each["category"] == "function"} == {
+    assert {each["name"]: each.get("reason") for each in changes if each["kind"] == "function"} == {
         left_out: reasons[left_out].reason, "of_nobody": "not_found",
     }  # fmt: skip
 

@@ -130,7 +130,7 @@ def _say_why(
     inquire(path, options, lambda asked: found.update((each, answer(asked, each, full=False)) for each in names))
     if form == JSON:
         for change in row["changes"]:
-            if change["category"] == "function" and change["what"] == "added":
+            if change["kind"] == "function" and change["what"] == "added":
                 change["reason"], change["verdict"] = found[change["name"]].reason, found[change["name"]].verdict
     elif form in (TEXT, MARKDOWN):
         start = "- " if form == MARKDOWN else "  "
