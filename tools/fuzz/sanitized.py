@@ -17,8 +17,9 @@ from tools.fuzz import fuzz
 TESTS = (
     "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing", "containers", "corruption",
     "dedup", "degrade", "diff", "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures",
-    "functable", "glance", "keeping", "kfuncs", "long_chains", "min_core", "models", "offsets", "output_check",
-    "relocate", "rules_locations", "rules_packed", "rules_signature", "show", "size", "split", "verify", "why",
+    "functable", "glance", "keeping", "kfuncs", "long_chains", "merge_values", "min_core", "models", "offsets",
+    "output_check", "relocate", "rules_locations", "rules_packed", "rules_signature", "show", "show_options", "size",
+    "split", "split_dwarf", "verify", "verify_ids", "why",
 )  # fmt: skip
 
 
