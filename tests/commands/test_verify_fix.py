@@ -81,6 +81,16 @@ def test_tags_in_a_circle_end() -> None:
     assert pointer.type == 0
 
 
+def test_many_tags_in_a_row_end_soon() -> None:
+    count = 60_000
+    tags = [TypeTag("a", id + 1) for id in range(1, count)]
+    btf = made([*tags, Int("int", 4, 32), *(Const(id) for id in range(1, count))])
+    for version in (505, 600):
+        data, _ = mend(btf, version)
+        found = {each.type for each in BTF.from_bytes(data) if isinstance(each, Const)}
+        assert found == {1 if version < 517 else count}
+
+
 def test_values_keep_their_low_half() -> None:
     values = (Enumerator("LARGE", 0x1_2345_6789), Enumerator("LESS", -1))
     data, _ = mend(made([Enum64("e", 8, values, kind_flag=True)]), 519)
@@ -145,6 +155,22 @@ def test_a_base_that_means_something_else(change, message: str) -> None:  # type
 
     with pytest.raises(InputError, match=message):
         rebase(module(made(kernel_types())), made(change(kernel_types())))
+
+
+def test_shapes_of_shapes_stay_small() -> None:
+    """Nameless structs of two of the last, sixty times: 2 to the 60th members."""
+    types: list[Type] = [Int("int", 4, 32)]
+    for depth in range(1, 60):
+        types.append(Struct("", 8, (Member("a", depth, 0), Member("b", depth, 32))))
+    base = made(types)
+    builder = Builder(base)
+    builder.add_ptr(base.end_id - 1)
+    later = {number: number + 1 for number in range(1, len(types) + 1)}
+    new = made([Int("char", 1, 8), *(renumbered(each, later) for each in types)])
+    data, count = rebase(builder.to_btf(), new)
+    (pointer,) = BTF.from_bytes(data, new)
+    assert isinstance(pointer, Ptr)
+    assert (pointer.type, count) == (new.end_id - 1, 1)
 
 
 def test_what_is_only_pointed_to_may_have_grown() -> None:

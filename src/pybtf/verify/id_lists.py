@@ -81,9 +81,13 @@ def check_ids(image: ElfImage, btf: BTF, version: int) -> dict[str, Any]:
     resolved = any(values)
     tagged = {each.type for each in btf.all_by_name("bpf_kfunc", Kind.DECL_TAG) if isinstance(each, DeclTag)}
     expected = {}
+    known: dict[tuple[str, str], list[int]] = {}
     findings: list[dict[str, Any]] = []
     for each in ids:
-        found = [one.id for one in btf.all_by_name(each.name, _KINDS[each.kind])]
+        key = each.kind, each.name
+        if key not in known:
+            known[key] = [one.id for one in btf.all_by_name(each.name, _KINDS[each.kind])]
+        found = known[key]
         expected[each.at] = (found[0] if version >= LOWEST_SINCE else found[-1]) if found else 0
         if not found:
             findings.append(_unresolved(each, version))

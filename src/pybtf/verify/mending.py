@@ -48,11 +48,12 @@ def mend(btf: BTF, version: int) -> tuple[bytes, Counter[str]]:
     """
     changes: Counter[str] = Counter()
     types = {each.id: each for each in btf}
+    behind = _Behind({id: each.type for id, each in types.items() if isinstance(each, TypeTag)})
     instead: dict[int, int] = {}
     kept: list[Type] = []
     dropped: set[int] = set()
     for id, each in types.items():
-        made = _known(each, types, dropped, version, changes)
+        made = _known(each, behind, dropped, version, changes)
         if made is None:
             dropped.add(id)
             instead[id] = each.type if isinstance(each, TypeTag) else 0
@@ -60,8 +61,11 @@ def mend(btf: BTF, version: int) -> tuple[bytes, Counter[str]]:
             kept.append(made)
     numbers = {each.id: number for number, each in enumerate(kept, btf.first_id)}
     below = range(1, btf.first_id)
-    final = {id: _landed(id, instead, numbers, below) for id in types}
-    final.update((id, id) for id in below)
+    landed = _Behind(instead)
+    final = {id: id for id in below}
+    for id in types:
+        at = landed(id)
+        final[id] = at if at in below else numbers.get(at, 0)
     builder = BtfBuilder(btf.base)
     builder.extend([renumbered(each, final) for each in kept])
     if btf.header.hdr_len > 24 and version < 701:
@@ -69,18 +73,24 @@ def mend(btf: BTF, version: int) -> tuple[bytes, Counter[str]]:
     return builder.tobytes(btf.header.little), changes
 
 
-def _landed(id: int, instead: dict[int, int], numbers: dict[int, int], below: range) -> int:
-    """The new id for an old one, past what was dropped."""
-    steps = 0
-    while id in instead and steps <= len(instead):
-        id = instead[id]
-        steps += 1
-    return id if id in below else numbers.get(id, 0)
+class _Behind:
+    """Where a chain of ids ends: each is followed once, however many begin with it. One that is a circle ends at 0."""
+
+    def __init__(self, next: dict[int, int]) -> None:
+        self.next = next
+        self._ends: dict[int, int] = {}
+
+    def __call__(self, id: int) -> int:
+        way: dict[int, None] = {}
+        while id in self.next and id not in self._ends and id not in way:
+            way[id] = None
+            id = self.next[id]
+        end = 0 if id in way else self._ends.get(id, id)
+        self._ends.update(dict.fromkeys(way, end))
+        return end
 
 
-def _known(
-    each: Type, types: dict[int, Type], dropped: set[int], version: int, changes: Counter[str]
-) -> Type | None:
+def _known(each: Type, behind: _Behind, dropped: set[int], version: int, changes: Counter[str]) -> Type | None:
     """The type as this version knows it; None: it goes."""
     match each:
         case Func() | FuncProto() if version < _FUNCTIONS:
@@ -97,11 +107,9 @@ def _known(
             changes["type tags dropped (5.17)"] += 1
         case TypeTag() | DeclTag() if each.kind_flag and version < _since("attributes"):
             changes["tags of attributes dropped (6.15)"] += 1
-        case Const() | Volatile() | Restrict() if _CHAINS <= version < _FREE_TAGS and isinstance(
-            types.get(each.type), TypeTag
-        ):
+        case Const() | Volatile() | Restrict() if _CHAINS <= version < _FREE_TAGS and each.type in behind.next:
             changes["type tags behind a qualifier passed over (free since 7.2)"] += 1
-            return replace(each, type=_behind_tags(each.type, types))
+            return replace(each, type=behind(each.type))
         case Float() if version < _since("float"):
             changes["FLOAT became INT (5.13)"] += 1
             return Int(each.name, each.size, 8 * each.size, id=each.id)
@@ -117,15 +125,6 @@ def _known(
         case _:
             return each
     return None
-
-
-def _behind_tags(id: int, types: dict[int, Type]) -> int:
-    for _ in range(len(types)):
-        each = types.get(id)
-        if not isinstance(each, TypeTag):
-            break
-        id = each.type
-    return id
 
 
 def _enum(each: Enum64) -> Enum:

@@ -37,14 +37,21 @@ SHOWN = 5
 
 
 class Shapes:
-    """The types of one base by what they are: kind and name, or what they are made of as far as the next names."""
+    """The types of one base by what they are: kind and name, or what they are made of as far as the next names.
 
-    def __init__(self, base: BTF) -> None:
+    Equal shapes have equal numbers in all that share `numbers`: shapes of shapes stay small.
+    """
+
+    def __init__(self, base: BTF, numbers: dict[Any, int]) -> None:
         self.base = base
-        self._shapes: dict[int, Any] = {0: ("void",)}
-        self._ids: dict[Any, list[int]] | None = None
+        self._numbers = numbers
+        self._shapes: dict[int, int] = {0: self._number("void")}
+        self._ids: dict[int, list[int]] | None = None
 
-    def of(self, id: int, depth: int = 0) -> Any:
+    def _number(self, what: Any) -> int:
+        return self._numbers.setdefault(what, len(self._numbers))
+
+    def of(self, id: int, depth: int = 0) -> int:
         """Raises `InputError` if types without a name are nested too deep."""
         known = self._shapes.get(id)
         if known is not None:
@@ -55,8 +62,8 @@ class Shapes:
         made: Any = (each.kind, each.name)
         if not each.name or isinstance(each, TypeTag):
             made = (each.kind, each.name, self._parts(each, depth + 1))
-        self._shapes[id] = made
-        return made
+        number = self._shapes[id] = self._number(made)
+        return number
 
     def _parts(self, each: Type, depth: int) -> Any:
         match each:
@@ -86,7 +93,7 @@ class Shapes:
             case _:
                 return getattr(each, "size", None), getattr(each, "encoding", None)
 
-    def like(self, shape: Any) -> list[int]:
+    def like(self, shape: int) -> list[int]:
         """The ids of all types of this shape."""
         if self._ids is None:
             self._ids = {}
@@ -104,7 +111,8 @@ def rebase(btf: BTF, new: BTF) -> tuple[bytes, int]:
         raise InputError(btf.place, "BTF that is not split from a base", "that of a module")
     if new.base is not None or new.header.little != btf.header.little:
         raise InputError(new.place, "BTF that is split itself, or of the other byte order", "that of a kernel")
-    before, after = Shapes(btf.base), Shapes(new)
+    numbers: dict[Any, int] = {}
+    before, after = Shapes(btf.base, numbers), Shapes(new, numbers)
     mapped: dict[int, int] = {0: 0}
     embedded = _embedded(btf)
     wrong = []
