@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -43,10 +44,22 @@ def made(path: Path, jobs: int = 1, **options: Any) -> tuple[pybtf.Encoded, byte
     return encode_in_detail(str(path), wanted, names=False, places=True)
 
 
+OPEN: list[sqlite3.Connection] = []
+
+
 def opened(database: bytes) -> sqlite3.Connection:
+    """Until the end of the test."""
     connection = sqlite3.connect(":memory:")
+    OPEN.append(connection)
     connection.deserialize(database)
     return connection
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
 
 
 class Independent:

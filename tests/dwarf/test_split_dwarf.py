@@ -147,6 +147,7 @@ def test_provenance_has_the_lines_of_split_units(build: Path) -> None:
     rows = connection.execute(
         "SELECT type.name, file.name, line, unit.name FROM type JOIN file ON file.id = file JOIN unit ON unit.id = unit"
     ).fetchall()
+    connection.close()
     lines = {
         (path.name, number): line
         for path in (HOME / "src").iterdir() for number, line in enumerate(path.read_text().splitlines(), 1)

@@ -120,6 +120,11 @@ class Provenance:
     def close(self) -> None:
         self._connection.close()
 
+    def __del__(self) -> None:
+        """A command keeps it open to its end; Python 3.13 warns of a connection that nobody closes."""
+        if connection := getattr(self, "_connection", None):
+            connection.close()
+
     def type(self, id: int) -> Source | None:
         """Where a type is from; None if nothing is known of it."""
         query = f"SELECT {_PLACE}, x.definitions, x.declarations FROM type AS x {_JOINED} WHERE x.id = ?"
