@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-import pybtf
-from pybtf import BTF, Builder, diff
+from pybtf import BTF, diff
 from pybtf.btf.kinds import IntEncoding, Linkage
 from pybtf.btf.types import (
     Array,
@@ -507,35 +506,6 @@ def test_folders_of_modules(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert run(capsys, *bases, "--fail-on", "removed", str(tmp_path / "old"), str(tmp_path / "new"))[0] == 1
     whole = json.loads(run(capsys, *bases, "--json", str(tmp_path / "old"), str(tmp_path / "new"))[1])
     assert [each["what"] for each in whole["modules"]] == ["changed", "added", "removed"]
-
-
-def test_dwarf(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    source = str(ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf")
-    out = str(tmp_path / "out.btf")
-    assert main(["encode", "-q", "--detached", out, source]) == 0
-    assert run(capsys, "--dwarf", source, out) == (0, "")
-    assert run(capsys, "--dwarf", "--fail-on", "any", source, OLD)[0] == 1
-
-
-def test_functions_that_are_not_encoded_have_a_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """BTF that has a function too many: one that pahole leaves out, and one that nobody knows."""
-    source = str(ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf")
-    reasons = {each.name: each for each in pybtf.why(source, "*", lang_exclude="") if each.kind == "function"}
-    left_out = next(name for name, each in reasons.items() if not each.in_btf)
-    builder = Builder()
-    builder.append(pybtf.BTF.from_bytes(pybtf.encode(source).data))
-    proto = builder.add_func_proto(0, [])
-    builder.add_func(left_out, proto)
-    builder.add_func("of_nobody", proto)
-    out = tmp_path / "more.btf"
-    out.write_bytes(builder.to_bytes())
-    lines = run(capsys, "--dwarf", source, str(out))[1].splitlines()
-    assert f"  {reasons[left_out].verdict}" in lines
-    assert any(line.startswith("  ") and "of_nobody" in line for line in lines)
-    changes = json.loads(run(capsys, "--dwarf", "--json", source, str(out))[1])["changes"]
-    assert {each["name"]: each.get("reason") for each in changes if each["kind"] == "function"} == {
-        left_out: reasons[left_out].reason, "of_nobody": "not_found",
-    }  # fmt: skip
 
 
 # -- damage --------------------------------------------------------------------------------------------------

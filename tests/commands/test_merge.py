@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import shutil
 import struct
-import tarfile
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,10 +20,10 @@ from pybtf.elf.image import ElfImage
 from pybtf.errors import EncodeError, InputError, Place, PybtfError
 from pybtf.features import Features
 from pybtf.merging.archives import members
-from pybtf.merging.compiling import objects_of
 from pybtf.merging.encoding import CURRENT, DONE, NOTHING, encode_any, encode_object
-from pybtf.merging.index import find_index, index_of
+from pybtf.merging.index import find_index
 from pybtf.merging.linked import Sources, merge_file
+from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, pack, unpack
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
@@ -32,38 +31,11 @@ from pybtf.records import replace
 from tests.builders.dwarfwriter import die
 from tests.builders.elfwriter import Section
 from tests.builders.kernelish import FLAVOURS, INT, OBJECTS, kernel, relocatable, standard, unit
-from tests.conftest import RunCli
 
-HOME = Path(__file__).parents[2] / "fixtures" / "objects"
 FEATURES = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs"
 NAMES = (
     "x86", "x86-4", "x86-clang", "x86-relocatable", "i386", "aarch64", "s390x", "riscv64", "ppc64le", "arm",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("objects")
-    with tarfile.open(HOME / "objects.tar.xz") as archive:
-        for entry in archive:
-            content = archive.extractfile(entry)
-            assert content is not None
-            path = folder / entry.name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content.read())
-    return folder
-
-
-@pytest.fixture
-def built(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """A copy of a build, which becomes the working folder: the objects' names in their values are relative."""
-
-    def copy(name: str) -> Path:
-        shutil.copytree(packed / name, tmp_path / name)
-        monkeypatch.chdir(tmp_path / name)
-        return tmp_path / name
-
-    return copy
 
 
 def merge(path: Path | str, features: str = FEATURES, objects: Sequence[str] = (), store: str | None = None) -> bytes:
@@ -531,6 +503,19 @@ def test_damaged_archives(tmp_path: Path) -> None:
         assert path.read_bytes() == data
 
 
+def test_a_thin_archive_names_no_archives(tmp_path: Path) -> None:
+    """One that names itself would have no end."""
+    path, object_ = tmp_path / "x.a", tmp_path / "x.o"
+    path.write_bytes(b"!<thin>\n" + head("x.a/", 68))
+    object_.write_bytes(b"")
+    data = path.read_bytes()
+    with pytest.raises(InputError, match=r"x\.a: an archive, as a member of a thin archive"):
+        encode_any(str(path), Features.parse(FEATURES), Placing())
+    with pytest.raises(InputError, match=r"x\.a: an archive, as a member of a thin archive"):
+        Payloads().take([str(path)])
+    assert path.read_bytes() == data
+
+
 def test_pieces_keep_what_they_are_given() -> None:
     piece = Piece(1, 3, 15, RULES, b"a" * 16, b"b" * 16, 5, 8, "x/y.o", ("y.c", "z.c"), array("Q", [1, 2]), b"12345")
     for little in (True, False):
@@ -543,125 +528,3 @@ def test_pieces_keep_what_they_are_given() -> None:
                 assert list(found.addresses) == [1, 2]
                 assert bytes(found.payload) == b"12345"
             assert second.at == len(packed_twice) // 2 + 4
-
-
-# ---- the command line ---------------------------------------------------------------------------------------------
-
-
-def test_many_files_at_once(built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:
-    folder = built("x86")
-    (folder / "no.o").write_bytes(b"no object")
-    assert main(["object", "--features", FEATURES, "--strip-dwarf", "a.o", "no.o", "b.o", "sa.o"]) == 1
-    err = capfd.readouterr().err
-    assert "no.o: offset 0x0: starts with" in err
-    assert "4 objects: 2 encoded (2 units), 1 had these values, 1 failed" in err
-    for each in ("a.o", "b.o"):
-        with ElfImage.open(each) as image:
-            section = find_index(image)
-            assert section is not None
-            assert index_of(image, section)[0].path == each
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["object"], "missing argument"),
-        (["object", "--inline", "--store", "x", "a.o"], "--inline and --store do not go together"),
-        (["object", "--section", ".BTF", "a.o"], "begins with .debug_"),
-        (["merge"], "0 FILEs are given"),
-        (["merge", "a", "b"], "2 FILEs are given"),
-        (["cc"], "no command is given"),
-        (["cc", "--"], "no command is given"),
-    ],
-)
-def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
-    assert message in capfd.readouterr().err
-
-
-COMPILER = """#!/bin/sh
-# Copies an object in place of compiling; or fails, as it is told.
-out=
-while [ $# -gt 0 ]; do
-    case $1 in -o) out=$2; shift;; fail) echo 'x.c:1: error' >&2; exit 3;; die) kill -TERM $$;; esac
-    shift
-done
-[ -z "$out" ] || cp a.o "$out"
-echo compiled
-"""
-
-
-@pytest.fixture
-def compiler(built: Callable[[str], Path]) -> Path:
-    folder = built("x86")
-    path = folder / "fakecc"
-    path.write_text(COMPILER)
-    path.chmod(0o755)
-    return path
-
-
-def test_cc_puts_values_into_what_was_compiled(compiler: Path, run_cli: RunCli) -> None:
-    done = run_cli("cc", "--strip-dwarf", "--features", FEATURES, "--", compiler, "-g", "-c", "x.c", "-o", "sa.o")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "compiled\n", "")
-    with ElfImage.open("sa.o") as image:
-        assert find_index(image) is not None
-    assert merge("merged") == Path("wanted.btf").read_bytes()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["x.c", "-o", "out"],
-        ["-S", "-c", "x.c", "-o", "out"],
-        ["-E", "-c", "x.c", "-o", "out"],
-        ["-c", "x.c", "-o", "/dev/null"],
-    ],
-)
-def test_cc_leaves_alone_what_is_no_compile(compiler: Path, run_cli: RunCli, arguments: list[str]) -> None:
-    done = run_cli("cc", "--", compiler, *arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "compiled\n", "")
-    if "out" in arguments:
-        assert Path("out").read_bytes() == Path("a.o").read_bytes()
-
-
-def test_cc_passes_on_what_the_compiler_says(compiler: Path, run_cli: RunCli) -> None:
-    done = run_cli("cc", "--", compiler, "-c", "x.c", "-o", "out", "fail")
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", "x.c:1: error\n")
-    assert not Path("out").exists()
-    assert run_cli("cc", "--", compiler, "-c", "die").returncode == 128 + 15
-    missing = run_cli("cc", "--", "./nosuchcc", "-c", "x.c")
-    assert missing.returncode == 127
-    assert "nosuchcc: cannot be run" in missing.stderr
-
-
-def test_cc_removes_an_object_that_cannot_be_encoded(compiler: Path, run_cli: RunCli) -> None:
-    bad = die("atomic_type", ("type", "ref4", "int"), label="bad")
-    Path("a.o").write_bytes(relocatable([unit([*standard(FLAVOURS["x86_64"]), bad])]).data)
-    done = run_cli("cc", "--", compiler, "-c", "x.c", "-o", "out.o")
-    assert done.returncode == 1
-    assert "DW_TAG_atomic_type" in done.stderr
-    assert not Path("out.o").exists()
-
-
-@pytest.mark.parametrize(
-    ("command", "objects"),
-    [
-        ("gcc -c a.c", ["a.o"]),
-        ("gcc -c d/a.c b.S -I x.c", ["a.o", "b.o"]),
-        ("ccache gcc -O2 -c a.c -o d/x.o", ["d/x.o"]),
-        ("gcc -c a.c -od/x.o", ["d/x.o"]),
-        ("gcc a.c -o a", []),
-        ("gcc -c -MF a.d -MMD -include x.c a.c -o a.o", ["a.o"]),
-        ("gcc -M -c a.c", []),
-        ("gcc -c -emit-llvm a.c", []),
-        ("gcc -c @args", ["from file.o"]),
-        ("gcc -c @nosuch a.c", ["a.o"]),
-        ("gcc -c a.c -o", ["a.o"]),
-    ],
-)
-def test_objects_of_a_command(
-    command: str, objects: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("args").write_text("-o 'from file.o'\nx.c @args\n")
-    assert objects_of(command.split()) == objects

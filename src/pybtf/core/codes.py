@@ -3,6 +3,8 @@
 `tests/project/test_constants.py` compares them with the numbers' own names.
 """
 
+import cython
+from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.dedup.type_graph import N_DEDUP
 from cython.cimports.pybtf.core.encode.encoder import N_ENCODE_ERRORS
 from cython.cimports.pybtf.core.functions.function_merge import FATE_N
@@ -10,6 +12,7 @@ from cython.cimports.pybtf.core.model.encoded_unit import N_COUNTS
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_EXCLUDED, TRACE_EXCLUDED_VAR
+from cython.cimports.pybtf.core.values.unit_layout import *
 
 COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
@@ -30,6 +33,18 @@ OPTIONS = {  # by feature, but `variables` and `degrade`
     "decl_tag_kfuncs": OPT_KFUNC_TAGS,
     "attributes": OPT_ATTRIBUTES,
     "degrade": OPT_DEGRADE,
+}
+VALUES = {  # of unit values in bytes (core/values/unit_layout.pxd): words of the head, and bits of a function
+    "head": H_WORDS_OF_HEAD,
+    "words": H_WORDS,
+    "tags": H_TAGS,
+    "functions": H_FUNCTIONS,
+    "variables": H_VARIABLES,
+    "function_head": FUNCTION_HEAD,
+    "elements": FUNCTION_ELEMENTS,
+    "unnamed": cython.cast(uint32_t, FUNCTION_UNNAMED),
+    "empty_name": FUNCTION_EMPTY_NAME,
+    "discarded": FUNCTION_DISCARDED,
 }
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",

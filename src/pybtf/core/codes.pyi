@@ -1,6 +1,7 @@
 OPTIONS: dict[str, int]
 ERROR_NAMES: tuple[str, ...]
 DEDUP_NAMES: tuple[str, ...]
+VALUES: dict[str, int]
 COUNT_NAMES: tuple[str, ...]
 TRACE_NAMES: dict[int, str]
 FATE_NAMES: tuple[str, ...]

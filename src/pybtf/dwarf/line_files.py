@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import error as StructError
 from struct import unpack_from
 
+from elftools.dwarf.enums import ENUM_DW_FORM, ENUM_DW_LNCT
+
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
 
     Buffer = bytes | bytearray | memoryview
 
-_STRING: Final = 0x08
-_TEXTS: Final = {0x08: "", 0x0E: "str", 0x1F: "line_str"}
-_SIZES: Final = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}
-_UDATA: Final = 0x0F
-_BLOCK: Final = 0x09
-_PATH, _FOLDER = 1, 2
+_STRING: Final = ENUM_DW_FORM["DW_FORM_string"]
+_TEXTS: Final = {
+    _STRING: "", ENUM_DW_FORM["DW_FORM_strp"]: "str", ENUM_DW_FORM["DW_FORM_line_strp"]: "line_str"
+}  # fmt: skip
+_SIZES: Final = {ENUM_DW_FORM[f"DW_FORM_data{size}"]: size for size in (1, 2, 4, 8, 16)}
+_UDATA: Final = ENUM_DW_FORM["DW_FORM_udata"]
+_BLOCK: Final = ENUM_DW_FORM["DW_FORM_block"]
+_PATH, _FOLDER = ENUM_DW_LNCT["DW_LNCT_path"], ENUM_DW_LNCT["DW_LNCT_directory_index"]
 _FREE: Final = 64 << 20
 """Bytes of line tables that are read in any case; more, for each byte of the section, only so often:"""
 _TIMES: Final = 16

@@ -5,6 +5,8 @@ Only what split DWARF needs is read (DWARF 5, 7.5.1 and 3.1.2): the form of the 
 
 from __future__ import annotations
 
+from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_FORM
+
 from pybtf.errors import InputError
 from pybtf.records import record
 
@@ -20,21 +22,42 @@ if TYPE_CHECKING:
 
 SKELETON, SPLIT_COMPILE, SPLIT_TYPE = 4, 5, 6
 _TYPE: Final = 2
-STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE = 0x72, 0x73, 0x2133
-DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID = 0x76, 0x2130, 0x2131
-NAME, COMP_DIR, STMT_LIST = 0x03, 0x1B, 0x10
+STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, NAME, COMP_DIR, STMT_LIST = (
+    ENUM_DW_AT[f"DW_AT_{name}"]
+    for name in (
+        "str_offsets_base", "addr_base", "GNU_addr_base", "dwo_name", "GNU_dwo_name", "GNU_dwo_id", "name", "comp_dir",
+        "stmt_list",
+    )
+)  # fmt: skip
 _WANTED: Final = frozenset((
     STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, NAME, STMT_LIST,
 ))  # fmt: skip
-_FIXED: Final = {
-    0x05: 2, 0x06: 4, 0x07: 8, 0x0B: 1, 0x0C: 1, 0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8, 0x19: 0, 0x1C: 4, 0x1E: 16,
-    0x20: 8, 0x24: 8, 0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4, 0x29: 1, 0x2A: 2, 0x2B: 3, 0x2C: 4,
-}  # fmt: skip
-_OFFSETS: Final = (0x0E, 0x17, 0x1D, 0x1F, 0x1F20, 0x1F21)
-_LEBS: Final = (0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23, 0x1F01, 0x1F02)
-_BLOCKS: Final = {0x03: 2, 0x04: 4, 0x0A: 1}
-_STRING, _STRP, _LINE_STRP, _IMPLICIT, _REF_ADDR = 0x08, 0x0E, 0x1F, 0x21, 0x10
-_STRX: Final = (0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02)
+
+
+def _forms(*names: str) -> tuple[int, ...]:
+    return tuple([ENUM_DW_FORM[f"DW_FORM_{name}"] for name in names])
+
+
+_SIZES: Final = {
+    0: ("flag_present",),
+    1: ("data1", "flag", "ref1", "strx1", "addrx1"),
+    2: ("data2", "ref2", "strx2", "addrx2"),
+    3: ("strx3", "addrx3"),
+    4: ("data4", "ref4", "ref_sup4", "strx4", "addrx4"),
+    8: ("data8", "ref8", "ref_sig8", "ref_sup8"),
+    16: ("data16",),
+}
+_FIXED: Final = {form: size for size, names in _SIZES.items() for form in _forms(*names)}
+_OFFSETS: Final = _forms("strp", "sec_offset", "strp_sup", "line_strp", "GNU_ref_alt", "GNU_strp_alt")
+_LEBS: Final = _forms(
+    "sdata", "udata", "ref_udata", "strx", "addrx", "loclistx", "rnglistx", "GNU_addr_index", "GNU_str_index"
+)
+_BLOCKS: Final = dict(zip(_forms("block2", "block4", "block1"), (2, 4, 1), strict=True))
+_OTHER_BLOCKS: Final = _forms("block", "exprloc")
+_ADDR, _STRING, _STRP, _LINE_STRP, _IMPLICIT, _REF_ADDR = _forms(
+    "addr", "string", "strp", "line_strp", "implicit_const", "ref_addr"
+)
+_STRX: Final = _forms("strx", "strx1", "strx2", "strx3", "strx4", "GNU_str_index")
 MOST_ATTRIBUTES = 1000
 """Of a root DIE, or of the abbreviations in front of its own."""
 
@@ -218,7 +241,7 @@ def _value(read: _Reader, form: int, head: UnitHead, sections: Mapping[str, Buff
         return _text(sections.get("str" if form == _STRP else "line_str", b""), read.number(size))
     if form in _FIXED:
         return read.number(_FIXED[form])
-    if form == 0x01:
+    if form == _ADDR:
         return read.number(head.address_size)
     if form in _OFFSETS:
         return read.number(size)
@@ -231,7 +254,7 @@ def _value(read: _Reader, form: int, head: UnitHead, sections: Mapping[str, Buff
         while read.number(1):
             pass
         return bytes(read.data[start : read.at - 1])
-    if form in _BLOCKS or form in (0x09, 0x18):
+    if form in _BLOCKS or form in _OTHER_BLOCKS:
         length = read.number(_BLOCKS[form]) if form in _BLOCKS else read.leb()
         if length > read.end - read.at:
             raise Damaged

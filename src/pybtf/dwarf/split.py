@@ -216,6 +216,8 @@ class Split:
         """Why packages cannot be used."""
         self._package = self._open_package(package)
         self._used: list[_File] = []
+        self._signatures: set[int] = set()
+        """Of the type units that are taken."""
 
     # ---- units ----
 
@@ -296,11 +298,6 @@ class Split:
         if head.identity not in self._signatures:
             self._signatures.add(head.identity)
             self._add(file, (head, parts), None, "types" if unit[2] else "info")
-
-    @property
-    def _signatures(self) -> set[int]:
-        known: set[int] = self.__dict__.setdefault("known_signatures", set())
-        return known
 
     def _add(self, file: _File, unit: tuple[UnitHead, Parts | None], top: Root | None, name: str = "info") -> None:
         head, parts = unit

@@ -41,6 +41,14 @@ def is_archive(head: bytes) -> bool:
     return head[:8] in (REGULAR, THIN)
 
 
+def check_member(path: str, head: bytes) -> None:
+    """Raise `InputError` if what a thin archive names is an archive: ar puts the members of that into it, and one that
+    names itself would have no end.
+    """
+    if is_archive(head):
+        raise InputError(path, "an archive, as a member of a thin archive", "an object file")
+
+
 def members(path: str, data: bytes | memoryview) -> list[Member]:
     """All members of the archive with these contents, in order. Raises `InputError` for a damaged one."""
     view = memoryview(data)

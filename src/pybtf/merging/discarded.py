@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from struct import Struct
 
+from pybtf.core.codes import VALUES
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -19,13 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-# The layout is that of core/values/unit_layout.pxd.
-_HEAD_WORDS: Final = 20
-_WORDS, _TAGS, _FUNCTIONS, _VARIABLES = 5, 6, 7, 9
-_ELEMENTS: Final = 0x1FFFF
-_UNNAMED: Final = 0x80000000
-_EMPTY: Final = 0x40000000
-_MARK: Final = 0x20000000
+_NOT_ENCODED: Final = VALUES["unnamed"] | VALUES["empty_name"]
 
 
 @record(frozen=True)
@@ -50,9 +45,9 @@ def mark_discarded(payload: bytes, cut: bytes, placed: list[bool], order: str) -
         mine, theirs = list(_functions(payload, unit, word)), list(_functions(cut, other, word))
         names = {one.name for one, two in zip(mine, theirs, strict=True) if one.data != two.data}
         for number, function in enumerate(mine, first):
-            if function.name in names and placed[number] and not function.more & (_UNNAMED | _EMPTY):
-                word.pack_into(out, function.at + 8, function.more | _MARK)
-        first += len(mine) + word.unpack_from(payload, unit + 4 * _VARIABLES)[0]
+            if function.name in names and placed[number] and not function.more & _NOT_ENCODED:
+                word.pack_into(out, function.at + 8, function.more | VALUES["discarded"])
+        first += len(mine) + word.unpack_from(payload, unit + 4 * VALUES["variables"])[0]
     return bytes(out)
 
 
@@ -68,10 +63,10 @@ def _functions(payload: bytes, unit: int, word: Struct) -> Iterator[_Function]:
         value: int = word.unpack_from(payload, unit + 4 * number)[0]
         return value
 
-    at = _HEAD_WORDS + read(_WORDS) + 3 * read(_TAGS)
-    for _ in range(read(_FUNCTIONS)):
+    at = VALUES["head"] + read(VALUES["words"]) + 3 * read(VALUES["tags"])
+    for _ in range(read(VALUES["functions"])):
         more = read(at + 2)
-        size = 4 + 2 * ((more & _ELEMENTS) + (read(at + 1) >> 16))
+        size = VALUES["function_head"] + 2 * ((more & VALUES["elements"]) + (read(at + 1) >> 16))
         start = unit + 4 * at
         yield _Function(start, read(at), more, payload[start : start + 4 * size])
         at += size

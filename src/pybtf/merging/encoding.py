@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from pybtf.elf.atomic import write_file
+from pybtf.elf.atomic import write_all, write_file
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.outline import read_outline
 from pybtf.errors import InputError
 from pybtf.features import Features
-from pybtf.merging.archives import THIN, Member, is_archive, members, replaced
+from pybtf.merging.archives import THIN, Member, check_member, is_archive, members, replaced
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, is_for_lto, object_values, shaping, source_digest
 from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, STRIPPED, Piece
@@ -48,27 +48,29 @@ def encode_object(path: str, features: Features, how: Placing) -> Outcome:
     return Outcome(path, DONE, values.piece.units, size, after, bool(values.piece.flags & ONE_UNIT))
 
 
-def encode_any(path: str, features: Features, how: Placing) -> list[Outcome]:
+def encode_any(path: str, features: Features, how: Placing, member: bool = False) -> list[Outcome]:
     """`encode_object` for an object file, or for the members of an archive: in place for a regular one, and where they
-    are for a thin one. Raises `PybtfError`; a regular archive is then as it was.
+    are for a thin one, of which `path` may be a `member`. Raises `PybtfError`; a regular archive is then as it was.
     """
     source = Source(path)
     with open(path, "rb") as file:
-        thin = file.read(8)
-    if not is_archive(thin):
+        head = file.read(8)
+    if member:
+        check_member(path, head)
+    if not is_archive(head):
         return [encode_object(path, features, how)]
     data = source.read()
     there = members(path, data)
     if data[:8] == THIN:
-        objects = [member.path for member in there if member.path is not None]
-        return [outcome for each in objects for outcome in encode_any(each, features, how)]
+        objects = [each.path for each in there if each.path is not None]
+        return [outcome for each in objects for outcome in encode_any(each, features, how, member=True)]
     outcomes, new = [], {}
-    for member in there:
-        if not member.table:
-            outcome, content = _encode_member(path, member, data, features, how)
+    for each in there:
+        if not each.table:
+            outcome, content = _encode_member(path, each, data, features, how)
             outcomes.append(outcome)
             if content is not None:
-                new[member.head] = content
+                new[each.head] = content
     changed = source.change()
     if changed is not None:
         raise changed
@@ -90,7 +92,7 @@ def _encode_member(
         values = object_values(image, path, features, how.strip)
     fd = os.memfd_create("member", os.MFD_CLOEXEC)
     try:
-        os.write(fd, content)
+        write_all(fd, content)
         made = with_values(read_outline(title, fd, len(content)), values, how)
     finally:
         os.close(fd)

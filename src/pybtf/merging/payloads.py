@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pybtf.elf.constants import SHF_EXECINSTR
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
-from pybtf.merging.archives import is_archive, members
+from pybtf.merging.archives import check_member, is_archive, members
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, source_digest
 from pybtf.merging.pieces import INLINE, PAYLOAD, STRIPPED, Piece, digest, payloads
@@ -27,11 +27,10 @@ _ADVICE = "Link again, with the objects as they are."
 
 
 class Payloads:
-    """The values of objects by digest, each with the file it is from. `looked_at`: how many objects that were."""
+    """The values of objects by digest, each with the file it is from."""
 
     def __init__(self) -> None:
         self.found: dict[bytes, tuple[Buffer, str]] = {}
-        self.looked_at = 0
         self.without: list[str] = []
         """Objects that have code, but neither values nor DWARF."""
         self._held: dict[str, list[bytes]] = {}
@@ -100,7 +99,6 @@ class Payloads:
                 self._held[name] = self._take_image(name, image, strict)
 
     def _take_image(self, name: str, image: ElfImage, strict: bool) -> list[bytes]:
-        self.looked_at += 1
         section = image.section(PAYLOAD)
         here = []
         if section is not None:
@@ -132,21 +130,23 @@ class Payloads:
             )
 
 
-def _images(path: str) -> Iterator[tuple[str, ElfImage]]:
-    """The object at a path, or all of the archive, with names for messages."""
+def _images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
+    """The object at a path, or all of the archive, with names for messages. `member`: of a thin archive."""
     with open(path, "rb") as file:
         head = file.read(8)
+        if member:
+            check_member(path, head)
         if is_archive(head):
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
                 data = bytes(mapped)
-            for member in members(path, data):
-                if member.table:
+            for each in members(path, data):
+                if each.table:
                     continue
-                if member.path is not None:
-                    yield from _images(member.path)
+                if each.path is not None:
+                    yield from _images(each.path, member=True)
                 else:
-                    title = f"{path}({member.name})"
-                    yield title, ElfImage(title, data[member.start : member.start + member.size])
+                    title = f"{path}({each.name})"
+                    yield title, ElfImage(title, data[each.start : each.start + each.size])
             return
     yield path, ElfImage.open(path)
 

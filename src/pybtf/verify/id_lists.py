@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from itertools import pairwise
-from struct import Struct, iter_unpack
+from struct import Struct
 
 from pybtf.core.elf.symbols import SymbolError
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 SECTION = ".BTF_ids"
 _PREFIX = b"__BTF_ID__"
 _KINDS = {"func": Kind.FUNC, "struct": Kind.STRUCT, "union": Kind.UNION, "typedef": Kind.TYPEDEF}
-_STT_FILE = 4
 
 LOWEST_SINCE, FAILS_BEFORE, WHOLE_SET_SINCE, FLAGGED_SINCE = 511, 512, 604, 609
 """Versions: the lowest of several ids is taken, before that the last; names without a type no longer stop the link; a
@@ -98,9 +97,10 @@ def check_ids(image: ElfImage, btf: BTF, version: int) -> dict[str, Any]:
             findings.append(_finding("IDS3", ODD, each, text))
     if resolved:
         findings += _stale(ids, values, expected, words, sets)
-    units = _units(image, tables[-1], section) if findings else {}
+    units = symbol_source(image, tables[-1]).files_of(section.index) if findings else {}
     for finding in findings:
-        finding["unit"] = units.get(finding.pop("at"))
+        unit = units.get(finding.pop("at"))
+        finding["unit"] = unit.decode("utf-8", "backslashreplace") if unit is not None else None
     findings.sort(key=lambda one: (REJECTED, LOST, ODD).index(one["severity"]))
     return {"ids": len(ids), "sets": len(sets), "resolved": resolved, "findings": findings}
 
@@ -202,24 +202,6 @@ def _stale(
         if missing:
             text = f"it lacks the ids {', '.join(map(str, sorted(missing)[:4]))}: they are not of one link"
             yield _finding("IDS4", REJECTED, whole, text)
-
-
-def _units(image: ElfImage, table: Section, section: Section) -> dict[int, str]:
-    """Which source file each symbol of the section is of, by address: local symbols follow that of their file."""
-    names = image.data(image.linked(table, 3, "string table"))
-    form = f"{image.order}IBBHQQ" if image.is64 else f"{image.order}IIIBBH"
-    size = Struct(form).size
-    data = image.data(table)
-    found: dict[int, str] = {}
-    unit = ""
-    for row in iter_unpack(form, data[: len(data) // size * size]):
-        name, info, index, value = (row[0], row[1], row[3], row[4]) if image.is64 else (row[0], row[3], row[5], row[1])
-        if info & 15 == _STT_FILE and name < len(names):
-            end = bytes(names[name : name + 4096]).find(b"\0")
-            unit = bytes(names[name : name + max(end, 0)]).decode("utf-8", "backslashreplace")
-        elif index == section.index and unit:
-            found.setdefault(value, unit)
-    return found
 
 
 def text(path: str, result: dict[str, Any], version: str) -> list[str]:

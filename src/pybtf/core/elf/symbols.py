@@ -89,29 +89,9 @@ class SymbolSource:
                 found.append((name, s.value, s.size))
         return found
 
-
-    def file_names(self):
-        """The names of all STT_FILE symbols, in table order, as `function_names` does."""
-        found: list = []
-        s = cython.declare(Symbol)
-        i: uint32_t
-        v: cython.pointer[SymbolView] = cython.address(self.view)
-        budget: uint64_t = name_budget(v)
-        size: cython.size_t
-        for i in range(v.n):
-            read_symbol(v, i, cython.address(s))
-            if s.type != STT_FILE or not name_ok(v, s.name):
-                continue
-            size = strlen(v.strtab + s.name)
-            if size > budget:
-                break
-            budget -= size
-            found.append(v.strtab[s.name : s.name + size].decode("utf-8", "surrogateescape"))
-        return found
-
-    def function_names(self):
-        """(name, value) of all function symbols, also of those that the function table leaves out, in table order. What
-        has no usable name is passed over; names that add up to far more than the string table end the list.
+    def named(self, type: uint32_t):
+        """(name, value) of all symbols of a type, in table order. What has no usable name is passed over; names that
+        add up to far more than the string table end the list.
         """
         found: list = []
         s = cython.declare(Symbol)
@@ -121,13 +101,44 @@ class SymbolSource:
         size: cython.size_t
         for i in range(v.n):
             read_symbol(v, i, cython.address(s))
-            if s.type != STT_FUNC or not name_ok(v, s.name):
+            if s.type != type or not name_ok(v, s.name):
                 continue
             size = strlen(v.strtab + s.name)
             if size > budget:
                 break
             budget -= size
             found.append((v.strtab[s.name : s.name + size].decode("utf-8", "surrogateescape"), s.value))
+        return found
+
+    def file_names(self):
+        """The names of all STT_FILE symbols, as `named` gives them."""
+        return [name for name, _ in self.named(STT_FILE)]
+
+    def function_names(self):
+        """(name, value) of all function symbols, also of those that the function table leaves out, as `named` does."""
+        return self.named(STT_FUNC)
+
+    def files_of(self, section: uint32_t):
+        """Of symbols of a section, by value: the name of the STT_FILE symbol that comes before, as bytes. Linkers write
+        the local symbols of one object behind that.
+        """
+        found: dict = {}
+        file: bytes = b""
+        s = cython.declare(Symbol)
+        i: uint32_t
+        v: cython.pointer[SymbolView] = cython.address(self.view)
+        budget: uint64_t = name_budget(v)
+        size: cython.size_t
+        for i in range(v.n):
+            read_symbol(v, i, cython.address(s))
+            if s.type == STT_FILE and name_ok(v, s.name):
+                size = strlen(v.strtab + s.name)
+                if size > budget:
+                    break
+                budget -= size
+                file = v.strtab[s.name : s.name + size]
+            elif s.section == section and not s.extended and file:
+                found.setdefault(s.value, file)
         return found
 
 

@@ -10,6 +10,7 @@ that is the name of an earlier entry, of another file.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
 from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
 from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_of_file
@@ -38,8 +39,6 @@ from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_NONE, 
 from cython.cimports.pybtf.core.strings.lazy_names import name_settle
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
 from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u32s_push, u32s_reserve
-
-MAX_PARAMS = cython.declare(uint32_t, 65535)
 
 
 @cython.cfunc
@@ -250,7 +249,7 @@ def remember(
     flags: cython.int
     changed: cython.bint = true_signature and f.flags & F_SIGNATURE_CHANGED
     total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
-    if total > MAX_PARAMS:
+    if total > MAX_VLEN:
         return fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
     if not grow(v.states, v.cap_states, v.n_states + 1):
         return out_of_memory(v, f)

@@ -12,6 +12,7 @@ name than its abstract origin. Such a unit is refused.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_section import wire_store
 from cython.cimports.pybtf.core.classes.classify import Classifier
@@ -48,7 +49,6 @@ from cython.cimports.pybtf.core.support.memory import (
 from cython.cimports.pybtf.core.values.unit_export import Writing
 from cython.cimports.pybtf.core.values.unit_layout import *
 
-MAX_PARAMS = cython.declare(uint32_t, 65535)
 MAX_BYTES = cython.declare(uint64_t, 0x7FFFFFFF)
 
 
@@ -240,7 +240,7 @@ def put_function(
     if more:  # it will be left out, or refused
         w.words.p[at + 2] = more
         return u64s_push(cython.address(w.addresses), f.address)
-    if total > MAX_PARAMS:
+    if total > MAX_VLEN:
         fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
         return False
     flags = instance_flags(u, f, o, w.machine)

@@ -13,6 +13,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memchr, memcmp, memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_each, wire_kind, wire_refs, wire_vlen, wire_words
 from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.classes.class_record import *
@@ -56,7 +57,6 @@ from cython.cimports.pybtf.core.support.memory import grow, u32s_free, u32s_push
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit, Reading
 
-MAX_VLEN = cython.declare(uint32_t, 65535)
 RESERVED_INFO = cython.declare(uint32_t, 0x60FF0000)
 SAID = cython.declare(uint32_t, S_UNEXPECTED | S_UNCERTAIN | S_REORDERED | S_OPTIMIZED | S_SIGNATURE_CHANGED)
 HEAD_BYTES = cython.declare(uint64_t, 80)
