@@ -16,10 +16,9 @@ from cython.cimports.pybtf.core.values.unit_read import (
     given_language,
     given_partial,
     given_size,
-    read_functions,
     read_types,
-    read_variables,
 )
+from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, read_variables
 from cython.cimports.pybtf.core.worker import Context, Worker, excluded, value_reset
 
 

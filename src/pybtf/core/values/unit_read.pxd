@@ -1,10 +1,6 @@
 # Bytes to a unit value (see unit_read.py).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from pybtf.core.classes.classify cimport Classifier
-from pybtf.core.elf.function_table cimport FuncTable, FunctionTable
-from pybtf.core.functions.function_instances cimport Observer
-from pybtf.core.functions.variables cimport VariableRules
 from pybtf.core.model.dwarf_unit cimport Annotation
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
@@ -35,9 +31,8 @@ cdef bint given_partial(const GivenUnit *g) noexcept nogil
 # Reads head, strings, records and tags: all of `v` but classes, functions and variables. Nonzero: fault in `v.fault`.
 cdef int read_types(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strings, bint swap) noexcept nogil
 
-# The rest, when the types have their classes. Nonzero: fault in `v.fault`.
-cdef int read_functions(Reading *r, const GivenUnit *g, UnitValue *v, Observer *o, Classifier *c,
-                        const FuncTable *table) noexcept nogil
-cdef int read_variables(Reading *r, const GivenUnit *g, UnitValue *v, const VariableRules *rules,
-                        FunctionTable symbols) noexcept nogil
 cdef void reading_free(Reading *r) noexcept nogil
+
+# The fault of a unit that is wrong at this word, and that of one for which there is no memory.
+cdef int damaged(UnitValue *v, uint64_t word) noexcept nogil
+cdef int no_memory(UnitValue *v) noexcept nogil

@@ -1,0 +1,294 @@
+"""Functions and variables of a unit value that comes from bytes; unit_read.py has its types.
+
+What only the linked file knows is decided here: whether there is a function of a name, where an address lies. All else
+has been decided where the object was compiled. Each number is compared with its bound before it is used.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy
+from cython.cimports.pybtf.core.btf.kinds import KIND_FUNC_PROTO
+from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
+from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, FunctionTable, functable_of_file
+from cython.cimports.pybtf.core.functions.function_instances import Observer
+from cython.cimports.pybtf.core.functions.variables import (
+    VariableRules,
+    fit_variable,
+    keep_variable,
+    place_variable,
+)
+from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_subprogram
+from cython.cimports.pybtf.core.model.encoded_unit import *
+from cython.cimports.pybtf.core.model.faults import (
+    FAULT_DISCARDED,
+    FAULT_EMPTY_TAG,
+    FAULT_NO_NAME,
+    IN_VALUES,
+    fault_set,
+)
+from cython.cimports.pybtf.core.model.function_state import (
+    S_OPTIMIZED,
+    S_REORDERED,
+    S_SIGNATURE_CHANGED,
+    S_UNCERTAIN,
+    S_UNEXPECTED,
+    State,
+)
+from cython.cimports.pybtf.core.support.memory import grow, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.values.unit_layout import *
+from cython.cimports.pybtf.core.values.unit_read import GivenUnit, Reading, damaged, no_memory
+
+SAID = cython.declare(uint32_t, S_UNEXPECTED | S_UNCERTAIN | S_REORDERED | S_OPTIMIZED | S_SIGNATURE_CHANGED)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def address_of(g: cython.pointer[cython.const[GivenUnit]], i: uint32_t) -> uint64_t:
+    a: uint64_t = 0
+    memcpy(cython.address(a), g.addresses + 8 * cython.cast(cython.size_t, i), 8)
+    return a
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def check_pairs(
+    r: cython.pointer[cython.const[Reading]], p: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> cython.bint:
+    """Whether the first words of pairs are numbers of strings."""
+    i: uint32_t
+    for i in range(n):
+        if p[2 * i] >= r.strings.n:
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def function_words(
+    r: cython.pointer[cython.const[Reading]],
+    p: cython.pointer[cython.const[uint32_t]],
+    left: cython.size_t,
+    n_types: uint32_t,
+) -> cython.size_t:
+    """Words of the function at `p`, 0 if it is damaged."""
+    n: cython.size_t
+    i: uint32_t
+    count: uint32_t
+    anns: uint32_t
+    if left < FUNCTION_HEAD:
+        return 0
+    count = p[2] & FUNCTION_ELEMENTS
+    anns = p[1] >> 16
+    n = FUNCTION_HEAD + 2 * (cython.cast(cython.size_t, count) + anns)
+    if (
+        n > left
+        or p[0] >= r.strings.n
+        or p[3] >= n_types
+        or count > MAX_VLEN
+        or p[1] & 0xFFFF & ~SAID
+        or p[2] & ~cython.cast(
+            uint32_t, FUNCTION_ELEMENTS | FUNCTION_DISCARDED | FUNCTION_EMPTY_NAME | FUNCTION_UNNAMED
+        )
+        or (p[0] == 0) != ((p[2] & FUNCTION_EMPTY_NAME) != 0)
+        or not check_pairs(r, p + FUNCTION_HEAD, count + anns)
+    ):
+        return 0
+    for i in range(count):
+        if p[FUNCTION_HEAD + 2 * i + 1] >= n_types:
+            return 0
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def prototype_class(
+    r: cython.pointer[cython.const[Reading]],
+    v: cython.pointer[UnitValue],
+    p: cython.pointer[cython.const[uint32_t]],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+) -> uint32_t:
+    """The class of the prototype of the function at `p`; its small ids are appended to `v.locals`. NO_CLASS:
+    `c.failed`, or no memory.
+    """
+    count: uint32_t = p[2] & FUNCTION_ELEMENTS
+    i: uint32_t
+    e: cython.pointer[cython.const[uint32_t]] = p + FUNCTION_HEAD
+    out: cython.pointer[uint32_t]
+    o.record.n = 0
+    if not u32s_reserve(cython.address(o.record), REC_HEAD + 2 * count) or not u32s_reserve(
+        cython.address(v.locals), count + 1
+    ):
+        return NO_CLASS
+    out = o.record.p
+    out[REC_KIND] = KIND_FUNC_PROTO
+    out[REC_NAME] = 0
+    out[REC_THIRD] = class_of_ref(c, v, p[3])
+    out[REC_COUNT] = count
+    u32s_push(cython.address(v.locals), p[3])
+    for i in range(count):
+        out[REC_HEAD + 2 * i] = r.strings.p[e[0]]
+        out[REC_HEAD + 2 * i + 1] = class_of_ref(c, v, e[1])
+        u32s_push(cython.address(v.locals), e[1])
+        e += 2
+    if c.failed:
+        return NO_CLASS
+    return class_of(c, out, REC_HEAD + 2 * count)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_function(
+    r: cython.pointer[Reading],
+    v: cython.pointer[UnitValue],
+    p: cython.pointer[cython.const[uint32_t]],
+    address: uint64_t,
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    table: cython.pointer[cython.const[FuncTable]],
+) -> cython.int:
+    """One function, as `observe_functions` takes one from DWARF. Nonzero: fault."""
+    name: uint32_t = r.strings.p[p[0]]
+    s: cython.pointer[State]
+    i: uint32_t
+    if p[2] & FUNCTION_EMPTY_NAME and table.n and table.name_len[0] == 0:
+        return fault_set(
+            cython.address(v.fault), FAULT_NO_NAME, IN_VALUES, v.offset, 0, DW_TAG_subprogram
+        )
+    v.counts[COUNT_FUNCTIONS] += 1
+    if name == 0:
+        v.counts[COUNT_NAMELESS] += 1
+        return 0
+    if name > table.n or functable_of_file(table, name - 1, o.file) == NO_ENTRY:
+        v.counts[COUNT_NO_SYMBOL] += 1
+        return 0
+    if p[2] & FUNCTION_UNNAMED:
+        v.counts[COUNT_UNNAMED_PARAMETER] += 1
+        return 0
+    if p[2] & FUNCTION_DISCARDED and address == 0:
+        return fault_set(cython.address(v.fault), FAULT_DISCARDED, IN_VALUES, v.offset, 0, name)
+    if not grow(v.states, v.cap_states, v.n_states + 1):
+        return no_memory(v)
+    s = cython.address(v.states[v.n_states])
+    s.address = address
+    s.entry = functable_of_file(table, name - 1, o.file)
+    s.unit = v.number
+    s.flags = cython.cast(uint8_t, p[1] & 0xFF)
+    s.locals = cython.cast(uint32_t, v.locals.n)
+    s.proto = prototype_class(r, v, p, o, c)
+    if s.proto == NO_CLASS:
+        return classify_fault(c, v) if c.failed else no_memory(v)
+    s.anns = cython.cast(uint32_t, v.anns.n)
+    s.n_anns = p[1] >> 16
+    p += FUNCTION_HEAD + 2 * cython.cast(cython.size_t, p[2] & FUNCTION_ELEMENTS)
+    for i in range(s.n_anns):
+        if p[0] == 0:
+            return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_VALUES, v.offset, 0, DW_TAG_subprogram)
+        if not u32s_push(cython.address(v.anns), r.strings.p[p[0]]) or not u32s_push(cython.address(v.anns), p[1]):
+            return no_memory(v)
+        p += 2
+    v.n_states += 1
+    v.counts[COUNT_REMEMBERED] += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_functions(
+    r: cython.pointer[Reading],
+    g: cython.pointer[cython.const[GivenUnit]],
+    v: cython.pointer[UnitValue],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    table: cython.pointer[cython.const[FuncTable]],
+) -> cython.int:
+    """See `unit_read_symbols.pxd`. Fills `states`, `locals` and `anns` of the value."""
+    at: cython.size_t = H_WORDS_OF_HEAD + cython.cast(cython.size_t, r.words.p[H_WORDS])
+    end: cython.size_t
+    size: cython.size_t
+    i: uint32_t
+    at += 3 * cython.cast(cython.size_t, r.words.p[H_TAGS])
+    end = at + r.words.p[H_FUNCTION_WORDS]
+    v.n_states = 0
+    v.locals.n = 0
+    v.anns.n = 0
+    v.counts[COUNT_FUNCTIONS] += r.words.p[H_COUNTS + 3]
+    v.counts[COUNT_NAMELESS] += r.words.p[H_COUNTS + 3]
+    for i in range(r.words.p[H_FUNCTIONS]):
+        size = function_words(r, r.words.p + at, end - at, v.n_types)
+        if size == 0:
+            return damaged(v, at)
+        if read_function(r, v, r.words.p + at, address_of(g, i), o, c, table):
+            return 1
+        at += size
+    return 0 if at == end else damaged(v, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_annotations(
+    r: cython.pointer[Reading], p: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> cython.bint:
+    """Those of a variable, into `r.anns`. False: no memory."""
+    i: uint32_t
+    if not grow(r.anns, r.cap_anns, n):
+        return False
+    for i in range(n):
+        r.anns[i].value = r.strings.p[p[2 * i]]
+        r.anns[i].component = cython.cast(cython.int, p[2 * i + 1])
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_variables(
+    r: cython.pointer[Reading],
+    g: cython.pointer[cython.const[GivenUnit]],
+    v: cython.pointer[UnitValue],
+    rules: cython.pointer[cython.const[VariableRules]],
+    symbols: FunctionTable,
+) -> cython.int:
+    """See `unit_read_symbols.pxd`. Fills `vars` and appends to `anns` of the value."""
+    p: cython.pointer[cython.const[uint32_t]]
+    end: cython.pointer[cython.const[uint32_t]] = r.words.p + r.words.n
+    x: VarRecord
+    i: uint32_t
+    n: uint32_t
+    status: cython.int
+    v.n_vars = 0
+    v.counts[COUNT_VAR_DECLARATION] += r.words.p[H_COUNTS + 4]
+    v.counts[COUNT_VAR_NO_ADDRESS] += r.words.p[H_COUNTS + 5]
+    p = end - r.words.p[H_VARIABLE_WORDS]
+    for i in range(r.words.p[H_VARIABLES]):
+        if end - p < VARIABLE_HEAD or p[0] >= r.strings.n or p[1] >= v.n_types or p[2] >> 17:
+            return damaged(v, p - r.words.p)
+        n = p[2] >> 1
+        if (end - p - VARIABLE_HEAD) // 2 < n or not check_pairs(r, p + VARIABLE_HEAD, n):
+            return damaged(v, p - r.words.p)
+        x.name = r.strings.p[p[0]]
+        x.type = p[1]
+        x.linkage = p[2] & 1
+        status = place_variable(
+            v, cython.address(x), 0, address_of(g, r.words.p[H_FUNCTIONS] + i), rules, symbols
+        )
+        if status == 1:
+            status = fit_variable(v, cython.address(x), 0, p[3] | cython.cast(uint64_t, p[4]) << 32)
+        p += VARIABLE_HEAD
+        if status == 1:
+            if not read_annotations(r, p, n):
+                return no_memory(v)
+            status = -keep_variable(v, cython.address(x), 0, r.anns, n)
+        if status < 0:
+            return 1
+        p += 2 * cython.cast(cython.size_t, n)
+    return 0 if p == end else damaged(v, p - r.words.p)
