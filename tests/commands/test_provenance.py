@@ -235,8 +235,8 @@ def test_sizes_by_where_types_are_from(tmp_path: Path, run_cli: RunCli) -> None:
         ["encode", "--detached-dir", "d", "--provenance", "x", "a"], ["encode", "--provenance", "a", "a"],
         ["encode", "--provenance", "x", "--detached", "x", "a"], ["show", "--contains", "a", "--provenance", "x", "a"],
         ["duplicates", "--provenance", "x", "--dwarf", "y", "a"], ["duplicates", "--features", "var", "a"],
-        ["size", "--by", "unit", "a"], ["size", "--by", "kind", "--dwarf", "a", "a"], ["size", "--provenance", "x", "a"],
-        ["size", "--by", "folder", "--dwarf", "x", "--against", "b", "a"],
+        ["size", "--by", "unit", "a"], ["size", "--by", "kind", "--dwarf", "a", "a"],
+        ["size", "--provenance", "x", "a"], ["size", "--by", "folder", "--dwarf", "x", "--against", "b", "a"],
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(arguments: list[str], tmp_path: Path, run_cli: RunCli) -> None:

@@ -493,7 +493,8 @@ How:
 Instead of all changes:
   --object PROG        Those that the CO-RE relocations in the BPF object PROG meet: members, types and
                        enumerators that are not found any more, or have another place, size or value, with
-                       the source lines that need them. May be repeated
+                       the source lines that need them. May be repeated. Types that only modules have are
+                       looked for in OLD and NEW, folders of modules, with --old-base and --new-base
 
 What is read:
   --base FILE          The BTF that OLD and NEW are split from, as for pybtf dump

@@ -86,8 +86,9 @@ def size(
     if json:
         from json import dumps
 
-        rows = {title: [{"name": row[0], "bytes": row[1], "number": row[2]} for row in rows] for title, rows, _ in tables}
-        sys.stdout.write(dumps(rows, indent=2) + "\n")
+        keys = ("name", "bytes", "number")
+        found = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows, _ in tables}
+        sys.stdout.write(dumps(found, indent=2) + "\n")
     else:
         sys.stdout.write(_text(tables, against is not None))
     sys.stdout.flush()
@@ -186,9 +187,7 @@ def _prefixes(view: View, records: list[int], count: int) -> list[Row]:
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:count]
 
 
-def growth(
-    tables: list[Table], others: list[Table], count: int
-) -> list[Table]:
+def growth(tables: list[Table], others: list[Table], count: int) -> list[Table]:
     """How much more there is than in the other file; what changed most comes first, and what did not is left out."""
     found = []
     for (title, rows, whole), (_, other, _) in zip(tables, others, strict=True):
@@ -196,7 +195,8 @@ def growth(
         names = dict.fromkeys([*left, *right])
         pairs = [(name, left.get(name, (0, 0)), right.get(name, (0, 0))) for name in names]
         changes = [(name, new[0] - old[0], new[1] - old[1]) for name, new, old in pairs if new != old]
-        found.append((title, sorted(changes, key=lambda row: (-abs(row[1]), row[0]))[: max(count, len(KIND_NAMES))], whole))
+        changes.sort(key=lambda row: (-abs(row[1]), row[0]))
+        found.append((title, changes[: max(count, len(KIND_NAMES))], whole))
     return found
 
 
