@@ -61,6 +61,18 @@ def deferrable(section: Span) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def one_table(sections: cython.pointer[cython.const[DebugSections]]) -> cython.bint:
+    """Whether equal texts mostly have one offset. Of split DWARF, each `.dwo` has its own; a package has one."""
+    i: cython.size_t
+    for i in range(1, sections.n_split):
+        if sections.split[i].str != sections.split[0].str:
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def names_init(
     n: cython.pointer[Names], strings: cython.pointer[Strings], sections: cython.pointer[cython.const[DebugSections]]
 ) -> cython.int:
@@ -68,7 +80,7 @@ def names_init(
     bits: uint32_t = 8
     n.strings = strings
     n.section = sections.str
-    n.limit = deferrable(sections.str)
+    n.limit = deferrable(sections.str) if one_table(sections) else 0
     n.deferred = n.limit
     if sections.alternate != cython.NULL:
         n.section.n += sections.alternate.str.n
