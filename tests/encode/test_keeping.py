@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders.conflicts import Unit, program, used_directly, with_uses
+from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.everything import differences
@@ -198,4 +198,30 @@ def test_a_declaration_that_an_undecided_definition_resolves(tmp_path: Path) -> 
     usual: Any = ("struct", "a", 8, ())
     path = tmp_path / "program"
     path.write_bytes(image([[c], [b], [usual, c], [("struct", "a", 16, ()), c], [b, c], [usual, b, c]]))
+    assert differences(path) == []
+
+
+def struct(name: str, *types: Expr) -> Item:
+    return "struct", name, 8 * max(len(types), 1), tuple((f"m{n}", type, 8 * n, 0) for n, type in enumerate(types))
+
+
+def to(name: str) -> Expr:
+    return "ptr", ("name", "struct", name, 0)
+
+
+def to_array(of: Expr, n: int = 2) -> Expr:
+    return "ptr", ("array", of, n)
+
+
+CHAR, LONG = ("base", "char"), ("base", "long")
+#: `a` is declared here and defined there before anything odd comes, and so resolved; then a unit has its own `a`.
+RESOLVED: list[Unit] = [[struct("e", to("a"))], [struct("e", to("a")), struct("a")]]
+OTHER_A = struct("a", LONG)
+
+
+def test_an_undecided_type_before_a_decided_one(tmp_path: Path) -> None:
+    """The second `c` has `a` declared and goes to the first; the third, which does not, cannot be dropped for it."""
+    path = tmp_path / "program"
+    c = struct("c", to("a"))
+    path.write_bytes(image([*RESOLVED, [c, OTHER_A], [c], [c, struct("a")]]))
     assert differences(path) == []
