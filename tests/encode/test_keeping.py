@@ -225,3 +225,17 @@ def test_an_undecided_type_before_a_decided_one(tmp_path: Path) -> None:
     c = struct("c", to("a"))
     path.write_bytes(image([*RESOLVED, [c, OTHER_A], [c], [c, struct("a")]]))
     assert differences(path) == []
+
+
+def test_a_pointer_to_an_undecided_type_stands_for_no_other(tmp_path: Path) -> None:
+    """The first pointer to `c` is to an undecided one, which goes to the odd `c`; the other is to the usual one.
+
+    The six structs between make the table of candidates grow, so that the odd `c` is the first in its chain.
+    """
+    path = tmp_path / "program"
+    c = struct("c", to("a"))
+    use = ("use", to("c"))
+    between = [struct(f"f{n}") for n in range(6)]
+    units = [*RESOLVED, [c, OTHER_A], [c, struct("a")], [*between, c, use], [c, struct("a"), use]]
+    path.write_bytes(image(units))
+    assert differences(path) == []
