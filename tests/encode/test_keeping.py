@@ -239,3 +239,15 @@ def test_a_pointer_to_an_undecided_type_stands_for_no_other(tmp_path: Path) -> N
     units = [*RESOLVED, [c, OTHER_A], [c, struct("a")], [*between, c, use], [c, struct("a"), use]]
     path.write_bytes(image(units))
     assert differences(path) == []
+
+
+def test_what_may_be_taken_for_an_odd_type_resolves_no_declaration(tmp_path: Path) -> None:
+    """`c` with `k` declared is the usual one; that of the fifth unit, which defines `k`, goes to the odd `c`, whose `k`
+    is defined as well. So the declaration of `k` is still there when the last unit but one brings another definition.
+    """
+    path = tmp_path / "program"
+    c, d, k = struct("c", to("a"), to("k")), struct("d", to("k")), struct("k")
+    between = [struct(f"f{n}") for n in range(3)]
+    units = [*RESOLVED, [k, OTHER_A, c], [struct("a"), c, d], [*between, k, c], [struct("k", LONG), d], [k, d]]
+    path.write_bytes(image(units))
+    assert differences(path) == []
