@@ -251,3 +251,11 @@ def test_what_may_be_taken_for_an_odd_type_resolves_no_declaration(tmp_path: Pat
     units = [*RESOLVED, [k, OTHER_A, c], [struct("a"), c, d], [*between, k, c], [struct("k", LONG), d], [k, d]]
     path.write_bytes(image(units))
     assert differences(path) == []
+
+
+def test_definitions_that_differ_in_elements_of_arrays_tell_nothing_apart(tmp_path: Path) -> None:
+    """The two `c` are taken for one, since the array of the first unit is met in `n`, where the other has its own."""
+    path = tmp_path / "program"
+    c, n = struct("c", to("n"), to("a")), struct("n", to_array(CHAR))
+    path.write_bytes(image([[n, struct("a", to_array(CHAR)), c], [c, n, struct("a", to_array(LONG))]]))
+    assert differences(path) == []
