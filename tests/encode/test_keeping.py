@@ -259,3 +259,13 @@ def test_definitions_that_differ_in_elements_of_arrays_tell_nothing_apart(tmp_pa
     c, n = struct("c", to("n"), to("a")), struct("n", to_array(CHAR))
     path.write_bytes(image([[n, struct("a", to_array(CHAR)), c], [c, n, struct("a", to_array(LONG))]]))
     assert differences(path) == []
+
+
+def test_a_usual_definition_is_taken_for_one_of_other_elements(tmp_path: Path) -> None:
+    """The last `b` goes to that of the third unit, by way of `c`, which has `a` declared and is not told apart."""
+    path = tmp_path / "program"
+    c, n = struct("c", to("n"), to("a"), to("b")), struct("n", to_array(CHAR))
+    usual, odd = struct("b", to_array(LONG)), struct("b", to_array(CHAR))
+    units = [*RESOLVED, [OTHER_A, n, odd, c], [struct("a"), usual, c, n], [struct("d", to("b")), c, n, usual]]
+    path.write_bytes(image(units))
+    assert differences(path) == []
