@@ -269,3 +269,18 @@ def test_a_usual_definition_is_taken_for_one_of_other_elements(tmp_path: Path) -
     units = [*RESOLVED, [OTHER_A, n, odd, c], [struct("a"), usual, c, n], [struct("d", to("b")), c, n, usual]]
     path.write_bytes(image(units))
     assert differences(path) == []
+
+
+def test_an_array_is_taken_for_one_whose_elements_lead_to_another(tmp_path: Path) -> None:
+    """`m` has the inner array in both units, which hides that the elements in `n` differ. So the outer array of the
+    first unit has been met, which hides that of `c`. No unit has both of the arrays in which `c` differs.
+    """
+    path = tmp_path / "program"
+    m = struct("m", to_array(CHAR))
+    outer, other = to_array(to_array(CHAR), 3), to_array(to_array(LONG), 3)
+    units = [
+        [struct("n", outer), struct("c", to("m"), to("n"), outer), m],
+        [struct("n", other), struct("c", to("m"), to("n"), to_array(("base", "int"), 3)), m],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
