@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import pybtf
 from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.dwarfwriter import Die, die
@@ -284,3 +285,13 @@ def test_an_array_is_taken_for_one_whose_elements_lead_to_another(tmp_path: Path
     ]
     path.write_bytes(image(units))
     assert differences(path) == []
+
+
+@pytest.mark.parametrize("second", [("struct", "a", 8, ()), ("declare", "struct", "a")], ids=["defined", "declared"])
+def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp_path: Path) -> None:
+    """Only what refers to such a name depends on more than its class: nothing is kept again."""
+    path = tmp_path / "program"
+    a, b = struct("a"), struct("b", to("a"))
+    path.write_bytes(image([[a, b], [a, second], [a, b]]))
+    assert differences(path) == []
+    assert pybtf.encode(path).report.repeats.units_whole == 0
