@@ -206,8 +206,9 @@ def struct(name: str, *types: Expr) -> Item:
     return "struct", name, 8 * max(len(types), 1), tuple((f"m{n}", type, 8 * n, 0) for n, type in enumerate(types))
 
 
-def to(name: str) -> Expr:
-    return "ptr", ("name", "struct", name, 0)
+def to(name: str, n: int = 0) -> Expr:
+    """A pointer to a struct, to number `n` of those that the unit has."""
+    return "ptr", ("name", "struct", name, n)
 
 
 def to_array(of: Expr, n: int = 2) -> Expr:
@@ -262,26 +263,69 @@ def test_definitions_that_differ_in_elements_of_arrays_tell_nothing_apart(tmp_pa
     assert differences(path) == []
 
 
-def test_a_usual_definition_is_taken_for_one_of_other_elements(tmp_path: Path) -> None:
-    """The last `b` goes to that of the third unit, by way of `c`, which has `a` declared and is not told apart."""
+def test_a_definition_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
+    """The second `b` goes to the first, by way of `c`. The third does not, and cannot be dropped for it."""
     path = tmp_path / "program"
-    c, n = struct("c", to("n"), to("a"), to("b")), struct("n", to_array(CHAR))
+    c, n = struct("c", to("n"), to("b")), struct("n", to_array(CHAR))
     usual, odd = struct("b", to_array(LONG)), struct("b", to_array(CHAR))
-    units = [*RESOLVED, [OTHER_A, n, odd, c], [struct("a"), usual, c, n], [struct("d", to("b")), c, n, usual]]
+    path.write_bytes(image([[odd, n, c], [c, n, usual], [usual]]))
+    assert differences(path) == []
+
+
+def test_a_nameless_struct_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
+    """The same without a name: nothing but the structs around it could tell that the two may be compared."""
+
+    def nameless(*types: Expr) -> Expr:
+        return "struct", *struct("", *types)[2:]
+
+    path = tmp_path / "program"
+    n, usual = struct("n", to_array(CHAR)), nameless(to_array(LONG))
+    first, second = nameless(to("n"), nameless(to_array(CHAR))), nameless(to("n"), usual)
+    path.write_bytes(image([[("typedef", "t", first), n], [("typedef", "t", second), n], [("use", usual)]]))
+    assert differences(path) == []
+
+
+def test_arrays_that_would_become_one(tmp_path: Path) -> None:
+    """The array of the first `b` is not that of the first `a`, but is if it is dropped. Then it is met before the last
+    `a`, whose elements differ.
+    """
+    path = tmp_path / "program"
+    x, b = struct("x", to("b"), to("a")), struct("b", to_array(CHAR))
+    path.write_bytes(image([[x, struct("a", to_array(CHAR))], [b], [x, b], [x, struct("a", to_array(LONG)), b]]))
+    assert differences(path) == []
+
+
+def test_an_array_is_taken_for_one_that_others_are_taken_for(tmp_path: Path) -> None:
+    """Each of `a` and `b` has what hides that the other differs: an array that is being compared, an array in which an
+    array differs that `m` hides. No unit has both of the arrays in which either differs first.
+    """
+
+    def outer(inner: Expr) -> Expr:
+        return to_array(("struct", 16, (("m0", to("a"), 0, 0), ("m1", inner, 8, 0))), 4)
+
+    path = tmp_path / "program"
+    m = struct("m", to_array(CHAR))
+    inner, other = to_array(to_array(CHAR), 3), to_array(to_array(LONG), 3)
+    units = [
+        [struct("b", to("m"), outer(inner)), struct("a", outer(inner), inner), m],
+        [struct("b", to("m"), outer(to_array(LONG, 3))), struct("a", to_array(LONG, 4), other), m],
+    ]
     path.write_bytes(image(units))
     assert differences(path) == []
 
 
-def test_an_array_is_taken_for_one_whose_elements_lead_to_another(tmp_path: Path) -> None:
-    """`m` has the inner array in both units, which hides that the elements in `n` differ. So the outer array of the
-    first unit has been met, which hides that of `c`. No unit has both of the arrays in which `c` differs.
+def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
+    """The last unit has `k` twice. By way of its `c` it is compared with those of the units that define `j` and `i`:
+    with two, unless one was dropped. With one, the reference asks whether both are identical, and says no.
     """
     path = tmp_path / "program"
-    m = struct("m", to_array(CHAR))
-    outer, other = to_array(to_array(CHAR), 3), to_array(to_array(LONG), 3)
-    units = [
-        [struct("n", outer), struct("c", to("m"), to("n"), outer), m],
-        [struct("n", other), struct("c", to("m"), to("n"), to_array(("base", "int"), 3)), m],
+    c, d = struct("c", to("a"), to("j"), to("i")), struct("d", to("j"), to("i"))
+    g, i, j, k = struct("g", to("k")), struct("i", to("k")), struct("j", to("k")), struct("k", to("k"))
+    units: list[Unit] = [
+        *([g], [g, k]),
+        *([struct("a")] for _ in range(6)),
+        *([OTHER_A, c, d], [j, k], [i, k], [j, i, k, d]),
+        [c, j, struct("i", to("k", 1)), k, struct("k", to("k", 1)), OTHER_A],
     ]
     path.write_bytes(image(units))
     assert differences(path) == []

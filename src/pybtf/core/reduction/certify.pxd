@@ -37,7 +37,6 @@ cdef enum:                      # marks of a class or a key
     CONFLICT = 8                # of a key: its definitions differ in some way
     MINOR = 16                  # not the usual definition of its name
     ODD = 32                    # some type of the class is odd
-    SOFT = 64                   # another definition of the name differs in nothing but elements of arrays
     COMMON = 128                # of an odd class: some type is usual
     SEPARATE = 256              # no odd type of the class can be taken for a usual one
     UNCERTAIN = 512             # all types of the class are kept

@@ -71,8 +71,6 @@ def choose(a: cython.pointer[Analysis], key: uint32_t, clear: cython.bint) -> cy
     while c:
         if a.marks[c] & FULL and c != best:
             a.marks[c] |= MINOR
-            if a.marks[c] & SOFT:
-                a.marks[c] |= WILD
         c = a.next_member[c]
     return True
 
