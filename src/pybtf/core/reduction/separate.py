@@ -238,7 +238,7 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
             earliest(cython.address(x.odd_defined), u)
             if m == a.usual[k]:
                 second |= bit
-            elif a.usual[k] and a.blind[m] != a.blind[a.usual[k]]:
+            elif a.usual[k]:
                 first |= bit
             if a.marks[m] & WILD:
                 third |= 1
