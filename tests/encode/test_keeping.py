@@ -331,6 +331,18 @@ def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
     assert differences(path) == []
 
 
+@pytest.mark.parametrize("of_odd", [False, True])
+def test_a_declaration_that_an_undecided_and_an_odd_type_resolve(of_odd: bool, tmp_path: Path) -> None:
+    """One of the last and the first `c` has `k` declared, the other has it defined; the usual `c` is as the last."""
+    path = tmp_path / "program"
+    c, k = struct("c", to("a"), to("k")), struct("k")
+    between = [struct(f"f{n}") for n in range(6)]
+    odd, usual, last = [c, OTHER_A], [c, struct("a")], [*between, c]
+    units = [*RESOLVED, odd, [*usual, k], [*last, k]] if of_odd else [*RESOLVED, [*odd, k], usual, last]
+    path.write_bytes(image([*units, [struct("k", LONG)]]))
+    assert differences(path) == []
+
+
 @pytest.mark.parametrize("second", [("struct", "a", 8, ()), ("declare", "struct", "a")], ids=["defined", "declared"])
 def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp_path: Path) -> None:
     """Only what refers to such a name depends on more than its class: nothing is kept again."""

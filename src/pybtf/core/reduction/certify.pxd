@@ -22,6 +22,7 @@ cdef struct Slot:               # a name that a class mentions directly; first u
     uint32_t defined
     uint32_t odd_declared       # ... are odd, and the name is declared
     uint32_t odd_defined        # ... are odd, and the name has an odd definition
+    uint32_t odd_usual          # ... are odd, and the name has a usual definition
 
 cdef struct Mask:               # how types of a class meet the first 64 of its slots
     uint32_t next               # of the class; 0 none

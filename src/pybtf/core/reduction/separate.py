@@ -92,7 +92,7 @@ def add_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
             return 1
         x = cython.address(a.slots[a.all_slots])
         x.to = to
-        x.declared = x.defined = x.odd_declared = x.odd_defined = NO_UNIT
+        x.declared = x.defined = x.odd_declared = x.odd_defined = x.odd_usual = NO_UNIT
         a.all_slots += 1
         a.n_slots[c] += 1
     return 0
@@ -232,6 +232,7 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
         elif a.meaning[k] == MANY:
             earliest(cython.address(x.odd_declared), u)
             earliest(cython.address(x.odd_defined), u)
+            earliest(cython.address(x.odd_usual), u)
             third |= 1
         elif a.meaning[k] & APART:
             m = a.meaning[k] & CLASS_BITS
@@ -242,6 +243,8 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
                 first |= bit
             if a.marks[m] & WILD:
                 third |= 1
+        else:
+            earliest(cython.address(x.odd_usual), u)
         bit <<= 1
         x += 1
     return add_mask(a, c, True, first, second, third) if a.marks[c] & COMMON else 0
