@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import pybtf
+from tests.builders import narrow
 from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.dwarfwriter import Die, die
@@ -37,6 +38,18 @@ def test_conflicting_names(block: int, tmp_path: Path) -> None:
     for seed in range(BLOCK * block, BLOCK * (block + 1)):
         path.write_bytes(image(program(seed)))
         found = differences(path, (1, 4) if seed % 10 == 0 else (1,))
+        if found:
+            wrong[seed] = found
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_very_few_names(block: int, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    wrong = {}
+    for seed in range(BLOCK * block, BLOCK * (block + 1)):
+        path.write_bytes(image(narrow.program(seed)))
+        found = differences(path)
         if found:
             wrong[seed] = found
     assert wrong == {}
