@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.builders.conflicts import Unit, program, used_directly, with_uses
+import pybtf
+from tests.builders import narrow
+from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.everything import differences
@@ -36,6 +38,18 @@ def test_conflicting_names(block: int, tmp_path: Path) -> None:
     for seed in range(BLOCK * block, BLOCK * (block + 1)):
         path.write_bytes(image(program(seed)))
         found = differences(path, (1, 4) if seed % 10 == 0 else (1,))
+        if found:
+            wrong[seed] = found
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_very_few_names(block: int, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    wrong = {}
+    for seed in range(BLOCK * block, BLOCK * (block + 1)):
+        path.write_bytes(image(narrow.program(seed)))
+        found = differences(path)
         if found:
             wrong[seed] = found
     assert wrong == {}
@@ -199,3 +213,154 @@ def test_a_declaration_that_an_undecided_definition_resolves(tmp_path: Path) -> 
     path = tmp_path / "program"
     path.write_bytes(image([[c], [b], [usual, c], [("struct", "a", 16, ()), c], [b, c], [usual, b, c]]))
     assert differences(path) == []
+
+
+def struct(name: str, *types: Expr) -> Item:
+    return "struct", name, 8 * max(len(types), 1), tuple((f"m{n}", type, 8 * n, 0) for n, type in enumerate(types))
+
+
+def to(name: str, n: int = 0) -> Expr:
+    """A pointer to a struct, to number `n` of those that the unit has."""
+    return "ptr", ("name", "struct", name, n)
+
+
+def to_array(of: Expr, n: int = 2) -> Expr:
+    return "ptr", ("array", of, n)
+
+
+CHAR, LONG = ("base", "char"), ("base", "long")
+#: `a` is declared here and defined there before anything odd comes, and so resolved; then a unit has its own `a`.
+RESOLVED: list[Unit] = [[struct("e", to("a"))], [struct("e", to("a")), struct("a")]]
+OTHER_A = struct("a", LONG)
+
+
+def test_an_undecided_type_before_a_decided_one(tmp_path: Path) -> None:
+    """The second `c` has `a` declared and goes to the first; the third, which does not, cannot be dropped for it."""
+    path = tmp_path / "program"
+    c = struct("c", to("a"))
+    path.write_bytes(image([*RESOLVED, [c, OTHER_A], [c], [c, struct("a")]]))
+    assert differences(path) == []
+
+
+def test_a_pointer_to_an_undecided_type_stands_for_no_other(tmp_path: Path) -> None:
+    """The first pointer to `c` is to an undecided one, which goes to the odd `c`; the other is to the usual one.
+
+    The six structs between make the table of candidates grow, so that the odd `c` is the first in its chain.
+    """
+    path = tmp_path / "program"
+    c = struct("c", to("a"))
+    use = ("use", to("c"))
+    between = [struct(f"f{n}") for n in range(6)]
+    units = [*RESOLVED, [c, OTHER_A], [c, struct("a")], [*between, c, use], [c, struct("a"), use]]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
+def test_what_may_be_taken_for_an_odd_type_resolves_no_declaration(tmp_path: Path) -> None:
+    """`c` with `k` declared is the usual one; that of the fifth unit, which defines `k`, goes to the odd `c`, whose `k`
+    is defined as well. So the declaration of `k` is still there when the last unit but one brings another definition.
+    """
+    path = tmp_path / "program"
+    c, d, k = struct("c", to("a"), to("k")), struct("d", to("k")), struct("k")
+    between = [struct(f"f{n}") for n in range(3)]
+    units = [*RESOLVED, [k, OTHER_A, c], [struct("a"), c, d], [*between, k, c], [struct("k", LONG), d], [k, d]]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
+def test_definitions_that_differ_in_elements_of_arrays_tell_nothing_apart(tmp_path: Path) -> None:
+    """The two `c` are taken for one, since the array of the first unit is met in `n`, where the other has its own."""
+    path = tmp_path / "program"
+    c, n = struct("c", to("n"), to("a")), struct("n", to_array(CHAR))
+    path.write_bytes(image([[n, struct("a", to_array(CHAR)), c], [c, n, struct("a", to_array(LONG))]]))
+    assert differences(path) == []
+
+
+def test_a_definition_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
+    """The second `b` goes to the first, by way of `c`. The third does not, and cannot be dropped for it."""
+    path = tmp_path / "program"
+    c, n = struct("c", to("n"), to("b")), struct("n", to_array(CHAR))
+    usual, odd = struct("b", to_array(LONG)), struct("b", to_array(CHAR))
+    path.write_bytes(image([[odd, n, c], [c, n, usual], [usual]]))
+    assert differences(path) == []
+
+
+def test_a_nameless_struct_is_lost_to_one_of_other_elements(tmp_path: Path) -> None:
+    """The same without a name: nothing but the structs around it could tell that the two may be compared."""
+
+    def nameless(*types: Expr) -> Expr:
+        return "struct", *struct("", *types)[2:]
+
+    path = tmp_path / "program"
+    n, usual = struct("n", to_array(CHAR)), nameless(to_array(LONG))
+    first, second = nameless(to("n"), nameless(to_array(CHAR))), nameless(to("n"), usual)
+    path.write_bytes(image([[("typedef", "t", first), n], [("typedef", "t", second), n], [("use", usual)]]))
+    assert differences(path) == []
+
+
+def test_arrays_that_would_become_one(tmp_path: Path) -> None:
+    """The array of the first `b` is not that of the first `a`, but is if it is dropped. Then it is met before the last
+    `a`, whose elements differ.
+    """
+    path = tmp_path / "program"
+    x, b = struct("x", to("b"), to("a")), struct("b", to_array(CHAR))
+    path.write_bytes(image([[x, struct("a", to_array(CHAR))], [b], [x, b], [x, struct("a", to_array(LONG)), b]]))
+    assert differences(path) == []
+
+
+def test_an_array_is_taken_for_one_that_others_are_taken_for(tmp_path: Path) -> None:
+    """Each of `a` and `b` has what hides that the other differs: an array that is being compared, an array in which an
+    array differs that `m` hides. No unit has both of the arrays in which either differs first.
+    """
+
+    def outer(inner: Expr) -> Expr:
+        return to_array(("struct", 16, (("m0", to("a"), 0, 0), ("m1", inner, 8, 0))), 4)
+
+    path = tmp_path / "program"
+    m = struct("m", to_array(CHAR))
+    inner, other = to_array(to_array(CHAR), 3), to_array(to_array(LONG), 3)
+    units = [
+        [struct("b", to("m"), outer(inner)), struct("a", outer(inner), inner), m],
+        [struct("b", to("m"), outer(to_array(LONG, 3))), struct("a", to_array(LONG, 4), other), m],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
+def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
+    """The last unit has `k` twice. By way of its `c` it is compared with those of the units that define `j` and `i`:
+    with two, unless one was dropped. With one, the reference asks whether both are identical, and says no.
+    """
+    path = tmp_path / "program"
+    c, d = struct("c", to("a"), to("j"), to("i")), struct("d", to("j"), to("i"))
+    g, i, j, k = struct("g", to("k")), struct("i", to("k")), struct("j", to("k")), struct("k", to("k"))
+    units: list[Unit] = [
+        *([g], [g, k]),
+        *([struct("a")] for _ in range(6)),
+        *([OTHER_A, c, d], [j, k], [i, k], [j, i, k, d]),
+        [c, j, struct("i", to("k", 1)), k, struct("k", to("k", 1)), OTHER_A],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
+@pytest.mark.parametrize("of_odd", [False, True])
+def test_a_declaration_that_an_undecided_and_an_odd_type_resolve(of_odd: bool, tmp_path: Path) -> None:
+    """One of the last and the first `c` has `k` declared, the other has it defined; the usual `c` is as the last."""
+    path = tmp_path / "program"
+    c, k = struct("c", to("a"), to("k")), struct("k")
+    between = [struct(f"f{n}") for n in range(6)]
+    odd, usual, last = [c, OTHER_A], [c, struct("a")], [*between, c]
+    units = [*RESOLVED, odd, [*usual, k], [*last, k]] if of_odd else [*RESOLVED, [*odd, k], usual, last]
+    path.write_bytes(image([*units, [struct("k", LONG)]]))
+    assert differences(path) == []
+
+
+@pytest.mark.parametrize("second", [("struct", "a", 8, ()), ("declare", "struct", "a")], ids=["defined", "declared"])
+def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp_path: Path) -> None:
+    """Only what refers to such a name depends on more than its class: nothing is kept again."""
+    path = tmp_path / "program"
+    a, b = struct("a"), struct("b", to("a"))
+    path.write_bytes(image([[a, b], [a, second], [a, b]]))
+    assert differences(path) == []
+    assert pybtf.encode(path).report.repeats.units_whole == 0

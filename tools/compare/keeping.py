@@ -1,10 +1,10 @@
 """Programs of conflicting types, by the thousand: the result must be that of an encoding that drops no repeats.
 
-    python -m tools.compare.keeping --seeds 0:10000 [--jobs 1 4] [-p 2] [--reference] [--shrink] [--stop]
+    python -m tools.compare.keeping --seeds 0:10000 [--narrow] [--jobs 1 4] [-p 2] [--reference] [--shrink] [--stop]
 
-A seed is a program of `conflicts.py`, made in memory. `--reference` compares what is encoded with everything kept
-with the reference, too. `--shrink` prints of each program that fails the least of it that still does, as data. The exit
-status is 1 if anything differed, or crashed.
+A seed is a program of `conflicts.py`, with --narrow of `narrow.py`, made in memory. `--reference` compares what is
+encoded with everything kept with the reference, too. `--shrink` prints of each program that fails the least of it that
+still does, as data. The exit status is 1 if anything differed, or crashed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.builders.conflicts import Unit, program
+from tests.builders import conflicts, narrow
+from tests.builders.conflicts import Unit
 from tests.builders.conflictswriter import image
 from tests.builders.everything import differences, encoded
 from tools.judge import oracle
@@ -32,6 +33,10 @@ def place() -> Path:
     """A file for one program after the other, in memory where that is possible."""
     folder = SHARED if os.access(SHARED, os.W_OK) else Path(tempfile.gettempdir())
     return folder / f"pybtf-keeping-{os.getpid()}"
+
+
+def program(seed: int, options: argparse.Namespace) -> list[Unit]:
+    return narrow.program(seed) if options.narrow else conflicts.program(seed)
 
 
 def wrong(units: list[Unit], path: Path, options: argparse.Namespace) -> list[str]:
@@ -72,7 +77,7 @@ def run(seeds: range, options: argparse.Namespace) -> Iterator[tuple[int, str]]:
         try:
             for seed in seeds:
                 os.write(out, f"{seed} \n".encode())
-                found = wrong(program(seed), path, options)
+                found = wrong(program(seed, options), path, options)
                 if found:
                     os.write(out, f"{seed} {', '.join(found)}\n".encode())
         finally:
@@ -131,6 +136,7 @@ def shrunk(units: list[Unit], options: argparse.Namespace) -> list[Unit]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", default="0:10000", help="A:B, or one")
+    parser.add_argument("--narrow", action="store_true", help="programs of very few names")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1], help="numbers of workers to encode with")
     parser.add_argument("-p", "--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--reference", action="store_true", help="compare with pahole as well")
@@ -147,7 +153,7 @@ def main() -> int:
                 failed += 1
                 print(f"{seed}: {what}", flush=True)
                 if options.shrink:
-                    pprint.pprint(shrunk(program(seed), options), width=120)
+                    pprint.pprint(shrunk(program(seed, options), options), width=120)
             if failed and options.stop:
                 pool.shutdown(cancel_futures=True)
                 break

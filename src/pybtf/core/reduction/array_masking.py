@@ -5,6 +5,10 @@ the two before. So types that differ in nothing but the elements of arrays can b
 array may have been met on the way: one of the same class, in the unit that has the other. The search for such pairs
 goes by two hashes: `shape`, of what chooses the chain of candidates, and `blind`, of the whole content but for elements
 of arrays.
+
+If there is such a pair, everything is kept. It is not enough to keep all types that reach one of the two. What was met
+before depends on which arrays are one: those of two units become one if the types that have them are dropped in one
+unit. And a type that is mapped on the way to another than its own stands for no other.
 """
 
 import cython
@@ -139,7 +143,7 @@ def masked(
 @cython.nogil
 @cython.exceptval(check=False)
 def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Types of one chain that differ in array elements only. Nonzero: no memory."""
+    """Whether types of one chain that differ in array elements only may be taken for equal. -1: no memory."""
     n: uint32_t = 0
     c: uint32_t
     i: uint32_t
@@ -148,7 +152,7 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     found: cython.int = 0
     shapes: cython.pointer[Shape] = cython.cast(cython.pointer[Shape], calloc(a.n, cython.sizeof(Shape)))
     if shapes == cython.NULL:
-        return 1
+        return -1
     for c in range(1, a.n):
         kind = record_kind(class_record(e.classes, c))
         if a.marks[c] & OCCURS and (kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF):
@@ -159,22 +163,11 @@ def doubt_arrays(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     qsort(shapes, n, cython.sizeof(Shape), compare_shapes)
     for i in range(n):
         j = i + 1
-        found = 0
-        while j < n and shapes[j].shape == shapes[i].shape and shapes[j].blind == shapes[i].blind and spend(a, 1):
+        while j < n and shapes[j].shape == shapes[i].shape and shapes[j].blind == shapes[i].blind and found == 0:
+            if not spend(a, 1):
+                break
             # A name with two definitions may also be compared on the way from something else.
-            if a.key[shapes[i].id]:
-                found = masked(e, a, shapes[i].id, shapes[j].id, True)
-                if found > 0:
-                    doubt(a, shapes[i].id, SOFT)
-                    doubt(a, shapes[j].id, SOFT)
-            if found >= 0:
-                found = masked(e, a, shapes[i].id, shapes[j].id, False)
-            if found < 0:
-                free(shapes)
-                return 1
-            if found:
-                doubt(a, shapes[i].id, WILD)
-                doubt(a, shapes[j].id, WILD)
+            found = masked(e, a, shapes[i].id, shapes[j].id, a.key[shapes[i].id] != 0)
             j += 1
     free(shapes)
-    return 0
+    return found

@@ -22,6 +22,7 @@ cdef struct Slot:               # a name that a class mentions directly; first u
     uint32_t defined
     uint32_t odd_declared       # ... are odd, and the name is declared
     uint32_t odd_defined        # ... are odd, and the name has an odd definition
+    uint32_t odd_usual          # ... are odd, and the name has a usual definition
 
 cdef struct Mask:               # how types of a class meet the first 64 of its slots
     uint32_t next               # of the class; 0 none
@@ -37,7 +38,6 @@ cdef enum:                      # marks of a class or a key
     CONFLICT = 8                # of a key: its definitions differ in some way
     MINOR = 16                  # not the usual definition of its name
     ODD = 32                    # some type of the class is odd
-    SOFT = 64                   # another definition of the name differs in nothing but elements of arrays
     COMMON = 128                # of an odd class: some type is usual
     SEPARATE = 256              # no odd type of the class can be taken for a usual one
     UNCERTAIN = 512             # all types of the class are kept

@@ -19,12 +19,11 @@ whole. They are those that reach
 - an anonymous enumeration, if one of those is empty: it is compatible with every other one; and enumerations of one
   name that is defined in two ways, with or without 64 bits, if it is declared as well;
 - a type that nests deeper than the reference's comparison of "identical" types goes: two equal types of one unit may
-  then be taken for different;
-- one of two types that may be taken for equal although they differ, because that comparison does not look at the
-  elements of arrays (array_masking.py).
+  then be taken for different.
 
 Where a type reaches itself without passing a name, classes say too little: each such type has one of its own, whatever
-it is equal to. No C compiler makes them, and everything is kept then.
+it is equal to. No C compiler makes them, and everything is kept then. So it is where two types may be taken for equal
+that differ in elements of arrays, which that comparison does not look at (array_masking.py).
 
 The proof is in docs/design.md. The units in which something is kept that was dropped are decoded again.
 
@@ -476,17 +475,21 @@ def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
 @cython.exceptval(check=False)
 def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Nonzero: no memory."""
+    masked: cython.int
     if e.cycles:
         return keep_everything(e)
     measure(e, a)
     doubt_names(e, a)
     doubt_units(e, a)
-    if doubt_arrays(e, a):
+    masked = doubt_arrays(e, a)
+    if masked < 0:
         return 1
-    if a.seeds == 0 and not a.tired:
+    if a.seeds == 0 and not masked and not a.tired:
         return 0
     if list_conflicts(e, a):
         return 1
+    if masked:
+        return keep_everything(e)
     if choose_usual(e, a) or find_odd(e, a) or separate(e, a):
         return 1
     while not a.tired:

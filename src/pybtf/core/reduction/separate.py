@@ -92,7 +92,7 @@ def add_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
             return 1
         x = cython.address(a.slots[a.all_slots])
         x.to = to
-        x.declared = x.defined = x.odd_declared = x.odd_defined = NO_UNIT
+        x.declared = x.defined = x.odd_declared = x.odd_defined = x.odd_usual = NO_UNIT
         a.all_slots += 1
         a.n_slots[c] += 1
     return 0
@@ -220,8 +220,6 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
     k: uint32_t
     m: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
-    if a.marks[c] & WILD or (a.key[c] and a.meaning[a.key[c]] == MANY):
-        third = 1
     for i in range(a.n_slots[c]):
         k = x.to
         if not is_key(class_record(e.classes, k)):
@@ -234,16 +232,19 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
         elif a.meaning[k] == MANY:
             earliest(cython.address(x.odd_declared), u)
             earliest(cython.address(x.odd_defined), u)
+            earliest(cython.address(x.odd_usual), u)
             third |= 1
         elif a.meaning[k] & APART:
             m = a.meaning[k] & CLASS_BITS
             earliest(cython.address(x.odd_defined), u)
             if m == a.usual[k]:
                 second |= bit
-            elif a.usual[k] and a.blind[m] != a.blind[a.usual[k]]:
+            elif a.usual[k]:
                 first |= bit
             if a.marks[m] & WILD:
                 third |= 1
+        else:
+            earliest(cython.address(x.odd_usual), u)
         bit <<= 1
         x += 1
     return add_mask(a, c, True, first, second, third) if a.marks[c] & COMMON else 0

@@ -347,8 +347,9 @@ def resolves(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_
             continue
         for i in range(a.n_slots[c]):
             x = a.slots + a.slots_at[c] + i
-            if x.declared != NO_UNIT and x.defined != NO_UNIT and u <= a.event[x.to]:
-                return True
+            if u <= a.event[x.to] and min(x.declared, x.odd_declared) != NO_UNIT:
+                if min(x.defined, x.odd_usual) != NO_UNIT:
+                    return True
     return False
 
 

@@ -71,8 +71,6 @@ def choose(a: cython.pointer[Analysis], key: uint32_t, clear: cython.bint) -> cy
     while c:
         if a.marks[c] & FULL and c != best:
             a.marks[c] |= MINOR
-            if a.marks[c] & SOFT:
-                a.marks[c] |= WILD
         c = a.next_member[c]
     return True
 
@@ -117,7 +115,9 @@ def add_user(a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.i
 @cython.nogil
 @cython.exceptval(check=False)
 def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Who refers to what in unit `u`; `leave` is due. Gives a tint for names it has twice. Nonzero: no memory."""
+    """Who refers to what in unit `u`; `leave` is due. Gives those a tint that refer to a name it has twice. Nonzero: no
+    memory.
+    """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
@@ -135,9 +135,6 @@ def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
         for k in range(f.n):
             if add_user(a, p[i], f.first[k * f.step + 1]):
                 return 1
-        k = a.key[p[i]]
-        if k and a.meaning[k] == MANY and give(a, p[i], IS_WILD):
-            return 1
     a.users[0] = 0
     return 0
 
