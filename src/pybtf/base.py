@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 
 from .btf.files import read_btf
 from .core.dedup.base import Base as Index
+from .records import cached_property
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

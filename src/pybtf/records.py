@@ -15,13 +15,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from functools import cached_property as cached_property
     from typing import Any, TypeVar, dataclass_transform
     from typing import NamedTuple as NamedTuple
 
     T = TypeVar("T")
 else:
-    from collections import namedtuple
-
     def dataclass_transform(**_):
         return lambda function: function
 
@@ -31,12 +30,29 @@ else:
         def __new__(meta, name, bases, body):
             if not bases:
                 return super().__new__(meta, name, bases, body)
+            from collections import namedtuple  # takes as long to import as a dozen records to make
+
             names = list(body["__annotations__"])
             row = namedtuple(name, names, defaults=[body.pop(each) for each in names if each in body])
             return type(name, (row,), {"__slots__": (), **body})
 
     class NamedTuple(metaclass=_Named):
         """As in `typing`, whose import takes several milliseconds."""
+
+
+    class cached_property:
+        """As in `functools`, whose import takes a millisecond."""
+
+        def __init__(self, make):
+            self._make = make
+            self._name = make.__name__
+            self.__doc__ = make.__doc__
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = vars(instance)[self._name] = self._make(instance)
+            return value
 
 
 class _Factory:
