@@ -69,7 +69,7 @@ def encode_file(
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
     report = _report(path, options, timings)
-    base = open_base(options.base, report.timings)
+    base = open_base(options.base, report.timings, once=True)
     with report.timings.pass_("open"):
         image = _open(path)
     with image:
@@ -92,7 +92,7 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     with ExitStack() as stack:
         with report.timings.pass_("open"):
             images = [stack.enter_context(_open(path)) for path in paths]
-        base = open_base(options.base, report.timings)
+        base = open_base(options.base, report.timings, once=True)
         return encode_images(images, options, base, report, progress)
 
 

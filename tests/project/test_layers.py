@@ -45,7 +45,7 @@ LAYERS = {
         "core/dwarf core/classes core/functions core/values core/dedup core/encode core/reduction"
     ),
     "elf": "basics core/support core/elf",
-    "btf": "basics core/btf core/dedup core/encode core/dump elf",
+    "btf": "basics core/support core/btf core/dedup core/encode core/dump elf",
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from pybtf.core.support.whole_file import read_up_to
 from pybtf.errors import InputError, Place
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
@@ -30,7 +31,9 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
                 # Megabytes: they are read to where they stay, without a buffer in between.
                 with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
                     whole.seek(0)
-                    return whole.readall(), Place(file)
+                    data = read_up_to(whole.fileno(), os.fstat(whole.fileno()).st_size)
+                    more = whole.readall()
+                    return data + more if more else data, Place(file)
             if start[:4] == b"\x7fELF":
                 from pybtf.btf.elf_sections import ElfSections
 

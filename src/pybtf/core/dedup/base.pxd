@@ -19,11 +19,13 @@ cdef class Base:
     cdef BaseTypes types
     cdef BaseStrings strings
     cdef Models models
+    cdef int busy               # a lock: somebody makes them
     cdef readonly bytes data
     cdef tuple header           # what wire_header says of `data`
     cdef list spare             # spaces that no run has
     cdef readonly str name
     cdef readonly bint little
+    cdef object foresee(self, Space space, size_t size)
     cdef Space make(self)
     cdef Space take(self)
     cdef give(self, Space space)

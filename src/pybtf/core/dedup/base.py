@@ -22,13 +22,13 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memchr, memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import KIND_ENUM, KIND_ENUM64, KIND_FWD
+from cython.cimports.pybtf.core.btf.record_layout import Extremes
 from cython.cimports.pybtf.core.btf.type_section import (
     WIRE_MEMORY,
     WIRE_OK,
     WIRE_TOO_MANY,
     WireError,
-    wire_check_names,
-    wire_check_refs,
+    wire_check,
     wire_index,
     wire_load,
 )
@@ -46,7 +46,7 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
 )
 from cython.cimports.pybtf.core.strings.base_strings import TOO_LONG, BaseString, BaseStrings, base_string
 from cython.cimports.pybtf.core.strings.name_prediction import Models, models_free, models_index
-from cython.cimports.pybtf.core.support.hashing import hash_bytes
+from cython.cimports.pybtf.core.support.hashing import hash_bytes, lock, unlock
 from cython.cimports.pybtf.core.support.hugepages import large, large_zeroed, touch
 from cython.cimports.pybtf.core.support.memory import prefetch, u32s_free, u32s_reserve, u64s_free, u64s_reserve
 
@@ -55,6 +55,7 @@ from pybtf.errors import Place
 
 OWN_WORDS = cython.declare(cython.size_t, 1 << 21)  # of what is built on a base, for a start
 OWN_TYPES = cython.declare(cython.size_t, 1 << 17)
+MUCH = cython.declare(cython.size_t, 4 << 20)  # bytes of DIEs for which models are made
 
 
 @cython.cfunc
@@ -137,6 +138,7 @@ def room_load(
     start: uint32_t = cython.cast(uint32_t, r.offs.n)
     n: uint32_t = start
     status: cython.int
+    extremes = cython.declare(Extremes)
     error.id = error.value = 0
     error.word = first
     if not u32s_reserve(cython.address(r.words), n_words + 1):
@@ -150,6 +152,7 @@ def room_load(
         cython.cast(cython.pointer[cython.pointer[cython.size_t]], cython.address(r.offs.p)),
         cython.address(n),
         cython.address(r.offs.cap),
+        cython.address(extremes),
         error,
     )
     if status == WIRE_OK and (first + n_words) >> 32:
@@ -157,11 +160,15 @@ def room_load(
     r.offs.n = n
     r.words.n += n_words
     if status == WIRE_OK:
-        status = wire_check_names(
-            r.words.p, cython.cast(cython.pointer[cython.size_t], r.offs.p), start, n, strings, error
+        status = wire_check(
+            r.words.p,
+            cython.cast(cython.pointer[cython.size_t], r.offs.p),
+            start,
+            n,
+            strings,
+            cython.address(extremes),
+            error,
         )
-    if status == WIRE_OK:
-        status = wire_check_refs(r.words.p, cython.cast(cython.pointer[cython.size_t], r.offs.p), start, n, error)
     return status
 
 
@@ -232,10 +239,29 @@ class Space:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def count_strings(text: cython.p_const_char, size: cython.size_t) -> cython.size_t:
+    """How many NUL bytes there are. In a byte for each stretch, for many bytes are then compared at once."""
+    count: cython.size_t = 0
+    at: cython.size_t
+    i: cython.size_t
+    few: uint8_t
+    for at in range(0, size - size % 128, 128):
+        few = 0
+        for i in range(at, at + 128):
+            few += text[i] == 0
+        count += few
+    for i in range(size - size % 128, size):
+        count += text[i] == 0
+    return count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
     """Enter every string of the section, the first of equal ones. 0 if out of memory."""
     cap: cython.size_t = 1024
-    count: cython.size_t = 0
+    count: cython.size_t
     at: cython.size_t = 0
     i: cython.size_t
     k: cython.size_t
@@ -244,8 +270,7 @@ def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
     starts = cython.declare(uint32_t[16])
     sizes = cython.declare(uint32_t[16])
     hashes = cython.declare(uint64_t[16])
-    for at in range(b.size):
-        count += b.text[at] == 0
+    count = count_strings(b.text, b.size)
     while cap < 2 * count:
         cap *= 2
     b.mask = cap - 1
@@ -337,7 +362,8 @@ class Base:
         free(self.strings.slots)
         models_free(cython.address(self.models))
 
-    def __init__(self, data: bytes, name: str):
+    def __init__(self, data: bytes, name: str, once: cython.bint = False):
+        """`once`: it is for one encoding. What pays off in several is left out, unless that one is large."""
         t: cython.pointer[BaseTypes] = cython.address(self.types)
         status: cython.int
         done: cython.bint
@@ -359,16 +385,33 @@ class Base:
         with cython.nogil:
             status = index_types(t, cython.address(space.r))
             done = index_strings(cython.address(self.strings))
-            done = done and models_index(
-                cython.address(self.models),
-                cython.address(self.strings),
-                cython.address(space.r.words),
-                space.r.offs.p,
-                t.n,
-            )
         if status != DEDUP_OK or not done:
             raise MemoryError
         self.spare = [space]
+        if not once:
+            self.foresee(space, MUCH)
+
+    @cython.cfunc
+    def foresee(self, space: Space, size: cython.size_t) -> object:
+        """Make the models, of the types in a space, unless they are there, or `size` bytes of DIEs take less time without
+        than to make them does.
+        """
+        done: cython.bint = True
+        if size < MUCH:
+            return
+        with cython.nogil:
+            lock(cython.address(self.busy))
+            if self.models.slots == cython.NULL:
+                done = models_index(
+                    cython.address(self.models),
+                    cython.address(self.strings),
+                    cython.address(space.r.words),
+                    space.r.offs.p,
+                    self.types.n,
+                )
+            unlock(cython.address(self.busy))
+        if not done:
+            raise MemoryError
 
     @cython.cfunc
     def make(self) -> Space:
