@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .btf.files import read_btf
+from .btf.files import read_base
 from .core.dedup.base import Base as Index
 from .records import cached_property
 
@@ -41,7 +41,7 @@ class Base:
 
     @classmethod
     def _read(cls, path: str | os.PathLike[str], *, once: bool) -> Base:
-        data, place = read_btf(path)
+        data, place = read_base(path)
         file = os.fspath(path)
         return cls(Index(data, str(place), once), file, file)
 

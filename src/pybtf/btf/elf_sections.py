@@ -74,12 +74,15 @@ class ElfSections:
         for fields in struct.iter_unpack(self.record, data):
             yield ElfSection(fields[0], fields[1], fields[2], fields[4], fields[5], fields[6])
 
-    def _read(self, offset: int, size: int, what: str) -> bytes:
+    def _check(self, offset: int, size: int, what: str) -> None:
         if offset > self.size or size > self.size - offset:
             place = Place(self.file, None, offset)
             raise InputError(
                 place, f"{what} of {size} bytes", f"an end within the {self.size} bytes of the file"
             )
+
+    def _read(self, offset: int, size: int, what: str) -> bytes:
+        self._check(offset, size, what)
         self.stream.seek(offset)
         return self.stream.read(size)
 
@@ -92,10 +95,16 @@ class ElfSections:
 
     def contents(self, name: str) -> bytes:
         """Bytes of the first section of this name."""
+        offset, size = self.place_of(name)
+        self.stream.seek(offset)
+        return self.stream.read(size)
+
+    def place_of(self, name: str) -> tuple[int, int]:
+        """Offset and size in bytes of the first section of this name, which are within the file."""
         section = self.find(name)
         if section is None:
             raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
-        return self._contents(section, name)
+        return self._place(section, name)
 
     def find(self, name: str) -> ElfSection | None:
         """The first section of this name."""
@@ -118,7 +127,7 @@ class ElfSections:
                 return release.decode("ascii")
         return None
 
-    def _contents(self, section: ElfSection, name: str) -> bytes:
+    def _place(self, section: ElfSection, name: str) -> tuple[int, int]:
         place = Place(self.file, name)
         if section.type == SHT_NOBITS:
             found = f"a NOBITS section of {section.size} bytes: its contents are not in this file"
@@ -127,4 +136,5 @@ class ElfSections:
         if section.flags & SHF_COMPRESSED:
             hint = "`objcopy --decompress-debug-sections` undoes it."
             raise InputError(place, "a compressed section", "BTF as it is", hint=hint)
-        return self._read(section.offset, section.size, f"section {name}")
+        self._check(section.offset, section.size, f"section {name}")
+        return section.offset, section.size

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from pybtf.core.support.whole_file import read_up_to
+from pybtf.core.support.whole_file import WholeFile
 from pybtf.errors import InputError, Place
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
@@ -16,11 +16,23 @@ MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 RUNNING = "/sys/kernel/btf/vmlinux"
 """The BTF of the running kernel."""
 
+
 def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes, Place]:
     """Bytes of the BTF in a file, and their place. `section` is the one to take from an ELF file.
 
     Raises InputError if the file cannot be read, is neither raw BTF nor ELF, or holds no usable section.
     """
+    data, place = _read(path, section, large=False)
+    assert isinstance(data, bytes)
+    return data, place
+
+
+def read_base(path: str | os.PathLike[str]) -> tuple[bytes | WholeFile, Place]:
+    """The same of BTF that stays in memory, in pages that are soon there."""
+    return _read(path, ".BTF", large=True)
+
+
+def _read(path: str | os.PathLike[str], section: str, *, large: bool) -> tuple[bytes | WholeFile, Place]:
     file = os.fspath(path)
     try:
         with open(file, "rb") as stream:
@@ -28,16 +40,20 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
             if start[:2] in MAGIC:
                 if not stream.seekable():
                     return start + stream.read(), Place(file)
+                size = os.fstat(stream.fileno()).st_size
+                if large and size:
+                    return WholeFile(stream.fileno(), 0, size), Place(file)
                 # Megabytes: they are read to where they stay, without a buffer in between.
                 with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
                     whole.seek(0)
-                    data = read_up_to(whole.fileno(), os.fstat(whole.fileno()).st_size)
-                    more = whole.readall()
-                    return data + more if more else data, Place(file)
+                    return whole.readall(), Place(file)
             if start[:4] == b"\x7fELF":
                 from pybtf.btf.elf_sections import ElfSections
 
-                return ElfSections(stream, file, start).contents(section), Place(file, section)
+                sections = ElfSections(stream, file, start)
+                if large:
+                    return WholeFile(stream.fileno(), *sections.place_of(section)), Place(file, section)
+                return sections.contents(section), Place(file, section)
     except OSError as error:
         hint = ""
         if isinstance(error, FileNotFoundError):

@@ -72,8 +72,8 @@ def wire_index(
 
     `words[base : base + n_words]` is the section; offsets count from `words`. `*offs` (which may be NULL) is
     a malloc'ed array of `*cap` elements that grows as needed and stays the caller's on failure. `*n` becomes
-    the number of ids including void. `*extremes` becomes what `wire_check` wants to know, for one pass over megabytes is
-    enough.
+    the number of ids including void. `*extremes` becomes what `wire_check` wants to know: one pass over megabytes
+    is enough.
     """
     at: cython.size_t = base
     end: cython.size_t = base + n_words
@@ -332,8 +332,8 @@ def wire_error(place: object, code: int, id: int, value: int) -> Exception:
     return InputError(place, found.format(id=id, value=value), expected)
 
 
-def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, int, int]:
-    """Check the header and the string section of raw BTF.
+def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, int, int]:
+    """Check the header and the string section of raw BTF, of which `data` is a view or bytes.
 
     Returns whether the byte order is not the host's, then offset and length in bytes of the type section and
     of the string section, offsets counted from the start of `data`. With `split` the strings continue those
@@ -349,7 +349,7 @@ def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, in
     elif magic == b"\xeb\x9f":
         order = "big"
     else:
-        raise InputError(Place(name, None, 0), f"magic bytes {magic.hex()}", "9feb or eb9f: raw BTF")
+        raise InputError(Place(name, None, 0), f"magic bytes {bytes(magic).hex()}", "9feb or eb9f: raw BTF")
     if data[2] != 1:
         raise InputError(Place(name, None, 2), f"version {data[2]}", "version 1")
     if data[3]:

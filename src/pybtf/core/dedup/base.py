@@ -18,6 +18,7 @@ here and a page there. Hence tables of the right size from the start, and look-u
 from sys import byteorder
 
 import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memchr, memcpy, memset
@@ -217,8 +218,10 @@ class Space:
         self.r.offs.n = 1
 
     @cython.cfunc
-    def load(self, data: bytes, name: str, header: tuple, strings: uint32_t) -> object:
-        """Append the types of raw BTF, checked; `header` is what `wire_header` said of it.
+    def load(
+        self, src: cython.pointer[cython.const[cython.uchar]], name: str, header: tuple, strings: uint32_t
+    ) -> object:
+        """Append the types of the raw BTF at `src`, checked; `header` is what `wire_header` said of it.
 
         `strings`: length in bytes of all strings there are, of those below too. Raises `InputError`.
         """
@@ -228,7 +231,6 @@ class Space:
         first: cython.size_t = self.r.words.n
         error = cython.declare(WireError)
         status: cython.int
-        src: cython.pointer[cython.const[cython.uchar]] = data
         swap, at, size = header[:3]
         with cython.nogil:
             status = room_load(cython.address(self.r), src + at, size // 4, swap, strings, cython.address(error))
@@ -343,7 +345,7 @@ def index_types(t: cython.pointer[BaseTypes], r: cython.pointer[Room]) -> cython
 @cython.final
 @cython.cclass
 class Base:
-    """Raw BTF of either byte order, checked and indexed. `name` is what messages call it.
+    """Raw BTF of either byte order, checked and indexed: `data`, bytes or a buffer. `name` is what messages call it.
 
     Raises `InputError` where it is damaged. `little` is its byte order; `len()` counts its types.
     """
@@ -361,19 +363,23 @@ class Base:
         candidates_free(cython.address(self.types.names))
         free(self.strings.slots)
         models_free(cython.address(self.models))
+        if self.source.buf != cython.NULL:
+            PyBuffer_Release(cython.address(self.source))
 
-    def __init__(self, data: bytes, name: str, once: cython.bint = False):
+    def __init__(self, data: object, name: str, once: cython.bint = False):
         """`once`: it is for one encoding. What pays off in several is left out, unless that one is large."""
         t: cython.pointer[BaseTypes] = cython.address(self.types)
         status: cython.int
         done: cython.bint
         space: Space
-        text: cython.p_const_char = data
-        if t.n:
+        text: cython.p_const_char
+        if self.source.buf != cython.NULL:
             raise TypeError("a base is made once")
+        PyObject_GetBuffer(data, cython.address(self.source), PyBUF_SIMPLE)
+        self.raw = data
+        text = cython.cast(cython.p_const_char, self.source.buf)
         self.name = name
-        self.data = data
-        self.header = header = wire_header(data, name, False)
+        self.header = header = wire_header(data if isinstance(data, bytes) else memoryview(data), name, False)
         self.little = (byteorder == "little") != header[0]
         self.strings.text = text + cython.cast(cython.size_t, header[3])
         self.strings.size = header[4]
@@ -393,8 +399,8 @@ class Base:
 
     @cython.cfunc
     def foresee(self, space: Space, size: cython.size_t) -> object:
-        """Make the models, of the types in a space, unless they are there, or `size` bytes of DIEs take less time without
-        than to make them does.
+        """Make the models, of the types in a space, unless they are there, or that takes longer than `size` bytes of
+        DIEs do without.
         """
         done: cython.bint = True
         if size < MUCH:
@@ -424,7 +430,12 @@ class Base:
         if not words_make(cython.address(space.r), words + OWN_WORDS):
             raise MemoryError
         touch(space.r.words.p, words * cython.sizeof(uint32_t))
-        space.load(self.data, self.name, self.header, self.strings.size)
+        space.load(
+            cython.cast(cython.pointer[cython.const[cython.uchar]], self.source.buf),
+            self.name,
+            self.header,
+            self.strings.size,
+        )
         n = cython.cast(uint32_t, space.r.offs.n)
         with cython.nogil:
             done = u64s_reserve(cython.address(space.r.offs), OWN_TYPES) and room_make(
@@ -446,6 +457,10 @@ class Base:
         for space in self.spare:
             if not room_renew(cython.address(space.r), self.types.n):
                 raise MemoryError
+
+    @property
+    def data(self):
+        return bytes(self.raw)
 
     def __len__(self):
         return self.types.n - 1

@@ -31,19 +31,10 @@ cdef extern from *:
         if (n >= 65536) (void)madvise((void *)first, end - first, 23);     /* MADV_POPULATE_WRITE */
     #endif
     }
-    static inline void pybtf_touch_large(void *p, size_t n) {
-    #ifdef __linux__
-        uintptr_t first = ((uintptr_t)p + 4095) & ~(uintptr_t)4095, end = ((uintptr_t)p + n) & ~(uintptr_t)4095;
-        if (n >= PYBTF_LARGE / 2) (void)madvise((void *)first, end - first, 14);
-    #endif
-        pybtf_touch(p, n);
-    }
     """
     # All of this memory will be written to soon: get its pages in one go, which takes a fraction of a fault for each.
     # Systems that cannot (Linux before 5.14) do as they always did.
     void touch "pybtf_touch"(void *p, size_t n) noexcept nogil
-    # The same of memory that did not come from `large`, in large pages as far as it has whole ones.
-    void touch_large "pybtf_touch_large"(void *p, size_t n) noexcept nogil
     # As malloc and calloc, for tables that live long and are visited all over the place: in large pages, where the
     # system has them. `realloc` and `free` work as ever, but a table that has grown may have lost them.
     void *large "pybtf_large"(size_t n) noexcept nogil
