@@ -190,9 +190,10 @@ def _append_alternate(image: ElfImage, found: DebugSections) -> None:
     from pybtf.dwarf.alternate import WANTED, Alternate, find_alternate_file
 
     other, why_not = find_alternate_file(image)
-    found.no_alternate = why_not or found.no_alternate
     if other is None:
+        found.no_alternate = why_not or found.no_alternate
         return
+    found.no_alternate = ""
     with other:
         alternate = Alternate(other.path)
         alternate.update(_contents(other, WANTED))
