@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 
-from .btf.files import read_btf
+from .btf.files import read_base
 from .core.dedup.base import Base as Index
+from .records import cached_property
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -37,9 +37,13 @@ class Base:
 
         Raises `InputError` if the file cannot be read or its BTF is damaged.
         """
-        data, place = read_btf(path)
+        return cls._read(path, once=False)
+
+    @classmethod
+    def _read(cls, path: str | os.PathLike[str], *, once: bool) -> Base:
+        data, place = read_base(path)
         file = os.fspath(path)
-        return cls(Index(data, str(place)), file, file)
+        return cls(Index(data, str(place), once), file, file)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "base BTF") -> Base:
@@ -111,9 +115,12 @@ class Opening:
         return self._base
 
 
-def open_base(base: str | Base | None, timings: Timings) -> Base | None:
-    """The base that was asked for, read if it is given as a path: the pass `base`. Raises as `Base.from_file`."""
+def open_base(base: str | Base | None, timings: Timings, *, once: bool = False) -> Base | None:
+    """The base that was asked for, read if it is given as a path: the pass `base`. Raises as `Base.from_file`.
+
+    `once`: for one encoding. What pays off in several is then left out.
+    """
     if not isinstance(base, str):
         return base
     with timings.pass_("base"):
-        return Base.from_file(base)
+        return Base._read(base, once=once)

@@ -9,11 +9,13 @@ feature. Several lists add up. Giving any list switches off all that it does not
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
-
 from .errors import UsageError
-from .records import record, replace
+from .records import cached_property, record, replace
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @record(frozen=True)

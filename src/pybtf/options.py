@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from .errors import UsageError
 from .features import Features
-from .languages import parse_languages
 from .records import field, record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .base import Base
 
 MAX_JOBS = 1024
@@ -89,8 +89,8 @@ def make_options(
     return EncodeOptions(
         features=features,
         jobs=available_cpus() if jobs is None else jobs,
-        lang=parse_languages(lang) if lang else None,
-        lang_exclude=parse_languages(lang_exclude) if lang_exclude else None,
+        lang=_languages(lang),
+        lang_exclude=_languages(lang_exclude),
         base=os.fspath(base) if isinstance(base, (str, os.PathLike)) else base,
         standalone=standalone,
         force_base=force_base,
@@ -99,6 +99,14 @@ def make_options(
         dwp=None if dwp is None else os.fspath(dwp),
         without=tuple([name for name in wanted.on if name not in features.on]),
     )
+
+
+def _languages(names: str) -> frozenset[int] | None:
+    if not names:
+        return None
+    from .languages import parse_languages
+
+    return parse_languages(names)
 
 
 def available_cpus(cgroups: str = "/sys/fs/cgroup", proc: str = "/proc/self/cgroup") -> int:

@@ -7,40 +7,36 @@ the command line, and nothing in the core knows paths.
 from __future__ import annotations
 
 import mmap
-import threading
-from array import array
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from functools import cache
 
 from pybtf.base import Base, open_base
-from pybtf.belonging import check_base_of, check_sizes
 from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.codes import OPTIONS
 from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
-from pybtf.core.elf.function_table_join import join_tables
 from pybtf.core.run import Run
-from pybtf.dwarf.faults import fault_error
 from pybtf.dwarf.merging import built_with_lto
 from pybtf.dwarf.sections import DebugSections, debug_sections
 from pybtf.elf.constants import SHT_NOBITS, SHT_PROGBITS
 from pybtf.elf.image import ElfImage, Source
-from pybtf.elf.kfuncs import mark_kfuncs
 from pybtf.elf.layout import owners, section_addresses
-from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode, Place
 from pybtf.features import Features
-from pybtf.losses import losses, renamed
 from pybtf.options import EncodeOptions
 from pybtf.records import record
 from pybtf.report import Repeats, Report
 from pybtf.timings import Timings
 
-Progress = Callable[[int, int], None]
-Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
-"""What looks at a run that traces, when its BTF is there and its input is still open."""
+# Known to type checkers under this name; importing `typing` takes longer than this module. What a kernel's usual module
+# does not need is imported where it is: a build starts a process for each of thousands.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Sequence
+
+    Progress = Callable[[int, int], None]
+    Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
+    """What looks at a run that traces, when its BTF is there and its input is still open."""
 
 PERCPU = ".data..percpu"
 VALUES = ".debug_btf_values"
@@ -73,9 +69,9 @@ def encode_file(
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
     report = _report(path, options, timings)
-    base = open_base(options.base, report.timings)
+    base = open_base(options.base, report.timings, once=True)
     with report.timings.pass_("open"):
-        image = open_module(path)
+        image = _open(path)
     with image:
         encoded = encode_images([image], options, base, report, progress, look, placing)
     if image.status is not None:
@@ -91,11 +87,23 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     """
     report = _report(paths[0], options)
     report.other_paths = list(paths[1:])
+    from contextlib import ExitStack
+
     with ExitStack() as stack:
         with report.timings.pass_("open"):
-            images = [stack.enter_context(open_module(path)) for path in paths]
-        base = open_base(options.base, report.timings)
+            images = [stack.enter_context(_open(path)) for path in paths]
+        base = open_base(options.base, report.timings, once=True)
         return encode_images(images, options, base, report, progress)
+
+
+def _open(path: str) -> ElfImage:
+    """The ELF file `path`, which may be compressed as a whole. Raises `InputError`."""
+    try:
+        return ElfImage.open(path)
+    except InputError:
+        from pybtf.elf.packed import open_module
+
+        return open_module(path)
 
 
 def _report(path: str, options: EncodeOptions, timings: Timings | None = None) -> Report:
@@ -168,7 +176,7 @@ def _encode_images(
     features = options.features
     image = images[0]
     _check_order(images, base)
-    compare_sizes = [each for each in images if check_base_of(each, options, base)]
+    compare_sizes = _not_surely_of(base, images, options)
     report.byte_order = _order(image.little)
     report.input_size = image.size
 
@@ -177,11 +185,13 @@ def _encode_images(
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
     with timings.pass_("symbols"):
-        if features.decl_tag_kfuncs:
+        if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
+            from pybtf.elf.kfuncs import mark_kfuncs
+
             report.warnings += mark_kfuncs(image, files[0].symbols)
         for file in files:
             file.symbols.freeze()
-        functions = join_tables([file.symbols for file in files]) if len(files) > 1 else None
+        functions = _joined(files) if len(files) > 1 else None
 
     # The function table is frozen.
     with timings.pass_("unit headers"):
@@ -209,6 +219,8 @@ def _encode_images(
     try:
         data, base_data = _encode(run, files, options, base, report, progress)
         if base is not None and compare_sizes:
+            from pybtf.belonging import check_sizes
+
             check_sizes(compare_sizes[0], run, base)
         _fill(report, run, data)
         if look is not None:
@@ -224,7 +236,7 @@ class _File:
     """What is read of an image before its units."""
 
     image: ElfImage
-    addresses: array[int]
+    addresses: memoryview
     sections: DebugSections
     symbols: FunctionTable
     given: Given | None
@@ -259,6 +271,8 @@ def _encode(
             _work(run, options.jobs, progress)
             _check(file.image, run, given=file.given)
         if options.degrade:
+            from pybtf.losses import losses
+
             report.losses += losses(file.image, file.sections, run)
 
     # The last unit is in. Where dropping repeats might change the result, decode again and keep more.
@@ -267,6 +281,8 @@ def _encode(
             _work(run, options.jobs, None)
         _check(image, run, given=files[0].given)
         if options.degrade:
+            from pybtf.losses import renamed
+
             report.losses += renamed(run)
 
     # What is kept of each unit is settled. Merge what was observed of functions; sections of variables.
@@ -316,6 +332,21 @@ def _load(
         return _File(image, addresses, sections, function_table(image, objects), given)
 
 
+def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOptions) -> list[ElfImage]:
+    """The modules whose sizes are to be compared with those of the base in the end. Raises as `check_base_of`."""
+    if options.standalone if base is None else options.force_base:  # as in a build: nobody asks
+        return []
+    from pybtf.belonging import check_base_of
+
+    return [image for image in images if check_base_of(image, options, base)]
+
+
+def _joined(files: list[_File]) -> FunctionTable:
+    from pybtf.core.elf.function_table_join import join_tables
+
+    return join_tables([file.symbols for file in files])
+
+
 def _check_order(images: list[ElfImage], base: Base | None) -> None:
     """Raise `InputError` unless all have one byte order."""
     for image in images:
@@ -342,7 +373,6 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
     return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
 
 
-@cache
 def option_bits(features: tuple[str, ...]) -> int:
     """What the core has to know of these features."""
     bits = sum(OPTIONS.get(name, 0) for name in features)
@@ -350,7 +380,7 @@ def option_bits(features: tuple[str, ...]) -> int:
 
 
 def _variable_ranges(
-    image: ElfImage, addresses: array[int], features: Features
+    image: ElfImage, addresses: memoryview, features: Features
 ) -> list[tuple[int, int, int, int, bool]]:
     """Which addresses belong to which section that can hold variables: first address and size of the range, address and
     index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. If no variables are
@@ -402,6 +432,8 @@ def _work(run: Run, jobs: int, progress: Progress | None) -> None:
     if jobs == 1:
         run.work(on_slice)
         return
+    import threading
+
     failures: list[BaseException] = []
 
     def work() -> None:
@@ -440,6 +472,8 @@ def _check(image: ElfImage, run: Run, given: Given | None = None) -> None:
     """Raise what the core met, if anything."""
     fault = run.fault()
     if fault is not None:
+        from pybtf.dwarf.faults import fault_error
+
         if given is not None:
             raise fault_error(given.paths[fault["piece"]], fault)
         raise fault_error(image.path, fault, run.sections)

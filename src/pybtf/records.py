@@ -15,28 +15,78 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from functools import cached_property as cached_property
     from typing import Any, TypeVar, dataclass_transform
     from typing import NamedTuple as NamedTuple
 
     T = TypeVar("T")
 else:
-    from collections import namedtuple
-
     def dataclass_transform(**_):
         return lambda function: function
 
     class _Named(type):
-        """Makes a named tuple of the annotations of a class, with its methods and defaults."""
+        """Makes a tuple of the annotations of a class, with its methods and defaults."""
 
         def __new__(meta, name, bases, body):
             if not bases:
                 return super().__new__(meta, name, bases, body)
-            names = list(body["__annotations__"])
-            row = namedtuple(name, names, defaults=[body.pop(each) for each in names if each in body])
-            return type(name, (row,), {"__slots__": (), **body})
+            names = tuple(body["__annotations__"])
+            defaults = {each: body.pop(each) for each in names if each in body}
+            items = {each: property(_item(at)) for at, each in enumerate(names)}
+            fixed = {"__slots__": (), "__match_args__": names, "_fields": names, "__new__": _new(name, names, defaults)}
+            return type(name, (_Row,), {**items, **fixed, **body})
 
     class NamedTuple(metaclass=_Named):
-        """As in `typing`, whose import takes several milliseconds."""
+        """As in `typing`, whose import takes several milliseconds, as does that of `collections` with `namedtuple`."""
+
+    class _Row(tuple):
+        __slots__ = ()
+
+        @classmethod
+        def _make(cls, values):
+            return cls(*values)
+
+        def _replace(self, **changes):
+            return type(self)(**{**dict(zip(self._fields, self, strict=True)), **changes})
+
+        __replace__ = _replace  # copy.replace of Python 3.13
+
+        def __repr__(self):
+            shown = (f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+            return f"{type(self).__name__}({', '.join(shown)})"
+
+        def __getnewargs__(self):
+            return tuple(self)
+
+    def _item(at):
+        return lambda row: row[at]
+
+    def _new(title, names, defaults):
+        count = len(names)
+
+        def __new__(cls, *args, **given):
+            if len(args) != count or given:
+                values = {**defaults, **dict(zip(names, args, strict=False)), **given}
+                if len(args) > count or len(values) != count or not given.keys().isdisjoint(names[: len(args)]):
+                    raise TypeError(f"{title}() takes the values {', '.join(names)}, each once")
+                args = [values[name] for name in names]
+            return tuple.__new__(cls, args)
+
+        return __new__
+
+    class cached_property:
+        """As in `functools`, whose import takes a millisecond."""
+
+        def __init__(self, make):
+            self._make = make
+            self._name = make.__name__
+            self.__doc__ = make.__doc__
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = vars(instance)[self._name] = self._make(instance)
+            return value
 
 
 class _Factory:

@@ -10,7 +10,6 @@ dozen stages of a run, not for units.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from time import perf_counter_ns
 
 from .records import field, record
@@ -18,6 +17,7 @@ from .records import field, record
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 NS = 1_000_000_000

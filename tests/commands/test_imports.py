@@ -12,18 +12,24 @@ from pathlib import Path
 
 import pytest
 
+import pybtf
 from pybtf.core import FOLDERS
+from pybtf.elf.writer import put_sections
 from tests.conftest import ROOT
 
 # Beyond what the interpreter itself has imported before the first line of a program.
 QUICK = {"pybtf", "pybtf._version", "pybtf.cli", "pybtf.cli.main", "pybtf.process", "__future__", "gc"}
 
 
-def imported_by(code: str) -> set[str]:
-    """Modules in `sys.modules` after `code`, without those of a bare interpreter."""
+def imported_by(code: str, *, isolated: bool = False) -> set[str]:
+    """Modules in `sys.modules` after `code`, without those of a bare interpreter. `isolated`: as installed commands are
+    started, where that is even less.
+    """
     show = "import sys; before = set(sys.modules); {}\nprint(*(set(sys.modules) - before), file=sys.stderr)"
+    if isolated:
+        code = f"sys.path += {sys.path[1:]!r}; {code}"
     run = subprocess.run(
-        [sys.executable, "-c", show.format(code)], capture_output=True, text=True, check=True
+        [sys.executable, *["-IS"] * isolated, "-c", show.format(code)], capture_output=True, text=True, check=True
     )
     return set(run.stderr.split())
 
@@ -94,6 +100,50 @@ def test_pahole_encodes_without_click() -> None:
     code = f"from pybtf.pahole.main import main; assert main({arguments!r}) == 0"
     roots = {name.split(".")[0] for name in imported_by(code)}
     assert not roots & DEAR
+
+
+# The usual way of a module: what a build's process imports, beyond the core. Each more is a tenth of a millisecond or a
+# whole one, times the thousands of modules of a kernel.
+MODULE = PAHOLE | {
+    "os", "os.path", "_stat", "stat", "_collections_abc", "genericpath", "posixpath", "errno", "mmap",
+    *(f"pybtf.pahole.{name}" for name in ("getopt", "request", "run", "table")),
+    *(f"pybtf.{name}" for name in ("base", "encoded", "errors", "features", "languages", "options", "pipeline")),
+    *(f"pybtf.{name}" for name in ("records", "report", "timings", "btf", "btf.files", "btf.kind_numbers")),
+    *(f"pybtf.dwarf{name}" for name in ("", ".merging", ".sections", ".skeletons")),
+    *(f"pybtf.elf{name}" for name in ("", ".atomic", ".constants", ".image", ".layout", ".notes", ".relocation")),
+    "pybtf.elf.symbols",
+}  # fmt: skip
+WITH_ELF_BASE = {"pybtf.btf.elf_sections", "struct", "_struct", "itertools"}
+IN_PLACE = {"pybtf.elf.outline", "pybtf.elf.plan", "pybtf.elf.wire", "pybtf.elf.writer", "struct", "_struct"}
+
+
+@pytest.mark.parametrize("jobs", ["-j", "-j1", "-j8"])
+@pytest.mark.parametrize(
+    ("raw", "detached", "more"), [(True, True, set()), (True, False, IN_PLACE), (False, True, WITH_ELF_BASE)]
+)
+def test_pahole_imports_for_a_module_what_it_needs(
+    jobs: str, raw: bool, detached: bool, more: set[str], tmp_path: Path
+) -> None:
+    source = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
+    base, module = tmp_path / "base", tmp_path / "module.ko"
+    module.write_bytes(source.read_bytes())
+    base.write_bytes(source.read_bytes())
+    data = bytes(pybtf.encode(str(source)).data)
+    if raw:
+        base.write_bytes(data)
+    else:
+        put_sections(base, {".BTF": data})
+    features = "--btf_features=encode_force,var,float,decl_tag,type_tag,enum64,optimized_func,consistent_func"
+    arguments = ["-J", jobs, features, "--lang_exclude=rust", "--btf_base", str(base), str(module)]
+    if detached:
+        arguments.append(f"--btf_encode_detached={tmp_path / 'out.btf'}")
+    code = (
+        "import os; os.environ['MAKEFLAGS'] = '-j8 --jobserver-auth=fifo:/nowhere'; "
+        f"from pybtf.pahole.main import main; assert main({arguments!r}) == 0"
+    )
+    modules = imported_by(code, isolated=True)
+    assert "pybtf.pipeline" in modules
+    assert {name for name in modules if not name.startswith("pybtf.core") and "cython" not in name} <= MODULE | more
 
 
 def test_the_compiled_core_is_one_library() -> None:

@@ -193,6 +193,23 @@ def test_encodings_on_one_base_do_not_affect_each_other(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("raw", [True, False])
+def test_a_base_that_was_read_for_one_module_serves_others(target: str, raw: bool, tmp_path: Path) -> None:
+    """Such a base is read and made in another way, from either sort of file."""
+    path = base_path(target)
+    if not raw:
+        path = tmp_path / "vmlinux"
+        path.write_bytes(module(target, "reuse").read_bytes())
+        put_sections(path, {".BTF": base_path(target).read_bytes()})
+    first = pybtf.encode(module(target, "reuse"), features=FEATURES, base=path, force_base=True)
+    check(first.data, target, "reuse", "split")
+    assert first.base is not None
+    assert bytes(first.base.btf.data) == base_path(target).read_bytes()
+    for name in (name for t, name in MODULES if t == target):
+        check(pybtf.encode(module(target, name), features=FEATURES, base=first.base).data, target, name, "split")
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_what_fails_leaves_the_base_as_it_was(target: str, tmp_path: Path) -> None:
     """A damaged module, wherever that is noticed, gives back what the next one works in."""
     base = pybtf.Base.from_file(base_path(target))

@@ -44,8 +44,8 @@ LAYERS = {
         "core/support core/btf core/model core/elf core/strings "
         "core/dwarf core/classes core/functions core/values core/dedup core/encode core/reduction"
     ),
-    "elf": "basics core/elf",
-    "btf": "basics core/btf core/dedup core/encode core/dump elf",
+    "elf": "basics core/support core/elf",
+    "btf": "basics core/support core/btf core/dedup core/encode core/dump elf",
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",

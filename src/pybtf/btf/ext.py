@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from pybtf.errors import InputError, Place
 
-from .files import ElfSections
+from .elf_sections import ElfSections
 from .header import has_magic
 from .kinds import MAGIC, VERSION
 from .reader import BTF

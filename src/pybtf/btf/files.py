@@ -7,40 +7,14 @@ with DWARF has half a gigabyte, its BTF five megabytes.
 from __future__ import annotations
 
 import os
-import struct
-from collections.abc import Iterator
-from itertools import islice
 
-from pybtf.elf.constants import SHF_COMPRESSED, SHN_XINDEX, SHT_NOBITS
+from pybtf.core.support.whole_file import WholeFile
 from pybtf.errors import InputError, Place
-from pybtf.records import record
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
 RUNNING = "/sys/kernel/btf/vmlinux"
 """The BTF of the running kernel."""
-BANNER = b"Linux version "
-PIECE = 1 << 18
-OVERLAP = 512
-"""A banner that begins in one piece and ends in the next is in both."""
-MAX_RODATA = 64 << 20
-
-
-@record(frozen=True)
-class ElfSection:
-    """A section header's fields that matter here; offset and size in bytes."""
-
-    name: int
-    type: int
-    flags: int
-    offset: int
-    size: int
-    link: int
 
 
 def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes, Place]:
@@ -48,6 +22,17 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
 
     Raises InputError if the file cannot be read, is neither raw BTF nor ELF, or holds no usable section.
     """
+    data, place = _read(path, section, large=False)
+    assert isinstance(data, bytes)
+    return data, place
+
+
+def read_base(path: str | os.PathLike[str]) -> tuple[bytes | WholeFile, Place]:
+    """The same of BTF that stays in memory, in pages that are soon there."""
+    return _read(path, ".BTF", large=True)
+
+
+def _read(path: str | os.PathLike[str], section: str, *, large: bool) -> tuple[bytes | WholeFile, Place]:
     file = os.fspath(path)
     try:
         with open(file, "rb") as stream:
@@ -55,12 +40,20 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
             if start[:2] in MAGIC:
                 if not stream.seekable():
                     return start + stream.read(), Place(file)
+                size = os.fstat(stream.fileno()).st_size
+                if large and size:
+                    return WholeFile(stream.fileno(), 0, size), Place(file)
                 # Megabytes: they are read to where they stay, without a buffer in between.
                 with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
                     whole.seek(0)
                     return whole.readall(), Place(file)
             if start[:4] == b"\x7fELF":
-                return ElfSections(stream, file, start).contents(section), Place(file, section)
+                from pybtf.btf.elf_sections import ElfSections
+
+                sections = ElfSections(stream, file, start)
+                if large:
+                    return WholeFile(stream.fileno(), *sections.place_of(section)), Place(file, section)
+                return sections.contents(section), Place(file, section)
     except OSError as error:
         hint = ""
         if isinstance(error, FileNotFoundError):
@@ -85,101 +78,8 @@ def read_release(path: str) -> str | None:
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
+            from pybtf.btf.elf_sections import ElfSections
+
             return ElfSections(stream, path, start).release() if start[:4] == b"\x7fELF" else None
     except (OSError, InputError):
         return None
-
-
-class ElfSections:
-    """Just enough of an ELF file to find one section by name. `pointer` is the size of its addresses."""
-
-    def __init__(self, stream: BinaryIO, file: str, start: bytes) -> None:
-        self.stream = stream
-        self.file = file
-        self.size = stream.seek(0, os.SEEK_END)
-        if len(start) < 52 or start[4] not in (1, 2) or start[5] not in (1, 2):
-            raise InputError(file, "a damaged ELF header", "class and byte order 1 or 2")
-        wide = start[4] == 2
-        self.pointer = 8 if wide else 4
-        order = "<" if start[5] == 1 else ">"
-        self.record = order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII")
-        self.headers, entry_size, count, names = self._header(start, order, wide)
-        if self.headers == 0:
-            raise InputError(file, "no section headers", "an ELF file with sections")
-        if entry_size != struct.calcsize(self.record):
-            raise InputError(
-                file, f"section headers of {entry_size} bytes", str(struct.calcsize(self.record))
-            )
-        first = next(self._sections(1))
-        self.count = count or first.size
-        self.names_index = first.link if names == SHN_XINDEX else names
-
-    def _header(self, start: bytes, order: str, wide: bool) -> tuple[int, int, int, int]:
-        """e_shoff, e_shentsize, e_shnum, e_shstrndx."""
-        length = 64 if wide else 52
-        if len(start) < length:
-            raise InputError(self.file, f"{len(start)} bytes", f"an ELF header of {length}")
-        (offset,) = struct.unpack_from(order + ("Q" if wide else "I"), start, 40 if wide else 32)
-        entry_size, count, names = struct.unpack_from(order + "HHH", start, length - 6)
-        return offset, entry_size, count, names
-
-    def _sections(self, count: int) -> Iterator[ElfSection]:
-        """The first so many sections, one at a time: a hostile file can have millions."""
-        data = self._read(self.headers, count * struct.calcsize(self.record), "section headers")
-        for fields in struct.iter_unpack(self.record, data):
-            yield ElfSection(fields[0], fields[1], fields[2], fields[4], fields[5], fields[6])
-
-    def _read(self, offset: int, size: int, what: str) -> bytes:
-        if offset > self.size or size > self.size - offset:
-            place = Place(self.file, None, offset)
-            raise InputError(
-                place, f"{what} of {size} bytes", f"an end within the {self.size} bytes of the file"
-            )
-        self.stream.seek(offset)
-        return self.stream.read(size)
-
-    def _names(self) -> bytes:
-        if not self.names_index < self.count:
-            found = f"section {self.names_index} as table of section names"
-            raise InputError(self.file, found, f"an index below {self.count}")
-        table = next(islice(self._sections(self.count), self.names_index, None))
-        return self._read(table.offset, table.size, "section names")
-
-    def contents(self, name: str) -> bytes:
-        """Bytes of the first section of this name."""
-        section = self.find(name)
-        if section is None:
-            raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
-        return self._contents(section, name)
-
-    def find(self, name: str) -> ElfSection | None:
-        """The first section of this name."""
-        names = self._names()
-        wanted = name.encode() + b"\0"
-        found = (each for each in self._sections(self.count) if names.startswith(wanted, each.name))
-        return next(found, None)
-
-    def release(self) -> str | None:
-        """What stands behind `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""
-        section = self.find(".rodata")
-        if section is None or section.type == SHT_NOBITS or section.offset + section.size > self.size:
-            return None
-        for at in range(section.offset, section.offset + min(section.size, MAX_RODATA), PIECE):
-            self.stream.seek(at)
-            piece = self.stream.read(min(PIECE + OVERLAP, section.offset + section.size - at))
-            _, banner, rest = piece.partition(BANNER)
-            release, space, _ = rest.partition(b" (")
-            if banner and space and release.isascii() and len(release) < OVERLAP:
-                return release.decode("ascii")
-        return None
-
-    def _contents(self, section: ElfSection, name: str) -> bytes:
-        place = Place(self.file, name)
-        if section.type == SHT_NOBITS:
-            found = f"a NOBITS section of {section.size} bytes: its contents are not in this file"
-            hint = "Separate debug files keep only the header of .BTF; use the file they were split from."
-            raise InputError(place, found, "a section with contents", hint=hint)
-        if section.flags & SHF_COMPRESSED:
-            hint = "`objcopy --decompress-debug-sections` undoes it."
-            raise InputError(place, "a compressed section", "BTF as it is", hint=hint)
-        return self._read(section.offset, section.size, f"section {name}")

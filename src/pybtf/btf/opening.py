@@ -11,7 +11,8 @@ import os
 from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, Place
 
-from .files import MAGIC, ElfSections
+from .elf_sections import ElfSections
+from .files import MAGIC
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

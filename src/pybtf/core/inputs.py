@@ -124,15 +124,16 @@ class Inputs:
             self.base = base
             self.first = base.types.n
             self.e.base = cython.address(base.strings)
+            # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
+            self.space = base.take()
+            base.foresee(self.space, self.x.sections.info.n + self.x.given_bytes)
             if base.strings.size <= IN_BASE and not strings_build_on(
-                self.x.strings, self.e.base, cython.address(base.models)
+                self.x.strings, self.e.base, cython.address(base.models) if base.models.slots else cython.NULL
             ):
                 raise MemoryError
         if self.values == cython.NULL or encoder_init(cython.address(self.e)):
             raise MemoryError
         if base is not None:
-            # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
-            self.space = base.take()
             u64s_free(cython.address(self.e.offs))
             self.e.words = self.space.r.words
             self.e.offs = self.space.r.offs

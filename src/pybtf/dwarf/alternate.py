@@ -65,14 +65,14 @@ class Alternate(dict[str, Buffer]):
 
 
 def find_alternate_file(image: ElfImage) -> tuple[ElfImage | None, str]:
-    """The alternate file of `image`, open; if there is none, why. Not having one is no error: perhaps nothing that is
-    there is ever needed.
+    """The alternate file of `image`, open; if there is none, why, or "" if the file does not say which. Not to have one
+    is no error: perhaps nothing that is there is ever needed.
 
     Raises `InputError` if the link to it is damaged.
     """
     link = alternate_link(image)
     if link is None:
-        return None, "The file does not say which: it has neither .gnu_debugaltlink nor .debug_sup."
+        return None, ""
     places = _places(image.path, link, separate.DEBUG_ROOT)
     found, tried, refused = separate.first_fitting(places, lambda candidate: _difference(image, candidate, link))
     if found is not None:

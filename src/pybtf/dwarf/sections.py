@@ -8,13 +8,6 @@ dwz come last (alternate.py).
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable
-from struct import unpack_from
-
-from pybtf.dwarf.alternate import WANTED as WANTED_OF_ALTERNATE
-from pybtf.dwarf.alternate import Alternate, find_alternate_file
-from pybtf.dwarf.separate import find_debug_file
 from pybtf.dwarf.skeletons import has_skeletons
 from pybtf.elf.constants import ET_REL, SHF_GROUP, SHT_NOBITS
 from pybtf.elf.image import ElfImage, Section, Source
@@ -26,7 +19,10 @@ from pybtf.records import replace
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final
+
+    from pybtf.dwarf.alternate import Alternate
 
 # The names by which core/inputs.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
@@ -54,7 +50,7 @@ class DebugSections(dict[str, Buffer]):
         """Of units of split DWARF, where their parts are: SplitUnit of core/model/debug_sections.pxd."""
         self.alternate: Alternate | None = None
         """What else there is of its alternate file. `info` and `str` have those of that file at their ends."""
-        self.no_alternate = ""
+        self.no_alternate = "The file does not say which: it has neither .gnu_debugaltlink nor .debug_sup."
         """Why there is none."""
         self.warnings: list[str] = []
         self.sources: list[Source] = []
@@ -85,7 +81,7 @@ class DebugSections(dict[str, Buffer]):
 
 
 def debug_sections(
-    image: ElfImage, addresses: array[int], *, package: str | None = None, degrade: bool = False
+    image: ElfImage, addresses: memoryview, *, package: str | None = None, degrade: bool = False
 ) -> DebugSections:
     """The debug sections of `image`, or of its separate debug file, with what it has in other files (split.py):
     `package` is a `.dwp` to look into, and with `degrade` what is missing is left out. Raises `InputError` if there is
@@ -93,6 +89,8 @@ def debug_sections(
     """
     if image.debug_section(".debug_info") is not None:
         return _sections_of(image, addresses, package, degrade)
+    from pybtf.dwarf.separate import find_debug_file
+
     with find_debug_file(image) as (debug, warning):
         found = _sections_of(debug, section_addresses(debug), package, degrade)
     if warning:
@@ -110,7 +108,7 @@ def line_section(image: ElfImage, sections: DebugSections) -> Buffer | None:
     return None if line is None else _read(image, line, section_addresses(image))
 
 
-def _sections_of(image: ElfImage, addresses: array[int], package: str | None, degrade: bool) -> DebugSections:
+def _sections_of(image: ElfImage, addresses: memoryview, package: str | None, degrade: bool) -> DebugSections:
     found = DebugSections(image)
     if image.source is not None:
         found.sources.append(image.source)
@@ -137,7 +135,7 @@ def _sections_of(image: ElfImage, addresses: array[int], package: str | None, de
     return found
 
 
-def _read(image: ElfImage, section: Section, addresses: array[int]) -> Buffer:
+def _read(image: ElfImage, section: Section, addresses: memoryview) -> Buffer:
     """The contents of a section; relocated if that is still to be done."""
     return relocated(image, section, addresses) if image.etype == ET_REL else image.data(section)
 
@@ -167,11 +165,12 @@ def _starts_with_type_unit(image: ElfImage, section: Section) -> bool:
     if len(data) < 16:
         return False
     long = data[:4] == b"\xff\xff\xff\xff"
-    _, version, kind = unpack_from(f"{image.order}IHB", data, 8 if long else 0)
-    return bool(version >= 5 and kind == DW_UT_TYPE)
+    at = 12 if long else 4
+    version = int.from_bytes(data[at : at + 2], "little" if image.little else "big")
+    return version >= 5 and data[at + 2] == DW_UT_TYPE
 
 
-def _append(image: ElfImage, found: DebugSections, more: list[Section], addresses: array[int]) -> None:
+def _append(image: ElfImage, found: DebugSections, more: list[Section], addresses: memoryview) -> None:
     """Put these sections of type units behind .debug_info."""
     info = bytearray(found["info"])
     found.parts = found.parts or [(0, ".debug_info", image.path, 0)]
@@ -186,12 +185,18 @@ def _append(image: ElfImage, found: DebugSections, more: list[Section], addresse
 
 def _append_alternate(image: ElfImage, found: DebugSections) -> None:
     """Put what the alternate file of this file has behind what there is, if there is an alternate file."""
-    other, found.no_alternate = find_alternate_file(image)
-    if other is None:
+    if image.section(".gnu_debugaltlink") is None and image.debug_section(".debug_sup") is None:
         return
+    from pybtf.dwarf.alternate import WANTED, Alternate, find_alternate_file
+
+    other, why_not = find_alternate_file(image)
+    if other is None:
+        found.no_alternate = why_not or found.no_alternate
+        return
+    found.no_alternate = ""
     with other:
         alternate = Alternate(other.path)
-        alternate.update(_contents(other, WANTED_OF_ALTERNATE))
+        alternate.update(_contents(other, WANTED))
         more = _contents(other, ("info", "str"))
         alternate.info_at = len(found["info"])
         alternate.str_at = len(found.get("str", b""))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from struct import unpack_from
-
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Final
+    from typing import Final, Literal
 
     Buffer = bytes | bytearray | memoryview
 
@@ -21,15 +19,17 @@ def has_skeletons(sections: Mapping[str, Buffer], *, little: bool) -> bool:
     in `abbrev`. What is damaged is none: the core says what is wrong with it.
     """
     info = sections["info"]
-    order = "<" if little else ">"
+    order: Literal["little", "big"] = "little" if little else "big"
     at, end = 0, len(info) - 16
     gnu: bool | None = None
     while 0 <= at < end:
-        length, version, kind = unpack_from(f"{order}IHB", info, at)
         size = 4
+        length = int.from_bytes(info[at : at + 4], order)
         if length == 0xFFFFFFFF:
-            length, version, kind = unpack_from(f"{order}QHB", info, at + 4)
             size = 12
+            length = int.from_bytes(info[at + 4 : at + 12], order)
+        version = int.from_bytes(info[at + size : at + size + 2], order)
+        kind = info[at + size + 2]
         if not 2 <= version <= 5:
             break
         if version == 5:

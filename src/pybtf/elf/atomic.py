@@ -38,23 +38,19 @@ remain. Other hard links to a replaced file keep the old contents; see `writer.p
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import signal
 import stat
-import threading
-from array import array
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from types import FrameType, TracebackType
 
+from pybtf.core.support.end_signals import EndSignalsHeld
 from pybtf.errors import OutputError
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import FrameType, TracebackType
     from typing import Final
 
 Bytes = bytes | bytearray | memoryview
@@ -66,7 +62,6 @@ _MAX_LINKS: Final = 40
 # Attributes that vouch for the contents; the kernel itself drops the first on every write.
 _CONTENT_XATTRS: Final = frozenset({"security.capability", "security.ima", "security.evm"})
 _ACL: Final = "system.posix_acl_access"
-_GETFLAGS: Final = 2 << 30 | array("l").itemsize << 16 | ord("f") << 8 | 1  # FS_IOC_GETFLAGS
 _SEALS: Final = (("i", 0x10), ("a", 0x20))
 _NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
 
@@ -94,7 +89,7 @@ def write_file(
         pieces = [content] if isinstance(content, Bytes) else content
         direct = None if there.plain is not None or there.vacant else _open_direct(name)
         if direct is not None:
-            with contextlib.closing(_Descriptor(direct)) as device:
+            with _Descriptor(direct) as device:
                 return sum(write_all(device.fd, piece) for piece in pieces)
     with Replacement(name, like=like, durable=durable, there=there) as new:
         with explained(name):
@@ -192,7 +187,7 @@ class Replacement:
             if self._link is not None:
                 self._rename()
             elif self.old is not None or not self._link_as(os.path.basename(self.target)):
-                with _Held():
+                with EndSignalsHeld():
                     self._link_in()
                     self._rename()
 
@@ -213,7 +208,7 @@ class Replacement:
                 raise
             self._signals.catch()
             for name in _temporary_names(self.target):
-                with contextlib.suppress(FileExistsError):
+                with suppressed(FileExistsError):
                     self._link = name  # before it exists: a signal may come right after
                     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
                     self.fd = os.open(name, flags, mode, dir_fd=self._folder_fd)
@@ -238,7 +233,7 @@ class Replacement:
             os.fchown(self.fd, like.st_uid, like.st_gid)
         except PermissionError:
             mode &= ~(stat.S_ISUID | stat.S_ISGID)
-            with contextlib.suppress(PermissionError):
+            with suppressed(PermissionError):
                 os.fchown(self.fd, -1, like.st_gid)
         if self.old is not None:
             _copy_xattrs(self.target, self.fd)
@@ -248,7 +243,7 @@ class Replacement:
         """Remove the temporary name. Never raises; safe to call at any moment, also from a signal handler."""
         link = self._link
         if link is not None:
-            with contextlib.suppress(OSError):
+            with suppressed(OSError):
                 os.unlink(link, dir_fd=self._folder_fd)
         self._link = None
 
@@ -256,7 +251,7 @@ class Replacement:
         self._discard()
         for fd in (self.fd, self._folder_fd):
             if fd >= 0:
-                with contextlib.suppress(OSError):
+                with suppressed(OSError):
                     os.close(fd)
         self.fd = self._folder_fd = -1
         self._signals.release()
@@ -273,6 +268,9 @@ class EndSignals:
         self._caught: list[int] = []
 
     def catch(self) -> None:
+        import signal
+        import threading
+
         if threading.current_thread() is not threading.main_thread():
             return
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
@@ -281,33 +279,45 @@ class EndSignals:
                 self._caught.append(number)
 
     def release(self) -> None:
+        if not self._caught:
+            return
+        import signal
+
         while self._caught:
             signal.signal(self._caught.pop(), signal.SIG_DFL)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
+        import signal
+
         self._clean()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
 
-class _Held:
-    """A few microseconds in which the signals that end a process have to wait."""
-
-    def __enter__(self) -> None:
-        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGHUP, signal.SIGINT))
-
-    def __exit__(self, *_: object) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-
-
 class _Descriptor:
-    """A descriptor that `contextlib.closing` closes. Errors of the close are reported, not swallowed."""
+    """A descriptor for the length of a block. Errors of the close are reported, not swallowed."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
 
-    def close(self) -> None:
+    def __enter__(self) -> _Descriptor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         os.close(self.fd)
+
+
+class suppressed:
+    """`contextlib.suppress`, whose import takes as long as to write a file."""
+
+    def __init__(self, kind: type[OSError]) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> bool:
+        return kind is not None and issubclass(kind, self._kind)
 
 
 def open_unnamed(folder: str, mode: int) -> int:
@@ -334,7 +344,6 @@ def _link_unnamed(fd: int, path: str, folder_fd: int | None = None) -> bool:
     return True
 
 
-@cache
 def _has_proc() -> bool:
     return os.path.exists("/proc/self/fd")
 
@@ -409,12 +418,14 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
 def _sealed(path: str) -> str:
     """`i` of a file that is immutable, `a` of one that can be appended to only (see chattr), else nothing."""
     import fcntl
+    from array import array
 
     flags = array("l", [0])
+    request = 2 << 30 | flags.itemsize << 16 | ord("f") << 8 | 1  # FS_IOC_GETFLAGS
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            fcntl.ioctl(fd, _GETFLAGS, flags)
+            fcntl.ioctl(fd, request, flags)
         finally:
             os.close(fd)
     except OSError:
@@ -460,7 +471,7 @@ def _open_direct(path: str) -> int | None:
 
 def _own_descriptor(path: str) -> int | None:
     """N if `path` leads through /dev/stdout, /dev/fd/N, /proc/self/fd/N or such to our descriptor N."""
-    with contextlib.suppress(OSError):
+    with suppressed(OSError):
         for _ in range(_MAX_LINKS):
             folder, name = os.path.split(path)
             if name.isdecimal() and os.path.realpath(folder or ".") == os.path.realpath("/proc/self/fd"):
@@ -484,10 +495,10 @@ def _copy_xattrs(path: str, fd: int) -> None:
         names = os.listxattr(path)
     except OSError:
         return
-    with contextlib.suppress(OSError):
+    with suppressed(OSError):
         if _ACL in os.listxattr(fd):  # what the folder's default ACL gave it
             os.removexattr(fd, _ACL)
     for name in names:
         if name not in _CONTENT_XATTRS:
-            with contextlib.suppress(OSError):
+            with suppressed(OSError):
                 os.setxattr(fd, name, os.getxattr(path, name))

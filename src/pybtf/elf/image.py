@@ -1,8 +1,8 @@
 """An ELF file, mapped: header, section table, data of sections.
 
 Why a reader of its own, when pyelftools is at hand: importing pyelftools takes longer (45 ms) than encoding
-a small kernel module may take in all, and its messages do not know file offsets. The header is a `struct`
-format in two classes and two byte orders; the section table is read by the compiled core. pyelftools still
+a small kernel module may take in all, and its messages do not know file offsets. The header is a dozen
+numbers in two classes and two byte orders; the section table is read by the compiled core. pyelftools still
 supplies what is not worth repeating, the names of machines and section types, and is imported only once a
 message needs one.
 
@@ -21,21 +21,21 @@ import errno
 import mmap
 import os
 import stat
-from collections.abc import Mapping, Sequence
-from struct import unpack_from
-from types import TracebackType
 
 from pybtf.core.elf.section_table import Section as Section
 from pybtf.core.elf.section_table import SectionNameError, SectionTable, read_section, read_sections
 from pybtf.core.elf.symbols import SymbolSource
-from pybtf.elf.compressed import Budget, beginning, chdr_layout, declared_size, decompress
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
     from typing import Final
+
+    from pybtf.elf.compressed import Budget
 
 # Far above any real file (a kernel linked with `ld -r` and a section per function has some 100,000), far
 # below what would hurt: a `Section` with its name is some two hundred bytes.
@@ -51,6 +51,7 @@ class ElfImage:
     __slots__ = (
         "_budget",
         "_cache",
+        "_stored",
         "_view",
         "dwarf",
         "etype",
@@ -101,10 +102,8 @@ class ElfImage:
         self.mapping = content if isinstance(content, mmap.mmap) else None
         self._view = memoryview(content)
         self._cache: dict[int, memoryview] = {}
-        self._budget = Budget(len(content))
-        if stored is not None:
-            self._budget = Budget(stored)
-            self._budget.left -= len(content)
+        self._budget: Budget | None = None
+        self._stored = stored
         self.symbol_sources = {}
         shoff, shnum, shstrndx = self._read_header()
         self._read_sections(shoff, shnum, shstrndx)
@@ -223,8 +222,14 @@ class ElfImage:
             return memoryview(b"")
         found = self._cache.get(section.index)
         if found is None:
+            from pybtf.elf import compressed  # few files have such sections
+
+            if self._budget is None:
+                self._budget = compressed.Budget(self.size if self._stored is None else self._stored)
+                self._budget.left -= 0 if self._stored is None else self.size
             raw, place = self.raw(section), self.place(section)
-            found = self._cache[section.index] = decompress(raw, place, self._budget, self._layout(section))
+            found = compressed.decompress(raw, place, self._budget, self._layout(section))
+            self._cache[section.index] = found
         return found
 
     def copy(self, section: Section) -> memoryview | bytes:
@@ -242,17 +247,25 @@ class ElfImage:
         """How the section's contents begin: `size` bytes or fewer. Of a compressed one no more is unpacked."""
         if section.plain or section.index in self._cache or section.type in (SHT_NOBITS, SHT_NULL):
             return bytes(self.data(section)[:size])
-        return beginning(self.raw(section), self.place(section), size, self._layout(section))
+        from pybtf.elf import compressed
+
+        return compressed.beginning(self.raw(section), self.place(section), size, self._layout(section))
 
     def declared_size(self, section: Section) -> int:
         """Of a compressed section the size that it has once unpacked, as it says itself."""
         if section.plain or section.type in (SHT_NOBITS, SHT_NULL):
             return section.size
-        return declared_size(self.raw(section), self.place(section), self._layout(section))
+        from pybtf.elf import compressed
+
+        return compressed.declared_size(self.raw(section), self.place(section), self._layout(section))
 
     def _layout(self, section: Section) -> str | None:
         """That of the header of a compressed section; None for `.zdebug_*`."""
-        return chdr_layout(is64=self.is64, little=self.little) if section.flags & SHF_COMPRESSED else None
+        if not section.flags & SHF_COMPRESSED:
+            return None
+        from pybtf.elf.compressed import chdr_layout
+
+        return chdr_layout(is64=self.is64, little=self.little)
 
     def _read_header(self) -> tuple[int, int, int]:
         """Check the file header; give offset, count and string section of the section table, as stored."""
@@ -278,9 +291,10 @@ class ElfImage:
         size = 64 if self.is64 else 52
         if len(view) < size:
             raise InputError(self.place(), f"only {len(view)} bytes", f"the ELF header, {size} bytes")
-        (self.etype, self.machine, _, _, _, shoff, self.flags, _, _, _, entsize, shnum, shstrndx) = unpack_from(
-            f"{self.order}16xHHI{'QQQ' if self.is64 else 'III'}IHHHHHH", view
-        )
+        self.etype, self.machine = self._number(16, 2), self._number(18, 2)
+        shoff = self._number(40, 8) if self.is64 else self._number(32, 4)
+        self.flags = self._number(size - 16, 4)
+        entsize, shnum, shstrndx = (self._number(at, 2) for at in (size - 6, size - 4, size - 2))
         if shoff and entsize != (64 if self.is64 else 40):
             raise InputError(
                 self.place(offset=size - 6),
@@ -288,6 +302,10 @@ class ElfImage:
                 f"{64 if self.is64 else 40}",
             )
         return shoff, shnum, shstrndx
+
+    def _number(self, at: int, size: int) -> int:
+        """A number of the header. (`struct` is a library of its own, and would be mapped for these few.)"""
+        return int.from_bytes(self._view[at : at + size], "little" if self.little else "big")
 
     @property
     def order(self) -> str:

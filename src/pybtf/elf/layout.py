@@ -15,10 +15,6 @@ single file that is not loaded anywhere), found by experiments with objects that
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-
 from pybtf.core.elf.section_table import place_sections
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
@@ -26,23 +22,26 @@ from pybtf.elf.image import ElfImage, Section
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Final
 
 START: Final = 0x10000
 
 
-def section_addresses(image: ElfImage) -> array[int]:
+def section_addresses(image: ElfImage) -> memoryview:
     """The address of every section, by index, as 64-bit words."""
-    if image.etype != ET_REL:
-        return array("Q", [section.addr for section in image.sections])
-    places = array("Q", bytes(8 * len(image.table)))
-    if places:
-        place_sections(image.table, START, places)
+    room = bytearray(8 * len(image.table))
+    places = memoryview(room).cast("Q")  # an array: `array` is one more library to map
+    if image.etype == ET_REL:
+        place_sections(image.table, START, room)
+    else:
+        for section in image.sections:
+            places[section.index] = section.addr
     return places
 
 
 def owners(
-    sections: Sequence[Section], addresses: array[int], sizes: Mapping[int, int]
+    sections: Sequence[Section], addresses: memoryview, sizes: Mapping[int, int]
 ) -> list[tuple[int, int, Section]]:
     """Ranges of addresses (start, end, section), ascending and without overlaps, where `sections` are.
 
@@ -52,6 +51,7 @@ def owners(
     the time does not depend on how much they overlap.
     """
     from heapq import heappop, heappush  # few files have variables
+    from itertools import pairwise
 
     starts = sorted((addresses[s.index], s.index, s) for s in sections if s.size)
     ends = {addresses[s.index] + sizes.get(s.index, s.size) for s in sections}

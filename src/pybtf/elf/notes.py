@@ -7,18 +7,21 @@ make a small file hold any number of notes; the reading ends when they are large
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from struct import unpack_from
-
 from pybtf.elf.constants import NT_GNU_BUILD_ID, SHT_NOTE
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal
 
 
 def notes(image: ElfImage, owner: bytes | None = None) -> Iterator[tuple[bytes, int, bytes]]:
     """Owner (without its NUL), type and descriptor of every note, in section order; of this `owner` only, if given."""
     budget = image.size
-    head = f"{image.order}III"
+    order: Literal["little", "big"] = "little" if image.little else "big"
     for section in image.of_type(SHT_NOTE):
         try:
             data = image.data(section)
@@ -33,7 +36,7 @@ def notes(image: ElfImage, owner: bytes | None = None) -> Iterator[tuple[bytes, 
         up = 7 if section.addralign == 8 else 3
         at = 0
         while size - at >= 12:
-            name_size, desc_size, kind = unpack_from(head, data, at)
+            name_size, desc_size, kind = (int.from_bytes(data[i : i + 4], order) for i in (at, at + 4, at + 8))
             name = at + 12
             desc = (name + name_size + up) & ~up
             end = desc + desc_size

@@ -41,9 +41,6 @@ A new section is the last one, so no index in symbols or in SHT_SYMTAB_SHNDX cha
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Mapping
-
 from pybtf.elf.constants import (
     SHF_ALLOC,
     SHF_COMPRESSED,
@@ -58,6 +55,11 @@ from pybtf.elf.outline import Outline
 from pybtf.elf.wire import Phdr, Shdr
 from pybtf.errors import InputError, OutputError, Place
 from pybtf.records import field, record
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Bytes = bytes | bytearray | memoryview
 Range = tuple[int, int]
@@ -313,7 +315,7 @@ def _check_pinned(draft: _Draft, part: _Part, others: list[Range]) -> None:
     taken = _merge(ranges)
     if _overlaps(part.old, taken):
         raise OutputError(f"{outline.path}: {part.what} shares bytes with another section. {DETACHED_ADVICE}")
-    following = bisect_right(taken, (start, start))
+    following = _behind(taken, start)
     if following < len(taken):
         limit = min(limit, taken[following][0])
     limit = max(limit, stop)
@@ -409,7 +411,7 @@ def _merge(ranges: list[Range]) -> list[Range]:
 
 def _overlaps(place: Range, ranges: list[Range]) -> bool:
     """Whether `place` has a byte in common with `ranges`, which are sorted and disjoint."""
-    following = bisect_right(ranges, (place[0], place[0]))
+    following = _behind(ranges, place[0])
     if following < len(ranges) and ranges[following][0] < place[1]:
         return True
     return following > 0 and ranges[following - 1][1] > place[0]
@@ -429,3 +431,15 @@ def _subtract(ranges: list[Range], taken: list[Range]) -> list[Range]:
         if at < end:
             rest.append((at, end))
     return rest
+
+
+def _behind(ranges: list[Range], at: int) -> int:
+    """The number of the first of these ranges, which ascend, that is behind the empty one at `at`."""
+    low, high = 0, len(ranges)
+    while low < high:
+        middle = (low + high) // 2
+        if ranges[middle] > (at, at):
+            high = middle
+        else:
+            low = middle + 1
+    return low

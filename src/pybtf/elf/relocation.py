@@ -9,83 +9,62 @@ names and types.
 
 from __future__ import annotations
 
-from array import array
-from functools import cached_property
-
 from pybtf.core.elf.relocate import OPERATIONS, RelocationError, apply_relocations
 from pybtf.core.elf.symbols import SymbolSource
 from pybtf.elf.constants import SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section, machine_name
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
-from pybtf.records import field, record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
 EM_MIPS: Final = 8
 EM_IA_64: Final = 50
 
 
-@record(frozen=True)
-class _Machine:
-    """The number of its last relocation type, and bytes of the field by type, for each operation."""
-
-    last: int
-    set: dict[int, int]
-    add: dict[int, int] = field(default_factory=dict)
-    sub: dict[int, int] = field(default_factory=dict)
-
-    @cached_property
-    def table(self) -> bytes:
-        """Operation | bytes << 4 by relocation type, as the compiled core wants it."""
-        cells = bytearray([OPERATIONS["leave"]]) * (self.last + 1)
-        for operation, fields in (("set", self.set), ("add", self.add), ("sub", self.sub)):
-            for kind, width in fields.items():
-                cells[kind] = OPERATIONS[operation] | width << 4
-        return bytes(cells)
-
-
 # SPARC: 8, 16, 32, UA32, 64, UA64, UA16
 _SPARC: Final = {1: 1, 2: 2, 3: 4, 23: 4, 32: 8, 54: 8, 55: 2}
 
-# By e_machine. The numbers are those of the processor supplements of the System V ABI; which of them have an
+# By e_machine: the number of the last relocation type, and bytes of the field by type, for setting, adding and
+# subtracting. The numbers are those of the processor supplements of the System V ABI; which of them have an
 # effect was measured, by giving every type in turn to the location of a variable, or to the value of an enumerator.
-_MACHINES: Final = {
-    2: _Machine(255, _SPARC),
-    3: _Machine(43, {1: 4, 20: 2, 22: 1}),  # i386: 32, 16, 8
-    4: _Machine(255, {1: 4, 2: 2, 3: 1}),  # m68k: 32, 16, 8
-    EM_MIPS: _Machine(255, {1: 2, 2: 4, 18: 8}),  # MIPS: 16, 32, 64
-    18: _Machine(255, _SPARC),  # with 64-bit registers
-    20: _Machine(255, {1: 4, 24: 4, 25: 2}),  # PowerPC: ADDR32, UADDR32, UADDR16
-    21: _Machine(255, {1: 4, 24: 4, 25: 2, 38: 8, 43: 8}),  # PowerPC64: and ADDR64, UADDR64
-    22: _Machine(65, {1: 1, 3: 2, 4: 4, 22: 8}),  # s390: 8, 16, 32, 64
-    40: _Machine(255, {2: 4, 5: 2, 8: 1}),  # Arm: ABS32, ABS16, ABS8
-    42: _Machine(255, {1: 4}),  # SuperH: DIR32
-    43: _Machine(255, _SPARC),  # with 64 bits
-    EM_IA_64: _Machine(255, {37: 4, 39: 8, 101: 4, 103: 8}),  # Itanium: DIR32LSB, DIR64LSB, SECREL32LSB, SECREL64LSB
-    62: _Machine(42, {1: 8, 10: 4, 11: 4, 12: 2, 14: 1}),  # x86-64: 64, 32, 32S, 16, 8
-    164: _Machine(255, {6: 4, 7: 2, 8: 1}),  # Hexagon: 32, 16, 8
-    183: _Machine(1032, {257: 8, 258: 4, 259: 2}),  # AArch64: ABS64, ABS32, ABS16
-    195: _Machine(255, {1: 1, 2: 2, 4: 4}),  # ARCv2: 8, 16, 32
+_MACHINES: Final[dict[int, tuple[Any, ...]]] = {
+    2: (255, _SPARC),
+    3: (43, {1: 4, 20: 2, 22: 1}),  # i386: 32, 16, 8
+    4: (255, {1: 4, 2: 2, 3: 1}),  # m68k: 32, 16, 8
+    EM_MIPS: (255, {1: 2, 2: 4, 18: 8}),  # MIPS: 16, 32, 64
+    18: (255, _SPARC),  # with 64-bit registers
+    20: (255, {1: 4, 24: 4, 25: 2}),  # PowerPC: ADDR32, UADDR32, UADDR16
+    21: (255, {1: 4, 24: 4, 25: 2, 38: 8, 43: 8}),  # PowerPC64: and ADDR64, UADDR64
+    22: (65, {1: 1, 3: 2, 4: 4, 22: 8}),  # s390: 8, 16, 32, 64
+    40: (255, {2: 4, 5: 2, 8: 1}),  # Arm: ABS32, ABS16, ABS8
+    42: (255, {1: 4}),  # SuperH: DIR32
+    43: (255, _SPARC),  # with 64 bits
+    EM_IA_64: (255, {37: 4, 39: 8, 101: 4, 103: 8}),  # Itanium: DIR32LSB, DIR64LSB, SECREL32LSB, SECREL64LSB
+    62: (42, {1: 8, 10: 4, 11: 4, 12: 2, 14: 1}),  # x86-64: 64, 32, 32S, 16, 8
+    164: (255, {6: 4, 7: 2, 8: 1}),  # Hexagon: 32, 16, 8
+    183: (1032, {257: 8, 258: 4, 259: 2}),  # AArch64: ABS64, ABS32, ABS16
+    195: (255, {1: 1, 2: 2, 4: 4}),  # ARCv2: 8, 16, 32
     # RISC-V: 32, 64, SET8 to SET32; ADD16 to ADD64; SUB16 to SUB64. The 6-bit, 8-bit and ULEB128 differences
     # that its assembler also leaves in line and location lists have no effect in the reference.
-    243: _Machine(255, {1: 4, 2: 8, 54: 1, 55: 2, 56: 4}, {34: 2, 35: 4, 36: 8}, {38: 2, 39: 4, 40: 8}),
+    243: (255, {1: 4, 2: 8, 54: 1, 55: 2, 56: 4}, {34: 2, 35: 4, 36: 8}, {38: 2, 39: 4, 40: 8}),
     # BPF: 64_64, 64_32. ABS64, ABS32 and NODYLD32 (2 to 4), which clang writes into debug sections, have no effect, and
     # need none: BPF objects have no addends, so the fields hold offsets into sections that all begin at 0.
-    247: _Machine(255, {1: 8, 10: 4}),
-    252: _Machine(255, {1: 4}),  # C-SKY: ADDR32
+    247: (255, {1: 8, 10: 4}),
+    252: (255, {1: 4}),  # C-SKY: ADDR32
     # LoongArch: 32, 64; ADD16, 32, 64; SUB16, 32, 64
-    258: _Machine(126, {1: 4, 2: 8}, {48: 2, 50: 4, 51: 8}, {53: 2, 55: 4, 56: 8}),
-    0x9026: _Machine(255, {1: 4, 2: 8}),  # Alpha: REFLONG, REFQUAD
+    258: (126, {1: 4, 2: 8}, {48: 2, 50: 4, 51: 8}, {53: 2, 55: 4, 56: 8}),
+    0x9026: (255, {1: 4, 2: 8}),  # Alpha: REFLONG, REFQUAD
 }
 # The same of a machine whose types depend on the byte order, if that is big: the MSB of Itanium.
-_BIG_ENDIAN: Final = {EM_IA_64: _Machine(255, {36: 4, 38: 8, 100: 4, 102: 8})}
+_BIG_ENDIAN: Final[dict[int, tuple[Any, ...]]] = {EM_IA_64: (255, {36: 4, 38: 8, 100: 4, 102: 8})}
+_TABLES: Final[dict[tuple[int, bool], bytes]] = {}  # those that have been asked for
 
 
-def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memoryview | bytearray:
+def relocated(image: ElfImage, section: Section, addresses: memoryview) -> memoryview | bytearray:
     """The contents of `section` with its relocations applied: a private copy, or its data if it has none.
 
     `addresses`: see `section_addresses`. Raises `InputError` if the machine is not known, or a relocation is damaged.
@@ -94,8 +73,8 @@ def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memor
     data = image.data(section)
     if not relocations or not any(s.size for s in relocations):
         return data
-    machine = _machine_of(image)
-    if machine is None:
+    table = relocation_table(image)
+    if table is None:
         raise InputError(
             image.place(section),
             f"relocations for the machine {machine_name(image.machine)}",
@@ -109,18 +88,24 @@ def relocated(image: ElfImage, section: Section, addresses: array[int]) -> memor
     out = bytearray(data)
     for relocation in relocations:
         source = symbol_source(image, image.linked(relocation, SHT_SYMTAB, "symbol table"))
-        _apply(image, relocation, out, source, addresses, machine.table)
+        _apply(image, relocation, out, source, addresses, table)
     return out
 
 
 def relocation_table(image: ElfImage) -> bytes | None:
     """Operation | bytes << 4 by relocation type, of a machine that is known."""
-    machine = _machine_of(image)
-    return machine.table if machine is not None else None
-
-
-def _machine_of(image: ElfImage) -> _Machine | None:
-    return (None if image.little else _BIG_ENDIAN.get(image.machine)) or _MACHINES.get(image.machine)
+    key = image.machine, image.little
+    if key not in _TABLES:
+        machine = (None if image.little else _BIG_ENDIAN.get(image.machine)) or _MACHINES.get(image.machine)
+        if machine is None:
+            return None
+        last, *fields = machine
+        cells = bytearray([OPERATIONS["leave"]]) * (last + 1)
+        for operation, widths in zip(("set", "add", "sub"), fields, strict=False):
+            for kind, width in widths.items():
+                cells[kind] = OPERATIONS[operation] | width << 4
+        _TABLES[key] = bytes(cells)
+    return _TABLES[key]
 
 
 def _apply(
@@ -128,7 +113,7 @@ def _apply(
     relocation: Section,
     out: bytearray,
     symbols: SymbolSource,
-    addresses: array[int],
+    addresses: memoryview,
     table: bytes,
 ) -> None:
     rela = relocation.type == SHT_RELA

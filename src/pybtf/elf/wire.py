@@ -9,10 +9,14 @@ Source: the System V gABI, chapters 4 and 5 ("Object Files", "Program Loading").
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from struct import Struct
 
 from pybtf.records import NamedTuple
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAGIC = b"\x7fELF"
 IDENT_SIZE = 16

@@ -27,11 +27,9 @@ cannot be excluded without a lock that no other tool would honour.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Mapping
 
 from pybtf.elf.atomic import Bytes, Replacement, explained
 from pybtf.elf.outline import Outline, read_exactly, read_outline
@@ -42,6 +40,7 @@ from pybtf.records import record
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Final
 
 # Between two calls Python can act on a signal, so not the whole file at once; a multiple of every block size.
@@ -83,7 +82,7 @@ def put_sections(
     expected one, if a section cannot be put in without breaking it, or if it cannot be written.
     """
     name = os.fspath(path)
-    with contextlib.closing(_Source(name, expect)) as source:
+    with _Source(name, expect) as source:
         outline = read_outline(name, source.fd, source.stat.st_size)
         if is_current(outline, sections):
             with explained(name, DETACHED_ADVICE):
@@ -108,7 +107,7 @@ def rewrite(
 ) -> None:
     """Replace an ELF file by what `make` makes of it, at once. The same is kept, and raised, as by `put_sections`."""
     name = os.fspath(path)
-    with contextlib.closing(_Source(name, expect)) as source:
+    with _Source(name, expect) as source:
         content = make(read_outline(name, source.fd, source.stat.st_size))
         with Replacement(name, durable=durable) as new:
             with explained(name):
@@ -144,6 +143,12 @@ class _Source:
 
     def close(self) -> None:
         os.close(self.fd)
+
+    def __enter__(self) -> _Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _version(found: os.stat_result) -> tuple[int, int, int, int]:

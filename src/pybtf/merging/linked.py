@@ -19,10 +19,15 @@ from pybtf.merging.objects import has_dwarf, shaping, shaping_names
 from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, digest
 from pybtf.options import EncodeOptions
-from pybtf.pipeline import Given, Progress, encode_file, encode_images
+from pybtf.pipeline import Given, encode_file, encode_images
 from pybtf.records import record
 from pybtf.report import Report
 from pybtf.timings import Timings
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pybtf.pipeline import Progress
 
 MOST_NAMES = 3
 

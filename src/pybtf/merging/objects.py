@@ -345,7 +345,7 @@ def _check(
     image: ElfImage,
     sections: DebugSections,
     tokens: _Tokens,
-    places: array[int],
+    places: memoryview,
     refs: list[_Reference],
     options: int,
 ) -> None:

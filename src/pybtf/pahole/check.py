@@ -13,7 +13,7 @@ import sys
 
 from ..cli import console
 from ..errors import InternalError
-from .faults import PROGRAM
+from .main import PROGRAM
 
 BTF = bytes.fromhex(
     "9feb0100 18000000 00000000 10000000 10000000 05000000"  # the header

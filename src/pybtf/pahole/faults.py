@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
 from ..cli import console
 from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, forget_stdout, is_of_stdout
+from .main import PROGRAM
 
 USAGE = 64
 """What pahole ends with if it does not understand its command line."""
-
-PROGRAM = "pybtf-pahole"
 
 
 class Terminated(BaseException):
@@ -28,6 +26,8 @@ def report_fault(error: BaseException) -> int:
     from ..errors import UsageError
 
     if isinstance(error, KeyboardInterrupt):
+        import signal
+
         error = Terminated(signal.SIGINT)
     if isinstance(error, Terminated):
         _end_by(error.number)
@@ -66,6 +66,8 @@ def respelt(text: str) -> str:
 
 def _end_by(number: int) -> None:
     """End as this signal ends a process that does not catch it, for make to see."""
+    import signal
+
     sys.stdout.flush()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

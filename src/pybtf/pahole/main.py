@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+PROGRAM = "pybtf-pahole"
+
 VERSION = "v1.32"
 """The version of pahole that is claimed: of it are the bytes of the output and the meaning of the options."""
 

@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import os
 
-from ..cli import console
 from ..errors import InputError, NothingToEncode, Place, UsageError
 from ..options import available_cpus, make_options
 from ..records import replace
-from .faults import PROGRAM
+from .main import PROGRAM
 from .request import Answer, Request
 
 TYPE_CHECKING = False
@@ -65,9 +64,6 @@ def run(arguments: list[str]) -> int:
 
 
 def _encode(request: Request) -> Encoded:
-    from ..pipeline import encode_file
-    from .jobserver import workers
-
     features = request.features()
     if features.distilled_base and request.base is None:
         raise InputError(request.file, "the feature distilled_base needs --btf_base")
@@ -78,14 +74,25 @@ def _encode(request: Request) -> Encoded:
         )
     except UsageError as error:  # as in pahole: not a matter of the command line's form
         raise InputError("options", str(error)) from error
-    with workers(_jobs(request), os.environ.get("MAKEFLAGS", "")) as jobs:
-        try:
-            return encode_file(request.file, replace(options, jobs=jobs))
-        except NothingToEncode:
-            merged = _merged(request.file, replace(options, jobs=jobs))
-            if merged is None:
-                raise
-            return merged
+    jobs = _jobs(request)
+    if jobs == 1:  # no matter for make
+        return _encode_by(request.file, options)
+    from .jobserver import workers
+
+    with workers(jobs, os.environ.get("MAKEFLAGS", "")) as jobs:
+        return _encode_by(request.file, replace(options, jobs=jobs))
+
+
+def _encode_by(path: str, options: EncodeOptions) -> Encoded:
+    from ..pipeline import encode_file
+
+    try:
+        return encode_file(path, options)
+    except NothingToEncode:
+        merged = _merged(path, options)
+        if merged is None:
+            raise
+        return merged
 
 
 def _merged(path: str, options: EncodeOptions) -> Encoded | None:
@@ -110,18 +117,21 @@ def _merged(path: str, options: EncodeOptions) -> Encoded | None:
 
 def _jobs(request: Request) -> int:
     """As many workers as were asked for, and as are of use for a file of this size."""
-    bound = available_cpus() if request.jobs is None else request.jobs
     try:
-        size = os.stat(request.file).st_size  # noqa: PTH116
+        useful = 1 + os.stat(request.file).st_size // BYTES_PER_WORKER  # noqa: PTH116
     except OSError:  # will be reported when it is opened
         return 1
-    return min(bound, 1 + size // BYTES_PER_WORKER)
+    if request.jobs is not None:
+        return min(request.jobs, useful)
+    return min(available_cpus(), useful) if useful > 1 else 1
 
 
 def _write(request: Request, encoded: Encoded) -> None:
     if request.detached is None:
         written = encoded.embed(request.file, durable=False)
         if written.other_links and request.verbosity >= 0:
+            from ..cli import console
+
             console.warning(f"{request.file}: other hard links of it keep the old contents", PROGRAM)
     else:
         encoded.write(request.detached, durable=False)
@@ -144,6 +154,8 @@ def _leave(request: Request, nothing: NothingToEncode) -> None:
         write_file(request.detached, _empty(request.file), durable=False)
         what = f"{request.detached} is empty BTF"
     if request.verbosity >= 0:
+        from ..cli import console
+
         console.say(console.printable(f"{PROGRAM}: {nothing.place}: {nothing.found}; {what}"))
 
 
@@ -166,6 +178,7 @@ def _empty(path: str) -> bytes:
 
 
 def _tell(request: Request, encoded: Encoded) -> None:
+    from ..cli import console
     from ..cli.summary import count, left_out, size
 
     report = encoded.report

@@ -10,22 +10,18 @@ from __future__ import annotations
 
 NONE, REQUIRED, OPTIONAL = 0, 1, 2
 
-# Known to type checkers under this name; importing `typing` costs as much as parsing a command line.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NamedTuple
+class Option:
+    """A row. Not a named tuple: `typing` and `collections` take longer to import than a command line to read."""
 
-    class Option(NamedTuple):
-        letter: str
-        name: str
-        value: int
-        effect: str
-        argument: str
+    __slots__ = ("argument", "effect", "letter", "name", "value")
 
-else:
-    from collections import namedtuple
+    def __init__(self, letter: str, name: str, value: int, effect: str, argument: str) -> None:
+        self.letter = letter
+        self.name = name
+        self.value = value
+        self.effect = effect
+        self.argument = argument
 
-    Option = namedtuple("Option", "letter name value effect argument")
 
 _ROWS = (
     # What is asked for.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from ..btf.files import MAGIC, RUNNING, ElfSections, read_release
+from ..btf.elf_sections import ElfSections
+from ..btf.files import MAGIC, RUNNING, read_release
 from ..btf.opening import STANDARD_INPUT, is_split
 from ..elf.image import ElfImage
 from ..elf.modules import is_module, release_of_module

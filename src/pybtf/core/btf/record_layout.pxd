@@ -75,6 +75,34 @@ cdef inline bint wire_is_primitive(uint32_t kind) noexcept nogil:
     # INT, ENUM, FWD, FLOAT, ENUM64: kinds without references.
     return (0x900C2 >> kind) & 1
 
+cdef struct Extremes:           # of what the records of a section name and refer to, the largest
+    uint32_t name
+    uint32_t ref
+
+cdef inline uint32_t larger(uint32_t a, uint32_t b) noexcept nogil:
+    return a if a > b else b
+
+cdef inline void wire_look(const uint32_t *r, Extremes *x) noexcept nogil:
+    # Takes a record into account. With as few branches as can be: kinds follow each other in no order.
+    cdef uint32_t kind = wire_kind(r)
+    cdef uint32_t each = wire_each(kind)
+    cdef uint32_t types = 0xFFFFFFFF if (0x2030 >> kind) & 1 else 0     # STRUCT, UNION and FUNC_PROTO: name, type
+    cdef const uint32_t *p = r + W_EXTRA
+    cdef const uint32_t *end = p + <size_t> each * wire_vlen(r)
+    x.name = larger(x.name, r[0])
+    x.ref = larger(x.ref, r[2] if wire_third_is_type(kind) else 0)
+    if kind == KIND_ARRAY:
+        x.ref = larger(x.ref, larger(p[0], p[1]))
+    elif kind == KIND_DATASEC:
+        while p < end:
+            x.ref = larger(x.ref, p[0])
+            p += each
+    else:
+        while p < end:
+            x.name = larger(x.name, p[0])
+            x.ref = larger(x.ref, p[1] & types)
+            p += each
+
 cdef inline RefSpan wire_refs(uint32_t *r) noexcept nogil:
     # ARRAY: element, then index; FUNC_PROTO: return type, then parameters.
     cdef RefSpan s

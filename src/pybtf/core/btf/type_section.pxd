@@ -1,6 +1,7 @@
 # A type section as a whole: records one after the other, and what can be wrong with them (see type_section.py).
 
 from libc.stdint cimport uint8_t, uint32_t
+from pybtf.core.btf.record_layout cimport Extremes
 
 cdef enum:
     WIRE_INFO_RESERVED = 0x60FF0000
@@ -24,11 +25,9 @@ cdef struct WireError:
     size_t word                 # index of the offending word
 
 cdef int wire_index(const uint32_t *words, size_t n_words, uint32_t first_id, size_t base, size_t **offs,
-                    uint32_t *n, size_t *cap, WireError *error) noexcept nogil
-cdef int wire_check_names(uint32_t *words, const size_t *offs, uint32_t start, uint32_t n, uint32_t strings,
-                          WireError *error) noexcept nogil
-cdef int wire_check_refs(uint32_t *words, const size_t *offs, uint32_t start, uint32_t n,
-                         WireError *error) noexcept nogil
+                    uint32_t *n, size_t *cap, Extremes *extremes, WireError *error) noexcept nogil
+cdef int wire_check(uint32_t *words, const size_t *offs, uint32_t start, uint32_t n, uint32_t strings,
+                    const Extremes *extremes, WireError *error) noexcept nogil
 cdef void wire_load(uint32_t *out, const uint8_t *src, size_t n_words, bint swap) noexcept nogil
 cdef void wire_store(uint8_t *out, const uint32_t *src, size_t n_words, bint swap) noexcept nogil
 cdef void wire_swap(uint8_t *words, size_t n_words) noexcept nogil

@@ -14,7 +14,15 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t
 from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memmove
 from cython.cimports.pybtf.core.btf.kinds import KIND_ENUM, KIND_ENUM64, KIND_FUNC_PROTO, KIND_STRUCT, KIND_UNION
-from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_kind, wire_refs, wire_vlen, wire_words
+from cython.cimports.pybtf.core.btf.record_layout import (
+    Extremes,
+    RefSpan,
+    wire_kind,
+    wire_look,
+    wire_refs,
+    wire_vlen,
+    wire_words,
+)
 from cython.cimports.pybtf.core.btf.type_section import (
     WIRE_INFO_RESERVED,
     WIRE_KIND,
@@ -57,13 +65,15 @@ def wire_index(
     offs: cython.pointer[cython.pointer[cython.size_t]],
     n: cython.pointer[uint32_t],
     cap: cython.pointer[cython.size_t],
+    extremes: cython.pointer[Extremes],
     error: cython.pointer[WireError],
 ) -> cython.int:
     """Append the offsets of all records of a section, which get the ids `first_id`, `first_id` + 1, ...
 
     `words[base : base + n_words]` is the section; offsets count from `words`. `*offs` (which may be NULL) is
     a malloc'ed array of `*cap` elements that grows as needed and stays the caller's on failure. `*n` becomes
-    the number of ids including void.
+    the number of ids including void. `*extremes` becomes what `wire_check` wants to know: one pass over megabytes
+    is enough.
     """
     at: cython.size_t = base
     end: cython.size_t = base + n_words
@@ -73,6 +83,7 @@ def wire_index(
     grown: cython.pointer[cython.size_t]
     wanted: cython.size_t
     n[0] = id
+    extremes.name = extremes.ref = 0
     while True:
         if id >= cap[0]:
             wanted = 2 * cap[0] if cap[0] else 1024
@@ -98,6 +109,7 @@ def wire_index(
         if id == 0x7FFFFFFE:
             return reject(error, WIRE_TOO_MANY, id, at, 0)
         offs[0][id] = at
+        wire_look(words + at, extremes)
         at += size
         id += 1
     n[0] = id
@@ -115,7 +127,7 @@ def wire_check_names(
     strings: uint32_t,
     error: cython.pointer[WireError],
 ) -> cython.int:
-    """Check that every name of the records `start` .. `n` - 1 is below `strings`, their length."""
+    """Find the first name of the records `start` .. `n` - 1 that is not below `strings`, their length."""
     id: uint32_t
     at: cython.size_t
     end: cython.size_t
@@ -151,7 +163,7 @@ def wire_check_refs(
     n: uint32_t,
     error: cython.pointer[WireError],
 ) -> cython.int:
-    """Check that every reference of the records `start` .. `n` - 1 is below `n`."""
+    """Find the first reference of the records `start` .. `n` - 1 that is not below `n`."""
     id: uint32_t
     i: uint32_t
     p: cython.pointer[uint32_t]
@@ -164,6 +176,29 @@ def wire_check_refs(
                 return reject(error, WIRE_REFERENCE, id, p - words, p[0])
             p += refs.stride
     return WIRE_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def wire_check(
+    words: cython.pointer[uint32_t],
+    offs: cython.pointer[cython.const[cython.size_t]],
+    start: uint32_t,
+    n: uint32_t,
+    strings: uint32_t,
+    extremes: cython.pointer[cython.const[Extremes]],
+    error: cython.pointer[WireError],
+) -> cython.int:
+    """Check that every name of the records `start` .. `n` - 1 is below `strings`, their length, and every reference
+    below `n`. `extremes`: what `wire_index` said of these records.
+    """
+    status: cython.int = WIRE_OK
+    if extremes.name >= strings:
+        status = wire_check_names(words, offs, start, n, strings, error)
+    if status == WIRE_OK and extremes.ref >= n:
+        status = wire_check_refs(words, offs, start, n, error)
+    return status
 
 
 @cython.cfunc
@@ -297,8 +332,8 @@ def wire_error(place: object, code: int, id: int, value: int) -> Exception:
     return InputError(place, found.format(id=id, value=value), expected)
 
 
-def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, int, int]:
-    """Check the header and the string section of raw BTF.
+def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, int, int]:
+    """Check the header and the string section of raw BTF, of which `data` is a view or bytes.
 
     Returns whether the byte order is not the host's, then offset and length in bytes of the type section and
     of the string section, offsets counted from the start of `data`. With `split` the strings continue those
@@ -314,7 +349,7 @@ def wire_header(data: bytes, name: str, split: bool) -> tuple[bool, int, int, in
     elif magic == b"\xeb\x9f":
         order = "big"
     else:
-        raise InputError(Place(name, None, 0), f"magic bytes {magic.hex()}", "9feb or eb9f: raw BTF")
+        raise InputError(Place(name, None, 0), f"magic bytes {bytes(magic).hex()}", "9feb or eb9f: raw BTF")
     if data[2] != 1:
         raise InputError(Place(name, None, 2), f"version {data[2]}", "version 1")
     if data[3]:

@@ -11,12 +11,11 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import strcmp
 from cython.cimports.pybtf.core.btf.kinds import KIND_INT
-from cython.cimports.pybtf.core.btf.record_layout import wire_kind
+from cython.cimports.pybtf.core.btf.record_layout import Extremes, wire_kind
 from cython.cimports.pybtf.core.btf.type_section import (
     WIRE_OK,
     WireError,
-    wire_check_names,
-    wire_check_refs,
+    wire_check,
     wire_index,
     wire_load,
 )
@@ -124,6 +123,7 @@ class View:
         start: cython.size_t
         size: cython.size_t
         error = cython.declare(WireError)
+        extremes = cython.declare(Extremes)
         status: cython.int
         src: cython.pointer[cython.const[cython.uchar]] = data
         offs: cython.pointer[cython.size_t] = cython.cast(cython.pointer[cython.size_t], self.v.offs)
@@ -134,13 +134,13 @@ class View:
             wire_load(self.v.words + at, src + start, size // 4, swap)
             status = wire_index(
                 self.v.words, size // 4, first_id, at, cython.address(offs), cython.address(n),
-                cython.address(self.cap), cython.address(error),
+                cython.address(self.cap), cython.address(extremes), cython.address(error),
             )  # fmt: skip
             self.v.offs = offs
             if status == WIRE_OK:
-                status = wire_check_names(self.v.words, offs, first_id, n, strings, cython.address(error))
-            if status == WIRE_OK:
-                status = wire_check_refs(self.v.words, offs, first_id, n, cython.address(error))
+                status = wire_check(
+                    self.v.words, offs, first_id, n, strings, cython.address(extremes), cython.address(error)
+                )
         if status != WIRE_OK:
             raise wire_error(Place(name, "types", 4 * (error.word - at)), status, error.id, error.value)
         self.v.n = n

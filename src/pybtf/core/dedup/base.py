@@ -18,17 +18,18 @@ here and a page there. Hence tables of the right size from the start, and look-u
 from sys import byteorder
 
 import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memchr, memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import KIND_ENUM, KIND_ENUM64, KIND_FWD
+from cython.cimports.pybtf.core.btf.record_layout import Extremes
 from cython.cimports.pybtf.core.btf.type_section import (
     WIRE_MEMORY,
     WIRE_OK,
     WIRE_TOO_MANY,
     WireError,
-    wire_check_names,
-    wire_check_refs,
+    wire_check,
     wire_index,
     wire_load,
 )
@@ -46,7 +47,7 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
 )
 from cython.cimports.pybtf.core.strings.base_strings import TOO_LONG, BaseString, BaseStrings, base_string
 from cython.cimports.pybtf.core.strings.name_prediction import Models, models_free, models_index
-from cython.cimports.pybtf.core.support.hashing import hash_bytes
+from cython.cimports.pybtf.core.support.hashing import hash_bytes, lock, unlock
 from cython.cimports.pybtf.core.support.hugepages import large, large_zeroed, touch
 from cython.cimports.pybtf.core.support.memory import prefetch, u32s_free, u32s_reserve, u64s_free, u64s_reserve
 
@@ -55,6 +56,7 @@ from pybtf.errors import Place
 
 OWN_WORDS = cython.declare(cython.size_t, 1 << 21)  # of what is built on a base, for a start
 OWN_TYPES = cython.declare(cython.size_t, 1 << 17)
+MUCH = cython.declare(cython.size_t, 4 << 20)  # bytes of DIEs for which models are made
 
 
 @cython.cfunc
@@ -137,6 +139,7 @@ def room_load(
     start: uint32_t = cython.cast(uint32_t, r.offs.n)
     n: uint32_t = start
     status: cython.int
+    extremes = cython.declare(Extremes)
     error.id = error.value = 0
     error.word = first
     if not u32s_reserve(cython.address(r.words), n_words + 1):
@@ -150,6 +153,7 @@ def room_load(
         cython.cast(cython.pointer[cython.pointer[cython.size_t]], cython.address(r.offs.p)),
         cython.address(n),
         cython.address(r.offs.cap),
+        cython.address(extremes),
         error,
     )
     if status == WIRE_OK and (first + n_words) >> 32:
@@ -157,11 +161,15 @@ def room_load(
     r.offs.n = n
     r.words.n += n_words
     if status == WIRE_OK:
-        status = wire_check_names(
-            r.words.p, cython.cast(cython.pointer[cython.size_t], r.offs.p), start, n, strings, error
+        status = wire_check(
+            r.words.p,
+            cython.cast(cython.pointer[cython.size_t], r.offs.p),
+            start,
+            n,
+            strings,
+            cython.address(extremes),
+            error,
         )
-    if status == WIRE_OK:
-        status = wire_check_refs(r.words.p, cython.cast(cython.pointer[cython.size_t], r.offs.p), start, n, error)
     return status
 
 
@@ -210,8 +218,10 @@ class Space:
         self.r.offs.n = 1
 
     @cython.cfunc
-    def load(self, data: bytes, name: str, header: tuple, strings: uint32_t) -> object:
-        """Append the types of raw BTF, checked; `header` is what `wire_header` said of it.
+    def load(
+        self, src: cython.pointer[cython.const[cython.uchar]], name: str, header: tuple, strings: uint32_t
+    ) -> object:
+        """Append the types of the raw BTF at `src`, checked; `header` is what `wire_header` said of it.
 
         `strings`: length in bytes of all strings there are, of those below too. Raises `InputError`.
         """
@@ -221,7 +231,6 @@ class Space:
         first: cython.size_t = self.r.words.n
         error = cython.declare(WireError)
         status: cython.int
-        src: cython.pointer[cython.const[cython.uchar]] = data
         swap, at, size = header[:3]
         with cython.nogil:
             status = room_load(cython.address(self.r), src + at, size // 4, swap, strings, cython.address(error))
@@ -232,10 +241,29 @@ class Space:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def count_strings(text: cython.p_const_char, size: cython.size_t) -> cython.size_t:
+    """How many NUL bytes there are. In a byte for each stretch, for many bytes are then compared at once."""
+    count: cython.size_t = 0
+    at: cython.size_t
+    i: cython.size_t
+    few: uint8_t
+    for at in range(0, size - size % 128, 128):
+        few = 0
+        for i in range(at, at + 128):
+            few += text[i] == 0
+        count += few
+    for i in range(size - size % 128, size):
+        count += text[i] == 0
+    return count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
     """Enter every string of the section, the first of equal ones. 0 if out of memory."""
     cap: cython.size_t = 1024
-    count: cython.size_t = 0
+    count: cython.size_t
     at: cython.size_t = 0
     i: cython.size_t
     k: cython.size_t
@@ -244,8 +272,7 @@ def index_strings(b: cython.pointer[BaseStrings]) -> cython.bint:
     starts = cython.declare(uint32_t[16])
     sizes = cython.declare(uint32_t[16])
     hashes = cython.declare(uint64_t[16])
-    for at in range(b.size):
-        count += b.text[at] == 0
+    count = count_strings(b.text, b.size)
     while cap < 2 * count:
         cap *= 2
     b.mask = cap - 1
@@ -318,7 +345,7 @@ def index_types(t: cython.pointer[BaseTypes], r: cython.pointer[Room]) -> cython
 @cython.final
 @cython.cclass
 class Base:
-    """Raw BTF of either byte order, checked and indexed. `name` is what messages call it.
+    """Raw BTF of either byte order, checked and indexed: `data`, bytes or a buffer. `name` is what messages call it.
 
     Raises `InputError` where it is damaged. `little` is its byte order; `len()` counts its types.
     """
@@ -336,18 +363,23 @@ class Base:
         candidates_free(cython.address(self.types.names))
         free(self.strings.slots)
         models_free(cython.address(self.models))
+        if self.source.buf != cython.NULL:
+            PyBuffer_Release(cython.address(self.source))
 
-    def __init__(self, data: bytes, name: str):
+    def __init__(self, data: object, name: str, once: cython.bint = False):
+        """`once`: it is for one encoding. What pays off in several is left out, unless that one is large."""
         t: cython.pointer[BaseTypes] = cython.address(self.types)
         status: cython.int
         done: cython.bint
         space: Space
-        text: cython.p_const_char = data
-        if t.n:
+        text: cython.p_const_char
+        if self.source.buf != cython.NULL:
             raise TypeError("a base is made once")
+        PyObject_GetBuffer(data, cython.address(self.source), PyBUF_SIMPLE)
+        self.raw = data
+        text = cython.cast(cython.p_const_char, self.source.buf)
         self.name = name
-        self.data = data
-        self.header = header = wire_header(data, name, False)
+        self.header = header = wire_header(data if isinstance(data, bytes) else memoryview(data), name, False)
         self.little = (byteorder == "little") != header[0]
         self.strings.text = text + cython.cast(cython.size_t, header[3])
         self.strings.size = header[4]
@@ -359,16 +391,33 @@ class Base:
         with cython.nogil:
             status = index_types(t, cython.address(space.r))
             done = index_strings(cython.address(self.strings))
-            done = done and models_index(
-                cython.address(self.models),
-                cython.address(self.strings),
-                cython.address(space.r.words),
-                space.r.offs.p,
-                t.n,
-            )
         if status != DEDUP_OK or not done:
             raise MemoryError
         self.spare = [space]
+        if not once:
+            self.foresee(space, MUCH)
+
+    @cython.cfunc
+    def foresee(self, space: Space, size: cython.size_t) -> object:
+        """Make the models, of the types in a space, unless they are there, or that takes longer than `size` bytes of
+        DIEs do without.
+        """
+        done: cython.bint = True
+        if size < MUCH:
+            return
+        with cython.nogil:
+            lock(cython.address(self.busy))
+            if self.models.slots == cython.NULL:
+                done = models_index(
+                    cython.address(self.models),
+                    cython.address(self.strings),
+                    cython.address(space.r.words),
+                    space.r.offs.p,
+                    self.types.n,
+                )
+            unlock(cython.address(self.busy))
+        if not done:
+            raise MemoryError
 
     @cython.cfunc
     def make(self) -> Space:
@@ -381,7 +430,12 @@ class Base:
         if not words_make(cython.address(space.r), words + OWN_WORDS):
             raise MemoryError
         touch(space.r.words.p, words * cython.sizeof(uint32_t))
-        space.load(self.data, self.name, self.header, self.strings.size)
+        space.load(
+            cython.cast(cython.pointer[cython.const[cython.uchar]], self.source.buf),
+            self.name,
+            self.header,
+            self.strings.size,
+        )
         n = cython.cast(uint32_t, space.r.offs.n)
         with cython.nogil:
             done = u64s_reserve(cython.address(space.r.offs), OWN_TYPES) and room_make(
@@ -403,6 +457,10 @@ class Base:
         for space in self.spare:
             if not room_renew(cython.address(space.r), self.types.n):
                 raise MemoryError
+
+    @property
+    def data(self):
+        return bytes(self.raw)
 
     def __len__(self):
         return self.types.n - 1

@@ -186,7 +186,9 @@ def dedup_btf(
         input.first_own = below.types.n
     else:
         space = Space()
-    space.load(data, name, header, cython.cast(uint32_t, strings))
+    space.load(
+        cython.cast(cython.pointer[cython.const[cython.uchar]], data), name, header, cython.cast(uint32_t, strings)
+    )
     input.words = space.r.words.p
     input.offs = cython.cast(cython.pointer[cython.size_t], space.r.offs.p)
     input.n = cython.cast(uint32_t, space.r.offs.n)

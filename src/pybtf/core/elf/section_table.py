@@ -358,8 +358,8 @@ def read_entry(p: cython.pointer[cython.const[uint8_t]], is64: cython.bint, swap
     return s
 
 
-def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
-    """Puts the addresses of the allocated sections of an object file into `places`, by index; see elf/layout.py.
+def place_sections(table: SectionTable, start: uint64_t, room: bytearray):
+    """Puts the addresses of the allocated sections of an object file into `room`, words by index; see elf/layout.py.
 
     `start`: where to begin, a power of two. All arithmetic wraps at 64 bits.
     """
@@ -367,8 +367,10 @@ def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
     mask: uint64_t
     i: uint32_t
     earlier: uint32_t
-    if places.shape[0] < table.count:
+    places: cython.pointer[uint64_t]
+    if len(room) < 8 * cython.cast(cython.size_t, table.count):
         raise ValueError("too few places")
+    places = cython.cast(cython.pointer[uint64_t], cython.cast(cython.p_char, room))
     for i in range(table.count):
         if not is_allocated(table, i):
             continue
@@ -401,7 +403,7 @@ def alignment(table: SectionTable, index: uint32_t) -> uint64_t:
 
 @cython.cfunc
 @cython.inline
-def place(table: SectionTable, index: uint32_t, places: uint64_t[::1], end: uint64_t) -> uint64_t:
+def place(table: SectionTable, index: uint32_t, places: cython.pointer[uint64_t], end: uint64_t) -> uint64_t:
     """Gives this section the next place from `end` on; the new end."""
     p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
     mask: uint64_t = alignment(table, index) - 1

@@ -1,6 +1,6 @@
 from typing import Final, final
 
-from _typeshed import ReadableBuffer, WriteableBuffer
+from _typeshed import ReadableBuffer
 
 class SectionNameError(ValueError):
     index: int
@@ -37,4 +37,4 @@ def read_sections(
     table: ReadableBuffer, names: bytes | None = None, *, is64: bool, little: bool
 ) -> SectionTable: ...
 def read_section(entry: ReadableBuffer, *, is64: bool, little: bool) -> Section: ...
-def place_sections(table: SectionTable, start: int, places: WriteableBuffer) -> None: ...
+def place_sections(table: SectionTable, start: int, room: bytearray) -> None: ...
