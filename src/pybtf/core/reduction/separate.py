@@ -220,6 +220,8 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
     k: uint32_t
     m: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
+    if a.marks[c] & WILD or (a.key[c] and a.meaning[a.key[c]] == MANY):
+        third = 1
     for i in range(a.n_slots[c]):
         k = x.to
         if not is_key(class_record(e.classes, k)):

@@ -115,9 +115,7 @@ def add_user(a: cython.pointer[Analysis], c: uint32_t, to: uint32_t) -> cython.i
 @cython.nogil
 @cython.exceptval(check=False)
 def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
-    """Who refers to what in unit `u`; `leave` is due. Gives those a tint that refer to a name it has twice. Nonzero: no
-    memory.
-    """
+    """Who refers to what in unit `u`; `leave` is due. Gives a tint for names it has twice. Nonzero: no memory."""
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
@@ -135,6 +133,9 @@ def list_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint3
         for k in range(f.n):
             if add_user(a, p[i], f.first[k * f.step + 1]):
                 return 1
+        k = a.key[p[i]]
+        if k and a.meaning[k] == MANY and give(a, p[i], IS_WILD):
+            return 1
     a.users[0] = 0
     return 0
 
