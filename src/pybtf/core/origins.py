@@ -13,9 +13,7 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObj
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.pybtf.core.dwarf.abbrevs import (
-    A_REF,
-    A_REF_ADDR,
+from cython.cimports.pybtf.core.dwarf.attributes import (
     D_DECL_FILE,
     D_DECL_LINE,
     D_NAME,
@@ -24,6 +22,7 @@ from cython.cimports.pybtf.core.dwarf.abbrevs import (
     D_STMT_LIST,
 )
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number, die_read
+from cython.cimports.pybtf.core.dwarf.forms import A_REF, A_REF_ADDR
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     UnitHeader,

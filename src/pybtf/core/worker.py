@@ -10,8 +10,8 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, ui
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
-from cython.cimports.pybtf.core.dwarf.abbrevs import D_DWO_NAME, D_LANGUAGE, D_NAME
 from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, lost_references, survey_alternates
+from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
 from cython.cimports.pybtf.core.dwarf.type_units import type_unit_add, type_units_free
 from cython.cimports.pybtf.core.dwarf.unit_open import unit_open

@@ -21,9 +21,10 @@ the roots of the alternate file and their children, and over the whole file, who
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.pybtf.core.dwarf.abbrevs import A_ALT, D_IMPORT, D_ORIGIN, D_SPECIFICATION, D_TYPE
 from cython.cimports.pybtf.core.dwarf.alternate_units import *
+from cython.cimports.pybtf.core.dwarf.attributes import D_IMPORT, D_ORIGIN, D_SPECIFICATION, D_TYPE
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_read, die_skip_children
+from cython.cimports.pybtf.core.dwarf.forms import A_ALT
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
