@@ -137,7 +137,7 @@ def enter(w: cython.pointer[Walker], x: cython.pointer[cython.const[Context]], u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place(
+def find_declaration(
     w: cython.pointer[Walker],
     x: cython.pointer[cython.const[Context]],
     die: uint64_t,
@@ -237,7 +237,7 @@ class Origins:
                 rows = cython.cast(cython.pointer[uint32_t], cython.cast(cython.p_char, result))
                 with cython.nogil:
                     for i in range(n):
-                        place(w, x, given[i], cython.address(at), rows + 4 * i)
+                        find_declaration(w, x, given[i], cython.address(at), rows + 4 * i)
                 return result
             finally:
                 PyBuffer_Release(cython.address(view))
@@ -286,5 +286,5 @@ def walker_of(run: Inputs) -> cython.pointer[Walker]:
         free(w)
         raise MemoryError
     w.type_units = cython.address(run.x.type_units)
-    w.table.places = True
+    w.table.declarations = True
     return w

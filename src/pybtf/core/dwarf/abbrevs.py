@@ -65,8 +65,8 @@ def add_attribute(
     """Appends what one attribute needs; `pending` is the size of the fixed values to be skipped before it."""
     slot: uint8_t = wanted(attribute)
     size: int64_t
-    if slot == NO_SLOT and t.places:
-        slot = wanted_of_places(attribute)
+    if slot == NO_SLOT and t.declarations:
+        slot = wanted_of_declarations(attribute)
     if slot == NO_SLOT:
         size = skip_size(word)
         if size >= 0 and pending[0] + size < 65536:

@@ -1,4 +1,4 @@
-"""btf_decl_tag and btf_type_tag in DWARF, in the two shapes compilers give them.
+"""btf_decl_tag and btf_type_tag in DWARF, in the two forms compilers give them.
 
 clang hangs DW_TAG_LLVM_annotation children under the object. GCC keeps DW_TAG_GNU_annotation DIEs anywhere in the
 unit and lets the object name the first of them in an attribute, each annotation naming the next in the same

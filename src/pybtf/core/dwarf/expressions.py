@@ -98,7 +98,7 @@ fill_operands()
 @cython.nogil
 @cython.exceptval(check=False)
 def expression_leb(c: cython.pointer[Cursor]) -> uint64_t:
-    """A LEB128 operand as a bit pattern of 64 bits, read as generously as the reference's reader does: one
+    """A LEB128 operand as a bit pattern of 64 bits, read as generously as pahole's reader does: one
     that the expression cuts off, or of more than ten bytes, is all ones, not an error."""
     value: uint64_t = 0
     shift: cython.int = 0
@@ -118,7 +118,7 @@ def expression_leb(c: cython.pointer[Cursor]) -> uint64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def fixed(c: cython.pointer[Cursor], limit: cython.pointer[cython.const[uint8_t]], size: cython.int) -> uint64_t:
-    """An address or offset of 4 or 8 bytes. It may, as in the reference, run past the expression, not past
+    """An address or offset of 4 or 8 bytes. It may, as in pahole, run past the expression, not past
     the section."""
     whole: Cursor = c[0]
     value: uint64_t

@@ -233,7 +233,7 @@ def next_range(
         skip_indexed(c, unit, sections)
         return 0
     elif kind != DW_LLE_default_location:
-        cur_fail(c, CUR_TRUNCATED)  # GNU view pairs (9) are unknown to the reference as well
+        cur_fail(c, CUR_TRUNCATED)  # GNU view pairs (9) are unknown to pahole as well
     return 1
 
 
@@ -410,7 +410,7 @@ def first_operation_address(
     if kind != LOC_BLOCK or value == 0:
         return False
     if expr[0] != DW_OP_addr and expr[0] != DW_OP_addrx and not (unit.split and expr[0] == DW_OP_GNU_addr_index):
-        return False  # elsewhere, the reference does not know DW_OP_GNU_addr_index here
+        return False  # elsewhere, pahole does not know DW_OP_GNU_addr_index here
     if not expression_check(cython.address(expression), expr, value, cython.address(sections.info), unit, sections):
         return False
     cur_init(cython.address(c), expr, 1, value, sections.swap)

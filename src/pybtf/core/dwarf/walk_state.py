@@ -88,7 +88,7 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.u.variables)
     free(w.u.anns)
     free(w.u.aliases)
-    free(w.u.type_at.places)
+    free(w.u.type_at.slots)
     free(w.u.type_at.blocks)
     free(w.u.type_at.others.slots)
     free(w.u.function_at.slots)

@@ -358,8 +358,8 @@ def read_entry(p: cython.pointer[cython.const[uint8_t]], is64: cython.bint, swap
     return s
 
 
-def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
-    """Puts the addresses of the allocated sections of an object file into `places`, by index; see elf/layout.py.
+def place_sections(table: SectionTable, start: uint64_t, addresses: uint64_t[::1]):
+    """Puts the addresses of the allocated sections of an object file into `addresses`, by index; see elf/layout.py.
 
     `start`: where to begin, a power of two. All arithmetic wraps at 64 bits.
     """
@@ -367,7 +367,7 @@ def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
     mask: uint64_t
     i: uint32_t
     earlier: uint32_t
-    if places.shape[0] < table.count:
+    if addresses.shape[0] < table.count:
         raise ValueError("too few places")
     for i in range(table.count):
         if not is_allocated(table, i):
@@ -380,8 +380,8 @@ def place_sections(table: SectionTable, start: uint64_t, places: uint64_t[::1]):
             start = end = (start + mask) & ~mask
             for earlier in range(i):
                 if is_allocated(table, earlier):
-                    end = place(table, earlier, places, end)
-        end = place(table, i, places, end)
+                    end = assign_address(table, earlier, addresses, end)
+        end = assign_address(table, i, addresses, end)
 
 
 @cython.cfunc
@@ -401,9 +401,9 @@ def alignment(table: SectionTable, index: uint32_t) -> uint64_t:
 
 @cython.cfunc
 @cython.inline
-def place(table: SectionTable, index: uint32_t, places: uint64_t[::1], end: uint64_t) -> uint64_t:
-    """Gives this section the next place from `end` on; the new end."""
+def assign_address(table: SectionTable, index: uint32_t, addresses: uint64_t[::1], end: uint64_t) -> uint64_t:
+    """Gives this section the next address from `end` on; the new end."""
     p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
     mask: uint64_t = alignment(table, index) - 1
-    places[index] = (end + mask) & ~mask
-    return places[index] + (load64(p + 32, table.swap) if table.is64 else load32(p + 20, table.swap))
+    addresses[index] = (end + mask) & ~mask
+    return addresses[index] + (load64(p + 32, table.swap) if table.is64 else load32(p + 20, table.swap))

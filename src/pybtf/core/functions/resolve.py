@@ -4,7 +4,7 @@ The order of the passes is part of the result, because some of them copy what ea
 parameters and variables, then functions in order (names, then parameters of out-of-line copies, which also
 write back into their abstract origin), then the analysis of each function, then the layout of members.
 
-A reference to a DIE that is no type is void, as in the reference; one that leaves the section was refused by the walk.
+A reference to a DIE that is no type is void, as in pahole; one that leaves the section was refused by the walk.
 
 Only functions whose name is in the function table can be written, so locations of parameters, the costly part, are
 read for those alone. String ids up to `n_known` are exactly those names.
