@@ -158,6 +158,19 @@ def test_extended_attributes(tmp_path: Path, way: str) -> None:
     assert os.getxattr(out, "user.origin") == b"here"
 
 
+def test_what_vouches_for_the_contents_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signatures of the old contents, which a privileged process could copy."""
+    names = ["security.capability", "security.evm", "security.ima", "security.selinux", "user.origin"]
+    copied = []
+    monkeypatch.setattr(os, "listxattr", lambda of: names if isinstance(of, str | os.PathLike) else [])
+    monkeypatch.setattr(os, "getxattr", lambda of, name: b"value")
+    monkeypatch.setattr(os, "setxattr", lambda fd, name, value: copied.append(name))
+    out = tmp_path / "out"
+    out.write_bytes(OLD)
+    write_file(out, NEW)
+    assert copied == ["security.selinux", "user.origin"]
+
+
 def test_attributes_of_another_file(tmp_path: Path, way: str) -> None:
     model = tmp_path / "model"
     model.write_bytes(OLD)

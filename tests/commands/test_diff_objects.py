@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pybtf import BTF
+from pybtf import BTF, Builder
 from pybtf.cli.main import main
 from pybtf.differences.objects import BROKEN, diff_objects, lines
 from pybtf.errors import InputError
@@ -88,6 +88,54 @@ def test_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
             "file": "1_gone.c", "line": 9, "source": "return t->pid + (t->thread_group.next == 0);",
         }],
     }  # fmt: skip
+
+
+def module(folder: Path, kernel: str, base: Path, name: str) -> str:
+    """A module that defines all that is in the BTF of a kernel, split from `base`."""
+    builder = Builder(BTF.from_file(base))
+    builder.append(BTF.from_file(kernel))
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_bytes(builder.to_bytes())
+    return str(path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_types_that_only_a_module_has(name: str, tmp_path: Path) -> None:
+    """What libbpf found in a kernel is found in a module, if the kernel itself has no such types."""
+    base = tmp_path / "base.btf"
+    base.write_bytes(Builder().to_bytes())
+    empty = BTF.from_file(base)
+    path = FOLDER / f"{name}.o"
+    olds, news = ([module(tmp_path, each, base, f"{at}.ko")] for at, each in enumerate((OLD, NEW)))
+    expected = diff_objects([path], BTF.from_file(OLD), BTF.from_file(NEW))
+    assert diff_objects([path], empty, empty, olds, news) == expected
+    assert diff_objects([path], BTF.from_file(OLD), empty, [], news) == expected
+    (lost,) = diff_objects([path], BTF.from_file(OLD), empty)
+    assert lost.count(BROKEN) > 0
+
+
+def test_modules_are_asked_last_and_must_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty, new = tmp_path / "empty.btf", tmp_path / "new.btf"
+    empty.write_bytes(Builder().to_bytes())
+    new.write_bytes(Path(NEW).read_bytes())
+    sizes = str(FOLDER / "3_size.o")
+    module(tmp_path / "on-new", OLD, new, "a.ko")
+    for name, kernel in (("a.ko", OLD), ("b.ko", NEW), ("c.ko", NEW)):
+        module(tmp_path / "one-each", kernel, empty, name)
+    bases = ("--old-base", OLD, "--new-base")
+    plain = output(capsys, "--object", sizes, OLD, NEW)
+    module(tmp_path / "on-old", NEW, Path(OLD), "a.ko")
+    sides = tmp_path / "on-old", tmp_path / "on-new"
+    assert output(capsys, "--object", sizes, *bases, str(new), *map(str, sides)) == plain
+    assert output(capsys, "--object", sizes, *bases, str(new), *(str(each / "a.ko") for each in sides)) == plain
+    status, text = output(
+        capsys, "--object", sizes, "--fail-on", "any", *bases, str(empty), str(sides[0]), str(tmp_path / "one-each")
+    )
+    assert status == 1
+    assert any("modules disagree" in line for line in text), text
+    assert main(["diff", "--object", sizes, str(sides[0]), str(sides[1])]) == 2
+    assert "--old-base" in capsys.readouterr().err
 
 
 def test_no_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections import Counter
@@ -208,6 +209,25 @@ def test_duplicates_take_the_dwarf_as_well(tmp_path: Path, run_cli: RunCli) -> N
     assert "another BTF" in wrong.stderr
 
 
+def test_sizes_by_where_types_are_from(tmp_path: Path, run_cli: RunCli) -> None:
+    """The sums are those of the database's rows, counted another way; nothing is lost."""
+    btf, database = conflicting(tmp_path, run_cli)
+    of = next(path for path in FILES if bytes(pybtf.encode(path).data) == btf.read_bytes())
+    records = json.loads(run_cli("size", "--by", "kind", "--json", btf).stdout)["types"]
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute(
+            "SELECT unit.name, file.name FROM type LEFT JOIN unit ON unit.id = unit LEFT JOIN file ON file.id = file"
+        ).fetchall()
+    units = Counter(unit or "(not known)" for unit, _ in rows)
+    folders = Counter(str(Path(file or unit).parent) if file or unit else "(not known)" for unit, file in rows)
+    for by, counts in (("unit", units), ("folder", folders)):
+        asked = ["size", "--by", by, "--count", "1000", "--json"]
+        found = json.loads(run_cli(*asked, "--provenance", database, btf).stdout)[f"{by}s"]
+        assert {row["name"]: row["number"] for row in found} == counts
+        assert sum(row["bytes"] for row in found) == sum(row["bytes"] for row in records)
+        assert run_cli(*asked, "--dwarf", of, btf).stdout == run_cli(*asked, "--provenance", database, btf).stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -215,6 +235,8 @@ def test_duplicates_take_the_dwarf_as_well(tmp_path: Path, run_cli: RunCli) -> N
         ["encode", "--detached-dir", "d", "--provenance", "x", "a"], ["encode", "--provenance", "a", "a"],
         ["encode", "--provenance", "x", "--detached", "x", "a"], ["show", "--contains", "a", "--provenance", "x", "a"],
         ["duplicates", "--provenance", "x", "--dwarf", "y", "a"], ["duplicates", "--features", "var", "a"],
+        ["size", "--by", "unit", "a"], ["size", "--by", "kind", "--dwarf", "a", "a"],
+        ["size", "--provenance", "x", "a"], ["size", "--by", "folder", "--dwarf", "x", "--against", "b", "a"],
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(arguments: list[str], tmp_path: Path, run_cli: RunCli) -> None:

@@ -222,6 +222,13 @@ def test_ids() -> None:
         shower.members(integer)
 
 
+def test_a_name_of_nothing_is_the_first_text() -> None:
+    """Into a buffer that has no memory yet."""
+    builder = BtfBuilder()
+    builder.extend([Int("", 4, 32)])
+    assert Shower(View(builder.tobytes(), "x")).type_name(1) == b""
+
+
 def test_a_struct_that_contains_itself_stops_the_shower() -> None:
     builder = BtfBuilder()
     builder.add(Struct("s", 4, (Member("m", 1, 0),)))

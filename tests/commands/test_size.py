@@ -133,7 +133,7 @@ def test_growth(run: Run, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["size"], "missing argument 'FILE'"),
-        (["size", "--by", "unit", SAMPLE], "unit"),
+        (["size", "--by", "units", SAMPLE], "units"),
         (["size", "--count", "-", SAMPLE], "--count takes a number"),
         (["duplicates"], "missing argument 'FILE'"),
         (["duplicates", SAMPLE, SAMPLE], "one FILE at a time"),

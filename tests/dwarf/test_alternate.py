@@ -324,7 +324,7 @@ def test_names_past_the_end(strings: bytes, tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
         match=r"file: \.debug_info\+0x\w+, unit at 0x0 \(unit.c\), DIE 0x\w+: a name at 0x2 of \.debug_str of the "
-        rf"alternate file {tmp_path}/alt.debug",
+        rf"alternate file {tmp_path}/alt.debug, where it has none",
     ):
         encode(path)
 

@@ -318,6 +318,25 @@ def test_very_many_sections(file: Path, is64: bool, little: bool, count: int) ->
     assert put(file, new, BTF=BTF) == new
 
 
+@pytest.mark.parametrize(("is64", "little"), COMBINATIONS)
+def test_many_segments(file: Path, is64: bool, little: bool) -> None:
+    """Where the header has no room for their number, section 0 says it: gabi, PN_XNUM."""
+    old = build_elf([TEXT, NAMES], is64=is64, little=little, segments=[(1, 1, 0)])
+    order, at, table, info = ("<" if little else ">"), *((56, 40, 44) if is64 else (44, 32, 28))
+    assert struct.unpack_from(order + "H", old, at) == (1,)
+
+    def many(content: bytes, count: int) -> bytes:
+        changed = bytearray(content)
+        struct.pack_into(order + "H", changed, at, 0xFFFF)
+        (start,) = struct.unpack_from(order + "QI"[not is64], content, table)
+        struct.pack_into(order + "I", changed, start + info, count)
+        return bytes(changed)
+
+    assert put(file, many(old, 1), BTF=BTF) == many(put(file, old, BTF=BTF), 1)
+    with pytest.raises(InputError, match="program header table of 70000"):
+        put(file, many(old, 70_000), BTF=BTF)
+
+
 def test_32_bit_file_has_an_end(file: Path) -> None:
     old = build_elf([TEXT, NAMES], is64=False)
     file.write_bytes(old)

@@ -55,6 +55,14 @@ def refuse(capfd: pytest.CaptureFixture[str], path: Path, folder: Path) -> str:
     return messages[0]
 
 
+@pytest.mark.parametrize("name", ["abbreviation_code_endless", "abbreviation_tag_endless"])
+def test_numbers_without_an_end(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.elf"
+    path.write_bytes(bad.BAD[name].build())
+    error = encode_error(path)
+    assert (error.found, error.expected) == ("a LEB128 number that does not end", "a number of at most 64 bits")
+
+
 @pytest.mark.parametrize("name", bad.BAD)
 def test_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     case = bad.BAD[name]

@@ -46,9 +46,12 @@ def damaged(chooser: random.Random, source: bytes) -> bytes:
 
 
 def look_at(data: bytes) -> None:
-    """Show all types, one after the other, also those behind one that is refused; look for duplicates; add up sizes."""
+    """Show all types, also those behind one that is refused; draw; look for duplicates; add up sizes."""
     from pybtf.btf.duplicates import duplicates
+    from pybtf.btf.kind_numbers import STRUCT, UNION
     from pybtf.btf.reader import BTF
+    from pybtf.cli.layout_svg import layout_svg
+    from pybtf.cli.treemap import treemap
     from pybtf.core.btf.type_view import View
     from pybtf.core.show.show_graph import TypeGraph
     from pybtf.core.show.show_types import Shower
@@ -59,15 +62,33 @@ def look_at(data: bytes) -> None:
         view = View(data, "x")
     except InputError:
         return
-    shower = Shower(view, len(data) % 2 == 0)
+    chooser = random.Random(data)
+
+    def shower() -> Shower:
+        """With a set of options of show."""
+        return Shower(view, *(chooser.random() < 0.3 for _ in range(5)))
+
+    one = shower()
     for id in range(1, len(view)):
         try:
-            shower.text(id)
-            if view.kind(id) in (4, 5):
-                shower.sums(id)
-                shower.members(id)
+            one.text(id)
+            one.type_name(id)
+            if (of := one.behind(id)) and view.kind(of) in (STRUCT, UNION):
+                one.sums(of)
+                one.members(of)
+            if view.kind(id) == STRUCT:
+                one.packable(id)
+                one.reorganized(id, chooser.random() < 0.5)
         except InputError:
-            shower = Shower(view)
+            one = shower()
+    for pointers in (False, True):
+        with contextlib.suppress(InputError):
+            Shower(view).users(b"" if len(view) < 2 else view.name_of(chooser.randrange(1, len(view))), pointers)
+    with contextlib.suppress(InputError):
+        plain = Shower(view)
+        structs = plain.composites()
+        layout_svg(view, plain, chooser.sample(structs, min(2, len(structs))), chooser.random() < 0.5)
+    treemap(view, "x", chooser.random() < 0.5)
     graph = TypeGraph(view)
     assert sum(graph.records()) == view.sizes()[1]
     assert max(graph.retained(), default=0) <= view.sizes()[1]

@@ -35,6 +35,10 @@ class _Source:
         self.pointer = pointer
 
 
+class _NoBtf(InputError):
+    """An ELF file without BTF."""
+
+
 def open_view(path: str, base: str | None = None) -> View:
     """The BTF in the file `path`, `-` for standard input, split from that in `base` if it is given.
 
@@ -67,6 +71,19 @@ def open_on(path: str, base: BTF | None) -> BTF:
         hint = "--base FILE names it; for a module it is the BTF of its kernel."
         raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
     return BTF.from_bytes(source.data, base if split else None, name=str(source.place))
+
+
+def open_module(path: str, base: BTF) -> BTF | None:
+    """The BTF of the module in `path`, split from `base` or from a `.BTF.base` of its own; None if it has no BTF."""
+    from .reader import BTF
+
+    try:
+        source = _read(path)
+    except _NoBtf:
+        return None
+    if source.base is not None:
+        base = BTF.from_bytes(source.base, name=str(Place(path, ".BTF.base")))
+    return BTF.from_bytes(source.data, base, name=str(source.place))
 
 
 def _sources(path: str, base: str | None) -> tuple[_Source, _Source | None]:
@@ -135,7 +152,7 @@ def _from_elf(stream: BinaryIO, file: str, start: bytes) -> _Source:
         hint = ""
         if elf.find(".debug_info") is not None or elf.find(".zdebug_info") is not None:
             hint = f"It has DWARF: `pybtf encode {file}` makes BTF of that."
-        raise InputError(file, "no .BTF section", "an ELF file with BTF", hint)
+        raise _NoBtf(file, "no .BTF section", "an ELF file with BTF", hint)
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
     return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)
 

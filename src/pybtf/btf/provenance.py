@@ -130,6 +130,13 @@ class Provenance:
         query = f"SELECT {_PLACE}, x.definitions, x.declarations FROM type AS x {_JOINED} WHERE x.id = ?"
         return next((_source(row, self.path) for row in self._rows(query, (id,))), None)
 
+    def units_and_files(self) -> dict[int, tuple[str, str]]:
+        """By type id, for all that are known: the unit, and the file that has the declaration; empty if not known."""
+        rows = self._rows(f"SELECT x.id, unit.name, file.name FROM type AS x {_JOINED}")
+        if not all(isinstance(text, str | None) for _, *texts in rows for text in texts):
+            raise InputError(self.path, "a damaged database (a value of another sort)", "a whole one")
+        return {id: (unit or "", file or "") for id, unit, file in rows}
+
     # ---- the file ----
 
     def _open(self, path: str) -> sqlite3.Connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .cc import OPTIONS, cc
-from .plain_command import plain_command
+from .click_command import click_command
 
-command = plain_command("cc", OPTIONS, cc, "-- COMMAND...")
+command = click_command("cc", OPTIONS, cc, "-- COMMAND...")
 command.params[0] = click.Argument(["files"], metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)

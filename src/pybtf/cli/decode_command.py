@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from .click_command import click_command
 from .decode import OPTIONS, decode
-from .plain_command import plain_command
 
-command = plain_command("decode", OPTIONS, decode, "TYPE FILE")
+command = click_command("decode", OPTIONS, decode, "TYPE FILE")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from .click_command import click_command
 from .dedup import OPTIONS, dedup
-from .plain_command import plain_command
 
-command = plain_command("dedup", OPTIONS, dedup, "FILE...")
+command = click_command("dedup", OPTIONS, dedup, "FILE...")

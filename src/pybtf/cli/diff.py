@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..btf.reader import BTF
     from ..core.btf.type_view import View
     from ..differences.places import Places
     from ..differences.select import Selection
@@ -155,16 +156,30 @@ def _objects(
     files: tuple[str, ...], bases: tuple[str | None, ...], objects: tuple[str, ...], json: bool, fatal: frozenset[str]
 ) -> int:
     """What the two kernels make of BPF objects. The exit status."""
-    from ..btf.opening import open_btf
     from ..differences.objects import BROKEN, UNCLEAR, diff_objects, lines, to_dict
 
-    found = diff_objects(objects, open_btf(files[0], bases[0]), open_btf(files[1], bases[1]))
+    (old, old_modules), (new, new_modules) = (_kernel(*pair) for pair in zip(files, bases, strict=True))
+    found = diff_objects(objects, old, new, old_modules, new_modules)
     if json:
         _write_json({"schema": 1, "old": files[0], "new": files[1], "objects": [to_dict(each) for each in found]})
     else:
         _write([line for each in found for line in lines(each)], True)
     broken = any(each.count(BROKEN) or each.count(UNCLEAR) for each in found)
     return 1 if (fatal and broken) or ("any" in fatal and any(each.outcomes for each in found)) else 0
+
+
+def _kernel(path: str, base: str | None) -> tuple[BTF, list[str]]:
+    """A side of `--object`: the BTF of a kernel; or a folder of modules, or one of them, on the BTF of their kernel."""
+    from ..btf.opening import open_btf
+
+    folder = os.path.isdir(path)  # noqa: PTH112
+    if base is None and not folder:
+        return open_btf(path), []
+    if base is None:
+        raise UsageError(f"{path} is a folder of modules; with --object they need --old-base and --new-base")
+    from ..inputs import find_inputs
+
+    return open_btf(base), [each.path for each in find_inputs([path])]
 
 
 def _one(

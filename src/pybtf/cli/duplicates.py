@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..btf import BTF
     from ..btf.duplicates import Duplicate
-    from ..btf.provenance import Provenance, Source
+    from ..btf.provenance import Source
 
 OPTIONS = (
     Option("base", PATH, "FILE"),
@@ -35,16 +34,14 @@ def duplicates(
         raise UsageError("missing argument 'FILE'; see pybtf duplicates --help" if not files else "one FILE at a time")
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
-    if provenance is not None and dwarf is not None:
-        raise UsageError("--provenance and --dwarf do not go together")
-    if dwarf is None and features:
-        raise UsageError("--features goes with --dwarf")
     from ..btf.duplicates import duplicates as find
     from ..btf.opening import open_btf
     from ..core.show.show_graph import TypeGraph
+    from .sources import Origin
 
+    origin = Origin(provenance, dwarf, features, jobs)
     btf = open_btf(files[0], base)
-    known = _provenance(btf, base, provenance, dwarf, features, jobs)
+    known = origin.open(btf.data, str(btf.place), base)
     graph = TypeGraph(btf.view())
     rows = []
     for each in find(btf):
@@ -69,28 +66,6 @@ def duplicates(
                 sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
     sys.stdout.flush()
     return 1 if rows and fail else 0
-
-
-def _provenance(
-    btf: BTF, base: str | None, file: str | None, dwarf: str | None, features: tuple[str, ...], jobs: int | None
-) -> Provenance | None:
-    """Where the types are from: by the database, or by the DWARF of which they were encoded."""
-    from ..btf.provenance import Provenance
-
-    name = str(btf.place)
-    if dwarf is None:
-        return None if file is None else Provenance(file, btf.data, name)
-    from ..explain.asking import kernel_options
-    from ..explain.detail import encode_in_detail
-    from .interrupt import PromptInterrupt
-
-    options = kernel_options(features or "default", jobs, base=base)
-    with PromptInterrupt():
-        encoded, database = encode_in_detail(dwarf, options, names=False, places=True)
-    if bytes(encoded.data) != btf.data:
-        hint = "Units in Rust are left out; --features says what it was encoded with, if not by default."
-        raise InputError(dwarf, f"DWARF that is encoded as another BTF than {name}", "that of this BTF", hint)
-    return Provenance.from_bytes(database, btf.data, dwarf)
 
 
 def _lines(each: Duplicate, hanging: list[int | None], first_id: int, sources: list[Source | None]) -> Iterator[str]:

@@ -229,9 +229,11 @@ they bring in. Each line has bytes, their share and how many there are. FILE is 
 .BTF, which may be compressed.
 
 How:
-  --by kind|type|prefix
+  --by kind|type|prefix|unit|folder
                        Print one table only: by kind, type by type, or by what stands in front of the first
-                       underscore in the names
+                       underscore in the names; with --provenance or --dwarf by the unit that types are from,
+                       or by the folder of the file that declares them (what is declared nowhere, as pointers:
+                       that of the unit)
   --count N            At most N lines in tables that are cut off; default: 10
   --against OTHER      Print how much more there is than in the BTF in OTHER
   --json               Print an object with an array for each table
@@ -242,6 +244,10 @@ How:
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
+  --provenance FILE    With --by unit or folder: what `pybtf encode --provenance` wrote
+  --dwarf FILE         The same by the DWARF in FILE, of which the BTF was encoded; it is encoded again
+  --features LIST      With --dwarf: features, as for pybtf encode
+  -j, --jobs N         With --dwarf: number of workers
 
 Options:
   -h, --help           Print this text
@@ -249,6 +255,7 @@ Options:
 Examples:
   pybtf size /sys/kernel/btf/vmlinux
   pybtf size --by prefix --count 40 vmlinux
+  pybtf size --by folder --dwarf vmlinux vmlinux.btf
   pybtf size --against vmlinux.old vmlinux
   pybtf size --html vmlinux.html vmlinux
 """
@@ -486,7 +493,8 @@ How:
 Instead of all changes:
   --object PROG        Those that the CO-RE relocations in the BPF object PROG meet: members, types and
                        enumerators that are not found any more, or have another place, size or value, with
-                       the source lines that need them. May be repeated
+                       the source lines that need them. May be repeated. Types that only modules have are
+                       looked for in OLD and NEW, folders of modules, with --old-base and --new-base
 
 What is read:
   --base FILE          The BTF that OLD and NEW are split from, as for pybtf dump

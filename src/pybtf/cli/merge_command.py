@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from .click_command import click_command
 from .merge import OPTIONS, merge
-from .plain_command import plain_command
 
-command = plain_command("merge", OPTIONS, merge, "FILE")
+command = click_command("merge", OPTIONS, merge, "FILE")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from .click_command import click_command
 from .min_core import OPTIONS, min_core
-from .plain_command import plain_command
 
-command = plain_command("min-core", OPTIONS, min_core, "BTF OBJECT...")
+command = click_command("min-core", OPTIONS, min_core, "BTF OBJECT...")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from .click_command import click_command
 from .object import OPTIONS, object
-from .plain_command import plain_command
 
-command = plain_command("object", OPTIONS, object, "FILE...")
+command = click_command("object", OPTIONS, object, "FILE...")

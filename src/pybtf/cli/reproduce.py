@@ -18,8 +18,8 @@ from ..records import replace
 from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
 from . import console
 from .app import Command, Jobs
+from .click_command import complete_features, complete_languages
 from .completion import complete_list
-from .encode_command import complete_features, complete_languages
 from .summary import count, size
 
 SCHEMA = 1

@@ -6,22 +6,29 @@ import sys
 
 from ..btf.kind_numbers import KIND_NAMES
 from ..errors import UsageError
-from .arguments import FLAG, PATH, TEXT, Option
+from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from .console import printable
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..btf.provenance import Provenance
     from ..core.btf.type_view import View
 
-ORDERS = ("kind", "type", "prefix")
+BY_ORIGIN = ("unit", "folder")
+ORDERS = ("kind", "type", "prefix", *BY_ORIGIN)
 OPTIONS = (
-    Option("by", TEXT, "kind|type|prefix"),
+    Option("by", TEXT, "|".join(ORDERS)),
     Option("count", TEXT, "N"),
     Option("against", PATH, "OTHER"),
     Option("base", PATH, "FILE"),
     Option("json", FLAG),
     Option("html", PATH, "OUT"),
     Option("svg", PATH, "OUT"),
+    Option("provenance", PATH, "FILE"),
+    Option("dwarf", PATH, "FILE"),
+    Option("features", TEXTS, "LIST"),
+    Option("jobs", JOBS, "N", "j"),
 )
 _STRINGS = {1: "of types", 2: "of members", 4: "of enumerators", 8: "of parameters", 0: "of nothing"}
 _SHARED = "of several of these"
@@ -29,11 +36,14 @@ SHOWN = 10
 
 Row = tuple[str, int, int]
 """A name, bytes, and how many there are."""
+Table = tuple[str, list[Row], int]
+"""A title, rows, and the bytes that shares are of, also of rows that were cut off."""
 
 
 def size(
     files: tuple[str, ...], by: str | None, count: str | None, against: str | None, base: str | None, json: bool,
-    html: str | None, svg: str | None
+    html: str | None, svg: str | None, provenance: str | None, dwarf: str | None, features: tuple[str, ...],
+    jobs: int | None
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 1:
@@ -50,7 +60,13 @@ def size(
     if len(pictures) > 1 and html == svg:
         raise UsageError("--html and --svg need two names")
     from ..btf.opening import open_view
+    from .sources import Origin
 
+    origin = Origin(provenance, dwarf, features, jobs)
+    if bool(origin) != (by in BY_ORIGIN):
+        raise UsageError("--by unit and folder need --provenance or --dwarf, which nothing else does")
+    if origin and against is not None:
+        raise UsageError(f"--against OTHER does not go with --by {by}: where the types of OTHER are from is not known")
     if pictures:
         from .output import spared
 
@@ -58,14 +74,21 @@ def size(
             spared("--html" if page else "--svg", out, [files[0], *([base] if base else [])])
         _draw(open_view(files[0], base), pictures)
         return 0
-    tables = measure(open_view(files[0], base), by, int(count or SHOWN))
+    view = open_view(files[0], base)
+    known = origin.open(view.data, view.name, base)
+    if known is not None:
+        with known:
+            tables = by_origin(view, known, by == "folder", int(count or SHOWN))
+    else:
+        tables = measure(view, by, int(count or SHOWN))
     if against is not None:
         tables = growth(tables, measure(open_view(against, base), by, 1 << 30 if by else SHOWN), int(count or SHOWN))
     if json:
         from json import dumps
 
-        rows = {title: [{"name": row[0], "bytes": row[1], "number": row[2]} for row in rows] for title, rows in tables}
-        sys.stdout.write(dumps(rows, indent=2) + "\n")
+        keys = ("name", "bytes", "number")
+        found = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows, _ in tables}
+        sys.stdout.write(dumps(found, indent=2) + "\n")
     else:
         sys.stdout.write(_text(tables, against is not None))
     sys.stdout.flush()
@@ -81,7 +104,7 @@ def _draw(view: View, pictures: list[tuple[str, bool]]) -> None:
         write(out, treemap(view, view.name.rpartition("/")[2], page))
 
 
-def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]]]:
+def measure(view: View, by: str | None, count: int) -> list[Table]:
     """Tables, each with its title. The first sums up to the size of the file, unless `by` asks for another one."""
     from ..core.show.show_graph import TypeGraph
 
@@ -90,9 +113,9 @@ def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]
     first = view.first_own
     kinds = [view.kind(first + at) for at in range(len(records))]
     if by == "type":
-        return [("records", _largest(view, records, kinds, count))]
+        return [("records", _largest(view, records, kinds, count), sum(records))]
     if by == "prefix":
-        return [("prefixes of names", _prefixes(view, records, count))]
+        return [("prefixes of names", _prefixes(view, records, count), sum(records))]
     by_kind: dict[int, tuple[int, int]] = {}
     for kind, bytes in zip(kinds, records, strict=True):
         had = by_kind.get(kind, (0, 0))
@@ -100,7 +123,7 @@ def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]
     rows = [(KIND_NAMES[kind], *sums) for kind, sums in by_kind.items()]
     rows.sort(key=lambda row: (-row[1], row[0]))
     if by == "kind":
-        return [("types", rows)]
+        return [("types", rows, sum(records))]
     total, types, text = view.sizes()
     strings: dict[str, tuple[int, int]] = {}
     for mark, (number, bytes) in graph.strings().items():
@@ -113,11 +136,11 @@ def measure(view: View, by: str | None, count: int) -> list[tuple[str, list[Row]
         ("header and the rest", total - types - text, 1),
     ]  # fmt: skip
     return [
-        ("all", whole),
-        ("types", rows),
-        ("strings", named),
-        ("largest records", _largest(view, records, kinds, count)),
-        ("gone without the type", _largest(view, graph.retained(), kinds, count)),
+        ("all", whole, total),
+        ("types", rows, types),
+        ("strings", named, text),
+        ("largest records", _largest(view, records, kinds, count), types),
+        ("gone without the type", _largest(view, graph.retained(), kinds, count), types),
     ]
 
 
@@ -131,6 +154,22 @@ def _largest(view: View, bytes: list[int], kinds: list[int], count: int) -> list
 
 def _name(view: View, id: int) -> str:
     return view.name_of(id).decode("utf-8", "backslashreplace") or f"[{id}]"
+
+
+def by_origin(view: View, known: Provenance, folders: bool, count: int) -> list[Table]:
+    """The records by the unit they are from, or by the folder of the file that declares them, else of that unit."""
+    from ..core.show.show_graph import TypeGraph
+
+    places = known.units_and_files()
+    sums: dict[str, list[int]] = {}
+    for at, bytes in enumerate(TypeGraph(view).records()):
+        unit, file = places.get(view.first_own + at, ("", ""))
+        key = (file or unit).rpartition("/")[0] or ("." if file or unit else "") if folders else unit
+        row = sums.setdefault(printable(key) or "(not known)", [0, 0])
+        row[0] += bytes
+        row[1] += 1
+    rows = sorted(((key, row[0], row[1]) for key, row in sums.items()), key=lambda row: (-row[1], row[0]))
+    return [("folders" if folders else "units", rows[:count], sum(row[1] for row in rows))]
 
 
 def _prefixes(view: View, records: list[int], count: int) -> list[Row]:
@@ -148,25 +187,23 @@ def _prefixes(view: View, records: list[int], count: int) -> list[Row]:
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:count]
 
 
-def growth(
-    tables: list[tuple[str, list[Row]]], others: list[tuple[str, list[Row]]], count: int
-) -> list[tuple[str, list[Row]]]:
+def growth(tables: list[Table], others: list[Table], count: int) -> list[Table]:
     """How much more there is than in the other file; what changed most comes first, and what did not is left out."""
     found = []
-    for (title, rows), (_, other) in zip(tables, others, strict=True):
+    for (title, rows, whole), (_, other, _) in zip(tables, others, strict=True):
         left, right = {row[0]: row[1:] for row in rows}, {row[0]: row[1:] for row in other}
         names = dict.fromkeys([*left, *right])
         pairs = [(name, left.get(name, (0, 0)), right.get(name, (0, 0))) for name in names]
         changes = [(name, new[0] - old[0], new[1] - old[1]) for name, new, old in pairs if new != old]
-        found.append((title, sorted(changes, key=lambda row: (-abs(row[1]), row[0]))[: max(count, len(KIND_NAMES))]))
+        changes.sort(key=lambda row: (-abs(row[1]), row[0]))
+        found.append((title, changes[: max(count, len(KIND_NAMES))], whole))
     return found
 
 
-def _text(tables: list[tuple[str, list[Row]]], signed: bool) -> str:
+def _text(tables: list[Table], signed: bool) -> str:
     number = "{:+,}" if signed else "{:,}"
     lines: list[str] = []
-    for title, rows in tables:
-        total = sum(row[1] for row in rows)
+    for title, rows, total in tables:
         lines += ["", f"{title}:"] if lines else [f"{title}:"]
         for name, bytes, count in rows:
             share = f" {100 * bytes / total:5.1f}%" if total and not signed else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import InputError, UsageError
 from .console import printable
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -9,6 +10,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..btf.provenance import Provenance, Source
     from ..core.btf.type_view import View
+
+
+class Origin:
+    """What was asked for to know where types are from: `--provenance`, or `--dwarf`, which encodes it again."""
+
+    def __init__(
+        self, provenance: str | None, dwarf: str | None, features: tuple[str, ...], jobs: int | None
+    ) -> None:
+        """Raises `UsageError` if the options do not go together."""
+        if provenance is not None and dwarf is not None:
+            raise UsageError("--provenance and --dwarf do not go together")
+        if dwarf is None and features:
+            raise UsageError("--features goes with --dwarf")
+        self._file, self._dwarf, self._features, self._jobs = provenance, dwarf, features, jobs
+
+    def __bool__(self) -> bool:
+        return self._file is not None or self._dwarf is not None
+
+    def open(self, data: bytes, name: str, base: str | None) -> Provenance | None:
+        """That of the BTF `data` (raw), which messages call `name`; None if nothing was asked for.
+
+        Raises `InputError` if it is that of another BTF.
+        """
+        from ..btf.provenance import Provenance
+
+        if self._dwarf is None:
+            return None if self._file is None else Provenance(self._file, data, name)
+        from ..explain.asking import kernel_options
+        from ..explain.detail import encode_in_detail
+        from .interrupt import PromptInterrupt
+
+        options = kernel_options(self._features or "default", self._jobs, base=base)
+        with PromptInterrupt():
+            encoded, database = encode_in_detail(self._dwarf, options, names=False, places=True)
+        if bytes(encoded.data) != data:
+            hint = "Units in Rust are left out; --features says what it was encoded with, if not by default."
+            found = f"DWARF that is encoded as another BTF than {name}"
+            raise InputError(self._dwarf, found, "that of this BTF", hint)
+        return Provenance.from_bytes(database, data, self._dwarf)
 
 
 class Sources:

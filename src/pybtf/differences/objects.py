@@ -11,15 +11,16 @@ import os
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from ..btf.core_relocation import ENUMERATORS, FIELDS, Relocator, Result, Target
+from ..btf.core_relocation import ENUMERATORS, FIELDS, Result, Target
 from ..btf.ext import Relocation, RelocationKind, read_object
 from ..btf.fields import resolve
+from ..btf.kernel_target import Kernel, KernelRelocator
 from ..btf.types import Array, Composite, Enumeration
 from ..errors import InputError, PybtfError
 from ..records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from ..btf.ext import BtfExt
@@ -81,18 +82,27 @@ class ObjectDifferences:
         return sum(len(each.spots) for each in self.outcomes if each.what == what)
 
 
-def diff_objects(paths: Iterable[str | os.PathLike[str]], old: BTF, new: BTF) -> list[ObjectDifferences]:
-    """What the kernels `old` and `new` make of these objects. Raises `InputError` for one that cannot be read."""
-    targets = Target(old), Target(new)
-    return [_diff_object(os.fspath(path), targets) for path in paths]
+def diff_objects(
+    paths: Iterable[str | os.PathLike[str]],
+    old: BTF,
+    new: BTF,
+    old_modules: Sequence[str] = (),
+    new_modules: Sequence[str] = (),
+) -> list[ObjectDifferences]:
+    """What the kernels `old` and `new`, with these modules (files), make of these objects.
+
+    Raises `InputError` for an object or a module that cannot be read.
+    """
+    kernels = Kernel(old, old_modules), Kernel(new, new_modules)
+    return [_diff_object(os.fspath(path), kernels) for path in paths]
 
 
-def _diff_object(path: str, targets: tuple[Target, Target]) -> ObjectDifferences:
+def _diff_object(path: str, kernels: tuple[Kernel, Kernel]) -> ObjectDifferences:
     local, ext = read_object(path)
     if ext is None:
         return ObjectDifferences(path, 0, ())
     places = _Places(local, ext)
-    relocators = Relocator(local, targets[0]), Relocator(local, targets[1])
+    relocators = KernelRelocator(local, kernels[0]), KernelRelocator(local, kernels[1])
     known: dict[tuple[int, str, int], Outcome | None] = {}
     spots: dict[tuple[int, str, int], list[Spot]] = {}
     count = 0
@@ -102,7 +112,7 @@ def _diff_object(path: str, targets: tuple[Target, Target]) -> ObjectDifferences
         count += 1
         key = relocation.type, relocation.access, int(relocation.kind)
         if key not in known:
-            known[key] = _outcome(local, relocation, relocators, targets)
+            known[key] = _outcome(local, relocation, relocators)
         if known[key] is not None:
             spots.setdefault(key, []).append(places.of(relocation))
     outcomes = []
@@ -116,11 +126,11 @@ def _diff_object(path: str, targets: tuple[Target, Target]) -> ObjectDifferences
 
 
 def _outcome(
-    local: BTF, relocation: Relocation, relocators: tuple[Relocator, Relocator], targets: tuple[Target, Target]
+    local: BTF, relocation: Relocation, relocators: tuple[KernelRelocator, KernelRelocator]
 ) -> Outcome | None:
     """What became of it, None if nothing did."""
     kind = relocation.kind
-    results: list[Result | None] = []
+    results: list[tuple[Result, Target] | None] = []
     notes = []
     for relocator in relocators:
         try:
@@ -132,25 +142,24 @@ def _outcome(
     name = WORDS[kind]
     field = spell(local, relocation)
     if old is None or new is None:
-        values = [each.value if each is not None else None for each in results]
+        values = [each[0].value if each is not None else None for each in results]
         return Outcome(UNCLEAR, name, field, values[0], values[1], None, None, "; ".join(dict.fromkeys(notes)), ())
-    was, now = old.found is not None, new.found is not None
-    sizes = _sizes(old, new, targets) if kind in FIELDS and was and now else (None, None)
+    was, now = old[0].found is not None, new[0].found is not None
+    value = old[0].value, new[0].value
+    sizes = (_size(*old), _size(*new)) if kind in FIELDS and was and now else (None, None)
     if was == now:
-        same = old.value == new.value or kind is RelocationKind.TYPE_ID_TARGET
+        same = value[0] == value[1] or kind is RelocationKind.TYPE_ID_TARGET
         if same and (sizes[0] == sizes[1] or kind is not RelocationKind.FIELD_BYTE_OFFSET):
             return None
-        return Outcome(CHANGED, name, field, old.value, new.value, *sizes, "", ())
+        return Outcome(CHANGED, name, field, *value, *sizes, "", ())
     what = CHANGED if name in ("exists", "matches") else FOUND if now else BROKEN
-    return Outcome(what, name, field, old.value, new.value, *sizes, "", ())
+    return Outcome(what, name, field, *value, *sizes, "", ())
 
 
-def _sizes(old: Result, new: Result, targets: tuple[Target, Target]) -> tuple[int | None, int | None]:
-    found = []
-    for result, target in ((old, targets[0]), (new, targets[1])):
-        assert result.found is not None
-        found.append(target.btf.size_of(result.found.type))
-    return found[0], found[1]
+def _size(result: Result, target: Target) -> int | None:
+    """Of what was found."""
+    assert result.found is not None
+    return target.btf.size_of(result.found.type)
 
 
 class _Places:

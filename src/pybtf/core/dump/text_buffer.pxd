@@ -23,7 +23,7 @@ cdef inline bint text_room(Text *t, size_t more) noexcept nogil:
     return t.cap - t.n >= more or text_grow(t, more)
 
 cdef inline void put_bytes(Text *t, const char *s, size_t size) noexcept nogil:
-    if text_room(t, size):
+    if size and text_room(t, size):  # nothing is nowhere, before there is any text
         memcpy(t.p + t.n, s, size)
         t.n += size
 
