@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Features:
-    """Which features are on: one flag each, in the order of the reference's table."""
+    """Which features are on: one flag each, in the order of pahole's table."""
 
     encode_force: bool = False
     """Skip variables BTF cannot name or type, instead of failing."""
@@ -51,7 +51,7 @@ class Features:
     true_signature: bool = False
     """Functions with the signature of the optimised code."""
     layout: bool = False
-    """Accepted for compatibility; no effect with the library the reference uses."""
+    """Accepted for compatibility; no effect with the library pahole uses."""
     force_cu_merging: bool = False
     """Treat all units of the file as one."""
 
@@ -103,7 +103,7 @@ DEFAULT = NAMES[: NAMES.index("decl_tag_kfuncs") + 1]
 """What `default` and a leading `+` switch on."""
 
 ALL = (*DEFAULT, "reproducible_build", "global_var", "attributes", "true_signature")
-"""What `all` switches on: as in the reference, it leaves out `distilled_base` and `force_cu_merging`."""
+"""What `all` switches on: as in pahole, it leaves out `distilled_base` and `force_cu_merging`."""
 
 SINCE = {
     "float": (5, 13), "decl_tag": (5, 16), "decl_tag_kfuncs": (5, 16), "type_tag": (5, 17), "enum64": (6, 0),

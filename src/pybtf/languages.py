@@ -1,6 +1,6 @@
 """Names of source languages, as `--lang` and `--lang-exclude` take them, and DWARF's numbers for them.
 
-Names are the reference's (pahole 1.32), compared without regard to case. Numbers are DW_LANG_* of DWARF 5,
+Names are those of pahole 1.32, compared without regard to case. Numbers are DW_LANG_* of DWARF 5,
 section 7.12; assembler's is the vendor code that gas and LLVM write.
 """
 

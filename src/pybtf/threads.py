@@ -37,6 +37,7 @@ class SideBySide(Generic[Task, Result]):
         self._done: SimpleQueue[tuple[int, Result | BaseException]] = SimpleQueue()
         self._room = threading.Semaphore(len(tasks) if ahead is None else ahead)
         self._numbers = iter(range(len(tasks)))
+        self._turn = threading.Lock()  # iterators are not atomic without the interpreter's lock
         self._stop = False
         count = min(workers, len(tasks))
         self._threads = [threading.Thread(target=self._run, name=f"pybtf-file-{i}", daemon=True) for i in range(count)]
@@ -68,7 +69,8 @@ class SideBySide(Generic[Task, Result]):
     def _run(self) -> None:
         while True:
             self._room.acquire()
-            number = next(self._numbers, None)  # atomic: an iterator of C
+            with self._turn:
+                number = next(self._numbers, None)
             if number is None or self._stop:
                 return
             result: Result | BaseException

@@ -1,7 +1,7 @@
 """DIEs that are read at a glance (core/dwarf/die_fast_path.py) come to what they come to when read one by one.
 
 Each tree is written twice. In the second, every DIE has one more attribute that nobody wants, in a form without a fixed
-size, so that it has no shape (core/dwarf/abbrev_layout.py). Both files must give the same bytes, or the same complaint.
+size: its abbreviation has no layout (core/dwarf/abbrev_layout.py). Both must give the same bytes or complaint.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def outcome(path: Path, dies: Sequence[Die | bytes], flavour: Flavour, cut: int,
         return re.sub(r"0x[0-9a-f]+|\d+", "N", str(error)).replace(str(path), "")
 
 
-# No DIE is read at a glance that begins so near to the end that one of another shape might not fit.
+# No DIE is read at a glance that begins so near to the end that one of another layout might not fit.
 BEHIND: list[Die | bytes] = [die("label", ("name", "strp", "passed_over"))] * 60
 
 

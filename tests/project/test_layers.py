@@ -49,7 +49,7 @@ LAYERS = {
     "dwarf": "basics core elf",
     "request": "basics core/dedup elf btf",
     "pipeline": "basics core/elf core elf btf dwarf request",
-    "verify": "basics core/elf core/accept elf btf request",
+    "verify": "basics core/btf core/elf core/accept elf btf request",
     "explain": "basics core elf btf dwarf request pipeline",
     "differences": "basics core/btf core/diff btf request",
     "merging": "basics core/elf core elf dwarf request pipeline",

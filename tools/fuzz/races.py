@@ -1,6 +1,8 @@
 """Looks for data races: encodings by several workers, and batches by threads, in a build with ThreadSanitizer.
 
-    python -m tools.fuzz.races [FILE...]        default: the fixtures
+    python -m tools.fuzz.races [FILE...]            default: the fixtures
+    python -m tools.fuzz.races --plain [FILE...]    the same in this build, without ThreadSanitizer: for a Python
+                                                    without an interpreter lock
 
 Python itself is not built with it, so that only what the core does is seen, and what it does while it holds the GIL is
 in order. Each file is encoded by four workers, with all features, too; then all files at once by four threads, each
@@ -75,10 +77,10 @@ def on_one_base() -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--plain", action="store_true", help="this build as it is, without ThreadSanitizer")
     options = parser.parse_args()
     files = [str(path) for path in options.files or sorted((fuzz.ROOT / "fixtures" / "bin").glob("*.elf"))]
-    if options.work:
+    if options.plain:
         return 1 if work(files) + on_one_base() else 0
     fuzz.build(BUILD, "thread")
     environment = {
@@ -87,7 +89,7 @@ def main() -> int:
         "TSAN_OPTIONS": f"exitcode={RACE}:{os.environ.get('TSAN_OPTIONS', '')}",
         "PYTHONPATH": os.pathsep.join([str(BUILD / "src"), str(fuzz.ROOT)]),
     }
-    command = [sys.executable, "-m", "tools.fuzz.races", "--work", *files]
+    command = [sys.executable, "-m", "tools.fuzz.races", "--plain", *files]
     status = subprocess.run(command, env=environment, check=False).returncode
     if status == RACE:
         print("there are races; see above")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from itertools import pairwise
 
+from pybtf.core.btf.type_section import header_words
 from pybtf.errors import InputError, Place
 from pybtf.records import NamedTuple
 
@@ -68,8 +69,7 @@ def read_header(data: bytes, place: Place) -> Header:
     little = data[0] == MAGIC & 0xFF
     if len(data) < BASE_LENGTH:
         raise InputError(place, f"{len(data)} bytes", f"a header of at least {BASE_LENGTH}")
-    order = "<" if little else ">"
-    header = Header(little, *struct.unpack_from(order + _BASE, data)[1:])
+    header = Header(little, data[2], data[3], *header_words(data, little))
     if header.version != VERSION:
         raise InputError(_at(place, 2), f"BTF version {header.version}", f"version {VERSION}")
     if header.flags:
@@ -80,9 +80,8 @@ def read_header(data: bytes, place: Place) -> Header:
             f"header length {header.hdr_len}",
             f"{BASE_LENGTH} to {len(data)}, the length of the BTF",
         )
-    if header.hdr_len >= LAYOUT_LENGTH:
-        layout_off, layout_len = struct.unpack_from(order + _LAYOUT, data, BASE_LENGTH)
-        header = header._replace(layout_off=layout_off, layout_len=layout_len)
+    if header.hdr_len < LAYOUT_LENGTH:
+        header = header._replace(layout_off=0, layout_len=0)
     _check_sections(header, len(data), place)
     return header
 

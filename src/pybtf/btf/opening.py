@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from pybtf.core.btf.type_section import header_words
 from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, Place
 
@@ -159,7 +160,6 @@ def _from_elf(stream: BinaryIO, file: str, start: bytes) -> _Source:
 
 def is_split(data: bytes, little: bool) -> bool:
     """Whether there are types, and strings that are not the first; what is damaged is left to others."""
-    order = "little" if little else "big"
-    header, _, types, strings, size = (int.from_bytes(data[at : at + 4], order) for at in range(4, 24, 4))  # type: ignore[arg-type]
+    header, _, types, strings, size, *_ = header_words(data, little)
     at = header + strings
     return types > 0 and (size == 0 or (at < len(data) and data[at] != 0))

@@ -70,7 +70,7 @@ def encode(
     if options.without:
         notes.append(f"a kernel {for_kernel} does not know the features {', '.join(options.without)}: left out")
     if wanted.distilled_base and (detached is not None or detached_dir is not None):
-        # A matter of BTF in ELF files, as in the reference.
+        # A matter of BTF in ELF files, as in pahole.
         options = replace(options, features=replace(wanted, distilled_base=False))
         notes.append("the feature distilled_base is left out: a detached file cannot hold a base beside the BTF")
     if "" in files:

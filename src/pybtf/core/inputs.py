@@ -142,7 +142,7 @@ class Inputs:
 
     def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):
         """Goes on with another file, of the same byte order, for the same BTF. Sections of variables remain those
-        of the first file, as in the reference.
+        of the first file, as in pahole.
         """
         self.x.first_unit += self.units
         self.x.file += 1

@@ -13,9 +13,7 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObj
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.pybtf.core.dwarf.abbrevs import (
-    A_REF,
-    A_REF_ADDR,
+from cython.cimports.pybtf.core.dwarf.attributes import (
     D_DECL_FILE,
     D_DECL_LINE,
     D_NAME,
@@ -24,6 +22,7 @@ from cython.cimports.pybtf.core.dwarf.abbrevs import (
     D_STMT_LIST,
 )
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number, die_read
+from cython.cimports.pybtf.core.dwarf.forms import A_REF, A_REF_ADDR
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     UnitHeader,
@@ -138,7 +137,7 @@ def enter(w: cython.pointer[Walker], x: cython.pointer[cython.const[Context]], u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place(
+def find_declaration(
     w: cython.pointer[Walker],
     x: cython.pointer[cython.const[Context]],
     die: uint64_t,
@@ -238,7 +237,7 @@ class Origins:
                 rows = cython.cast(cython.pointer[uint32_t], cython.cast(cython.p_char, result))
                 with cython.nogil:
                     for i in range(n):
-                        place(w, x, given[i], cython.address(at), rows + 4 * i)
+                        find_declaration(w, x, given[i], cython.address(at), rows + 4 * i)
                 return result
             finally:
                 PyBuffer_Release(cython.address(view))
@@ -287,5 +286,5 @@ def walker_of(run: Inputs) -> cython.pointer[Walker]:
         free(w)
         raise MemoryError
     w.type_units = cython.address(run.x.type_units)
-    w.table.places = True
+    w.table.declarations = True
     return w

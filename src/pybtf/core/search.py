@@ -7,8 +7,9 @@ nothing is resolved; a unit is read as fast as its abbreviations allow, and a da
 import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.pybtf.core.dwarf.abbrevs import A_REF, A_REF_ADDR, D_DECLARATION, D_NAME, D_ORIGIN
+from cython.cimports.pybtf.core.dwarf.attributes import D_DECLARATION, D_NAME, D_ORIGIN
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_next, die_number
+from cython.cimports.pybtf.core.dwarf.forms import A_REF, A_REF_ADDR
 from cython.cimports.pybtf.core.dwarf.unit_open import unit_open
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walk_name, walker_free, walker_init, walker_reset
 from cython.cimports.pybtf.core.model.dwarf_constants import *

@@ -10,8 +10,8 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, ui
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
-from cython.cimports.pybtf.core.dwarf.abbrevs import D_DWO_NAME, D_LANGUAGE, D_NAME
 from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, lost_references, survey_alternates
+from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
 from cython.cimports.pybtf.core.dwarf.type_units import type_unit_add, type_units_free
 from cython.cimports.pybtf.core.dwarf.unit_open import unit_open
@@ -45,7 +45,7 @@ from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import Losses, lose, losses_free, losses_reset
 from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
-from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_settle
+from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_intern
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
 from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_read import reading_free
@@ -401,21 +401,21 @@ def try_unit(
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
-    return settle_names(w, v) or finish_unit(w, x, v, symbols)
+    return intern_names(w, v) or finish_unit(w, x, v, symbols)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_names(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
+def intern_names(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
     """The names of functions and variables, which the walk has left as name words, all together. Nonzero: fault."""
     u: cython.pointer[Unit] = cython.address(w.walker.u)
     names: cython.pointer[Names] = cython.address(w.walker.names)
     status: cython.int = NAMES_OK
     if u.n_functions:
-        status = names_settle(names, cython.address(u.functions.name), u.n_functions, cython.sizeof(Function) // 4)
+        status = names_intern(names, cython.address(u.functions.name), u.n_functions, cython.sizeof(Function) // 4)
     if status == NAMES_OK and u.n_variables:
-        status = names_settle(names, cython.address(u.variables.name), u.n_variables, cython.sizeof(Variable) // 4)
+        status = names_intern(names, cython.address(u.variables.name), u.n_variables, cython.sizeof(Variable) // 4)
     if status == NAMES_EMPTY:
         w.classifier.failed = CLASSIFY_EMPTY  # to be decoded again
     elif status == NAMES_LONG:

@@ -4,7 +4,7 @@
 that refer to it (DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt), the section `.gnu_debugaltlink` with its name, and its
 build id. DWARF 5 has standardised this as supplementary files (`dwz --dwarf-5`): the same with other forms
 (DW_FORM_ref_sup4, DW_FORM_ref_sup8, DW_FORM_strp_sup) and with the section `.debug_sup` in both files, which has an
-identity of any kind. The search is the reference's (libdw's), found by watching which files it opens:
+identity of any kind. The search is pahole's (libdw's), found by watching which files it opens:
 
 1. by build id, in /usr/lib/debug/.build-id, where the path is the id;
 2. by name, from the folder of the file as it is given, then from that of the file itself, where links lead to it: the

@@ -1,7 +1,7 @@
-"""Whether all units of a file form one logical unit (specification of the reference, "merge mode").
+"""Whether all units of a file form one logical unit (pahole's merge mode).
 
 Units that refer to each other cannot be decoded one by one: link-time optimisation leaves such DWARF, and so does dwz.
-The reference decides by what the file says of itself: a Linux build note that link-time optimisation was used, or any
+pahole decides by what the file says of itself: a Linux build note that link-time optimisation was used, or any
 abbreviation with a reference that may leave its unit.
 """
 

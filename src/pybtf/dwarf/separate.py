@@ -1,7 +1,7 @@
 """Where the DWARF is that a file was stripped of.
 
 `strip -g` leaves two traces of it: the build id, which both files have, and `.gnu_debuglink`, with the name of the
-debug file and a checksum of it. The search is the reference's (libdwfl's), found by watching which files it opens:
+debug file and a checksum of it. The search is pahole's (libdwfl's), found by watching which files it opens:
 
 1. by build id, in /usr/lib/debug/.build-id, where the path is the id;
 2. by name, beside the file, in its folder `.debug`, and under /usr/lib/debug at the path of the file, then at this path
@@ -9,7 +9,7 @@ debug file and a checksum of it. The search is the reference's (libdwfl's), foun
    added, or, other than beside it, just that.
 
 A file that is found by name must be the right one: the same build id, if the stripped file has one; else the checksum
-of the link. Without both nothing can be compared; the reference takes the file, and so it is done here, with a warning.
+of the link. Without both nothing can be compared; pahole takes the file, and so it is done here, with a warning.
 
 Symbols, sections and kfuncs are always those of the stripped file, and into it `.BTF` is written.
 """

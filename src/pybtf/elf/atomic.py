@@ -111,7 +111,7 @@ def _write_new(path: str, data: Bytes, durable: bool) -> int | None:
         raise
     try:
         written = write_all(fd, data)
-        _settle(fd, durable)
+        _sync(fd, durable)
         return written if _link_unnamed(fd, path) else None
     finally:
         os.close(fd)
@@ -183,7 +183,7 @@ class Replacement:
         with explained(self.path, self._advice):
             if self._like is not None:
                 self._copy_attributes(self._like)
-            _settle(self.fd, self._durable)
+            _sync(self.fd, self._durable)
             if self._link is not None:
                 self._rename()
             elif self.old is not None or not self._link_as(os.path.basename(self.target)):
@@ -327,7 +327,7 @@ def open_unnamed(folder: str, mode: int) -> int:
     return os.open(folder, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, mode)
 
 
-def _settle(fd: int, durable: bool) -> None:
+def _sync(fd: int, durable: bool) -> None:
     """Meet what errors there are with what was written. Raises `OSError`."""
     if durable:
         os.fsync(fd)

@@ -11,7 +11,7 @@ at is never loaded. Only compressed sections are copied (see `compressed.py`).
 
 What is checked when: the header and the section table at `open`, for without them nothing has a meaning. The
 extent of a section's data is checked when the data is asked for, so damage in a section that plays no role
-does no harm, as in the reference. Every number in the file is taken as hostile: counts and sizes are compared
+does no harm, as in pahole. Every number in the file is taken as hostile: counts and sizes are compared
 with the size of the file before anything is allocated for them.
 """
 

@@ -4,7 +4,7 @@ The kernel's macros leave symbols there. `__BTF_ID__set8__NAME` marks a set of 8
 of kfuncs if bit 0 of its second word is set. `__BTF_ID__func__NAME__NUMBER` marks one pair, whose second
 word holds the function's flags. A function counts as a kfunc if its pair lies within a set of kfuncs.
 
-Everything is read as the reference reads it: the last symbol table and the last `.BTF_ids`, addresses as
+Everything is read as pahole reads it: the last symbol table and the last `.BTF_ids`, addresses as
 they are on disk, and the bytes in the file even where the section claims to have none (in a debug-only file
 they belong to something else).
 """

@@ -2,7 +2,7 @@
 
 Relocating the DWARF of an object file needs addresses. Any layout would do for types, but the choice shows
 in the output: a variable belongs to the first section in the table that contains its address, and section 1
-of an object may well be a non-allocated one at address 0. So the layout is the reference's (libdwfl's for a
+of an object may well be a non-allocated one at address 0. So the layout is pahole's (libdwfl's for a
 single file that is not loaded anywhere), found by experiments with objects that make addresses visible:
 
 - it starts at 0x10000 and takes the allocated sections in the order of the table, each at the current end

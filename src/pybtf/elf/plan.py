@@ -27,7 +27,7 @@ offset change. A new section: SHT_PROGBITS, no flags, alignment 1, as `objcopy -
 where keeping the header would leave a broken section:
 - SHF_COMPRESSED: the flag goes, for the new bytes are not compressed.
 - SHT_NOBITS: in a debug-only file the section has lost its bytes. It becomes SHT_PROGBITS and loses
-  SHF_ALLOC, for no segment contains it any more. (The reference leaves it SHT_NOBITS, and so writes nothing.)
+  SHF_ALLOC, for no segment contains it any more. (pahole leaves it SHT_NOBITS, and so writes nothing.)
   In a file that is loaded such a section is memory, and this is an error.
 - Relocations against the old contents (`.rel.BTF`, in objects that clang made for BPF) would corrupt the new
   ones at the next link. Their section becomes empty; it keeps its index and its header.

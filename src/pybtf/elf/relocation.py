@@ -1,7 +1,7 @@
 """Relocating the debug sections of a relocatable file: which relocations there are, and what they mean.
 
 A machine is one row: the types that set or change a field, and the highest number its ABI gives to any type.
-Types up to there without an operation are left alone, as the reference leaves them: TLS offsets (a
+Types up to there without an operation are left alone, as pahole leaves them: TLS offsets (a
 thread-local variable has no address that BTF could use) and PC-relative ones. A higher number means that the
 file is damaged or of a kind this program does not know, and is an error, for the alternative would be wrong
 names and types.
@@ -49,7 +49,7 @@ _MACHINES: Final[dict[int, tuple[Any, ...]]] = {
     183: (1032, {257: 8, 258: 4, 259: 2}),  # AArch64: ABS64, ABS32, ABS16
     195: (255, {1: 1, 2: 2, 4: 4}),  # ARCv2: 8, 16, 32
     # RISC-V: 32, 64, SET8 to SET32; ADD16 to ADD64; SUB16 to SUB64. The 6-bit, 8-bit and ULEB128 differences
-    # that its assembler also leaves in line and location lists have no effect in the reference.
+    # that its assembler also leaves in line and location lists have no effect in pahole.
     243: (255, {1: 4, 2: 8, 54: 1, 55: 2, 56: 4}, {34: 2, 35: 4, 36: 8}, {38: 2, 39: 4, 40: 8}),
     # BPF: 64_64, 64_32. ABS64, ABS32 and NODYLD32 (2 to 4), which clang writes into debug sections, have no effect, and
     # need none: BPF objects have no addends, so the fields hold offsets into sections that all begin at 0.

@@ -63,7 +63,7 @@ def function_table(image: ElfImage, object_section: int | None = None) -> Functi
             "the functions' symbols",
             "A stripped file cannot be encoded; use the unstripped one, or its debug file.",
         )
-    if symtab.type == SHT_NOBITS:  # types and variables are encoded nevertheless, as by the reference
+    if symtab.type == SHT_NOBITS:  # types and variables are encoded nevertheless, as by pahole
         return FunctionTable(SymbolSource(b"", b"", is64=image.is64, little=image.little), object_section)
     if symtab.type != SHT_SYMTAB:
         raise InputError(

@@ -125,7 +125,7 @@ def _merge(
 
 
 def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
-    """Warn of variables that are in a section which is not loaded. As the reference, the encoder takes what lies at a
+    """Warn of variables that are in a section which is not loaded. As pahole, the encoder takes what lies at a
     variable's address; which of the sections of DWARF, all at 0, that is depends on which of them are there.
     """
     strings = bytes(encoded.data[len(encoded.data) - encoded.report.strings_size :])

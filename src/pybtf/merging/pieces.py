@@ -10,7 +10,7 @@ index, by offset:
     0  "bUV1"                        4 u16 version, 6 u16 bytes of this head (80)
     8  u32 bytes of the piece        12 u32 flags, below
     16 u32 units                     20 u32 addresses
-    24 u32 options of the encoding   28 u32 rules: those of the reference << 8 | revision
+    24 u32 options of the encoding   28 u32 rules: those of pahole << 8 | revision
     32 16 bytes: digest of the payload
     48 16 bytes: digest of .debug_info and .debug_abbrev, as they are in the object
     64 u32 bytes of the payload      68 u32 bytes of the names
@@ -46,7 +46,7 @@ MAGIC: Final = b"bUV1"
 PAYLOAD_MAGIC: Final = b"bUVP"
 VERSION: Final = 1
 RULES: Final = 132 << 8 | 1
-"""The reference's version, and the revision of what pybtf writes into values: to be raised whenever the same DWARF
+"""pahole's version, and the revision of what pybtf writes into values: to be raised whenever the same DWARF
 gives other values."""
 
 INLINE: Final = 1

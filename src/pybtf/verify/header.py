@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cmp_to_key
 
+from ..core.btf.type_section import header_words
 from ..records import record
 from .rules import NUMBERS
 
@@ -38,7 +39,7 @@ def check_header(data: bytes, little: bool, version: int, user: bool, split: boo
         header.add("HDR_LEN", len(data))
         return header
     order: Literal["little", "big"] = "little" if little else "big"
-    length = int.from_bytes(data[4:8], order)
+    length = header_words(data, little)[0]
     if length > len(data):
         header.add("HDR_TRUNCATED", length)
         return header
@@ -48,9 +49,7 @@ def check_header(data: bytes, little: bool, version: int, user: bool, split: boo
         header.add("HDR_LONG", known + len(rest) - len(rest.lstrip(b"\0")))
     fields = data[: min(length, known)].ljust(LONG, b"\0")
     _check_start(header, fields, order)
-    length, type_off, type_len, str_off, str_len, layout_off, layout_len = (
-        int.from_bytes(fields[at : at + 4], order) for at in range(4, LONG, 4)
-    )
+    length, type_off, type_len, str_off, str_len, layout_off, layout_len = header_words(fields, little)
     if not split and len(data) == length:
         header.add("NO_DATA")
     has_layout = layout_len > 0 and length >= LONG

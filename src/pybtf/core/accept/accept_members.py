@@ -97,7 +97,7 @@ def check_enumeration(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def check_place(y: cython.pointer[Layer], id: uint32_t, at: uint32_t) -> cython.void:
+def check_offset(y: cython.pointer[Layer], id: uint32_t, at: uint32_t) -> cython.void:
     """Member number `at` of a struct or union, whose type exists."""
     r: cython.pointer[cython.const[uint32_t]] = record_of(y, id)
     m: cython.pointer[cython.const[uint32_t]] = r + 3 + 3 * cython.cast(cython.size_t, at)

@@ -66,7 +66,7 @@ from cython.cimports.pybtf.core.accept.accept import (
     state_of,
     vlen_of,
 )
-from cython.cimports.pybtf.core.accept.accept_members import check_place
+from cython.cimports.pybtf.core.accept.accept_members import check_offset
 from cython.cimports.pybtf.core.accept.accept_names import is_identifier
 from cython.cimports.pybtf.core.accept.accept_sizes import SIZED, UNKNOWN, UNSIZED, is_regular, sized
 
@@ -253,7 +253,7 @@ def step_members(y: cython.pointer[Layer], id: uint32_t) -> cython.int:
         status = enter(y, of, kind)
         if status != GO_ON:
             return status
-        check_place(y, id, i)
+        check_offset(y, id, i)
     leave(y, RESOLVED, 0, 0)
     return GO_ON
 

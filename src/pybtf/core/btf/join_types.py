@@ -8,12 +8,9 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.pybtf.core.btf.record_layout import (
     W_NAME,
     RefSpan,
-    wire_fixed,
-    wire_kind,
-    wire_named_each,
+    wire_names,
     wire_refs,
-    wire_vlen,
-    wire_words,
+    wire_whole,
 )
 
 
@@ -27,18 +24,18 @@ def names_of(words: cython.uint[::1], seen: cython.uchar[::1], start: cython.uin
     end: cython.size_t = words.shape[0]
     size: cython.size_t
     i: cython.size_t
-    step: cython.size_t
     name: uint32_t
+    names: RefSpan
     room: cython.size_t = seen.shape[0]
     r: cython.pointer[uint32_t]
-    while at + 3 <= end:
-        r = cython.cast(cython.pointer[uint32_t], cython.address(words[at]))
-        size = wire_words(r[1])
-        if size == 0 or size > end - at:
+    while at < end:
+        size = wire_whole(cython.address(words[0]), at, end)
+        if size == 0:
             break
-        step = wire_named_each(wire_kind(r))
-        for i in range(1 + (wire_vlen(r) if step else 0)):
-            name = r[W_NAME] if i == 0 else r[3 + wire_fixed(wire_kind(r)) + step * (i - 1)]
+        r = cython.cast(cython.pointer[uint32_t], cython.address(words[at]))
+        names = wire_names(r)
+        for i in range(1 + cython.cast(cython.size_t, names.count)):
+            name = r[W_NAME] if i == 0 else names.p[names.stride * (i - 1)]
             if name >= start and name - start < room and not seen[name - start]:
                 seen[name - start] = 1
                 found.append(name)
@@ -60,26 +57,24 @@ def renumber(
     number: cython.size_t = 0
     size: cython.size_t
     i: cython.size_t
-    step: cython.size_t
-    where: cython.size_t
     refs: RefSpan
+    own: RefSpan
     r: cython.pointer[uint32_t]
+    name: cython.pointer[uint32_t]
     while at < end:
         number += 1
-        if end - at < 3:
+        size = wire_whole(cython.address(words[0]), at, end)
+        if size == 0:
             return number
         r = cython.cast(cython.pointer[uint32_t], cython.address(words[at]))
-        size = wire_words(r[1])
-        if size == 0 or size > end - at:
-            return number
-        step = wire_named_each(wire_kind(r))
-        for i in range(1 + (wire_vlen(r) if step else 0)):
-            where = W_NAME if i == 0 else 3 + wire_fixed(wire_kind(r)) + step * (i - 1)
-            if r[where] >= first_name and r[where] > 0:
-                new = names.get(r[where])
+        own = wire_names(r)
+        for i in range(1 + cython.cast(cython.size_t, own.count)):
+            name = r + W_NAME if i == 0 else own.p + own.stride * (i - 1)
+            if name[0] >= first_name and name[0] > 0:
+                new = names.get(name[0])
                 if new is None:
                     return number
-                r[where] = new
+                name[0] = new
         refs = wire_refs(r)
         for i in range(refs.count):
             if refs.p[i * refs.stride] >= end_id:

@@ -26,16 +26,17 @@ from cython.cimports.pybtf.core.btf.kinds import (
 )
 from cython.cimports.pybtf.core.btf.read_types import PyDict_GetItemWithError, new, new_row, set_item, set_slot
 from cython.cimports.pybtf.core.btf.record_layout import (
+    WIRE_INFO_RESERVED,
     WIRE_KINDS,
     RefSpan,
     wire_each,
     wire_kind,
-    wire_named_each,
+    wire_names,
     wire_refs,
     wire_vlen,
-    wire_words,
+    wire_whole,
 )
-from cython.cimports.pybtf.core.btf.type_section import WIRE_INFO_RESERVED, wire_load
+from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
 
 FLAGGED = cython.declare(uint32_t, 0xE00F0)  # kinds whose flag means something
@@ -50,9 +51,15 @@ ENCODINGS = cython.declare(list, [])
 
 
 def teach(classes: list, slots: list, rows: list, linkages: list, encodings: list):
-    """By kind: the class, its slots' descriptors in the order in which they are filled, the class of an element."""
-    global CLASSES, SLOTS, ROWS, LINKAGES, ENCODINGS
-    CLASSES, SLOTS, ROWS, LINKAGES, ENCODINGS = classes, slots, rows, linkages, encodings
+    """By kind: the class, its slots' descriptors in the order in which they are filled, the class of an element.
+
+    Several threads may do this at a time; the classes come last, since `is_taught` looks at them.
+    """
+    SLOTS[:] = slots
+    ROWS[:] = rows
+    LINKAGES[:] = linkages
+    ENCODINGS[:] = encodings
+    CLASSES[:] = classes
 
 
 def is_taught() -> bool:
@@ -114,12 +121,12 @@ class TypeIndex:
         kind: uint32_t
         self.grow(cython.address(cap))
         while at < self.n_words:
-            if at + 3 > self.n_words:
+            length = wire_whole(self.words, at, self.n_words)
+            if length == 0:
                 return False
             info = self.words[at + 1]
-            kind = (info >> 24) & 31
-            length = wire_words(info)
-            if length == 0 or length > self.n_words - at or info & WIRE_INFO_RESERVED:
+            kind = wire_kind(self.words + at)
+            if info & WIRE_INFO_RESERVED:
                 return False
             if (info >> 31 and not (FLAGGED >> kind) & 1) or (
                 wire_each(kind) == 0 and (info & 0xFFFF) > (MAX_LINKAGE if kind == KIND_FUNC else 0)
@@ -192,9 +199,8 @@ class TypeIndex:
         if found != cython.NULL:
             return cython.cast(str, found)
         text = self.string(offset)
-        name: str = PyUnicode_DecodeUTF8(text, strlen(text), b"surrogateescape")
-        self.names[key] = name
-        return name
+        # What is there stays: another thread may have looked it up, without a reference of its own.
+        return self.names.setdefault(key, PyUnicode_DecodeUTF8(text, strlen(text), b"surrogateescape"))
 
     @cython.cfunc
     def hash_names(self):
@@ -231,8 +237,9 @@ class TypeIndex:
         found: list = []
         if size == 0 or strlen(text) != size:
             return found
-        if self.heads == cython.NULL:
-            self.hash_names()
+        with cython.critical_section(self):
+            if self.heads == cython.NULL:
+                self.hash_names()
         at = self.heads[cython.cast(uint32_t, hash_bytes(text, size)) & self.mask]
         while at:
             r = self.words + self.starts[at - 1]
@@ -280,19 +287,18 @@ class TypeIndex:
         """Whether names and references exist, and no word is what it cannot be."""
         kind: uint32_t = wire_kind(r)
         i: uint32_t
-        step: uint32_t
         refs: RefSpan
+        names: RefSpan
         if kind == 0 or kind >= WIRE_KINDS or r[0] >= self.text_end:
             return False
         refs = wire_refs(cython.cast(cython.pointer[uint32_t], r))
         for i in range(refs.count):
             if refs.p[i * refs.stride] >= self.end_id:
                 return False
-        step = wire_named_each(kind)
-        if step:
-            for i in range(wire_vlen(r)):
-                if r[3 + i * step] >= self.text_end:
-                    return False
+        names = wire_names(cython.cast(cython.pointer[uint32_t], r))
+        for i in range(names.count):
+            if names.p[i * names.stride] >= self.text_end:
+                return False
         if kind == KIND_INT:
             return (r[3] & 0xF000FF00) == 0
         if kind == KIND_ARRAY or kind == KIND_FWD:

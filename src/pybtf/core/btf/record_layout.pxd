@@ -11,8 +11,9 @@ cdef enum:                      # words of a record
     W_THIRD = 2                 # size, or the type referred to
     W_EXTRA = 3                 # INT, VAR, DECL_TAG: one word; ARRAY: element, index, nelems; or the elements
     WIRE_KINDS = 20             # kinds of the format, the 0 of void included
+    WIRE_INFO_RESERVED = 0x60FF0000     # bits of the info word without meaning
 
-cdef struct RefSpan:            # references of a record: p[0], p[stride], ... `count` of them
+cdef struct RefSpan:            # references or names of a record: p[0], p[stride], ... `count` of them
     uint32_t *p
     uint32_t count
     uint32_t stride
@@ -45,10 +46,6 @@ cdef inline uint32_t wire_each(uint32_t kind) noexcept nogil:
     # words per element
     return (EACH >> 2 * kind) & 3 if kind < 32 else 0
 
-cdef inline uint32_t wire_named_each(uint32_t kind) noexcept nogil:
-    # words per element, if elements begin with a name
-    return 0 if kind == KIND_DATASEC else wire_each(kind)
-
 cdef inline uint32_t wire_size(const uint32_t *r) noexcept nogil:
     cdef uint32_t kind = wire_kind(r)
     return 3 + wire_fixed(kind) + wire_each(kind) * wire_vlen(r)
@@ -70,6 +67,23 @@ cdef inline size_t wire_words(uint32_t info) noexcept nogil:
     if kind == 0 or kind >= WIRE_KINDS:
         return 0
     return 3 + wire_fixed(kind) + wire_each(kind) * vlen
+
+cdef inline size_t wire_whole(const uint32_t *words, size_t at, size_t end) noexcept nogil:
+    # Length in words of the record at `at`, 0 if its kind does not exist or it does not end within `end`.
+    cdef size_t size
+    if end - at < 3:
+        return 0
+    size = wire_words(words[at + 1])
+    return size if size <= end - at else 0
+
+cdef inline RefSpan wire_names(uint32_t *r) noexcept nogil:
+    # The names of elements: members, enumerators, parameters. The type's own name is r[W_NAME].
+    cdef RefSpan s
+    cdef uint32_t kind = wire_kind(r)
+    s.p = r + W_EXTRA
+    s.stride = wire_each(kind)
+    s.count = 0 if kind == KIND_DATASEC or s.stride == 0 else wire_vlen(r)
+    return s
 
 cdef inline bint wire_is_primitive(uint32_t kind) noexcept nogil:
     # INT, ENUM, FWD, FLOAT, ENUM64: kinds without references.

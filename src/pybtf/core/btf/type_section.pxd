@@ -4,7 +4,6 @@ from libc.stdint cimport uint8_t, uint32_t
 from pybtf.core.btf.record_layout cimport Extremes
 
 cdef enum:
-    WIRE_INFO_RESERVED = 0x60FF0000
     WIRE_HEADER = 24
     WIRE_MAGIC = 0xEB9F
 
@@ -30,6 +29,7 @@ cdef int wire_check(uint32_t *words, const size_t *offs, uint32_t start, uint32_
                     const Extremes *extremes, WireError *error) noexcept nogil
 cdef void wire_load(uint32_t *out, const uint8_t *src, size_t n_words, bint swap) noexcept nogil
 cdef void wire_store(uint8_t *out, const uint32_t *src, size_t n_words, bint swap) noexcept nogil
+cdef void wire_store_header(uint8_t *out, uint32_t type_size, uint32_t string_size, bint swap) noexcept nogil
 cdef void wire_swap(uint8_t *words, size_t n_words) noexcept nogil
 cdef size_t wire_compact(uint32_t *words, const size_t *offs, uint32_t start, uint32_t n, const uint32_t *map,
                          uint32_t *number) noexcept nogil

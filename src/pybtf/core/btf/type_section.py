@@ -10,22 +10,23 @@ the only ones that know about byte order (every field of a type record is a 32-b
 from sys import byteorder
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
 from cython.cimports.libc.stdlib import realloc
 from cython.cimports.libc.string import memcpy, memmove
-from cython.cimports.pybtf.core.btf.kinds import KIND_ENUM, KIND_ENUM64, KIND_FUNC_PROTO, KIND_STRUCT, KIND_UNION
 from cython.cimports.pybtf.core.btf.record_layout import (
+    W_NAME,
+    WIRE_INFO_RESERVED,
     Extremes,
     RefSpan,
-    wire_kind,
     wire_look,
+    wire_names,
     wire_refs,
-    wire_vlen,
     wire_words,
 )
 from cython.cimports.pybtf.core.btf.type_section import (
-    WIRE_INFO_RESERVED,
+    WIRE_HEADER,
     WIRE_KIND,
+    WIRE_MAGIC,
     WIRE_MEMORY,
     WIRE_NAME,
     WIRE_OK,
@@ -35,7 +36,7 @@ from cython.cimports.pybtf.core.btf.type_section import (
     WIRE_TRUNCATED,
     WireError,
 )
-from cython.cimports.pybtf.core.support.cursor import bswap32
+from cython.cimports.pybtf.core.support.cursor import bswap16, bswap32
 
 from pybtf.errors import InputError, Place
 
@@ -129,27 +130,20 @@ def wire_check_names(
 ) -> cython.int:
     """Find the first name of the records `start` .. `n` - 1 that is not below `strings`, their length."""
     id: uint32_t
-    at: cython.size_t
-    end: cython.size_t
-    stride: cython.size_t
-    kind: uint32_t
+    i: uint32_t
+    r: cython.pointer[uint32_t]
+    p: cython.pointer[uint32_t]
+    names: RefSpan
     for id in range(start, n):
-        at = offs[id]
-        if words[at] >= strings:
-            return reject(error, WIRE_NAME, id, at, words[at])
-        kind = wire_kind(words + at)
-        if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_ENUM64:
-            stride = 3
-        elif kind == KIND_ENUM or kind == KIND_FUNC_PROTO:
-            stride = 2
-        else:
-            continue
-        at += 3
-        end = at + stride * wire_vlen(words + offs[id])
-        while at < end:
-            if words[at] >= strings:
-                return reject(error, WIRE_NAME, id, at, words[at])
-            at += stride
+        r = words + offs[id]
+        if r[W_NAME] >= strings:
+            return reject(error, WIRE_NAME, id, offs[id], r[W_NAME])
+        names = wire_names(r)
+        p = names.p
+        for i in range(names.count):
+            if p[0] >= strings:
+                return reject(error, WIRE_NAME, id, p - words, p[0])
+            p += names.stride
     return WIRE_OK
 
 
@@ -245,6 +239,27 @@ def wire_store(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def wire_store_header(
+    out: cython.pointer[uint8_t], type_size: uint32_t, string_size: uint32_t, swap: cython.bint
+) -> cython.void:
+    """Write the WIRE_HEADER bytes in front of a type section and the strings that follow it."""
+    words: uint32_t[5]
+    magic: uint16_t = WIRE_MAGIC
+    words[0] = WIRE_HEADER
+    words[1] = 0
+    words[2] = words[3] = type_size  # its length, and where the strings begin
+    words[4] = string_size
+    if swap:
+        magic = bswap16(magic)
+    memcpy(out, cython.address(magic), 2)
+    out[2] = 1  # version
+    out[3] = 0  # flags
+    wire_store(out + 4, words, 5, swap)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def wire_swap(words: cython.pointer[uint8_t], n_words: cython.size_t) -> cython.void:
     """Brings words into the other byte order, where they are."""
     i: cython.size_t
@@ -332,6 +347,17 @@ def wire_error(place: object, code: int, id: int, value: int) -> Exception:
     return InputError(place, found.format(id=id, value=value), expected)
 
 
+def header_words(data: object, little: bool) -> tuple:
+    """The words of a BTF header behind its magic, version and flags, as they are stored.
+
+    Length of the header, then offset and length of the type section, of the strings and of the layout section; the last
+    two mean something only if the header is long enough. Bytes that are not there count as zero. Nothing is checked.
+    """
+    order: str = "little" if little else "big"
+    fields: bytes = bytes(data[4:32]).ljust(28, b"\0")
+    return tuple([int.from_bytes(fields[at : at + 4], order) for at in range(0, 28, 4)])
+
+
 def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, int, int]:
     """Check the header and the string section of raw BTF, of which `data` is a view or bytes.
 
@@ -340,15 +366,11 @@ def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, i
     of a base and need not begin with the empty string. Longer headers than ours are accepted, what they add
     is ignored. Raises `InputError`.
     """
-    order: str
     if len(data) < 4:
         raise InputError(Place(name), f"{len(data)} bytes", "at least a BTF header of 24 bytes")
     magic = data[:2]
-    if magic == b"\x9f\xeb":
-        order = "little"
-    elif magic == b"\xeb\x9f":
-        order = "big"
-    else:
+    little = magic == b"\x9f\xeb"
+    if not little and magic != b"\xeb\x9f":
         raise InputError(Place(name, None, 0), f"magic bytes {bytes(magic).hex()}", "9feb or eb9f: raw BTF")
     if data[2] != 1:
         raise InputError(Place(name, None, 2), f"version {data[2]}", "version 1")
@@ -356,7 +378,7 @@ def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, i
         raise InputError(Place(name, None, 3), f"flags {data[3]:#x}", "none")
     if len(data) < 24:
         raise InputError(Place(name), f"{len(data)} bytes", "at least a BTF header of 24 bytes")
-    length, type_off, type_len, str_off, str_len = (int.from_bytes(data[at : at + 4], order) for at in range(4, 24, 4))
+    length, type_off, type_len, str_off, str_len, _, _ = header_words(data, little)
     if length < 24 or length > len(data):
         raise InputError(Place(name, None, 4), f"header length {length}", f"24 to {len(data)}")
     left = len(data) - length
@@ -382,4 +404,4 @@ def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, i
         )
     if str_len and data[start + str_len - 1]:
         raise InputError(Place(name, "strings", str_len - 1), "the last string has no end", "a NUL byte")
-    return order != byteorder, length + type_off, type_len, start, str_len
+    return little != (byteorder == "little"), length + type_off, type_len, start, str_len

@@ -8,16 +8,16 @@ exist. That is about the form; that the types are the right ones is the business
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.record_layout import (
+    WIRE_INFO_RESERVED,
     RefSpan,
     wire_each,
     wire_kind,
-    wire_named_each,
+    wire_names,
     wire_refs,
     wire_vlen,
     wire_words,
 )
 from cython.cimports.pybtf.core.btf.type_section import (
-    WIRE_INFO_RESERVED,
     WIRE_KIND,
     WIRE_NAME,
     WIRE_OK,
@@ -77,24 +77,21 @@ def record_fault(
     error: cython.pointer[WireError],
 ) -> cython.int:
     """Names and references of one record."""
-    kind: uint32_t = wire_kind(r)
-    step: uint32_t = wire_named_each(kind)
     i: uint32_t
     p: cython.pointer[uint32_t]
-    refs: RefSpan
+    names: RefSpan = wire_names(r)
+    refs: RefSpan = wire_refs(r)
     code: cython.int = name_fault(w, r[0])
     if code:
         return reject(error, code, id, r[0])
-    if wire_vlen(r) and wire_each(kind) == 0:
+    if wire_vlen(r) and wire_each(wire_kind(r)) == 0:
         return reject(error, WIRE_ELEMENTS, id, r[1])
-    if step:
-        p = r + 3
-        for i in range(wire_vlen(r)):
-            code = name_fault(w, p[0])
-            if code:
-                return reject(error, code, id, p[0])
-            p += step
-    refs = wire_refs(r)
+    p = names.p
+    for i in range(names.count):
+        code = name_fault(w, p[0])
+        if code:
+            return reject(error, code, id, p[0])
+        p += names.stride
     p = refs.p
     for i in range(refs.count):
         if p[0] >= w.n:

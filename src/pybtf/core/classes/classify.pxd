@@ -19,7 +19,7 @@ cdef struct Classifier:         # of one worker
     Names *names
     U32s records                # of the types being described, one behind the other
     U32s stack                  # triples (small id, next reference, first word of its record)
-    U32s settled                # a record with settled names
+    U32s interned               # a record with interned names
     U32s twice                  # by key: number of the last unit that has it, plus 1
     U32s stands                 # by small id: what references to it stand for, a key or a class; 0 not known yet
     bint plain                  # names that kernels refuse are replaced

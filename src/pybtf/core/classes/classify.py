@@ -5,10 +5,10 @@ along references without names; a struct may come back to itself only by a name,
 broken or very odd input, which gets classes of its own.
 
 Where everything is kept (modules on a base), classes decide nothing but whether prototypes match. Then only the names
-of types are settled here, and a type is described when a prototype refers to it (`sparse`).
+of types are interned here, and a type is described when a prototype refers to it (`sparse`).
 
 Three million types pass through here in a kernel, and nearly all are repeats. So records are looked up with names not
-settled, and in the order in which they came before (lazy_names.py, record_cache.py).
+interned, and in the order in which they came before (lazy_names.py, record_cache.py).
 """
 
 import cython
@@ -29,10 +29,10 @@ from cython.cimports.pybtf.core.strings.lazy_names import (
     NAMES_OK,
     Names,
     name_expect,
-    name_settle_first,
+    name_intern_first,
     names_expect_like,
-    names_settle,
-    names_settle_like,
+    names_intern,
+    names_intern_like,
 )
 from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.hashing import hash_words
@@ -47,7 +47,7 @@ PENDING = cython.declare(uint32_t, 0xFFFFFFFE)  # class of a type whose record i
 def classifier_free(c: cython.pointer[Classifier]) -> cython.void:
     u32s_free(cython.address(c.records))
     u32s_free(cython.address(c.stack))
-    u32s_free(cython.address(c.settled))
+    u32s_free(cython.address(c.interned))
     u32s_free(cython.address(c.twice))
     u32s_free(cython.address(c.stands))
     u32s_free(cython.address(c.renamed))
@@ -112,14 +112,14 @@ def class_of_new(
     made: uint32_t
     r: cython.pointer[uint32_t]
     step: uint32_t = wire_each(record_kind(record))
-    c.settled.n = 0
-    if not u32s_reserve(cython.address(c.settled), n):
+    c.interned.n = 0
+    if not u32s_reserve(cython.address(c.interned), n):
         return fail(c, CLASSIFY_MEMORY)
-    r = c.settled.p
+    r = c.interned.p
     memcpy(r, record, n * cython.sizeof(uint32_t))
-    if not done(c, names_settle(c.names, r + REC_NAME, 1, 1)):
+    if not done(c, names_intern(c.names, r + REC_NAME, 1, 1)):
         return NO_CLASS
-    if step and not done(c, names_settle(c.names, r + REC_HEAD, r[REC_COUNT], step)):
+    if step and not done(c, names_intern(c.names, r + REC_HEAD, r[REC_COUNT], step)):
         return NO_CLASS
     if c.plain and not make_plain(c, record_kind(r), r + REC_NAME, r + REC_HEAD, r[REC_COUNT]):
         return NO_CLASS
@@ -416,10 +416,10 @@ def class_of_new_ref(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_some(
+def intern_some(
     c: cython.pointer[Classifier], records: cython.pointer[cython.pointer[uint32_t]], n: uint32_t
 ) -> cython.int:
-    """Settles all names of at most sixteen records. The memory they need is asked for together. Nonzero: `c.failed`."""
+    """Interns all names of at most sixteen records. The memory they need is asked for together. Nonzero: `c.failed`."""
     i: uint32_t
     step: uint32_t
     r: cython.pointer[uint32_t]
@@ -430,7 +430,7 @@ def settle_some(
     for i in range(n):
         r = records[i]
         counts[i] = wire_vlen(r) if wire_each(wire_kind(r)) else 0
-        if not done(c, name_settle_first(c.names, r, r + 3, counts[i], cython.address(models[i]))):
+        if not done(c, name_intern_first(c.names, r, r + 3, counts[i], cython.address(models[i]))):
             return 1
     for i in range(n):
         if models[i]:
@@ -438,7 +438,7 @@ def settle_some(
     for i in range(n):
         r = records[i]
         step = wire_each(wire_kind(r))
-        if counts[i] and not done(c, names_settle_like(c.names, r + 3, counts[i], step, models[i])):
+        if counts[i] and not done(c, names_intern_like(c.names, r + 3, counts[i], step, models[i])):
             return 1
         if c.plain and not make_plain(c, wire_kind(r), r, r + 3, counts[i]):
             return 1
@@ -448,8 +448,8 @@ def settle_some(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
-    """Settles all names in the records of a unit, in place. Nonzero: `c.failed`."""
+def intern_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
+    """Interns all names in the records of a unit, in place. Nonzero: `c.failed`."""
     id: uint32_t
     n: uint32_t = 0
     r: cython.pointer[uint32_t]
@@ -460,17 +460,17 @@ def settle_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
         records[n] = r
         n += (r[0] | wire_vlen(r)) != 0
         if n == 16:
-            if settle_some(c, records, n):
+            if intern_some(c, records, n):
                 return 1
             n = 0
-    return settle_some(c, records, n)
+    return intern_some(c, records, n)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
-    """Fills `v.classes` from `v.words`, or if sparse settles the names in these.
+    """Fills `v.classes` from `v.words`, or if sparse interns the names in these.
 
     Nonzero: `c.failed`, and a fault in the value unless it is CLASSIFY_EMPTY.
     """
@@ -488,7 +488,7 @@ def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -
     memset(v.classes.p, 0, v.n_types * cython.sizeof(uint32_t))
     v.classes.n = v.n_types
     if c.sparse:
-        settle_names(c, v)
+        intern_names(c, v)
         return classify_fault(c, v) if c.failed else 0
     for i in range(1, v.n_types):
         if v.classes.p[i] == 0 and classify(c, v, i):

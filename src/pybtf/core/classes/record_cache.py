@@ -1,6 +1,6 @@
 """Records that have been met, in the words in which they were met.
 
-A record with name words (lazy_names.py) is looked up here first; only if it is new are its names settled and its class
+A record with name words (lazy_names.py) is looked up here first; only if it is new are its names interned and its class
 looked up or made. So names are read once per distinct record, not once per type.
 
 Units include the same headers in the same order, so after a record mostly comes the one that came after it the last

@@ -1,16 +1,16 @@
-# Chains of canonical types that share a signature, in the order the reference tries them.
+# Chains of canonical types that share a hash, in the order libbpf tries them.
 #
-# The reference keeps them in a chained hash table: a new entry goes to the front of its chain, and whenever
+# libbpf keeps them in a chained hash table: a new entry goes to the front of its chain, and whenever
 # the table grows all entries are moved bucket by bucket to the fronts of new chains, which reverses the order
 # inside each. Which candidate is met first decides between several suitable ones, so this order is part of
 # the output.
 #
 # Here a chain is a doubly linked list, and one flag of the whole table says from which end all of them are
-# read: a growth of the reference's table is one flip of the flag. An insertion "at the front" goes to the end
-# that is the front at that moment. Only the two numbers that decide when the reference grows are simulated
+# read: a growth of libbpf's table is one flip of the flag. An insertion "at the front" goes to the end
+# that is the front at that moment. Only the two numbers that decide when libbpf grows are simulated
 # (`entries`, `capacity`); the slots of this table are found by open addressing and grow on their own.
 #
-# A slot stands for a 64-bit hash, not for a signature. Should two signatures collide, they share a chain and
+# A slot stands for a 64-bit hash, not for the words it is of. Should two collide, they share a chain and
 # the order among the entries of each is still right; whoever walks a chain compares every candidate in full.
 #
 # A table may lie on that of a base: a finished table which is only read, and which many tables share. What is inserted
@@ -37,8 +37,8 @@ cdef struct Candidates:
     const Candidates *base
     uint32_t first              # ids below are entries of the base
     uint32_t n                  # ids are below
-    uint32_t entries            # in the reference's table
-    uint64_t capacity           # buckets of the reference's table
+    uint32_t entries            # in libbpf's table
+    uint64_t capacity           # buckets of libbpf's table
     uint32_t reversed           # 1: chains are read from the tail
 
 cdef inline const Slot *chain_of(const Candidates *t, uint64_t hash) noexcept nogil:

@@ -1,13 +1,13 @@
-"""De-duplication of BTF types: many units in, each distinct type once out, in the bytes of the reference.
+"""De-duplication of BTF types: many units in, each distinct type once out, in the bytes of libbpf.
 
-The rules are section 9 of the encoding rules. What is hard is not to find duplicates but to choose, among
-equal types, the one the reference keeps, because survivors stay where they were and keep their number. Three
+docs/rules.md, section 9, has the rules. The hard part is not to find duplicates but to choose, among
+equal types, the one libbpf keeps, because survivors stay where they were and keep their number. Three
 things decide that:
 
 * the order in which types are processed, phase by phase: primitives, structs and typedefs, forwards,
   references;
-* the order in which candidates of one signature are tried (`candidates.pxd`);
-* what a successful comparison of two structs settles besides its own question (`equivalence.py`).
+* the order in which candidates of one hash are tried (`candidates.pxd`);
+* what a successful comparison of two structs decides besides its own question (`equivalence.py`).
 
 A reference type (pointer, array, prototype, ...) is processed after what it refers to, so the first of
 several equal ones to survive is the one reached first by that recursion, not the first in the list.
@@ -16,27 +16,26 @@ Here is the sequence of phases (`phases.py`, `reference_types.py`), and the way 
 calls `dedup_run` on its own records.
 """
 
-from sys import byteorder
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, WIRE_MAGIC, wire_compact, wire_store
+from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, wire_compact, wire_store, wire_store_header
 from cython.cimports.pybtf.core.dedup.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.dedup.candidates import candidates_free, candidates_init
 from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput
 from cython.cimports.pybtf.core.dedup.phases import (
     Work,
+    dedup_primitives,
+    dedup_structs,
     enter_types,
     flatten,
+    resolve_forwards,
     restore_base,
     rewrite_survivors,
-    settle_forwards,
-    settle_primitives,
-    settle_structs,
 )
-from cython.cimports.pybtf.core.dedup.reference_types import settle_references
+from cython.cimports.pybtf.core.dedup.reference_types import dedup_references
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_CYCLE,
     DEDUP_EFFORT,
@@ -108,14 +107,14 @@ def dedup_run(
     if status == DEDUP_OK:
         status = enter_types(cython.address(w), input.offs)
     if status == DEDUP_OK:
-        status = settle_primitives(cython.address(w))
+        status = dedup_primitives(cython.address(w))
     if status == DEDUP_OK:
-        status = settle_structs(cython.address(w))
+        status = dedup_structs(cython.address(w))
     if status == DEDUP_OK:
-        status = settle_forwards(cython.address(w))
+        status = resolve_forwards(cython.address(w))
     if status == DEDUP_OK:
         flatten(g, map)
-        status = settle_references(cython.address(w), map)
+        status = dedup_references(cython.address(w), map)
     if status == DEDUP_OK:
         rewrite_survivors(g, map)
     candidates_free(cython.address(w.table))
@@ -209,13 +208,9 @@ def dedup_btf(
         if error.id >= input.first_own:
             at = 4 * (input.offs[error.id] - input.offs[input.first_own])
         raise InputError(Place(name, "types", at), found.format(id=error.id), expected)
-    order = byteorder if not swap else ("big" if byteorder == "little" else "little")
     out: bytearray = bytearray(WIRE_HEADER + 4 * words)
-    out[:2] = WIRE_MAGIC.to_bytes(2, order)
-    out[2] = 1
-    for i, field in enumerate((WIRE_HEADER, 0, 4 * words, 4 * words, str_len)):
-        out[4 + 4 * i : 8 + 4 * i] = field.to_bytes(4, order)
     view = out
+    wire_store_header(view, cython.cast(uint32_t, 4 * words), str_len, swap)
     with cython.nogil:
         if words:
             wire_store(view + WIRE_HEADER, input.words + input.offs[input.first_own], words, swap)

@@ -4,7 +4,7 @@ Types refer to each other in cycles, so the answer is a hypothesis that holds un
 the two graphs are walked in parallel, the `hypothesis` of node y records which x was assumed to be y. Meeting
 y again with the same x is no contradiction. Meeting it with another x' is one, unless x and x' are copies of
 each other inside one unit (compilers emit those), which `identical` judges with bounded depth and, where
-arrays are concerned, very leniently; it decides like the reference, not like a purist.
+arrays are concerned, very leniently; it decides like libbpf, not like a purist.
 
 A forward declaration is equivalent to a definition of its name and kind. That is how a unit that knows a
 struct only by name merges with one that has its body, and why an equivalence, once found, does more than
@@ -53,8 +53,8 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_MEMORY,
     FINAL,
     UNMAPPED,
-    Frame,
     Node,
+    PendingPairs,
     TypeGraph,
     kind_of,
     note_replaced,
@@ -92,7 +92,8 @@ def spend(g: cython.pointer[TypeGraph], steps: uint64_t) -> cython.bint:
 @cython.exceptval(check=False)
 def grow_frames(g: cython.pointer[TypeGraph]) -> cython.bint:
     cap: cython.size_t = 2 * g.cap_frames if g.cap_frames else 256
-    p: cython.pointer[Frame] = cython.cast(cython.pointer[Frame], realloc(g.frames, cap * cython.sizeof(Frame)))
+    p: cython.pointer[PendingPairs]
+    p = cython.cast(cython.pointer[PendingPairs], realloc(g.frames, cap * cython.sizeof(PendingPairs)))
     if p == cython.NULL:
         return False
     g.frames = p
@@ -120,7 +121,7 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
     """Whether two candidates are copies of one type, looking `depth` structs or prototypes deep.
 
     Recursion is bounded by `IDENTICAL_DEPTH`. An array is judged by its own words alone: the elements are not
-    compared (a quirk of the reference).
+    compared (a quirk of libbpf).
     """
     ra: cython.pointer[uint32_t]
     rb: cython.pointer[uint32_t]
@@ -187,7 +188,7 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def settled(nodes: cython.pointer[Node], x: uint32_t, y: uint32_t) -> cython.bint:
+def known_equal(nodes: cython.pointer[Node], x: uint32_t, y: uint32_t) -> cython.bint:
     """Whether a pair is known to be equivalent at sight.
 
     The map does not change during a walk and assumptions are only added, so this may be asked early. A y that
@@ -202,7 +203,7 @@ def settled(nodes: cython.pointer[Node], x: uint32_t, y: uint32_t) -> cython.bin
 @cython.exceptval(check=False)
 def compare_elements(
     g: cython.pointer[TypeGraph],
-    f: cython.pointer[Frame],
+    f: cython.pointer[PendingPairs],
     a: cython.pointer[uint32_t],
     b: cython.pointer[uint32_t],
     left: uint32_t,
@@ -211,7 +212,7 @@ def compare_elements(
     """Compare members or parameters without their types; on success `f` is what of the types must be looked
     into.
 
-    `a` and `b` are elements of name, type and, with a stride of 3, offset. Types that are settled at sight
+    `a` and `b` are elements of name, type and, with a stride of 3, offset. Types that are known to be equal at sight
     need no second look, before the first and after the last doubtful one. What the doubtful ones will need is
     fetched in advance: here the loads overlap, in the walk each waits for the one before.
     """
@@ -222,7 +223,7 @@ def compare_elements(
     while left:
         if a[0] != b[0] or (stride == 3 and a[2] != b[2]):
             return False
-        if not settled(nodes, a[1], b[1]):
+        if not known_equal(nodes, a[1], b[1]):
             if f.left == 0:
                 f.px = a + 1
                 f.py = b + 1
@@ -255,7 +256,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
     ky: uint32_t
     my: uint32_t
     h: uint32_t
-    now = cython.declare(Frame)  # the frame in work; the stack has those below it
+    now = cython.declare(PendingPairs)  # the frame in work; the stack has those below it
     depth: cython.size_t = 0
     answer: cython.int
     now.px = now.py = cython.NULL
@@ -300,7 +301,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                         return EQ_NO
                     x = rx[2]
                     y = ry[2]
-                    if not settled(nodes, x, y):
+                    if not known_equal(nodes, x, y):
                         continue
                 elif kx == KIND_STRUCT or kx == KIND_UNION or kx == KIND_FUNC_PROTO or kx == KIND_ARRAY:
                     if not spend(g, wire_vlen(rx)):
@@ -320,7 +321,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                             return EQ_NO
                         if not compare_elements(g, cython.address(now), rx + 3, ry + 3, wire_vlen(rx), 2):
                             return EQ_NO
-                        if not settled(nodes, rx[2], ry[2]):  # the return type comes first
+                        if not known_equal(nodes, rx[2], ry[2]):  # the return type comes first
                             x = rx[2]
                             y = ry[2]
                             continue
@@ -359,7 +360,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
             now.px += now.stride
             now.py += now.stride
             now.left -= 1
-            if not settled(nodes, x, y):
+            if not known_equal(nodes, x, y):
                 break
 
 

@@ -16,7 +16,7 @@ from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_is_link, 
 from cython.cimports.pybtf.core.dedup.candidates import Candidates, chain_first, chain_of
 from cython.cimports.pybtf.core.dedup.lookahead import *
 from cython.cimports.pybtf.core.dedup.phases import AHEAD, Ahead, Work
-from cython.cimports.pybtf.core.dedup.signatures import hash_members, hash_record, hash_typedef, hash_words
+from cython.cimports.pybtf.core.dedup.record_hash import hash_members, hash_record, hash_typedef, hash_words
 from cython.cimports.pybtf.core.dedup.type_graph import IN_PROGRESS, UNMAPPED, kind_of, like_of
 from cython.cimports.pybtf.core.support.check import CHECK, FIXED_SIZE
 from cython.cimports.pybtf.core.support.memory import prefetch
@@ -118,7 +118,7 @@ def is_final(
     record: cython.pointer[uint32_t],
 ) -> cython.int:
     """Whether all references of a record that is not large lead to types that are decided: OF_BASE if to types of the
-    base alone, OF_OWN if not; `record` is then as the reference phase will make it. OPEN otherwise.
+    base alone, OF_OWN if not; `record` is then as the phase of reference types will make it. OPEN otherwise.
     """
     i: uint32_t
     to: uint32_t
@@ -149,7 +149,7 @@ def ahead_references(
     ids: cython.pointer[cython.const[uint32_t]],
     n: uint32_t,
 ) -> cython.void:
-    """Hashes those of `n` types of the reference phase all of whose targets are decided, and asks for their candidates.
+    """Hashes those of `n` reference types all of whose targets are decided, and asks for their candidates.
 
     For some a comparison has already met the only candidate there can be.
     """

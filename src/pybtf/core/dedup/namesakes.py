@@ -8,7 +8,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import KIND_STRUCT, KIND_UNION
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_words
 from cython.cimports.pybtf.core.dedup.candidates import Slot, chain_first, chain_next, chain_of
-from cython.cimports.pybtf.core.dedup.signatures import hash_name
+from cython.cimports.pybtf.core.dedup.record_hash import hash_name
 from cython.cimports.pybtf.core.dedup.type_graph import BaseTypes
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
 

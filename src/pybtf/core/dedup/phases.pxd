@@ -17,7 +17,7 @@ cdef struct Work:
     U32s primitives             # own types of each phase, in order
     U32s composites             # structs, unions and typedefs
     U32s references             # the rest
-    Candidates table            # the reference's table: all kinds
+    Candidates table            # libbpf's table: all kinds
     Candidates enums            # non-empty enums by all their words
     Candidates mixed            # names of enums for which the chain of the name must be walked
     U32s structs                # canonical own structs and unions (or those of the base that is entered)
@@ -38,10 +38,10 @@ cdef int enter_types(Work *w, const size_t *offs) noexcept nogil
 cdef int enter_names(Work *w, Candidates *names) noexcept nogil
 # Looks up a type of which all words are final, `hash` being theirs: `found` is its equal, or itself, entered as
 # canonical.
-cdef int place(Work *w, uint32_t id, uint32_t *r, uint64_t hash, uint32_t *found) noexcept nogil
-cdef int settle_primitives(Work *w) noexcept nogil
-cdef int settle_structs(Work *w) noexcept nogil
-cdef int settle_forwards(Work *w) noexcept nogil
+cdef int find_or_insert(Work *w, uint32_t id, uint32_t *r, uint64_t hash, uint32_t *found) noexcept nogil
+cdef int dedup_primitives(Work *w) noexcept nogil
+cdef int dedup_structs(Work *w) noexcept nogil
+cdef int resolve_forwards(Work *w) noexcept nogil
 cdef void restore_base(TypeGraph *g, uint32_t *map) noexcept nogil
 cdef void flatten(TypeGraph *g, uint32_t *map) noexcept nogil
 cdef void rewrite_survivors(TypeGraph *g, uint32_t *map) noexcept nogil

@@ -1,12 +1,11 @@
-"""The phases of de-duplication, each in the order of ids, each settling what later ones rely on (see
-`dedup.py`).
+"""The phases of de-duplication, each in the order of ids; each decides what later ones rely on (see `dedup.py`).
 
 `Node.map` is the result in progress. A struct or union may be mapped before its turn, by a comparison that
 began elsewhere; a forward declaration may be mapped to a definition, and that later to the canonical one.
-What is mapped to itself is in the table of candidates. The reference phase, which no comparison follows,
+What is mapped to itself is in the table of candidates. The phase of reference types, which no comparison follows,
 works on the result itself (reference_types.py).
 
-Each record is hashed when it or its neighbours are looked up, that is at most once: most structs of a unit are settled
+Each record is hashed when it or its neighbours are looked up, that is at most once: most structs of a unit are decided
 by a comparison that began at another struct, and few of them are hashed (lookahead.py). A hash only finds a chain;
 equality is always decided on words.
 """
@@ -52,7 +51,7 @@ from cython.cimports.pybtf.core.dedup.equivalence import (
 )
 from cython.cimports.pybtf.core.dedup.lookahead import ahead_primitives, ahead_structs
 from cython.cimports.pybtf.core.dedup.phases import AHEAD, Work
-from cython.cimports.pybtf.core.dedup.signatures import hash_members, hash_name, hash_record
+from cython.cimports.pybtf.core.dedup.record_hash import hash_members, hash_name, hash_record
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_EFFORT,
     DEDUP_KIND,
@@ -111,7 +110,7 @@ def same_record(w: cython.pointer[Work], r: cython.pointer[uint32_t], hash: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place(
+def find_or_insert(
     w: cython.pointer[Work],
     id: uint32_t,
     r: cython.pointer[uint32_t],
@@ -128,7 +127,7 @@ def place(
     return DEDUP_OK
 
 
-# Enums. The reference walks the chain of a name, which holds every anonymous enum of a kernel. All entries of
+# Enums. libbpf walks the chain of a name, which holds every anonymous enum of a kernel. All entries of
 # a chain without empty enums and without duplicates are mutually unequal, so there the walk can only find the
 # one equal entry: a look-up by all words does the same. `mixed` has the names whose chains are not so.
 
@@ -161,7 +160,9 @@ def insert_enum(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], full: uint64_t) -> cython.int:
+def find_or_insert_enum(
+    w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t], full: uint64_t
+) -> cython.int:
     """`full`: hash of all words."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     name: uint64_t = hash_name(r)
@@ -209,7 +210,7 @@ def place_enum(w: cython.pointer[Work], id: uint32_t, r: cython.pointer[uint32_t
 def enter_base(w: cython.pointer[Work]) -> cython.int:
     """Put all types, those of a base, into the tables. Their nodes are made.
 
-    Typedefs get another signature than own ones look for [quirk].
+    Typedefs get another hash than own ones look for [quirk].
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     first: uint32_t
@@ -312,7 +313,7 @@ def enter_types(w: cython.pointer[Work], offs: cython.pointer[cython.const[cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_primitive(w: cython.pointer[Work], id: uint32_t, hash: uint64_t) -> cython.int:
+def dedup_primitive(w: cython.pointer[Work], id: uint32_t, hash: uint64_t) -> cython.int:
     """`hash`: of all words."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     r: cython.pointer[uint32_t] = record_of(g, id)
@@ -320,8 +321,8 @@ def place_primitive(w: cython.pointer[Work], id: uint32_t, hash: uint64_t) -> cy
     found: uint32_t = 0
     status: cython.int
     if kind == KIND_ENUM or kind == KIND_ENUM64:
-        return place_enum(w, id, r, hash)
-    status = place(w, id, r, hash, cython.address(found))
+        return find_or_insert_enum(w, id, r, hash)
+    status = find_or_insert(w, id, r, hash, cython.address(found))
     if status != DEDUP_OK:
         return status
     if kind != KIND_FWD:
@@ -336,7 +337,7 @@ def place_primitive(w: cython.pointer[Work], id: uint32_t, hash: uint64_t) -> cy
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_primitives(w: cython.pointer[Work]) -> cython.int:
+def dedup_primitives(w: cython.pointer[Work]) -> cython.int:
     """INT, FLOAT, FWD, ENUM and ENUM64."""
     ids: cython.pointer[uint32_t]
     first: cython.size_t
@@ -348,7 +349,7 @@ def settle_primitives(w: cython.pointer[Work]) -> cython.int:
         n = cython.cast(uint32_t, min(w.primitives.n - first, AHEAD))
         ahead_primitives(cython.address(w.ahead), w, ids, n)
         for i in range(n):
-            status = place_primitive(w, ids[i], w.ahead.hashes[i])
+            status = dedup_primitive(w, ids[i], w.ahead.hashes[i])
             if status != DEDUP_OK:
                 return status
     return DEDUP_OK
@@ -357,7 +358,7 @@ def settle_primitives(w: cython.pointer[Work]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: uint64_t) -> cython.int:
+def dedup_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: uint64_t) -> cython.int:
     """STRUCT, UNION or TYPEDEF: map it to the first equivalent candidate, or make it canonical."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     s: cython.pointer[cython.const[Slot]] = chain_of(cython.address(w.table), hash)
@@ -366,7 +367,7 @@ def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: ui
     while c:
         if not spend(w, 1):
             return stop(w, DEDUP_EFFORT, id)
-        if kind_of(g.nodes, c) == kind:  # `equivalent` compares the rest of the signature
+        if kind_of(g.nodes, c) == kind:  # `equivalent` compares the rest
             answer = equivalent(g, id, c)
             if answer < 0:
                 return -answer  # g.bad is set
@@ -389,7 +390,7 @@ def place_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: ui
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_structs(w: cython.pointer[Work]) -> cython.int:
+def dedup_structs(w: cython.pointer[Work]) -> cython.int:
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     ids: cython.pointer[uint32_t]
     first: cython.size_t
@@ -403,7 +404,7 @@ def settle_structs(w: cython.pointer[Work]) -> cython.int:
         for i in range(n):
             # What was not mapped before its neighbours had their turn may be so now.
             if g.nodes[ids[i]].map == 0:
-                status = place_struct(w, ids[i], kind_of(g.nodes, ids[i]), w.ahead.hashes[i])
+                status = dedup_struct(w, ids[i], kind_of(g.nodes, ids[i]), w.ahead.hashes[i])
                 if status != DEDUP_OK:
                     return status
     return DEDUP_OK
@@ -460,7 +461,7 @@ def enter_names(w: cython.pointer[Work], names: cython.pointer[Candidates]) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_forwards(w: cython.pointer[Work]) -> cython.int:
+def resolve_forwards(w: cython.pointer[Work]) -> cython.int:
     """A declaration that is left goes to the only struct or union of its name, if that is of its kind.
 
     Structs and unions share the names here: one of each blocks both.
@@ -499,7 +500,7 @@ def settle_forwards(w: cython.pointer[Work]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def flatten(g: cython.pointer[TypeGraph], map: cython.pointer[uint32_t]) -> cython.void:
-    """Write what is decided about each type to `map`, in final form; the reference phase decides the rest.
+    """Write what is decided about each type to `map`, in final form; the phase of reference types decides the rest.
 
     The entries of a base are there already, but for those that have changed.
     """

@@ -1,6 +1,6 @@
-# The reference phase of de-duplication (see reference_types.py). A DEDUP_* status.
+# The phase of reference types (see reference_types.py). A DEDUP_* status.
 
 from libc.stdint cimport uint32_t
 from pybtf.core.dedup.phases cimport Work
 
-cdef int settle_references(Work *w, uint32_t *map) noexcept nogil
+cdef int dedup_references(Work *w, uint32_t *map) noexcept nogil

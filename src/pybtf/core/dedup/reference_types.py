@@ -1,4 +1,4 @@
-"""The reference phase of de-duplication: pointers, arrays, prototypes and the like, see `dedup.py`.
+"""The phase of reference types: pointers, arrays, prototypes and the like, see `dedup.py`.
 
 A type comes after all that it refers to, so that its words are final when it is looked up. A chain of any length waits
 on a stack of its own.
@@ -13,8 +13,8 @@ from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_is_link, wire_kind, wire_refs, wire_words
 from cython.cimports.pybtf.core.dedup.equivalence import equal_words
 from cython.cimports.pybtf.core.dedup.lookahead import ahead_knows, ahead_references
-from cython.cimports.pybtf.core.dedup.phases import AHEAD, Ahead, Pending, Waiting, Work, place
-from cython.cimports.pybtf.core.dedup.signatures import hash_record
+from cython.cimports.pybtf.core.dedup.phases import AHEAD, Ahead, Pending, Waiting, Work, find_or_insert
+from cython.cimports.pybtf.core.dedup.record_hash import hash_record
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_CYCLE,
     DEDUP_MEMORY,
@@ -47,7 +47,7 @@ def suggested(g: cython.pointer[TypeGraph], id: uint32_t, r: cython.pointer[uint
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_targets(
+def dedup_targets(
     r: cython.pointer[uint32_t], map: cython.pointer[cython.const[uint32_t]], from_: cython.pointer[uint32_t]
 ) -> uint32_t:
     """Makes the references of a record final, from number `from_` on, and returns the first target that is not decided,
@@ -101,7 +101,7 @@ def wait_for(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_reference(
+def dedup_reference(
     w: cython.pointer[Work],
     s: cython.pointer[Waiting],
     map: cython.pointer[uint32_t],
@@ -120,7 +120,7 @@ def settle_reference(
     while True:
         # Go on with type `id` at its reference `i`; the stack has those that wait for it.
         r = record_of(g, id)
-        t = settle_targets(r, map, cython.address(i))
+        t = dedup_targets(r, map, cython.address(i))
         if t != UNMAPPED:
             if map[t] == IN_PROGRESS:
                 w.g.bad = t
@@ -134,7 +134,7 @@ def settle_reference(
         m = suggested(g, id, r)
         if m == 0:
             hash = known[0] if id == root and known != cython.NULL else hash_record(r)
-            status = place(w, id, r, hash, cython.address(m))
+            status = find_or_insert(w, id, r, hash, cython.address(m))
             if status != DEDUP_OK:
                 return status
         map[id] = m
@@ -148,7 +148,7 @@ def settle_reference(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) -> cython.int:
+def dedup_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) -> cython.int:
     """The remaining kinds, targets first, each rewritten to final targets before it is looked up."""
     a: cython.pointer[Ahead] = cython.address(w.ahead)
     waiting = cython.declare(Waiting)
@@ -168,7 +168,7 @@ def settle_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) ->
             if map[ids[i]] != UNMAPPED:
                 continue
             known = cython.address(a.hashes[i]) if ahead_knows(a, i) else cython.NULL
-            status = settle_reference(w, cython.address(waiting), map, ids[i], known)
+            status = dedup_reference(w, cython.address(waiting), map, ids[i], known)
             if status != DEDUP_OK:
                 break
         if status != DEDUP_OK:

@@ -15,7 +15,7 @@ cdef enum:                      # results of the phases (DedupError.code)
     N_DEDUP
 
 cdef enum:
-    UNMAPPED = 0xFFFFFFFF       # in the map of the reference phase: not decided yet; as a hypothesis: none
+    UNMAPPED = 0xFFFFFFFF       # in the map of reference types: not decided yet; as a hypothesis: none
     IN_PROGRESS = 0xFFFFFFFE    # ... : on its stack
     FINAL = 0x80000000          # in Node.map: what the type is mapped to will never be mapped to something else
     ID_MASK = 0x7FFFFFFF
@@ -32,7 +32,7 @@ cdef enum:                      # steps of comparison allowed: far more than rea
     EFFORT_BASE = 134217728     # some seconds
     EFFORT_PER_TYPE = 8192      # a kernel takes 14
 
-cdef struct Frame:              # the rest of the reference pairs of two records under comparison
+cdef struct PendingPairs:       # the rest of the pairs of references of two records under comparison
     const uint32_t *px          # next reference of the candidate
     const uint32_t *py          # next reference of the canonical type
     uint32_t left
@@ -66,7 +66,7 @@ cdef struct TypeGraph:
     uint32_t first_own
     const BaseTypes *base       # has the types below `first_own`; NULL without one
     U32s touched                # ids with a hypothesis, in the order they were made
-    Frame *frames
+    PendingPairs *frames
     size_t cap_frames
     uint32_t *likes             # likes[id - first_own]: a type of the base that a comparison found equivalent, or 0;
                                 # NULL without a base

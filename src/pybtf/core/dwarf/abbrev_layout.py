@@ -1,23 +1,22 @@
-"""Shapes: the abbreviations whose DIEs can be read at a glance.
+"""Layouts of DIEs: at which offsets the wanted values are, for abbreviations where that never changes.
 
-Nearly all DIEs of a kernel that are not in functions are members, enumerators, parameters of prototypes, types without
-children, structs and arrays; and of nearly all of these, compilers write every attribute in a form of fixed size. Then
-the places of the things wanted, a name, a type and a number, are known before the first such DIE is met, and the
-program of the abbreviation (abbrevs.py) need not be run. A shape says these places. It is derived from the program, so
-it cannot say anything else.
+Nearly all DIEs of a kernel outside functions are members, enumerators, parameters of prototypes, types without
+children, structs and arrays, and compilers write nearly all of their attributes in forms of fixed size. The offsets of
+what is wanted, a name, a type and a number, then follow from the abbreviation, and its program (abbrevs.py) need not
+run for each DIE. The layout is derived from the program, so the two cannot disagree.
 
-Short names stand in the DIE itself: gcc writes those that are not longer than an offset. They come first, and all
-places are counted from their end. Whatever is out of the ordinary gets no shape: other forms, other wanted attributes,
-attributes that are there twice.
-What is out of the ordinary in one DIE, such as an offset that leads nowhere, is left to the ordinary way too, which
-knows what to say of it (die_fast_path.py).
+gcc writes a name that is no longer than an offset into the DIE itself. Such a name comes first, and all offsets are
+counted from its end. An abbreviation with anything unusual has no layout: other forms, other wanted attributes, an
+attribute that is there twice. A DIE with something unusual, such as an offset that leads nowhere, is left to
+die_reader.py, which reports it (die_fast_path.py).
 """
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
-from cython.cimports.pybtf.core.dwarf.abbrevs import *
+from cython.cimports.pybtf.core.dwarf.attributes import *
+from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import T_DECLARATION, is_structure
 
@@ -27,25 +26,25 @@ LARGEST = cython.declare(uint32_t, 200)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def shape_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
+def layout_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
     if is_structure(tag):
-        return SHAPE_STRUCT
+        return LAYOUT_STRUCT
     if tag == DW_TAG_subroutine_type:
-        return SHAPE_SUBROUTINE
+        return LAYOUT_SUBROUTINE
     if tag == DW_TAG_array_type and children:
-        return SHAPE_ARRAY
+        return LAYOUT_ARRAY
     if children:
-        return SHAPE_NONE
+        return LAYOUT_NONE
     if tag == DW_TAG_member:
-        return SHAPE_MEMBER
+        return LAYOUT_MEMBER
     if tag == DW_TAG_enumerator:
-        return SHAPE_ENUMERATOR
+        return LAYOUT_ENUMERATOR
     if tag == DW_TAG_formal_parameter:
-        return SHAPE_PARAMETER
+        return LAYOUT_PARAMETER
     if tag == DW_TAG_subrange_type:
-        return SHAPE_DIMENSION
+        return LAYOUT_DIMENSION
     if tag == DW_TAG_variable:
-        return SHAPE_LOCAL
+        return LAYOUT_LOCAL
     if (
         tag == DW_TAG_pointer_type
         or tag == DW_TAG_typedef
@@ -53,8 +52,8 @@ def shape_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
         or tag == DW_TAG_volatile_type
         or tag == DW_TAG_restrict_type
     ):  # pointer, typedef, qualifiers
-        return SHAPE_TYPE
-    return SHAPE_NONE
+        return LAYOUT_TYPE
+    return LAYOUT_NONE
 
 
 @cython.cfunc
@@ -62,13 +61,13 @@ def shape_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
 @cython.exceptval(check=False)
 def value_slot(kind: uint8_t) -> uint32_t:
     """Which attribute is the value; one that is never there if there is none."""
-    if kind == SHAPE_MEMBER:
+    if kind == LAYOUT_MEMBER:
         return D_MEMBER_LOCATION
-    if kind == SHAPE_ENUMERATOR:
+    if kind == LAYOUT_ENUMERATOR:
         return D_CONST_VALUE
-    if kind == SHAPE_DIMENSION:
+    if kind == LAYOUT_DIMENSION:
         return D_UPPER_BOUND
-    return N_SLOTS if kind == SHAPE_PARAMETER else D_BYTE_SIZE
+    return N_SLOTS if kind == LAYOUT_PARAMETER else D_BYTE_SIZE
 
 
 @cython.cfunc
@@ -112,7 +111,7 @@ def fixed_size(program: cython.pointer[cython.const[uint32_t]]) -> uint16_t:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def typed(s: cython.pointer[Shape], at: uint32_t) -> cython.void:
+def typed(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
     s.typed = True
     s.type_mask = 0xFFFFFFFF
     s.type_at = cython.cast(uint8_t, at)
@@ -121,9 +120,9 @@ def typed(s: cython.pointer[Shape], at: uint32_t) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def shape_of_local(s: cython.pointer[Shape], program: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
-    """The places of a variable: nothing is wanted of one in a function, if it has a location (die_objects.py). Its type
-    is only checked. Returns its size, more than LARGEST: it has no shape.
+def layout_of_local(s: cython.pointer[DieLayout], program: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
+    """The layout of a variable. Nothing is wanted of one in a function if it has a location (die_objects.py); its type
+    is only checked. Returns its size in bytes; above LARGEST, it has no layout.
     """
     size: uint32_t = fixed_size(program)
     at: uint32_t = 0
@@ -152,7 +151,7 @@ def shape_of_local(s: cython.pointer[Shape], program: cython.pointer[cython.cons
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def valued(s: cython.pointer[Shape], at: uint32_t, size: uint32_t) -> cython.void:
+def valued(s: cython.pointer[DieLayout], at: uint32_t, size: uint32_t) -> cython.void:
     s.valued = True
     s.value_at = cython.cast(uint8_t, at)
     if size:
@@ -170,8 +169,10 @@ def implicit(program: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
-    """The places of what is wanted of a DIE of this kind. Returns its size, more than LARGEST: it has no shape."""
+def wanted_offsets(
+    s: cython.pointer[DieLayout], kind: uint8_t, program: cython.pointer[cython.const[uint32_t]]
+) -> uint32_t:
+    """The offsets of what is wanted of a DIE of this kind. Returns its size; above LARGEST, it has no layout."""
     wanted: uint32_t = value_slot(kind)
     at: uint32_t = 0
     word: uint32_t
@@ -197,7 +198,7 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
             s.name_at = cython.cast(uint8_t, at)
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
             typed(s, at)
-        elif slot == D_SIBLING and kind >= SHAPE_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
+        elif slot == D_SIBLING and kind >= LAYOUT_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
             s.with_sibling = True
             s.sibling_at = cython.cast(uint8_t, at)
         elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
@@ -205,13 +206,13 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
             if operation == OP_IMPLICIT:
                 s.value = implicit(program)
                 program += 2
-        elif slot == D_DATA_BIT_OFFSET and kind == SHAPE_MEMBER and cls == A_CONST and not s.valued and size:
+        elif slot == D_DATA_BIT_OFFSET and kind == LAYOUT_MEMBER and cls == A_CONST and not s.valued and size:
             in_bits = True
             valued(s, at, size)
-        elif slot == D_BIT_SIZE and kind == SHAPE_MEMBER and cls == A_CONST and not s.bits and size == 1:
+        elif slot == D_BIT_SIZE and kind == LAYOUT_MEMBER and cls == A_CONST and not s.bits and size == 1:
             s.bits = True
             s.bits_at = cython.cast(uint8_t, at)
-        elif slot == D_DECLARATION and kind == SHAPE_STRUCT and operation == OP_IMPLICIT and not s.flags:
+        elif slot == D_DECLARATION and kind == LAYOUT_STRUCT and operation == OP_IMPLICIT and not s.flags:
             if cls != A_FLAG or implicit(program) == 0:
                 return VARYING
             s.flags = T_DECLARATION
@@ -225,19 +226,19 @@ def places(s: cython.pointer[Shape], kind: uint8_t, program: cython.pointer[cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def shape_of(
-    s: cython.pointer[Shape], tag: uint16_t, children: cython.bint, program: cython.pointer[cython.const[uint32_t]]
+def layout_of(
+    s: cython.pointer[DieLayout], tag: uint16_t, children: cython.bint, program: cython.pointer[cython.const[uint32_t]]
 ) -> uint32_t:
-    """See `abbrev_layout.pxd`. The shape of DIEs that have this tag, perhaps children, and are read by this program."""
-    kind: uint8_t = shape_kind(tag, children)
+    """See `abbrev_layout.pxd`. The layout of DIEs with this tag, which are read by this program."""
+    kind: uint8_t = layout_kind(tag, children)
     size: uint32_t
-    memset(s, 0, cython.sizeof(Shape))
-    # What is not there is read as well, at place 0, and masked out.
-    if kind == SHAPE_NONE:
+    memset(s, 0, cython.sizeof(DieLayout))
+    # What is not there is read as well, at offset 0, and masked out.
+    if kind == LAYOUT_NONE:
         return 8
-    size = shape_of_local(s, program) if kind == SHAPE_LOCAL else places(s, kind, program)
+    size = layout_of_local(s, program) if kind == LAYOUT_LOCAL else wanted_offsets(s, kind, program)
     if size > LARGEST:
-        memset(s, 0, cython.sizeof(Shape))
+        memset(s, 0, cython.sizeof(DieLayout))
         return 8
     s.size = cython.cast(uint8_t, size)
     s.kind = kind

@@ -16,8 +16,10 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.abbrev_layout import fixed_size, shape_of
+from cython.cimports.pybtf.core.dwarf.abbrev_layout import fixed_size, layout_of
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
+from cython.cimports.pybtf.core.dwarf.attributes import *
+from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.model.debug_sections import Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import TAG_TYPE_TAG
@@ -46,295 +48,8 @@ from cython.cimports.pybtf.core.support.cursor import (
 from cython.cimports.pybtf.core.support.hashing import SALT, SALT2, fold
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
-NO_SLOT = cython.declare(uint8_t, 255)
 MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # some thousand are much; beyond this, indexes would not fit
 MAX_OPS = cython.declare(cython.size_t, 1 << 31)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def op(operation: uint32_t, cls: uint32_t) -> uint32_t:
-    return operation | (cls << 16)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def sized(size: uint32_t, cls: uint32_t) -> uint32_t:
-    """The operation that reads an unsigned value of `size` bytes."""
-    if size == 1:
-        return op(OP_U1, cls)
-    if size == 2:
-        return op(OP_U2, cls)
-    if size == 4:
-        return op(OP_U4, cls)
-    return op(OP_U8, cls)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def form_op(form: uint64_t, address_size: uint8_t, offset_size: uint8_t, version: uint8_t) -> uint32_t:
-    """The reading operation and class of a form (DWARF 5, 7.5.6), or UNKNOWN_FORM."""
-    if form == DW_FORM_addr:
-        return sized(address_size, A_ADDR)
-    if form == DW_FORM_block2:
-        return op(OP_BLOCK2, A_BLOCK)
-    if form == DW_FORM_block4:
-        return op(OP_BLOCK4, A_BLOCK)
-    if form == DW_FORM_data2:
-        return op(OP_U2, A_CONST)
-    if form == DW_FORM_data4:
-        return op(OP_U4, A_CONST)
-    if form == DW_FORM_data8:
-        return op(OP_U8, A_CONST)
-    if form == DW_FORM_string:
-        return op(OP_STRING, A_STRING)
-    if form == DW_FORM_block:
-        return op(OP_BLOCK, A_BLOCK)
-    if form == DW_FORM_exprloc:
-        return op(OP_BLOCK, A_EXPR)
-    if form == DW_FORM_block1:
-        return op(OP_BLOCK1, A_BLOCK)
-    if form == DW_FORM_data1:
-        return op(OP_U1, A_CONST)
-    if form == DW_FORM_flag:
-        return op(OP_U1, A_FLAG)
-    if form == DW_FORM_sdata:
-        return op(OP_SLEB, A_CONST)
-    if form == DW_FORM_strp:
-        return sized(offset_size, A_STRP)
-    if form == DW_FORM_udata:
-        return op(OP_ULEB, A_CONST)
-    if form == DW_FORM_ref_addr:  # an address in DWARF 2, an offset since
-        return sized(address_size if version <= 2 else offset_size, A_REF_ADDR)
-    if form == DW_FORM_ref1:
-        return op(OP_U1, A_REF)
-    if form == DW_FORM_ref2:
-        return op(OP_U2, A_REF)
-    if form == DW_FORM_ref4:
-        return op(OP_U4, A_REF)
-    if form == DW_FORM_ref8:
-        return op(OP_U8, A_REF)
-    if form == DW_FORM_ref_udata:
-        return op(OP_ULEB, A_REF)
-    if form == DW_FORM_indirect:
-        return op(OP_INDIRECT, A_NONE)
-    if form == DW_FORM_sec_offset:
-        return sized(offset_size, A_SEC_OFFSET)
-    if form == DW_FORM_flag_present:
-        return op(OP_IMPLICIT, A_FLAG)
-    if form == DW_FORM_strx:
-        return op(OP_ULEB, A_STRX)
-    if form == DW_FORM_addrx:
-        return op(OP_ULEB, A_ADDRX)
-    if form == DW_FORM_ref_sup4:
-        return op(OP_U4, A_ALT)
-    if form == DW_FORM_strp_sup:
-        return sized(offset_size, A_STR_ALT)
-    if form == DW_FORM_data16:
-        return op(OP_DATA16, A_DATA16)
-    if form == DW_FORM_line_strp:
-        return sized(offset_size, A_LINE_STRP)
-    if form == DW_FORM_ref_sig8:
-        return op(OP_U8, A_SIG8)
-    if form == DW_FORM_implicit_const:
-        return op(OP_IMPLICIT, A_CONST)
-    if form == DW_FORM_loclistx or form == DW_FORM_rnglistx:
-        return op(OP_ULEB, A_LISTX)
-    if form == DW_FORM_ref_sup8:
-        return op(OP_U8, A_ALT)
-    if form == DW_FORM_strx1:
-        return op(OP_U1, A_STRX)
-    if form == DW_FORM_strx2:
-        return op(OP_U2, A_STRX)
-    if form == DW_FORM_strx3:
-        return op(OP_U3, A_STRX)
-    if form == DW_FORM_strx4:
-        return op(OP_U4, A_STRX)
-    if form == DW_FORM_addrx1:
-        return op(OP_U1, A_ADDRX)
-    if form == DW_FORM_addrx2:
-        return op(OP_U2, A_ADDRX)
-    if form == DW_FORM_addrx3:
-        return op(OP_U3, A_ADDRX)
-    if form == DW_FORM_addrx4:
-        return op(OP_U4, A_ADDRX)
-    if form == DW_FORM_GNU_addr_index:
-        return op(OP_ULEB, A_ADDRX)
-    if form == DW_FORM_GNU_str_index:
-        return op(OP_ULEB, A_STRX)
-    if form == DW_FORM_GNU_ref_alt:
-        return sized(offset_size, A_ALT)
-    if form == DW_FORM_GNU_strp_alt:
-        return sized(offset_size, A_STR_ALT)
-    return UNKNOWN_FORM
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def in_alternate(word: uint32_t) -> uint32_t:
-    """What `form_op` returned, for a unit of an alternate file (alternate_units.py).
-
-    Offsets into its sections get the classes that offsets into it have elsewhere; what would lead into a third file, or
-    into sections that only have to do with code, gets a class that is not looked at.
-    """
-    cls: uint32_t = (word >> 16) & 0xFF
-    if word == UNKNOWN_FORM:
-        return word
-    if cls == A_STRP:
-        cls = A_STR_ALT
-    elif cls == A_REF_ADDR:
-        cls = A_ALT
-    elif cls == A_ALT or cls == A_STR_ALT:
-        cls = A_NESTED
-    elif cls == A_ADDRX or cls == A_LISTX or cls == A_SEC_OFFSET:
-        cls = A_NONE
-    return op(word & 0xFF, cls)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def leaves_split(word: uint32_t) -> cython.bint:
-    """Whether what `form_op` returned is an offset that a unit of split DWARF cannot have: its file may have become a
-    part of another, in which only what is found by index keeps its meaning (DWARF 5, 7.3.2.2).
-    """
-    cls: uint32_t = (word >> 16) & 0xFF
-    return word != UNKNOWN_FORM and (cls == A_STRP or cls == A_REF_ADDR or cls == A_ALT or cls == A_STR_ALT)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def wanted(attribute: uint64_t) -> uint8_t:
-    """The slot of an attribute (DWARF 5, 7.5.4), or NO_SLOT."""
-    if attribute == DW_AT_sibling:
-        return D_SIBLING
-    if attribute == DW_AT_location:
-        return D_LOCATION
-    if attribute == DW_AT_name:
-        return D_NAME
-    if attribute == DW_AT_byte_size:
-        return D_BYTE_SIZE
-    if attribute == DW_AT_bit_offset:
-        return D_BIT_OFFSET
-    if attribute == DW_AT_bit_size:
-        return D_BIT_SIZE
-    if attribute == DW_AT_low_pc:
-        return D_LOW_PC
-    if attribute == DW_AT_language:
-        return D_LANGUAGE
-    if attribute == DW_AT_import:
-        return D_IMPORT
-    if attribute == DW_AT_const_value:
-        return D_CONST_VALUE
-    if attribute == DW_AT_inline:
-        return D_INLINE
-    if attribute == DW_AT_producer:
-        return D_PRODUCER
-    if attribute == DW_AT_upper_bound:
-        return D_UPPER_BOUND
-    if attribute == DW_AT_abstract_origin:
-        return D_ORIGIN
-    if attribute == DW_AT_artificial:
-        return D_ARTIFICIAL
-    if attribute == DW_AT_calling_convention:
-        return D_CALLING_CONVENTION
-    if attribute == DW_AT_count:
-        return D_COUNT
-    if attribute == DW_AT_data_member_location:
-        return D_MEMBER_LOCATION
-    if attribute == DW_AT_declaration:
-        return D_DECLARATION
-    if attribute == DW_AT_encoding:
-        return D_ENCODING
-    if attribute == DW_AT_external:
-        return D_EXTERNAL
-    if attribute == DW_AT_specification:
-        return D_SPECIFICATION
-    if attribute == DW_AT_type:
-        return D_TYPE
-    if attribute == DW_AT_virtuality:
-        return D_VIRTUALITY
-    if attribute == DW_AT_signature:
-        return D_SIGNATURE
-    if attribute == DW_AT_data_bit_offset:
-        return D_DATA_BIT_OFFSET
-    if attribute == DW_AT_str_offsets_base:
-        return D_STR_OFFSETS_BASE
-    if attribute == DW_AT_addr_base or attribute == DW_AT_GNU_addr_base:
-        return D_ADDR_BASE
-    if attribute == DW_AT_rnglists_base:
-        return D_RNGLISTS_BASE
-    if attribute == DW_AT_dwo_name or attribute == DW_AT_GNU_dwo_name:
-        return D_DWO_NAME
-    if attribute == DW_AT_loclists_base:
-        return D_LOCLISTS_BASE
-    if attribute == DW_AT_GNU_annotation:
-        return D_ANNOTATION
-    return NO_SLOT
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def wanted_of_places(attribute: uint64_t) -> uint8_t:
-    """The same for what says where something is declared."""
-    if attribute == DW_AT_decl_file:
-        return D_DECL_FILE
-    if attribute == DW_AT_decl_line:
-        return D_DECL_LINE
-    if attribute == DW_AT_stmt_list:
-        return D_STMT_LIST
-    return NO_SLOT
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def skip_size(word: uint32_t) -> int64_t:
-    """Bytes of a value of fixed size, -1 if the size is in the data."""
-    operation: uint32_t = word & 0xFF
-    if operation == OP_IMPLICIT:
-        return 0
-    if operation == OP_U1:
-        return 1
-    if operation == OP_U2:
-        return 2
-    if operation == OP_U3:
-        return 3
-    if operation == OP_U4:
-        return 4
-    if operation == OP_U8:
-        return 8
-    if operation == OP_DATA16:
-        return 16
-    return -1
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def skipping(word: uint32_t) -> uint32_t:
-    """The operation that passes over what `word` would read; its size is not fixed."""
-    operation: uint32_t = word & 0xFF
-    if operation == OP_ULEB or operation == OP_SLEB:
-        return OP_SKIP_LEB
-    if operation == OP_STRING:
-        return OP_SKIP_STRING
-    if operation == OP_BLOCK1:
-        return OP_SKIP_BLOCK1
-    if operation == OP_BLOCK2:
-        return OP_SKIP_BLOCK2
-    if operation == OP_BLOCK4:
-        return OP_SKIP_BLOCK4
-    if operation == OP_BLOCK:
-        return OP_SKIP_BLOCK
-    return OP_INDIRECT | (cython.cast(uint32_t, NO_SLOT) << 8)
 
 
 @cython.cfunc
@@ -350,8 +65,8 @@ def add_attribute(
     """Appends what one attribute needs; `pending` is the size of the fixed values to be skipped before it."""
     slot: uint8_t = wanted(attribute)
     size: int64_t
-    if slot == NO_SLOT and t.places:
-        slot = wanted_of_places(attribute)
+    if slot == NO_SLOT and t.declarations:
+        slot = wanted_of_declarations(attribute)
     if slot == NO_SLOT:
         size = skip_size(word)
         if size >= 0 and pending[0] + size < 65536:
@@ -522,7 +237,7 @@ def read_table(
         decl = cython.address(t.decls[t.n - 1])
         decl.fixed = fixed_size(t.ops.p + decl.program)
         t.reach = max(
-            t.reach, shape_of(cython.address(decl.shape), decl.tag, decl.children, t.ops.p + decl.program)
+            t.reach, layout_of(cython.address(decl.layout), decl.tag, decl.children, t.ops.p + decl.program)
         )
     if not t.dense and index_sparse(t):
         return fault_set(fault, FAULT_MEMORY, IN_ABBREV, cur_tell(c), 0, 0)

@@ -5,7 +5,7 @@ it. Its units are appended to those of the file itself (dwarf/alternate.py), so 
 `.debug_info` as any other, a little larger. What remains to be said is which of its units are decoded: an alternate
 file has the types of a whole distribution, and the file needs some of them.
 
-The rules are the reference's, found by asking it. Needed are
+The rules are pahole's, found by asking it. Needed are
 
 - a unit that has a DIE to which something of the file itself refers: what is decoded of it, whether or not anything
   comes of it, by DW_AT_type, DW_AT_abstract_origin or DW_AT_specification, or by the DW_AT_import of an imported
@@ -21,9 +21,10 @@ the roots of the alternate file and their children, and over the whole file, who
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.pybtf.core.dwarf.abbrevs import A_ALT, D_IMPORT, D_ORIGIN, D_SPECIFICATION, D_TYPE
 from cython.cimports.pybtf.core.dwarf.alternate_units import *
+from cython.cimports.pybtf.core.dwarf.attributes import D_IMPORT, D_ORIGIN, D_SPECIFICATION, D_TYPE
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_read, die_skip_children
+from cython.cimports.pybtf.core.dwarf.forms import A_ALT
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
@@ -106,7 +107,7 @@ def dispatches(mode: uint8_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def is_object(tag: uint16_t, mode: uint8_t) -> cython.bint:
-    """Whether the reference makes an object of a DIE with this tag in a frame of this mode, kept or not."""
+    """Whether pahole makes an object of a DIE with this tag in a frame of this mode, kept or not."""
     code: cython.bint = mode == IN_FUNCTION or mode == IN_BLOCK
     if tag == DW_TAG_subprogram:
         return dispatches(mode) or mode == IN_ENUM

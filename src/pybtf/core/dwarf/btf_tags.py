@@ -1,4 +1,4 @@
-"""btf_decl_tag and btf_type_tag in DWARF, in the two shapes compilers give them.
+"""btf_decl_tag and btf_type_tag in DWARF, in the two forms compilers give them.
 
 clang hangs DW_TAG_LLVM_annotation children under the object. GCC keeps DW_TAG_GNU_annotation DIEs anywhere in the
 unit and lets the object name the first of them in an attribute, each annotation naming the next in the same
@@ -8,8 +8,8 @@ attribute: a chain. Name and value of both are DW_AT_name and DW_AT_const_value,
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.abbrevs import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.dwarf.alternate_units import survey_offset
+from cython.cimports.pybtf.core.dwarf.attributes import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_read
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import (

@@ -1,7 +1,7 @@
-# Reading DIEs of known shapes (see die_fast_path.py).
+# Reading DIEs of known layout (see die_fast_path.py).
 
 from libc.stdint cimport uint32_t
-from pybtf.core.dwarf.abbrevs cimport SHAPE_NONE
+from pybtf.core.dwarf.abbrev_layout cimport LAYOUT_NONE
 from pybtf.core.dwarf.walk_state cimport Walker
 
 cdef int glances(Walker *w) noexcept nogil
@@ -14,4 +14,4 @@ cdef inline bint can_glance(const Walker *w) noexcept nogil:
     code = w.r.c.pos[0]
     if code == 0 or code & 0x80 or code > w.r.table.n:
         return True
-    return w.r.table.decls[code - 1].shape.kind != SHAPE_NONE
+    return w.r.table.decls[code - 1].layout.kind != LAYOUT_NONE

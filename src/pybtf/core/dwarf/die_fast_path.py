@@ -1,8 +1,8 @@
-"""Reading DIEs at a glance: those of a known shape (abbrev_layout.py), in frames where their tags mean what they mostly
+"""Reading DIEs at a glance: those of known layout (abbrev_layout.py), in frames where their tags mean what they mostly
 mean.
 
 Each part does to the tables of the unit what the function for its tag does (die_objects.py, open_objects.py), for the
-case that only those attributes are there which the shape has. Before anything is changed, everything is checked that
+case that only those attributes are there which the layout has. Before anything is changed, everything is checked that
 the other way would check. If something is not as it should be, nothing is done, and the DIE is read the other way.
 
 What is wanted of a DIE is read without asking whether it is there: what is not is masked out. So the same steps serve
@@ -12,6 +12,7 @@ nearly all DIEs, and they are few, which is the point.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.die_fast_path import *
 from cython.cimports.pybtf.core.dwarf.open_objects import close_frame
@@ -171,10 +172,10 @@ def new_frame(w: cython.pointer[Walker], kind: uint8_t) -> cython.pointer[Type]:
         return cython.NULL
     f = cython.address(w.frames[w.n_frames])
     w.n_frames += 1
-    if kind == SHAPE_STRUCT:
+    if kind == LAYOUT_STRUCT:
         f.mode = IN_STRUCT
         f.mark = w.n_members
-    elif kind == SHAPE_SUBROUTINE:
+    elif kind == LAYOUT_SUBROUTINE:
         f.mode = IN_SUBROUTINE
         f.mark = w.n_params
     else:
@@ -199,7 +200,7 @@ def put_type(
     size: uint64_t,
 ) -> cython.bint:
     """Into a frame, if there are children, and otherwise into the table."""
-    kind: uint8_t = decl.shape.kind
+    kind: uint8_t = decl.layout.kind
     t: cython.pointer[Type] = new_frame(w, kind) if decl.children else new_type(w)
     if t == cython.NULL:
         return False
@@ -209,10 +210,10 @@ def put_type(
     t.name = name
     t.ref = ref
     t.size = cython.cast(uint32_t, size)
-    t.flags = decl.shape.flags
-    if kind == SHAPE_STRUCT:
+    t.flags = decl.layout.flags
+    if kind == LAYOUT_STRUCT:
         t.first = w.u.n_members
-    elif kind == SHAPE_SUBROUTINE:
+    elif kind == LAYOUT_SUBROUTINE:
         t.first = w.u.n_type_params
     return True
 
@@ -268,7 +269,7 @@ def put(
     """Does what a DIE with these values, at `die`, which is no member, comes to as a child of frame `f`. False: nothing
     has been done.
     """
-    s: cython.pointer[cython.const[Shape]] = cython.address(decl.shape)
+    s: cython.pointer[cython.const[DieLayout]] = cython.address(decl.layout)
     kind: uint8_t = s.kind
     mode: uint8_t = f.mode
     FIXED_SIZE(IN_NAMESPACE == 1)  # the order of the modes: unit, namespace and struct can have types inside
@@ -278,17 +279,17 @@ def put(
     FIXED_SIZE(IN_SUBROUTINE == 5)  # and so can these, up to IN_BLOCK
     FIXED_SIZE(IN_FUNCTION == 6)
     FIXED_SIZE(IN_BLOCK == 7)
-    if kind == SHAPE_TYPE or kind >= SHAPE_STRUCT:
+    if kind == LAYOUT_TYPE or kind >= LAYOUT_STRUCT:
         if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
             return put_type(w, decl, die, name, ref, value)
         return False
-    if kind == SHAPE_PARAMETER:
+    if kind == LAYOUT_PARAMETER:
         return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, name, ref)
-    if kind == SHAPE_ENUMERATOR:
+    if kind == LAYOUT_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
-    if kind == SHAPE_DIMENSION:
+    if kind == LAYOUT_DIMENSION:
         return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
-    return kind == SHAPE_LOCAL and (mode == IN_FUNCTION or mode == IN_BLOCK)
+    return kind == LAYOUT_LOCAL and (mode == IN_FUNCTION or mode == IN_BLOCK)
 
 
 # ---- reading ------------------------------------------------------------------------------------------------
@@ -312,7 +313,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
     last: cython.pointer[cython.const[uint8_t]]
     p: cython.pointer[cython.const[uint8_t]]
-    s: cython.pointer[cython.const[Shape]]
+    s: cython.pointer[cython.const[DieLayout]]
     f: cython.pointer[Frame]
     code: uint32_t
     name: uint32_t
@@ -323,7 +324,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     bits: uint8_t
     if left < 0 or own <= unit:
         return 0
-    last = at + left  # DIEs of any shape may begin up to here
+    last = at + left  # DIEs of any layout may begin up to here
     own = min(w.r.end, own) - unit  # behind which no DIE can be referred to
     f = cython.address(w.frames[w.n_frames - 1])
     while at <= last:
@@ -345,7 +346,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             p += 1
         if code - 1 >= n:
             break
-        s = cython.address(decls[code - 1].shape)
+        s = cython.address(decls[code - 1].layout)
         name = 0
         if s.inline_name:
             name = short_name(p)
@@ -361,7 +362,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             break
         ref = cython.cast(uint32_t, unit + to) & s.type_mask
         value = s.value | (double_at(p + s.value_at) & s.value_mask)
-        if s.kind == SHAPE_MEMBER:
+        if s.kind == LAYOUT_MEMBER:
             # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
             bits = p[s.bits_at] if s.bits else 0
             if f.mode != IN_STRUCT or not (s.valued or f.type.tag == DW_TAG_union_type) or (s.bits and bits == 0):

@@ -5,14 +5,14 @@ from pybtf.core.model.dwarf_unit cimport NO_INDEX, OffsetMap, OffsetTable
 from pybtf.core.support.hashing cimport SALT, SALT2, fold
 
 cdef enum:
-    NEAR = 63                   # a place tells so many indices, from that of its block on
+    NEAR = 63                   # a slot tells so many indices, from that of its block on
 
 # Empties a map and makes room for `n` entries. Nonzero: no memory.
 cdef int map_reset(OffsetMap *m, uint32_t n) noexcept nogil
 # Empties a table and makes it one for the unit from offset `start` to `end`, with `n` entries at most. Nonzero: no
 # memory.
 cdef int types_reset(OffsetTable *t, uint64_t start, uint64_t end, uint32_t n) noexcept nogil
-# An entry that has no place. Nonzero: no memory.
+# An entry that has no slot. Nonzero: no memory.
 cdef int others_put(OffsetTable *t, uint32_t offset, uint32_t index) noexcept nogil
 
 cdef inline uint32_t slot_of(const OffsetMap *m, uint32_t offset) noexcept nogil:
@@ -20,7 +20,7 @@ cdef inline uint32_t slot_of(const OffsetMap *m, uint32_t offset) noexcept nogil
     # product would put blocks at equal distances, and with some salts on top of each other.
     return (<uint32_t> fold(fold((offset >> 8) ^ SALT, SALT2), SALT) + ((offset >> 2) & 63)) & m.mask
 
-# What `types_get` returns for an offset that has no place.
+# What `types_get` returns for an offset that has no slot.
 cdef uint32_t others_get(const OffsetTable *t, uint32_t offset) noexcept nogil
 
 cdef inline void map_put(OffsetMap *m, uint32_t offset, uint32_t index) noexcept nogil:
@@ -42,26 +42,26 @@ cdef inline uint32_t map_get(const OffsetMap *m, uint32_t offset) noexcept nogil
 cdef inline int types_put(OffsetTable *t, uint32_t offset, uint32_t index) noexcept nogil:
     # `index` is not 0. The last entry of an offset wins. Nonzero: no memory.
     cdef uint64_t distance = offset - t.start
-    cdef uint8_t *place
+    cdef uint8_t *slot
     cdef uint32_t *block
     if distance < t.span:
-        place = t.places + (distance >> 2)
+        slot = t.slots + (distance >> 2)
         block = t.blocks + (distance >> 8)
         if block[0] == 0:
             block[0] = index
-        if place[0] == 0 or (place[0] & 3) == (distance & 3):
+        if slot[0] == 0 or (slot[0] & 3) == (distance & 3):
             if index - block[0] < NEAR:
-                place[0] = <uint8_t> ((index - block[0] + 1) << 2 | (distance & 3))
+                slot[0] = <uint8_t> ((index - block[0] + 1) << 2 | (distance & 3))
                 return 0
-            place[0] = 0
+            slot[0] = 0
     return others_put(t, offset, index)
 
 cdef inline uint32_t types_get(const OffsetTable *t, uint32_t offset) noexcept nogil:
     # The index of an offset, or 0: nor have 0 and NO_INDEX, as offsets, any.
     cdef uint64_t distance = offset - t.start
-    cdef uint32_t place
+    cdef uint32_t slot
     if distance < t.span:
-        place = t.places[distance >> 2]
-        if place and (place & 3) == (distance & 3):
-            return t.blocks[distance >> 8] + (place >> 2) - 1
+        slot = t.slots[distance >> 2]
+        if slot and (slot & 3) == (distance & 3):
+            return t.blocks[distance >> 8] + (slot >> 2) - 1
     return others_get(t, offset) if t.n_others else 0

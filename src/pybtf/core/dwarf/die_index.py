@@ -1,11 +1,11 @@
 """From the offset of a DIE to the index of what it became: a type, a function, a parameter, a variable.
 
 A unit of the usual size has some ten thousand references to its own types. So types are found without a search: there
-is a place for every four bytes of the unit. A place is one byte, so that all of them stay in a cache: types come in the
+is a slot for every four bytes of the unit. A slot is one byte, so that all of them stay in a cache: types come in the
 order of their offsets, but for those that others are nested in, so it says how far the index is from the one that came
-first in its block of 64 places. Two types that begin within four bytes are rare (`const void` is a DIE of one byte);
+first in its block of 64 slots. Two types that begin within four bytes are rare (`const void` is a DIE of one byte);
 the second of them, what is out of order, and types of other units, are in a hash table. In a unit of megabytes, as
-merged units are, all are there: there would be far more places than types.
+merged units are, all are there: there would be far more slots than types.
 
 The hash function is salted: offsets come from the file, and nobody shall be able to choose them so that they all meet.
 """
@@ -19,8 +19,8 @@ from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, OffsetMap, Off
 from cython.cimports.pybtf.core.support.check import CHECK
 
 MAX_ENTRIES = cython.declare(uint32_t, 1 << 29)  # of a map: half of its slots at most
-LONGEST = cython.declare(uint64_t, 1 << 20)  # bytes of a unit whose types have places
-FEW = cython.declare(uint32_t, 64)  # entries without a place there is room for at first
+LONGEST = cython.declare(uint64_t, 1 << 20)  # bytes of a unit whose types have slots
+FEW = cython.declare(uint32_t, 64)  # entries without a slot there is room for at first
 
 
 @cython.cfunc
@@ -50,15 +50,15 @@ def map_reset(m: cython.pointer[OffsetMap], n: uint32_t) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def places_make(t: cython.pointer[OffsetTable], n: uint32_t) -> cython.bint:
-    """Room for `n` places and their blocks. 0 if out of memory."""
+    """Room for `n` slots and their blocks. 0 if out of memory."""
     if n <= t.cap:
         return True
-    free(t.places)
+    free(t.slots)
     free(t.blocks)
     t.cap = 0
-    t.places = cython.cast(cython.pointer[uint8_t], malloc(n))
+    t.slots = cython.cast(cython.pointer[uint8_t], malloc(n))
     t.blocks = cython.cast(cython.pointer[uint32_t], malloc((n // 64 + 1) * cython.sizeof(uint32_t)))
-    if t.places == cython.NULL or t.blocks == cython.NULL:
+    if t.slots == cython.NULL or t.blocks == cython.NULL:
         return False
     t.cap = n
     return True
@@ -81,7 +81,7 @@ def types_reset(t: cython.pointer[OffsetTable], start: uint64_t, end: uint64_t, 
         if not places_make(t, size):
             return 1
         t.span = cython.cast(uint32_t, end - start)
-        memset(t.places, 0, size)
+        memset(t.slots, 0, size)
         memset(t.blocks, 0, (size // 64 + 1) * cython.sizeof(uint32_t))
     return 0
 
@@ -109,7 +109,7 @@ def others_grow(t: cython.pointer[OffsetTable]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def others_put(t: cython.pointer[OffsetTable], offset: uint32_t, index: uint32_t) -> cython.int:
-    """See `die_index.pxd`. The hash table is made with the first entry: with room for all if none has a place, and else
+    """See `die_index.pxd`. The hash table is made with the first entry: with room for all if none has a slot, and else
     for a few, since it will not get many.
     """
     if t.n_others == 0:

@@ -6,9 +6,10 @@ Objects that can have children open a frame (open_objects.py); the others enter 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.abbrevs import *
+from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.die_objects import *
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, die_has, die_number
+from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, first_operation_address
 from cython.cimports.pybtf.core.dwarf.open_objects import open_frame, opened
 from cython.cimports.pybtf.core.dwarf.walk_state import *

@@ -1,7 +1,8 @@
 # Reading one DIE (see die_reader.py).
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from pybtf.core.dwarf.abbrevs cimport N_SLOTS, AbbrevTable
+from pybtf.core.dwarf.abbrevs cimport AbbrevTable
+from pybtf.core.dwarf.attributes cimport N_SLOTS
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.support.cursor cimport Cursor, cur_tell

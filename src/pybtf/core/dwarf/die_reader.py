@@ -11,8 +11,11 @@ cursor ends where the unit ends.
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memchr
+from cython.cimports.pybtf.core.dwarf.abbrev_layout import VARYING
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
+from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, Reader, die_next
+from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.model.debug_sections import Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.faults import (

@@ -38,10 +38,10 @@ cdef inline bint is_entry_value(int op) noexcept nogil:
 
 # Describes the expression of `n` bytes at `p`, in `section`: 1, or 0 if some operation is unknown or cut off.
 cdef bint expression_check(
-    Expression *shape, const uint8_t *p, size_t n, const Span *section, const Unit *unit, const DebugSections *sections,
+    Expression *expression, const uint8_t *p, size_t n, const Span *section, const Unit *unit, const DebugSections *sections,
 ) noexcept nogil
 
-# A LEB128 operand as a bit pattern of 64 bits, read as generously as the reference's reader does: one that the
+# A LEB128 operand as a bit pattern of 64 bits, read as generously as pahole's reader does: one that the
 # expression cuts off, or of more than ten bytes, is all ones, not an error.
 cdef uint64_t expression_leb(Cursor *c) noexcept nogil
 

@@ -98,7 +98,7 @@ fill_operands()
 @cython.nogil
 @cython.exceptval(check=False)
 def expression_leb(c: cython.pointer[Cursor]) -> uint64_t:
-    """A LEB128 operand as a bit pattern of 64 bits, read as generously as the reference's reader does: one
+    """A LEB128 operand as a bit pattern of 64 bits, read as generously as pahole's reader does: one
     that the expression cuts off, or of more than ten bytes, is all ones, not an error."""
     value: uint64_t = 0
     shift: cython.int = 0
@@ -118,7 +118,7 @@ def expression_leb(c: cython.pointer[Cursor]) -> uint64_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def fixed(c: cython.pointer[Cursor], limit: cython.pointer[cython.const[uint8_t]], size: cython.int) -> uint64_t:
-    """An address or offset of 4 or 8 bytes. It may, as in the reference, run past the expression, not past
+    """An address or offset of 4 or 8 bytes. It may, as in pahole, run past the expression, not past
     the section."""
     whole: Cursor = c[0]
     value: uint64_t
@@ -179,7 +179,7 @@ def expression_skip(
 @cython.nogil
 @cython.exceptval(check=False)
 def expression_check(
-    shape: cython.pointer[Expression],
+    expression: cython.pointer[Expression],
     p: cython.pointer[cython.const[uint8_t]],
     n: cython.size_t,
     section: cython.pointer[cython.const[Span]],
@@ -193,32 +193,32 @@ def expression_check(
     limit: cython.pointer[cython.const[uint8_t]] = p + n
     if section.p <= p and limit <= section.p + section.n:
         limit = section.p + section.n
-    shape.p = p
-    shape.n = n
-    shape.ops = 0
-    shape.first = shape.second = shape.entry_register = -1
-    shape.stack_value_later = False
+    expression.p = p
+    expression.n = n
+    expression.ops = 0
+    expression.first = expression.second = expression.entry_register = -1
+    expression.stack_value_later = False
     cur_init(cython.address(c), p, 0, n, sections.swap)
     while cur_left(cython.address(c)):
         op = cython.cast(cython.int, cur_u8(cython.address(c)))
-        if shape.ops == 0:
-            shape.first = op
+        if expression.ops == 0:
+            expression.first = op
             if is_entry_value(op):
                 size = expression_leb(cython.address(c))
                 if size == 1 and cur_left(cython.address(c)):
                     op = c.pos[0]
                     if is_register(op):
-                        shape.entry_register = op - DW_OP_reg0
+                        expression.entry_register = op - DW_OP_reg0
                 cur_skip(cython.address(c), size)
             else:
                 expression_skip(cython.address(c), op, unit, limit, sections.info.n)
         else:
-            if shape.ops == 1:
-                shape.second = op
+            if expression.ops == 1:
+                expression.second = op
             if op == DW_OP_stack_value:
-                shape.stack_value_later = True
+                expression.stack_value_later = True
             expression_skip(cython.address(c), op, unit, limit, sections.info.n)
         if c.bad:
             return False
-        shape.ops += 1
+        expression.ops += 1
     return True

@@ -233,7 +233,7 @@ def next_range(
         skip_indexed(c, unit, sections)
         return 0
     elif kind != DW_LLE_default_location:
-        cur_fail(c, CUR_TRUNCATED)  # GNU view pairs (9) are unknown to the reference as well
+        cur_fail(c, CUR_TRUNCATED)  # GNU view pairs (9) are unknown to pahole as well
     return 1
 
 
@@ -302,7 +302,7 @@ def walk_list(
 ) -> cython.void:
     """What is read is taken from `unit.list_bytes`; the reading ends when that is used up, and the caller must look."""
     c: Cursor
-    shape: Expression
+    expression: Expression
     size: uint64_t
     found: cython.int
     n: cython.size_t = 0
@@ -329,10 +329,10 @@ def walk_list(
             return
         if not afford(unit, size):
             return
-        if not expression_check(cython.address(shape), c.pos, size, section, unit, sections):
+        if not expression_check(cython.address(expression), c.pos, size, section, unit, sections):
             return
         c.pos += size
-        judge(param, cython.address(shape), n, unit, one_word)
+        judge(param, cython.address(expression), n, unit, one_word)
         if param.reg >= 0 and not wide:
             return  # nothing in the entries to come could change anything
         n += 1
@@ -375,12 +375,12 @@ def location_walk(
     one_word: cython.bint,
 ) -> cython.void:
     """See locations.pxd."""
-    shape: Expression
+    expression: Expression
     section: cython.pointer[cython.const[Span]]
     offset: uint64_t = value
     if kind == LOC_BLOCK:
-        if expression_check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
-            judge(param, cython.address(shape), 0, unit, one_word)
+        if expression_check(cython.address(expression), expr, value, cython.address(sections.info), unit, sections):
+            judge(param, cython.address(expression), 0, unit, one_word)
     elif kind == LOC_LISTX:
         if indexed_list(value, unit, sections, cython.address(offset)):
             walk_list(param, cython.address(sections.loclists), offset, unit, sections, one_word)
@@ -406,19 +406,19 @@ def first_operation_address(
 ) -> cython.bint:
     """See locations.pxd."""
     c: Cursor
-    shape: Expression
+    expression: Expression
     if kind != LOC_BLOCK or value == 0:
         return False
     if expr[0] != DW_OP_addr and expr[0] != DW_OP_addrx and not (unit.split and expr[0] == DW_OP_GNU_addr_index):
-        return False  # elsewhere, the reference does not know DW_OP_GNU_addr_index here
-    if not expression_check(cython.address(shape), expr, value, cython.address(sections.info), unit, sections):
+        return False  # elsewhere, pahole does not know DW_OP_GNU_addr_index here
+    if not expression_check(cython.address(expression), expr, value, cython.address(sections.info), unit, sections):
         return False
     cur_init(cython.address(c), expr, 1, value, sections.swap)
     if expr[0] == DW_OP_addr:
         address[0] = read_address(cython.address(c), unit)
     elif not address_at(cur_uleb(cython.address(c)), unit, sections, address):
         return False
-    if shape.ops == 2 and shape.second == DW_OP_plus_uconst:
+    if expression.ops == 2 and expression.second == DW_OP_plus_uconst:
         cur_skip(cython.address(c), 1)
         address[0] += expression_leb(cython.address(c))
     return not c.bad

@@ -6,7 +6,7 @@ frame are always on top. Closing a frame moves one contiguous run to its final p
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
-from cython.cimports.pybtf.core.dwarf.abbrevs import D_ANNOTATION
+from cython.cimports.pybtf.core.dwarf.attributes import D_ANNOTATION
 from cython.cimports.pybtf.core.dwarf.btf_tags import annotation_chain, tag_slots
 from cython.cimports.pybtf.core.dwarf.member_layout import sort_members
 from cython.cimports.pybtf.core.dwarf.open_objects import *

@@ -1,9 +1,9 @@
 """Type units: which DIE a signature stands for.
 
 `-fdebug-types-section` puts every struct, union and enumeration into a unit of its own, and all units refer to it by a
-signature of 64 bits, so that the linker can keep one copy of each. The reference reads such units like any other and
-resolves no signature across units: what refers to a type by signature becomes void, or refers to a wrong type, or the
-reference crashes. Here a file with type units is one logical unit, as in merge mode, and a signature is just another
+signature of 64 bits, so that the linker can keep one copy of each. pahole reads such units like any other and
+resolves no signature across units: what refers to a type by signature becomes void or refers to a wrong type, or pahole
+crashes. Here a file with type units is one logical unit, as in merge mode, and a signature is just another
 spelling of an offset: `reference` in walk_state.pxd asks this table, and the rest of the program sees offsets only.
 
 C++ also leaves the shell of a struct in the unit that defines a method of it: a DIE with DW_AT_signature. It becomes an

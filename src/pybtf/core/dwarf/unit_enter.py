@@ -2,7 +2,8 @@
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
-from cython.cimports.pybtf.core.dwarf.abbrevs import D_STR_OFFSETS_BASE, abbrevs_enough, abbrevs_read
+from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_enough, abbrevs_read
+from cython.cimports.pybtf.core.dwarf.attributes import D_STR_OFFSETS_BASE
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_has, die_read
 from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader, Walker
 from cython.cimports.pybtf.core.model.debug_sections import Span

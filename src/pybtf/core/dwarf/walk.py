@@ -15,8 +15,8 @@ References stay `.debug_info` offsets here; `resolve.py` turns them into small i
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.abbrevs import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.dwarf.alternate_units import survey_die
+from cython.cimports.pybtf.core.dwarf.attributes import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.dwarf.btf_tags import annotation_child
 from cython.cimports.pybtf.core.dwarf.die_fast_path import can_glance, glances
 from cython.cimports.pybtf.core.dwarf.die_objects import (

@@ -7,18 +7,10 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memcmp, memset
-from cython.cimports.pybtf.core.dwarf.abbrevs import (
-    A_ALT,
-    A_NESTED,
-    A_REF,
-    A_SIG8,
-    A_STR_ALT,
-    A_STRP,
-    A_STRX,
-    D_NAME,
-    abbrevs_free,
-)
+from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_free
+from cython.cimports.pybtf.core.dwarf.attributes import D_NAME
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, die_string, die_string_offset
+from cython.cimports.pybtf.core.dwarf.forms import A_ALT, A_NESTED, A_REF, A_SIG8, A_STR_ALT, A_STRP, A_STRX
 from cython.cimports.pybtf.core.dwarf.type_units import type_unit_find
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections
@@ -96,7 +88,7 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     free(w.u.variables)
     free(w.u.anns)
     free(w.u.aliases)
-    free(w.u.type_at.places)
+    free(w.u.type_at.slots)
     free(w.u.type_at.blocks)
     free(w.u.type_at.others.slots)
     free(w.u.function_at.slots)

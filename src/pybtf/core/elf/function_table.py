@@ -11,7 +11,7 @@ The sort moves small records that carry the first 8 bytes of the name as a big-e
 comparisons never touch the names, which are scattered over the string table. Names are not copied; they
 stay where the mapped file has them, and `SymbolSource` keeps that memory alive.
 
-Ambiguity, as the reference has it: walk an entry's addresses with a remembered one, at first 0; if the
+Ambiguity, as pahole has it: walk an entry's addresses with a remembered one, at first 0; if the
 remembered one is not 0 and differs from the next, the entry is ambiguous. So 0 followed by an address is
 not ambiguous, an address followed by 0 is. The last entry in sort order is never ambiguous.
 

@@ -7,7 +7,7 @@ width, and this file knows no machine but one: MIPS in 64-bit files packs up to 
 
 The value of a symbol is its st_value plus the assigned address of its section. Absolute symbols have no
 section, common ones no address yet: theirs is the addend alone. A relocation against an undefined symbol is
-left alone, as are types that have no meaning in a debug section: so does the reference, found by experiment.
+left alone, as are types that have no meaning in a debug section: so does pahole, found by experiment.
 
 Nothing in the input is trusted: offsets, symbol and section indexes are compared with their bounds at every
 use.
@@ -177,8 +177,8 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
     i: uint64_t = 0
     known = cython.declare(Known[16])
     k: cython.pointer[Known]
-    CHECK(cython.sizeof(known) == 16 * cython.sizeof(Known), "place_of has sixteen places")
-    # Nothing is known yet: 0 belongs into the place 0 only, and 1 not there.
+    CHECK(cython.sizeof(known) == 16 * cython.sizeof(Known), "slot_of has sixteen slots")
+    # Nothing is known yet: 0 belongs into the slot 0 only, and 1 not there.
     memset(known, 0, cython.sizeof(known))
     known[0].info = 1
     while i < job.n:
@@ -202,7 +202,7 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
         if not apply_one(job, e.offset, cell, value + e.addend):
             return BAD_OFFSET
         if job.plain and (cell == SET_WORD or cell == SET_LONG):
-            k = cython.address(known[place_of((cython.cast(uint64_t, e.symbol) << 32) | e.type)])
+            k = cython.address(known[slot_of((cython.cast(uint64_t, e.symbol) << 32) | e.type)])
             k.info = (cython.cast(uint64_t, e.symbol) << 32) | e.type
             k.value = value
             k.width = cell >> 4
@@ -214,8 +214,8 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.inline
-def place_of(info: uint64_t) -> cython.size_t:
-    """Where in sixteen places a symbol and a type belong."""
+def slot_of(info: uint64_t) -> cython.size_t:
+    """Where in sixteen slots a symbol and a type belong."""
     return cython.cast(cython.size_t, ((info >> 32) ^ info) & 15)
 
 
@@ -243,7 +243,7 @@ def apply_known(
         memcpy(cython.address(info), p + 8, 8)
         memcpy(cython.address(value), p + 16, 8)
         if k.info != info:
-            k = cython.address(known[place_of(info)])
+            k = cython.address(known[slot_of(info)])
             if k.info != info:
                 break
         if offset > last:

@@ -367,10 +367,10 @@ def place_sections(table: SectionTable, start: uint64_t, room: bytearray):
     mask: uint64_t
     i: uint32_t
     earlier: uint32_t
-    places: cython.pointer[uint64_t]
+    addresses: cython.pointer[uint64_t]
     if len(room) < 8 * cython.cast(cython.size_t, table.count):
-        raise ValueError("too few places")
-    places = cython.cast(cython.pointer[uint64_t], cython.cast(cython.p_char, room))
+        raise ValueError("too few addresses")
+    addresses = cython.cast(cython.pointer[uint64_t], cython.cast(cython.p_char, room))
     for i in range(table.count):
         if not is_allocated(table, i):
             continue
@@ -382,8 +382,8 @@ def place_sections(table: SectionTable, start: uint64_t, room: bytearray):
             start = end = (start + mask) & ~mask
             for earlier in range(i):
                 if is_allocated(table, earlier):
-                    end = place(table, earlier, places, end)
-        end = place(table, i, places, end)
+                    end = assign_address(table, earlier, addresses, end)
+        end = assign_address(table, i, addresses, end)
 
 
 @cython.cfunc
@@ -403,9 +403,11 @@ def alignment(table: SectionTable, index: uint32_t) -> uint64_t:
 
 @cython.cfunc
 @cython.inline
-def place(table: SectionTable, index: uint32_t, places: cython.pointer[uint64_t], end: uint64_t) -> uint64_t:
-    """Gives this section the next place from `end` on; the new end."""
+def assign_address(
+    table: SectionTable, index: uint32_t, addresses: cython.pointer[uint64_t], end: uint64_t
+) -> uint64_t:
+    """Gives this section the next address from `end` on; the new end."""
     p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
     mask: uint64_t = alignment(table, index) - 1
-    places[index] = (end + mask) & ~mask
-    return places[index] + (load64(p + 32, table.swap) if table.is64 else load32(p + 20, table.swap))
+    addresses[index] = (end + mask) & ~mask
+    return addresses[index] + (load64(p + 32, table.swap) if table.is64 else load32(p + 20, table.swap))

@@ -62,14 +62,14 @@ def shifted(local: uint32_t, by: uint32_t) -> uint32_t:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def place_elements(
+def copy_elements(
     e: cython.pointer[Encoder],
     r: cython.pointer[cython.const[uint32_t]],
     to: cython.pointer[uint32_t],
     kind: uint32_t,
     by: uint32_t,
 ) -> cython.pointer[uint32_t]:
-    """Members, enumerators or parameters; see `place`."""
+    """Members, enumerators or parameters; see `copy_record`."""
     n: uint32_t = wire_vlen(r)
     r += 3
     if kind == KIND_STRUCT or kind == KIND_UNION:
@@ -98,7 +98,7 @@ def place_elements(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def place(
+def copy_record(
     e: cython.pointer[Encoder],
     r: cython.pointer[cython.const[uint32_t]],
     to: cython.pointer[uint32_t],
@@ -112,7 +112,7 @@ def place(
     to[1] = r[1]
     to[2] = shifted(r[2], by) if wire_third_is_type(kind) else r[2]
     if wire_each(kind):
-        return place_elements(e, r, to + 3, kind, by)
+        return copy_elements(e, r, to + 3, kind, by)
     if kind == KIND_ARRAY:
         to[3] = shifted(r[3], by)
         to[4] = e.index_type
@@ -142,7 +142,7 @@ def whole_begin(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def whole_in_place(
+def append_in_place(
     e: cython.pointer[Encoder],
     s: cython.pointer[cython.const[Stream]],
     v: cython.pointer[cython.const[UnitValue]],
@@ -159,7 +159,7 @@ def whole_in_place(
     for i in range(v.n_types - 1):
         at[i] = v.offs.p[1 + i]
         r = e.words.p + at[i]
-        place(e, r, r, s.first_id - 1)
+        copy_record(e, r, r, s.first_id - 1)
     e.words.n = v.offs.p[v.n_types]
     e.offs.n += v.n_types - 1
     return e.error
@@ -181,7 +181,7 @@ def whole_types(
     if v.n_types == 1:
         return 0
     if v.words.p == e.words.p:
-        return whole_in_place(e, s, v)
+        return append_in_place(e, s, v)
     words = v.offs.p[v.n_types] - v.offs.p[1]
     if not u32s_reserve(cython.address(e.words), words) or not u64s_reserve(cython.address(e.offs), v.n_types):
         return encoder_fail(e, ENCODE_MEMORY)
@@ -189,7 +189,7 @@ def whole_types(
     at = e.offs.p + e.offs.n
     for i in range(v.n_types - 1):
         at[i] = to - e.words.p
-        to = place(e, v.words.p + v.offs.p[1 + i], to, s.first_id - 1)
+        to = copy_record(e, v.words.p + v.offs.p[1 + i], to, s.first_id - 1)
     CHECK(to == e.words.p + e.words.n + words, "records of another length than was counted")
     e.words.n += words
     e.offs.n += v.n_types - 1
@@ -214,5 +214,5 @@ def whole_small(
     r[2] = third
     r[3] = last
     e.words.n += 4
-    place(e, r, r, e.streams[e.n_streams - 1].first_id - 1)
+    copy_record(e, r, r, e.streams[e.n_streams - 1].first_id - 1)
     return e.error

@@ -5,7 +5,7 @@ kept whose class (class_table.py) no earlier unit had: a type of a known class b
 Whether dropping the others can change the result is decided after the last unit (certify.py); the few units for
 which it might are decoded once more and then kept whole.
 
-Strings get their offsets here, at the moments at which the reference inserts them: types in order (name, then
+Strings get their offsets here, at the moments at which pahole inserts them: types in order (name, then
 names of members, enumerators, parameters), declaration tags, parameters and tags of remembered functions,
 variables. All strings of a type that is dropped are there already.
 """
@@ -83,7 +83,7 @@ def new_string(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def name_record(e: cython.pointer[Encoder], r: cython.pointer[uint32_t], class_: uint32_t) -> cython.void:
-    """Gives a record the names of its class, whose words are settled, and inserts these strings in order."""
+    """Gives a record the names of its class, whose words are interned, and inserts these strings in order."""
     kind: uint32_t = wire_kind(r)
     step: uint32_t = wire_each(kind)
     k: uint32_t
@@ -99,7 +99,7 @@ def name_record(e: cython.pointer[Encoder], r: cython.pointer[uint32_t], class_:
 @cython.nogil
 @cython.exceptval(check=False)
 def insert_names(e: cython.pointer[Encoder], r: cython.pointer[cython.const[uint32_t]]) -> cython.void:
-    """Inserts the strings of a record whose names are settled, in order."""
+    """Inserts the strings of a record whose names are interned, in order."""
     step: uint32_t = wire_each(wire_kind(r))
     k: uint32_t
     encoder_string(e, r[0])

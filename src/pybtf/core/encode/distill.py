@@ -16,9 +16,8 @@ from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import (
     RefSpan,
     wire_kind,
-    wire_named_each,
+    wire_names,
     wire_refs,
-    wire_vlen,
     wire_words,
 )
 from cython.cimports.pybtf.core.encode.distill import *
@@ -142,10 +141,10 @@ def copy(
     """Appends a record, with its names and references anew. DISTILL_*."""
     split: cython.bint = to == cython.address(d.split_words)
     size: cython.size_t = wire_words(r[1])
-    step: cython.size_t
     i: cython.size_t
     id: uint32_t
     w: cython.pointer[uint32_t]
+    names: RefSpan
     refs: RefSpan
     if not u32s_reserve(to, size):
         return DISTILL_MEMORY
@@ -154,10 +153,9 @@ def copy(
         w[i] = r[i]
     to.n += size
     w[0] = new_name(d, w[0], split)
-    step = wire_named_each(wire_kind(w))
-    if step:
-        for i in range(wire_vlen(w)):
-            w[3 + step * i] = new_name(d, w[3 + step * i], split)
+    names = wire_names(w)
+    for i in range(names.count):
+        names.p[i * names.stride] = new_name(d, names.p[i * names.stride], split)
     refs = wire_refs(w)
     for i in range(refs.count):
         id = refs.p[i * refs.stride]

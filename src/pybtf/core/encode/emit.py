@@ -6,7 +6,7 @@ insertion, all of them, whether a surviving type uses them or not.
 
 import cython
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
-from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import malloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
@@ -19,15 +19,12 @@ from cython.cimports.pybtf.core.btf.record_layout import (
     wire_vlen,
     wire_words,
 )
-from cython.cimports.pybtf.core.btf.type_section import wire_store
+from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, wire_store, wire_store_header
 from cython.cimports.pybtf.core.encode.emit import NO_NUMBER, Layout
 from cython.cimports.pybtf.core.encode.encoder import Encoder
 from cython.cimports.pybtf.core.strings.string_table import StringEntry, string_entry
-from cython.cimports.pybtf.core.support.cursor import bswap16, bswap32
 from cython.cimports.pybtf.core.support.memory import U8s, U32s
 
-HEADER = cython.declare(uint32_t, 24)
-MAGIC = cython.declare(uint16_t, 0xEB9F)
 LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
 
 
@@ -61,30 +58,14 @@ def emit_layout(
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def store(p: cython.pointer[uint8_t], v: uint32_t, swap: cython.bint) -> cython.pointer[uint8_t]:
-    if swap:
-        v = bswap32(v)
-    memcpy(p, cython.address(v), 4)
-    return p + 4
-
-
-@cython.cfunc
-@cython.nogil
 @cython.exceptval(check=False)
 def emit_header(
     layout: cython.pointer[cython.const[Layout]], p: cython.pointer[uint8_t], swap: cython.bint
 ) -> cython.pointer[uint8_t]:
-    magic: uint16_t = bswap16(MAGIC) if swap else MAGIC
-    memcpy(p, cython.address(magic), 2)
-    p[2] = 1  # version
-    p[3] = 0  # flags
-    p = store(p + 4, HEADER, swap)
-    p = store(p, 0, swap)
-    p = store(p, cython.cast(uint32_t, layout.type_size), swap)
-    p = store(p, cython.cast(uint32_t, layout.type_size), swap)
-    return store(p, cython.cast(uint32_t, layout.string_size), swap)
+    wire_store_header(
+        p, cython.cast(uint32_t, layout.type_size), cython.cast(uint32_t, layout.string_size), swap
+    )
+    return p + WIRE_HEADER
 
 
 @cython.cfunc

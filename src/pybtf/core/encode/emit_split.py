@@ -13,10 +13,9 @@ from cython.cimports.libc.string import memmove, memset
 from cython.cimports.pybtf.core.btf.record_layout import (
     RefSpan,
     wire_kind,
-    wire_named_each,
+    wire_names,
     wire_refs,
     wire_size,
-    wire_vlen,
 )
 from cython.cimports.pybtf.core.encode.emit import NO_NUMBER, Layout
 from cython.cimports.pybtf.core.encode.encoder import Encoder
@@ -42,16 +41,15 @@ def split_names(e: cython.pointer[Encoder]) -> cython.void:
     r: cython.pointer[uint32_t]
     id: uint32_t
     k: uint32_t
-    step: uint32_t
+    names: RefSpan
     for id in range(cython.cast(uint32_t, e.named), cython.cast(uint32_t, e.offs.n)):
         r = e.words.p + e.offs.p[id]
         if r[0]:
             r[0] = offset_of(at, r[0])
-        step = wire_named_each(wire_kind(r))
-        if step:
-            for k in range(wire_vlen(r)):
-                if r[3 + step * k]:
-                    r[3 + step * k] = offset_of(at, r[3 + step * k])
+        names = wire_names(r)
+        for k in range(names.count):
+            if names.p[names.stride * k]:
+                names.p[names.stride * k] = offset_of(at, names.p[names.stride * k])
 
 
 @cython.cfunc

@@ -41,8 +41,8 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_push,
 )
 
-LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in the reference
-#: The reference counts parameters in a byte when it stores them: the 257th takes the place of the first, and so on.
+LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in pahole
+#: pahole counts parameters in a byte when it stores them: the 257th takes the place of the first, and so on.
 PLACES = cython.declare(uint32_t, 256)
 KFUNC_FASTCALL = cython.declare(uint32_t, 1 << 12)
 KFUNC_ARENA_RETURN = cython.declare(uint32_t, 1 << 13)
@@ -145,7 +145,7 @@ def add_tag(e: cython.pointer[Encoder], value: uint32_t, target: uint32_t, compo
 @cython.nogil
 @cython.exceptval(check=False)
 def cut_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
-    """Names of parameters and tag values of functions pass through a short buffer in the reference."""
+    """Names of parameters and tag values of functions pass through a short buffer in pahole."""
     x: Text
     cut: uint32_t
     if sid == 0:

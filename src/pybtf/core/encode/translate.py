@@ -58,7 +58,7 @@ def base_type(
     known: cython.pointer[cython.const[KnownStrings]],
     options: cython.int,
 ) -> cython.int:
-    size: uint32_t = t.size & 0x1FFF  # the reference keeps 16 bits of the size in bits
+    size: uint32_t = t.size & 0x1FFF  # pahole keeps 16 bits of the size in bits
     encoding: uint32_t = 0
     name: uint32_t = t.name
     ate: uint8_t = t.encoding

@@ -1,4 +1,4 @@
-"""Signatures: does the code of a function still take the parameters its source declares?
+"""Calling conventions: does the code of a function still take the parameters its source declares?
 
 A compiler that knows all callers may change a function: drop a parameter, pass a member instead of a struct,
 use another register. A tracer that reads the arguments where the calling convention puts them would then read
@@ -8,7 +8,7 @@ one has at entry (`locations.py`) is compared with the register the convention g
 Two variants exist. Clang marks functions whose signature changed (DW_CC_nocall); for the others only
 registers that contradict the convention count. GCC gives no mark, so every parameter is accounted for; the
 clone suffix of the symbol (`function_merge.py`) later tells whether an optimised parameter matters. Floating-point
-parameters are counted like integers: that is the reference's behaviour, on which the output depends.
+parameters are counted like integers: that is pahole's behaviour, on which the output depends.
 """
 
 import cython

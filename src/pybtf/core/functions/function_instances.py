@@ -36,7 +36,7 @@ from cython.cimports.pybtf.core.model.function_state import (
     State,
 )
 from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_NONE, Trace, trace_push
-from cython.cimports.pybtf.core.strings.lazy_names import name_settle
+from cython.cimports.pybtf.core.strings.lazy_names import name_intern
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
 from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u32s_push, u32s_reserve
 
@@ -139,7 +139,7 @@ def param_name(
     sid: uint32_t
     if p.candidate_name == 0:
         return p.name
-    sid = name_settle(c.names, p.candidate_name)
+    sid = name_intern(c.names, p.candidate_name)
     if sid == NO_STRING:
         return NO_STRING
     own = string_text(strings, p.name)
@@ -304,7 +304,7 @@ def observe_functions(
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
         if f.flags & F_EMPTY_NAME and not f.flags & F_DECLARATION and table.n and table.name_len[0] == 0:
-            # The symbol table has a function without a name as well, so the reference would write this one.
+            # The symbol table has a function without a name as well, so pahole would write this one.
             return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, DW_TAG_subprogram)
         if left_out(u, v, f, table, o.file):
             if v.fault.code:

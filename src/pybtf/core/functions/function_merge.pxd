@@ -48,8 +48,8 @@ cdef struct Combiner:
     const FuncTable *table
     Emission *out
     Matcher matcher
-    uint32_t *order             # states in sorted order; a "place" is an index here
-    uint8_t *flags              # S_* by place
+    uint32_t *order             # states in sorted order
+    uint8_t *flags              # S_*, in that order
     Site *sites                 # of the entry in work, by ascending value
     uint32_t n_sites
     uint32_t cap_sites

@@ -5,7 +5,7 @@ parameters optimised away here and whole there. All these states of one entry ar
 each other, or the convention, the function is left out: better no prototype than a wrong one. Else one of
 them, the canonical state, gives the prototype.
 
-The order decides in three places: which state is compared with all others (the first), which is canonical,
+The order decides in three cases: which state is compared with all others (the first), which is canonical,
 and in which order flags flow from state to state. So the states are sorted once, stably: by entry, those with
 an address first. Entries are in name order already; with several input files entries of one name are
 neighbours and sort as one, which may split the states of one entry into two runs. Each run then stands for
@@ -153,7 +153,7 @@ def accumulate(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.si
 @cython.nogil
 @cython.exceptval(check=False)
 def skip_optimized(c: cython.pointer[Combiner], i: cython.size_t) -> cython.bint:
-    """Whether the state at place `i` is that of a clone whose parameters are not those of the source."""
+    """Whether the state at index `i` is that of a clone whose parameters are not those of the source."""
     site: cython.pointer[Site]
     if c.options & FN_TRUE_SIGNATURE or not c.flags[i] & S_OPTIMIZED:
         return False
@@ -169,7 +169,7 @@ def skip_optimized(c: cython.pointer[Combiner], i: cython.size_t) -> cython.bint
 @cython.nogil
 @cython.exceptval(check=False)
 def canonical_of(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.size_t:
-    """The place of the state that speaks for the run: one at the address of a symbol, whole if possible."""
+    """The index of the state that speaks for the run: one at the address of a symbol, whole if possible."""
     i: cython.size_t
     placed: cython.size_t = end
     if end - begin == 1:
@@ -187,7 +187,7 @@ def canonical_of(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def true_clone(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.size_t:
-    """The place of the first sound state at the address of a suffixed symbol; `end` if there is none."""
+    """The index of the first sound state at the address of a suffixed symbol; `end` if there is none."""
     i: cython.size_t
     site: cython.pointer[Site]
     for i in range(begin, end):
@@ -224,7 +224,7 @@ def fate_of(c: cython.pointer[Combiner], begin: cython.size_t, canonical: cython
 @cython.nogil
 @cython.exceptval(check=False)
 def emit(c: cython.pointer[Combiner], i: cython.size_t, plain: cython.bint) -> cython.bint:
-    """Append the state at place `i` to the emission; `plain`: by the normal path. 0 if memory ran out."""
+    """Append the state at index `i` to the emission; `plain`: by the normal path. 0 if memory ran out."""
     out: cython.pointer[Emission] = c.out
     t: cython.pointer[cython.const[FuncTable]] = c.table
     s: cython.pointer[cython.const[State]] = c.states + c.order[i]

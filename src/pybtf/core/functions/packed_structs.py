@@ -160,7 +160,7 @@ def alignment(
 def has_holes(unit: cython.pointer[cython.const[Unit]], t: cython.pointer[cython.const[Type]]) -> cython.bint:
     """Whether whole bytes lie unused between the members of a struct or behind the last one.
 
-    The reference counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.
+    pahole counts holes in 8 bits and padding in 16: 256 holes are none, 65,536 bytes are no padding.
     """
     member: cython.pointer[cython.const[Member]]
     i: uint32_t

@@ -1,4 +1,4 @@
-"""Whether two prototypes match: by the reference's rules, on the classes of their types.
+"""Whether two prototypes match: by pahole's rules, on the classes of their types.
 
 Both types are walked in parallel. Same class means same type, so the walk mostly ends at once. It never enters named
 structs or typedefs, hence its depth is that of pointers, arrays and prototypes nested in one declaration. Hostile input

@@ -4,7 +4,7 @@ The order of the passes is part of the result, because some of them copy what ea
 parameters and variables, then functions in order (names, then parameters of out-of-line copies, which also
 write back into their abstract origin), then the analysis of each function, then the layout of members.
 
-A reference to a DIE that is no type is void, as in the reference; one that leaves the section was refused by the walk.
+A reference to a DIE that is no type is void, as in pahole; one that leaves the section was refused by the walk.
 
 Only functions whose name is in the function table can be written, so locations of parameters, the costly part, are
 read for those alone. String ids up to `n_known` are exactly those names.
@@ -12,8 +12,8 @@ read for those alone. String ids up to `n_known` are exactly those names.
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint16_t, uint32_t, uint64_t
-from cython.cimports.pybtf.core.dwarf.abbrevs import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_reset, types_get, types_put, types_reset
+from cython.cimports.pybtf.core.dwarf.forms import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.dwarf.member_layout import lay_out_members
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, analyse_function, find_candidate

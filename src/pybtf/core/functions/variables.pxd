@@ -30,7 +30,7 @@ cdef Variable *candidate(Unit *u, UnitValue *v, uint32_t i) noexcept nogil
 
 # Whether a variable with this name and type belongs into BTF by where it is: 1, and `r` has section and offset; 0: it is
 # left out, and counted; -1: fault. Then the same by its size, which is noted in `r`; and the keeping of it.
-cdef int place_variable(UnitValue *v, VarRecord *r, uint64_t die, uint64_t address, const VariableRules *rules,
+cdef int add_variable_to_section(UnitValue *v, VarRecord *r, uint64_t die, uint64_t address, const VariableRules *rules,
                         FunctionTable symbols) noexcept nogil
 cdef int fit_variable(UnitValue *v, VarRecord *r, uint64_t die, uint64_t size) noexcept nogil
 cdef int keep_variable(UnitValue *v, VarRecord *r, uint64_t die, const Annotation *anns, uint32_t n_anns) noexcept nogil

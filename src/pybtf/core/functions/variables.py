@@ -1,4 +1,4 @@
-"""Variables of a unit: per-CPU variables, or all with the feature global_var (specification 6).
+"""Variables of a unit: per-CPU variables, or all with the feature global_var (docs/rules.md, 6).
 
 A variable counts if it is a top-level DIE with a fixed address inside a section that is wanted. Relocated and per-CPU
 addresses start at 0, where everything without an address seems to lie as well; so at the very start of a
@@ -176,7 +176,7 @@ def keep_variable(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle(v: cython.pointer[UnitValue], die: uint64_t, name: uint32_t, what: cython.int) -> cython.int:
+def count_variable(v: cython.pointer[UnitValue], die: uint64_t, name: uint32_t, what: cython.int) -> cython.int:
     """Counts what becomes of a variable, and notes it if that is asked for. Nonzero: fault."""
     v.counts[what] += 1
     if v.tracing and name:
@@ -189,8 +189,8 @@ def settle(v: cython.pointer[UnitValue], die: uint64_t, name: uint32_t, what: cy
 @cython.nogil
 @cython.exceptval(check=False)
 def left_out(v: cython.pointer[UnitValue], die: uint64_t, name: uint32_t, what: cython.int) -> cython.int:
-    """`settle`, as an answer of `place_variable`."""
-    return -1 if settle(v, die, name, what) else 0
+    """`count_variable`, as an answer of `add_variable_to_section`."""
+    return -1 if count_variable(v, die, name, what) else 0
 
 
 @cython.cfunc
@@ -204,7 +204,7 @@ def refuse(
     fault: cython.int,
     what: cython.int,
 ) -> cython.int:
-    """What is to be done about a variable that BTF cannot have, as an answer of `place_variable`."""
+    """What is to be done about a variable that BTF cannot have, as an answer of `add_variable_to_section`."""
     if rules.force or (rules.degrade and lose_at(cython.address(v.losses), fault, die, name)):
         return left_out(v, die, name, what)
     fault_set(cython.address(v.fault), fault, IN_INFO, die, die, name)
@@ -214,7 +214,7 @@ def refuse(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_variable(
+def add_variable_to_section(
     v: cython.pointer[UnitValue],
     r: cython.pointer[VarRecord],
     die: uint64_t,
@@ -222,7 +222,7 @@ def place_variable(
     rules: cython.pointer[cython.const[VariableRules]],
     symbols: FunctionTable,
 ) -> cython.int:
-    """See `variables.pxd`. The order of the tests is that of the reference."""
+    """See `variables.pxd`. The order of the tests is that of pahole."""
     s: cython.pointer[SectionRange]
     e: Text
     rel: uint64_t
@@ -259,7 +259,7 @@ def fit_variable(
     if size == 0 or size > LIMIT:
         return left_out(v, die, r.name, COUNT_VAR_SIZE)
     r.size = cython.cast(uint32_t, size)
-    return -1 if settle(v, die, r.name, COUNT_VAR_KEPT) else 1
+    return -1 if count_variable(v, die, r.name, COUNT_VAR_KEPT) else 1
 
 
 @cython.cfunc
@@ -281,12 +281,12 @@ def candidate(
     if not own.flags & V_TOP_LEVEL or own.flags & V_ARTIFICIAL:
         return cython.NULL
     if own.flags & V_DECLARATION and spec == NO_INDEX:
-        settle(v, own.die, own.name, COUNT_VAR_DECLARATION)
+        count_variable(v, own.die, own.name, COUNT_VAR_DECLARATION)
         return cython.NULL
     if spec != NO_INDEX:
         d = cython.address(u.variables[spec])
     if not own.flags & V_ADDRESS:
-        settle(v, own.die, d.name, COUNT_VAR_NO_ADDRESS)
+        count_variable(v, own.die, d.name, COUNT_VAR_NO_ADDRESS)
         return cython.NULL
     return d
 
@@ -311,7 +311,7 @@ def consider(
     r.name = d.name
     r.type = d.ref
     r.linkage = 1 if d.flags & V_EXTERNAL else 0
-    status = place_variable(v, cython.address(r), own.die, own.address, rules, symbols)
+    status = add_variable_to_section(v, cython.address(r), own.die, own.address, rules, symbols)
     if status == 1:
         status = fit_variable(v, cython.address(r), own.die, variable_size(u, d.ref))
     if status == 1:

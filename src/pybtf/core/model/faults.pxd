@@ -46,7 +46,7 @@ cdef enum:                      # Fault.code
     FAULT_ALTERNATE_STRING = 26 # value: an offset at which its .debug_str has no string
     FAULT_NESTED = 27           # something of an alternate file that is in an alternate file of its own
     FAULT_SPLIT_FORM = 28       # value: DW_FORM
-    # what BTF cannot express (specification 4.6)
+    # what BTF cannot express (docs/rules.md, 4.6)
     FAULT_UNSUPPORTED_TAG = 32  # value: DW_TAG
     FAULT_NO_NAME = 33          # value: DW_TAG
     FAULT_FLOAT_COMPLEX = 34

@@ -13,9 +13,8 @@ from cython.cimports.pybtf.core.btf.kinds import KIND_ENUM, KIND_ENUM64, KIND_FU
 from cython.cimports.pybtf.core.btf.record_layout import (
     RefSpan,
     wire_kind,
-    wire_named_each,
+    wire_names,
     wire_refs,
-    wire_vlen,
     wire_words,
 )
 from cython.cimports.pybtf.core.btf.type_view import View, view_record
@@ -235,9 +234,10 @@ class TypeGraph:
         at: uint32_t = 0
         i: uint32_t
         id: uint32_t
-        step: uint32_t
+        name: uint32_t
         length: uint32_t
         mark: uint8_t
+        names: RefSpan
         r: cython.pointer[uint32_t]
         bytes_: cython.size_t[16]
         numbers: cython.size_t[16]
@@ -250,16 +250,16 @@ class TypeGraph:
             r = view_record(cython.address(self.view.v), id)
             if r[0] and r[0] >= base:
                 used[r[0] - base] |= OF_TYPE
-            step = wire_named_each(wire_kind(r))
+            names = wire_names(r)
             mark = OF_MEMBER
             if wire_kind(r) == KIND_ENUM or wire_kind(r) == KIND_ENUM64:
                 mark = OF_ENUMERATOR
             elif wire_kind(r) == KIND_FUNC_PROTO:
                 mark = OF_PARAMETER
-            if step:
-                for i in range(wire_vlen(r)):
-                    if r[3 + i * step] and r[3 + i * step] >= base:
-                        used[r[3 + i * step] - base] |= mark
+            for i in range(names.count):
+                name = names.p[i * names.stride]
+                if name and name >= base:
+                    used[name - base] |= mark
         while at < size:
             length = strlen(self.view.v.own_text + at) + 1
             mark = 0

@@ -38,7 +38,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_CYCLE,
     SHOW_MAX_CHAIN,
     Facts,
-    Place,
+    MemberLayout,
     Plan,
     Show,
     show_enter,
@@ -213,35 +213,35 @@ def member_facts(s: cython.pointer[Show], f: cython.pointer[Facts], type: uint32
 @cython.nogil
 @cython.exceptval(check=False)
 def keep_attributes(
-    plan: cython.pointer[cython.const[Plan]], f: cython.pointer[Facts], places: cython.pointer[Place]
+    plan: cython.pointer[cython.const[Plan]], f: cython.pointer[Facts], layouts: cython.pointer[MemberLayout]
 ) -> cython.void:
     """What members and struct had been given is not found anew once they have been moved."""
     i: uint32_t
     f.align = 0 if f.packed else plan.align
     f.forced = f.forced_holes = f.forced_bytes = 0
-    if places == cython.NULL:
+    if layouts == cython.NULL:
         return
     for i in range(plan.count):
-        places[i].align = plan.slots[i].align
-        if places[i].align:
+        layouts[i].align = plan.slots[i].align
+        if layouts[i].align:
             f.forced += 1
-            if places[i].hole:
+            if layouts[i].hole:
                 f.forced_holes += 1
-                f.forced_bytes += places[i].hole
+                f.forced_bytes += layouts[i].hole
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def study(
-    s: cython.pointer[Show], id: uint32_t, f: cython.pointer[Facts], places: cython.pointer[Place]
+    s: cython.pointer[Show], id: uint32_t, f: cython.pointer[Facts], layouts: cython.pointer[MemberLayout]
 ) -> cython.void:
     """Fill in the facts, and the place of each member if there is room for them."""
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     m: cython.pointer[uint32_t] = r + 3
     is_struct: cython.bint = wire_kind(r) == KIND_STRUCT
-    p = cython.declare(Place)
-    last = cython.declare(Place)
+    p = cython.declare(MemberLayout)
+    last = cython.declare(MemberLayout)
     natural: uint32_t
     i: uint32_t
     start: int64_t
@@ -253,11 +253,11 @@ def study(
     until: int64_t
     limit: int64_t
     memset(f, 0, cython.sizeof(Facts))
-    memset(cython.address(last), 0, cython.sizeof(Place))
+    memset(cython.address(last), 0, cython.sizeof(MemberLayout))
     f.state = FACTS_BUSY
     f.natural = 1
     for i in range(wire_vlen(r)):
-        memset(cython.address(p), 0, cython.sizeof(Place))
+        memset(cython.address(p), 0, cython.sizeof(MemberLayout))
         natural = natural_of(s, m[1])
         p.size = cython.cast(uint32_t, size_of(s, m[1]))
         p.bits = member_bits(r, m)
@@ -310,8 +310,8 @@ def study(
             if p.hole:
                 f.forced_holes += 1
                 f.forced_bytes += p.hole
-        if places != cython.NULL:
-            places[i] = p
+        if layouts != cython.NULL:
+            layouts[i] = p
         whole = start + (p.bits if p.bits else 8 * cython.cast(int64_t, p.size))
         if p.bits:
             f.sum_bits += p.bits
@@ -353,7 +353,7 @@ def study(
     if f.packed:
         f.align = 0
     if s.plan != cython.NULL and s.plan.id == id:
-        keep_attributes(s.plan, f, places)
+        keep_attributes(s.plan, f, layouts)
 
 
 @cython.cfunc

@@ -1,4 +1,4 @@
-"""What is said between members and behind them: places, holes, cache lines, bit-fields of which bits are left out."""
+"""What is said between members and behind them: layouts, holes, cache lines, bit-fields of which bits are left out."""
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
@@ -13,8 +13,8 @@ from cython.cimports.pybtf.core.show.show_types import (
     MEETS_NOTHING,
     MEETS_PREVIOUS,
     MEETS_UNIT,
-    Frame,
-    Place,
+    Level,
+    MemberLayout,
     Show,
 )
 
@@ -56,7 +56,7 @@ def put_number(s: cython.pointer[Show], value: uint32_t, width: cython.int) -> c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_place(s: cython.pointer[Show], frame: cython.pointer[Frame], p: cython.pointer[Place]) -> cython.void:
+def put_offset(s: cython.pointer[Show], frame: cython.pointer[Level], p: cython.pointer[MemberLayout]) -> cython.void:
     """The comment with offset and size, and the end of the line."""
     t: cython.pointer[Text] = cython.address(s.out)
     put(t, b" /* ")
@@ -86,7 +86,10 @@ def pad_line(t: cython.pointer[Text], start: cython.size_t, column: cython.int) 
 @cython.nogil
 @cython.exceptval(check=False)
 def put_cacheline(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], p: cython.pointer[Place], blank: cython.pointer[cython.bint]
+    s: cython.pointer[Show],
+    frame: cython.pointer[Level],
+    p: cython.pointer[MemberLayout],
+    blank: cython.pointer[cython.bint],
 ) -> cython.void:
     """The line that says that a cache line has begun, if one has."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -115,7 +118,7 @@ def put_cacheline(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_skipped(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], m: cython.pointer[uint32_t], p: cython.pointer[Place]
+    s: cython.pointer[Show], frame: cython.pointer[Level], m: cython.pointer[uint32_t], p: cython.pointer[MemberLayout]
 ) -> cython.void:
     """The declaration that leaves bits out."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -136,7 +139,7 @@ def put_skipped(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_hole(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], count: uint32_t, what: cython.p_const_char
+    s: cython.pointer[Show], frame: cython.pointer[Level], count: uint32_t, what: cython.p_const_char
 ) -> cython.void:
     put_tabs(cython.address(s.out), frame.level)
     put(cython.address(s.out), b"/* XXX ")
@@ -148,7 +151,7 @@ def put_hole(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_gap(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], m: cython.pointer[uint32_t], p: cython.pointer[Place],
+    s: cython.pointer[Show], frame: cython.pointer[Level], m: cython.pointer[uint32_t], p: cython.pointer[MemberLayout],
     blank: cython.pointer[cython.bint]
 ) -> cython.void:  # fmt: skip
     """What is to be said between two members: bits and bytes that nothing uses, bit-fields of other types."""

@@ -1,5 +1,5 @@
 from libc.stdint cimport uint32_t
-from pybtf.core.show.show_types cimport Frame, Show
+from pybtf.core.show.show_types cimport Level, Show
 
 cdef enum:
     TYPE_COLUMN = 26            # width of types

@@ -26,7 +26,7 @@ from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import is_composite, is_enum, kind_flag, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
 from cython.cimports.pybtf.core.show.show_layout import facts_of, is_packed, mark_packed, study
-from cython.cimports.pybtf.core.show.show_marks import pad_line, put_cacheline, put_gap, put_place, put_tabs
+from cython.cimports.pybtf.core.show.show_marks import pad_line, put_cacheline, put_gap, put_offset, put_tabs
 from cython.cimports.pybtf.core.show.show_names import put_enum, put_outermost, put_parameters, put_type, put_typedefs
 from cython.cimports.pybtf.core.show.show_print import NAME_COLUMN, TYPE_COLUMN, UNION_NAME_COLUMN, WIDE_NAME_COLUMN
 from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_no_sums, put_summary
@@ -36,8 +36,8 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_MEMORY,
     Called,
     Facts,
-    Frame,
-    Place,
+    Level,
+    MemberLayout,
     Show,
     show_enter,
     show_fail,
@@ -102,7 +102,7 @@ def put_padded_name(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_default(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
+    s: cython.pointer[Show], frame: cython.pointer[Level], id: uint32_t, c: cython.pointer[cython.const[Called]]
 ) -> cython.void:
     """A type as a whole, in its column."""
     start: cython.size_t = s.out.n
@@ -114,7 +114,7 @@ def put_default(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_keyword(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
+    s: cython.pointer[Show], frame: cython.pointer[Level], id: uint32_t, c: cython.pointer[cython.const[Called]]
 ) -> cython.void:
     """A struct, union or enum by its name. The column is that of what follows the keyword."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -133,7 +133,7 @@ def put_keyword(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_function(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, pointer: cython.bint,
+    s: cython.pointer[Show], frame: cython.pointer[Level], id: uint32_t, pointer: cython.bint,
     c: cython.pointer[cython.const[Called]]
 ) -> cython.void:  # fmt: skip
     """A function, or a pointer to one, in the columns of a member."""
@@ -167,7 +167,7 @@ def is_tagged(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def put_braces(
-    s: cython.pointer[Show], id: uint32_t, outer: cython.pointer[Frame], frame: cython.pointer[Frame],
+    s: cython.pointer[Show], id: uint32_t, outer: cython.pointer[Level], frame: cython.pointer[Level],
     c: cython.pointer[cython.const[Called]]
 ) -> cython.void:  # fmt: skip
     """A struct, union or enum with what is inside it."""
@@ -209,7 +209,7 @@ def put_braces(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_array(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], id: uint32_t, c: cython.pointer[cython.const[Called]]
+    s: cython.pointer[Show], frame: cython.pointer[Level], id: uint32_t, c: cython.pointer[cython.const[Called]]
 ) -> cython.void:
     """The elements, and behind them the dimensions."""
     element: uint32_t = element_of(s, id)
@@ -238,7 +238,7 @@ def has_braces(s: cython.pointer[Show], id: uint32_t, expand: cython.bint) -> cy
 @cython.nogil
 @cython.exceptval(check=False)
 def put_declared(
-    s: cython.pointer[Show], outer: cython.pointer[Frame], id: uint32_t, called: cython.pointer[cython.const[Called]]
+    s: cython.pointer[Show], outer: cython.pointer[Level], id: uint32_t, called: cython.pointer[cython.const[Called]]
 ) -> cython.void:
     """A type, and what is called so. `outer` gets to know whether that ended with a brace, and the last cache line."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -248,7 +248,7 @@ def put_declared(
     steps: uint32_t = 0
     marked: uint32_t = 0
     r: cython.pointer[uint32_t]
-    frame = cython.declare(Frame)
+    frame = cython.declare(Level)
     c = cython.declare(Called)
     frame = outer[0]
     c = called[0]
@@ -326,7 +326,7 @@ def put_declared(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_member(
-    s: cython.pointer[Show], frame: cython.pointer[Frame], m: cython.pointer[uint32_t], p: cython.pointer[Place]
+    s: cython.pointer[Show], frame: cython.pointer[Level], m: cython.pointer[uint32_t], p: cython.pointer[MemberLayout]
 ) -> cython.void:
     """One member, with all that is inside it if it is printed."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -334,7 +334,7 @@ def put_member(
     before: cython.size_t
     direct: cython.bint = is_tagged(s, m[1])  # its name stands behind the attributes of its type
     c = cython.declare(Called)
-    inner = cython.declare(Frame)
+    inner = cython.declare(Level)
     c.stars = 0
     c.apart = False
     c.name = b""
@@ -368,13 +368,13 @@ def put_member(
         pad_line(t, t.n, abs(frame.comment_column + 1 - cython.cast(cython.int, before)) - 1)
     else:
         pad_line(t, start, frame.comment_column)
-    put_place(s, frame, p)
+    put_offset(s, frame, p)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[Frame]) -> cython.void:
+def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[Level]) -> cython.void:
     """The keyword, the name, the members and the sums, up to the closing brace."""
     t: cython.pointer[Text] = cython.address(s.out)
     r: cython.pointer[uint32_t] = view_record(s.v, id)
@@ -385,16 +385,16 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[F
     blank: cython.bint = False  # an empty line is due
     cacheline: uint32_t = frame.cacheline
     f = cython.declare(Facts)
-    places: cython.pointer[Place]
+    layouts: cython.pointer[MemberLayout]
     if not show_enter(s, id):
         return
     if facts_of(s, id) == cython.NULL:
         return
-    places = cython.cast(cython.pointer[Place], calloc(count + 1, cython.sizeof(Place)))
-    if places == cython.NULL:
+    layouts = cython.cast(cython.pointer[MemberLayout], calloc(count + 1, cython.sizeof(MemberLayout)))
+    if layouts == cython.NULL:
         show_fail(s, SHOW_MEMORY, id)
         return
-    study(s, id, cython.address(f), places)
+    study(s, id, cython.address(f), layouts)
     if is_struct:
         mark_packed(s, id)
     s.within[id] += s.format.expand
@@ -409,14 +409,14 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[F
         if s.status:
             break
         if is_struct:
-            put_gap(s, frame, m, places + i, cython.address(blank))
+            put_gap(s, frame, m, layouts + i, cython.address(blank))
         if is_struct and not s.format.quiet:
-            put_cacheline(s, frame, places + i, cython.address(blank))
+            put_cacheline(s, frame, layouts + i, cython.address(blank))
         if blank:
             put_char(t, 10)
             blank = False
         frame.flexible = not frame.in_union and i and i == count - 1
-        put_member(s, frame, m, places + i)
+        put_member(s, frame, m, layouts + i)
         if not is_struct:
             frame.cacheline = cacheline
         elif not s.format.quiet:
@@ -427,7 +427,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[F
     if frame.sums and is_struct and not s.format.quiet:
         put_summary(s, r, cython.address(f), frame.level, frame.base)
     s.within[id] -= s.format.expand
-    free(places)
+    free(layouts)
     put_tabs(t, frame.level - 1)
     put_char(t, 125)
     s.depth -= 1
@@ -455,8 +455,8 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     """A type as it stands by itself."""
     t: cython.pointer[Text] = cython.address(s.out)
     r: cython.pointer[uint32_t] = view_record(s.v, id)
-    frame = cython.declare(Frame)
-    memset(cython.address(frame), 0, cython.sizeof(Frame))
+    frame = cython.declare(Level)
+    memset(cython.address(frame), 0, cython.sizeof(Level))
     frame.type_column = TYPE_COLUMN
     frame.comment_column = TYPE_COLUMN + 1 + (WIDE_NAME_COLUMN if s.format.expand else NAME_COLUMN)
     frame.sums = True
@@ -522,7 +522,7 @@ def put_declaration(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cython.pointer[Frame]) -> cython.void:
+def put_typedef(s: cython.pointer[Show], r: cython.pointer[uint32_t], frame: cython.pointer[Level]) -> cython.void:
     """What follows the keyword. What a typedef names is printed with it, if it has no name of its own."""
     t: cython.pointer[Text] = cython.address(s.out)
     name: cython.p_const_char = view_name(s.v, r[0])

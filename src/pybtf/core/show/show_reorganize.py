@@ -23,7 +23,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_MEMORY,
     SHOW_OK,
     Facts,
-    Place,
+    MemberLayout,
     Plan,
     Show,
     Slot,
@@ -50,16 +50,16 @@ def plan_open(s: cython.pointer[Show], p: cython.pointer[Plan], id: uint32_t) ->
     p.count = wire_vlen(r)
     p.size = r[2]
     p.before = cython.cast(cython.pointer[uint32_t], calloc(WORDS * (p.count + 1), cython.sizeof(uint32_t)))
-    p.places = cython.cast(cython.pointer[Place], calloc(p.count + 1, cython.sizeof(Place)))
+    p.layouts = cython.cast(cython.pointer[MemberLayout], calloc(p.count + 1, cython.sizeof(MemberLayout)))
     p.slots = cython.cast(cython.pointer[Slot], calloc(p.count + 1, cython.sizeof(Slot)))
-    if p.before == cython.NULL or p.places == cython.NULL or p.slots == cython.NULL:
+    if p.before == cython.NULL or p.layouts == cython.NULL or p.slots == cython.NULL:
         show_fail(s, SHOW_MEMORY, id)
         return
     memcpy(p.before, r, WORDS * (p.count + 1) * cython.sizeof(uint32_t))
-    study(s, id, cython.address(f), p.places)
+    study(s, id, cython.address(f), p.layouts)
     p.align = f.align
     for i in range(p.count):
-        p.slots[i].align = p.places[i].align
+        p.slots[i].align = p.layouts[i].align
     s.plan = p
 
 
@@ -73,7 +73,7 @@ def plan_close(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.void:
         memcpy(view_record(s.v, p.id), p.before, WORDS * (p.count + 1) * cython.sizeof(uint32_t))
         s.facts[p.id].state = FACTS_NEW
     free(p.before)
-    free(p.places)
+    free(p.layouts)
     free(p.slots)
 
 
@@ -84,14 +84,14 @@ def plan_read(s: cython.pointer[Show], p: cython.pointer[Plan]) -> cython.void:
     """Where members are, and what is behind them."""
     i: uint32_t
     f = cython.declare(Facts)
-    study(s, p.id, cython.address(f), p.places)
+    study(s, p.id, cython.address(f), p.layouts)
     p.padding = f.padding
     for i in range(p.count):
-        p.slots[i].offset = p.places[i].offset
-        p.slots[i].size = p.places[i].size
-        p.slots[i].bits = p.places[i].bits
-        p.slots[i].bit = p.places[i].bit
-        p.slots[i].hole = p.places[i + 1].hole if i + 1 < p.count else 0
+        p.slots[i].offset = p.layouts[i].offset
+        p.slots[i].size = p.layouts[i].size
+        p.slots[i].bits = p.layouts[i].bits
+        p.slots[i].bit = p.layouts[i].bit
+        p.slots[i].hole = p.layouts[i + 1].hole if i + 1 < p.count else 0
 
 
 @cython.cfunc

@@ -21,7 +21,7 @@ cdef enum:                      # Facts.state
     FACTS_BUSY = 1
     FACTS_KNOWN = 2
 
-cdef enum:                      # Place.meets: what there is to say of a bit-field here, or in front
+cdef enum:                      # MemberLayout.meets: what there is to say of a bit-field here, or in front
     MEETS_NOTHING = 0
     MEETS_PREVIOUS = 1          # it begins in a unit in which another member lies
     MEETS_NEXT = 2              # a bit-field was in front, in whose unit it lies
@@ -29,7 +29,7 @@ cdef enum:                      # Place.meets: what there is to say of a bit-fie
     MEETS_BOUNDARY = 4          # the rest of the unit is left out
     MEETS_BOUNDARY_NEXT = 5     # both
 
-cdef struct Place:              # of one member of a struct
+cdef struct MemberLayout:       # of one member of a struct
     uint32_t offset             # in bytes; of a bit-field, of the unit it lies in
     uint32_t bit                # of a bit-field: within the unit
     uint32_t bits               # its width, 0: it is none
@@ -80,7 +80,7 @@ cdef struct Plan:               # to reorganize a struct
     uint32_t id
     uint32_t count              # of members
     uint32_t *before            # the record, to be put back
-    Place *places
+    MemberLayout *layouts
     Slot *slots
     uint32_t align              # of the struct as it was
     int64_t padding
@@ -96,7 +96,7 @@ cdef struct Called:             # what stands behind a type
     bint apart                  # `* ` in front of it, as pahole has it where the struct has no name
     const char *name
 
-cdef struct Frame:              # what is printed at one level
+cdef struct Level:              # of nesting: what is printed there, and how
     uint32_t level              # tabs
     int type_column
     int comment_column

@@ -20,7 +20,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     SHOW_MEMORY,
     SHOW_OK,
     Facts,
-    Place,
+    MemberLayout,
     Plan,
     Show,
     show_fail,
@@ -200,23 +200,23 @@ class Shower:
         f: Facts
         found: list = []
         name: bytes
-        places: cython.pointer[Place]
+        layouts: cython.pointer[MemberLayout]
         self.learn(id)
         r = view_record(self.s.v, id)
         count = wire_vlen(r)
-        places = cython.cast(cython.pointer[Place], calloc(count + 1, cython.sizeof(Place)))
-        if places == cython.NULL:
+        layouts = cython.cast(cython.pointer[MemberLayout], calloc(count + 1, cython.sizeof(MemberLayout)))
+        if layouts == cython.NULL:
             raise MemoryError
-        study(cython.address(self.s), id, cython.address(f), places)
+        study(cython.address(self.s), id, cython.address(f), layouts)
         for i in range(count):
             name = view_name(self.s.v, r[3 + 3 * i])
             found.append(
                 (
-                    name, r[4 + 3 * i], places[i].offset, places[i].bit, places[i].bits, places[i].size,
-                    places[i].hole, places[i].bit_hole,
+                    name, r[4 + 3 * i], layouts[i].offset, layouts[i].bit, layouts[i].bits, layouts[i].size,
+                    layouts[i].hole, layouts[i].bit_hole,
                 )
             )  # fmt: skip
-        free(places)
+        free(layouts)
         return found
 
     def behind(self, id: uint32_t) -> int:

@@ -24,7 +24,7 @@ cdef struct Names:              # of one worker
     uint32_t limit              # offsets below it can be deferred
     uint32_t alternate          # the same, of the alternate file's .debug_str, which starts at `limit`
     uint32_t deferred           # the same, or 0 while nothing is to be deferred
-    uint32_t model              # of the type whose name was settled last, 0 none (see name_prediction.py)
+    uint32_t model              # of the type whose name was interned last, 0 none (see name_prediction.py)
     uint64_t bytes              # read of names that were not in the cache, since the unit was opened
     uint64_t budget             # how many of them there may be
 
@@ -56,20 +56,20 @@ cdef enum:                      # what settling comes to
     NAMES_EMPTY = 2             # a text is empty
     NAMES_LONG = 3              # more bytes than the budget allows
 
-cdef int names_settle(Names *n, uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
-cdef int name_settle_first(Names *n, uint32_t *name, uint32_t *words, uint32_t count, uint32_t *model) noexcept nogil
-cdef int names_settle_like(Names *n, uint32_t *words, uint32_t count, uint32_t step, uint32_t model) noexcept nogil
+cdef int names_intern(Names *n, uint32_t *words, uint32_t count, uint32_t step) noexcept nogil
+cdef int name_intern_first(Names *n, uint32_t *name, uint32_t *words, uint32_t count, uint32_t *model) noexcept nogil
+cdef int names_intern_like(Names *n, uint32_t *words, uint32_t count, uint32_t step, uint32_t model) noexcept nogil
 
 cdef inline void name_expect(const Names *n, uint32_t word) noexcept nogil:
     # Asks for the memory that settling a name word will begin with.
     if word & NAME_AT:
         prefetch(n.section.p + (word & ~NAME_AT))
 
-cdef uint32_t name_settle(Names *n, uint32_t word) noexcept nogil
+cdef uint32_t name_intern(Names *n, uint32_t word) noexcept nogil
 
 cdef inline void names_expect_like(const Names *n, const uint32_t *words, uint32_t count, uint32_t step,
                                    uint32_t model) noexcept nogil:
-    # Asks for the memory that `names_settle_like` will need with a model.
+    # Asks for the memory that `names_intern_like` will need with a model.
     cdef const uint32_t *names = n.strings.models.names + n.strings.models.all[model].first
     cdef uint32_t i
     for i in range(count):

@@ -5,7 +5,7 @@ earlier units. Interning each of them means a visit to .debug_str and one to the
 But where .debug_str comes from a linker, its offset says as much as the text. So the name of a type, a member or an
 enumerator is first a *name word*: a string id; or the offset, if the form is an offset; or the text itself, if it has
 at most three bytes (compilers put those into .debug_info). Equal words of one file mean equal texts. The converse
-need not hold, so a word is settled, that is replaced by the string id, before it decides anything: when the record it
+need not hold, so a word is interned, that is replaced by the string id, before it decides anything: when the record it
 is in has not been met before (record_cache.py).
 
 An empty text is no name, which matters at once and not later. It costs too much to look whether an offset is that of
@@ -123,7 +123,7 @@ def text_size(n: cython.pointer[cython.const[Names]], offset: uint64_t) -> cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def name_settle(n: cython.pointer[Names], word: uint32_t) -> uint32_t:
+def name_intern(n: cython.pointer[Names], word: uint32_t) -> uint32_t:
     """The string id a name word stands for: 0 if the text is empty, NO_STRING if there is no memory."""
     offset: uint64_t
     text: cython.p_const_char
@@ -155,7 +155,7 @@ def name_settle(n: cython.pointer[Names], word: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settled(n: cython.pointer[cython.const[Names]], sid: uint32_t) -> cython.int:
+def interned(n: cython.pointer[cython.const[Names]], sid: uint32_t) -> cython.int:
     """NAMES_*: what is to be said of the id that a word has become."""
     if sid == NO_STRING:
         return NAMES_MEMORY
@@ -167,10 +167,10 @@ def settled(n: cython.pointer[cython.const[Names]], sid: uint32_t) -> cython.int
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def settle_some(
+def intern_some(
     n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t
 ) -> cython.int:
-    """Settles at most sixteen words."""
+    """Interns at most sixteen words."""
     i: uint32_t
     word: uint32_t
     sid: uint32_t
@@ -187,7 +187,7 @@ def settle_some(
         if word >> NAME_BITS == 0:
             continue
         offset = word & ~NAME_AT
-        sid = name_cached(n, offset) if word & NAME_AT else name_settle(n, word)
+        sid = name_cached(n, offset) if word & NAME_AT else name_intern(n, word)
         if sid == 0 and word & NAME_AT:
             texts[i] = cython.cast(cython.p_const_char, n.section.p + offset)
             sizes[i] = text_size(n, offset)
@@ -196,7 +196,7 @@ def settle_some(
                 hashes[i] = hash_bytes(texts[i], sizes[i])
                 string_expect(n.strings, hashes[i])
                 continue
-        status = settled(n, sid)
+        status = interned(n, sid)
         if status:
             return status
         words[i * step] = sid
@@ -206,7 +206,7 @@ def settle_some(
     for i in range(count):
         if sizes[i]:
             sid = string_intern_hashed(n.strings, texts[i], sizes[i], hashes[i], False)
-            status = settled(n, sid)
+            status = interned(n, sid)
             if status:
                 return status
             name_cache(n, words[i * step] & ~NAME_AT, sid)
@@ -217,7 +217,7 @@ def settle_some(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def names_settle(
+def names_intern(
     n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t
 ) -> cython.int:
     """Replaces name words, `step` apart, by string ids; words that are ids, and 0, remain. NAMES_*.
@@ -228,7 +228,7 @@ def names_settle(
     first: uint32_t
     status: cython.int = NAMES_OK
     for first in range(0, count, 16):
-        status = settle_some(n, words + cython.cast(cython.size_t, first) * step, min(count - first, 16), step)
+        status = intern_some(n, words + cython.cast(cython.size_t, first) * step, min(count - first, 16), step)
         if status:
             break
     return status
@@ -288,14 +288,14 @@ def expected(n: cython.pointer[cython.const[Names]], word: uint32_t, nameless: u
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def name_settle_first(
+def name_intern_first(
     n: cython.pointer[Names],
     name: cython.pointer[uint32_t],
     words: cython.pointer[uint32_t],
     count: uint32_t,
     model: cython.pointer[uint32_t],
 ) -> cython.int:
-    """Settles the name of a type, or if it has none that of the first of its `count` members or enumerators, which are
+    """Interns the name of a type, or if it has none that of the first of its `count` members or enumerators, which are
     at `words`. `model`: what the base has of such a type, 0: nothing. NAMES_*.
     """
     at: uint32_t
@@ -313,8 +313,8 @@ def name_settle_first(
         name[0] = IN_BASE | (n.strings.models.all[at].key ^ nameless)
         n.model = model[0] = at
         return NAMES_OK
-    sid = name_settle(n, name[0])
-    status = settled(n, sid)
+    sid = name_intern(n, name[0])
+    status = interned(n, sid)
     if status:
         return status
     name[0] = sid
@@ -328,16 +328,16 @@ def name_settle_first(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def names_settle_like(
+def names_intern_like(
     n: cython.pointer[Names], words: cython.pointer[uint32_t], count: uint32_t, step: uint32_t, model: uint32_t
 ) -> cython.int:
-    """`names_settle` for the members or enumerators of a type of which the base has this model, 0: none. NAMES_*."""
+    """`names_intern` for the members or enumerators of a type of which the base has this model, 0: none. NAMES_*."""
     i: uint32_t
     left: uint32_t = 0
     word: cython.pointer[uint32_t] = words
     names: cython.pointer[cython.const[uint32_t]]
     if model == 0:
-        return names_settle(n, words, count, step)
+        return names_intern(n, words, count, step)
     names = n.strings.models.names + n.strings.models.all[model].first
     for i in range(count):
         if word[0] >> NAME_BITS:
@@ -346,4 +346,4 @@ def names_settle_like(
             else:
                 left += 1
         word += step
-    return names_settle(n, words, count, step) if left else NAMES_OK
+    return names_intern(n, words, count, step) if left else NAMES_OK

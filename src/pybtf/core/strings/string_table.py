@@ -3,7 +3,7 @@
 A string id stands for a text for the whole run, whatever section or unit it came from, so that everything above
 compares and hashes one word. Ids are given in order of arrival, which depends on the timing of the workers; nothing
 that is written may depend on their values. The offsets in the output are given later, by the encoder alone, in the
-order the reference inserts strings.
+order pahole inserts strings.
 
 A string that the base has (split BTF) needs no entry: its id is its offset there, marked. Only strings that got an id
 before the base was set, the names of functions, have one nevertheless.

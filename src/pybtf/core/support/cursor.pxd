@@ -8,6 +8,10 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 cdef extern from *:
+    """
+    #define PYBTF_HOST_IS_BIG (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+    """
+    bint HOST_IS_BIG "PYBTF_HOST_IS_BIG"
     uint16_t bswap16 "__builtin_bswap16"(uint16_t) noexcept nogil
     uint32_t bswap32 "__builtin_bswap32"(uint32_t) noexcept nogil
     uint64_t bswap64 "__builtin_bswap64"(uint64_t) noexcept nogil
@@ -67,12 +71,11 @@ cdef inline uint64_t cur_u16(Cursor *c) noexcept nogil:
     return bswap16(v) if c.swap else v
 
 cdef inline uint64_t cur_u24(Cursor *c) noexcept nogil:
-    # Only DW_FORM_strx3 and addrx3 have this size. The swap flag alone does not tell the file's order, so the
-    # host is taken as little-endian when it is not set; `cursor.py` refuses to build elsewhere.
+    # Only DW_FORM_strx3 and addrx3 have this size.
     cdef uint64_t v
     if c.end - c.pos < 3:
         return cur_fail(c, CUR_TRUNCATED)
-    if c.swap:
+    if c.swap != HOST_IS_BIG:
         v = (<uint64_t> c.pos[0] << 16) | (<uint64_t> c.pos[1] << 8) | c.pos[2]
     else:
         v = (<uint64_t> c.pos[2] << 16) | (<uint64_t> c.pos[1] << 8) | c.pos[0]

@@ -34,7 +34,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
 )
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_TOO_MANY, IN_INFO, fault_set
-from cython.cimports.pybtf.core.strings.lazy_names import name_settle
+from cython.cimports.pybtf.core.strings.lazy_names import name_intern
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, StringEntry, string_entry
 from cython.cimports.pybtf.core.support.memory import (
     u8s_append,
@@ -201,7 +201,7 @@ def put_prototype(
         name = param_name(o, c, w.strings, p) if changed else p.name
         # Of the shortest names there is still the text in place of an id. (An id that param_name gives remains.)
         if name != NO_STRING:
-            name = name_settle(c.names, name)
+            name = name_intern(c.names, name)
         if name == NO_STRING or not put_string(w, name) or not put(w, p.ref):
             return False
         count[0] += 1

@@ -13,7 +13,15 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memchr, memcmp, memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_each, wire_kind, wire_refs, wire_vlen, wire_words
+from cython.cimports.pybtf.core.btf.record_layout import (
+    WIRE_INFO_RESERVED,
+    RefSpan,
+    wire_each,
+    wire_kind,
+    wire_refs,
+    wire_vlen,
+    wire_whole,
+)
 from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.model.encoded_unit import *
@@ -35,7 +43,6 @@ from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit, Reading
 
-RESERVED_INFO = cython.declare(uint32_t, 0x60FF0000)
 HEAD_BYTES = cython.declare(uint64_t, 80)
 
 
@@ -202,7 +209,7 @@ def named_elements(kind: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def shape_is_right(p: cython.pointer[cython.const[uint32_t]], kind: uint32_t) -> cython.bint:
+def has_right_words(p: cython.pointer[cython.const[uint32_t]], kind: uint32_t) -> cython.bint:
     """Name, elements and size of a record: as a kind has them that is made of DWARF."""
     n: uint32_t = wire_vlen(p)
     flag: uint32_t = p[1] >> 31
@@ -260,7 +267,7 @@ def check_record(
     refs: RefSpan
     q: cython.pointer[uint32_t]
     i: uint32_t
-    if p[1] & RESERVED_INFO or p[0] >= r.strings.n or not shape_is_right(p, kind):
+    if p[1] & WIRE_INFO_RESERVED or p[0] >= r.strings.n or not has_right_words(p, kind):
         return False
     refs = wire_refs(p)
     q = refs.p
@@ -297,8 +304,8 @@ def read_records(r: cython.pointer[Reading], v: cython.pointer[UnitValue]) -> cy
     v.offs.p[0] = v.start
     for id in range(1, v.n_types):
         p = v.words.p + v.start + at
-        size = wire_words(p[1]) if n - at >= 3 else 0
-        if size == 0 or size > n - at or not check_record(r, p, v.n_types):
+        size = wire_whole(v.words.p + v.start, at, n)
+        if size == 0 or not check_record(r, p, v.n_types):
             return damaged(v, H_WORDS_OF_HEAD + at)
         v.n_arrays += wire_kind(p) == KIND_ARRAY
         v.offs.p[id] = cython.cast(uint32_t, v.start + at)

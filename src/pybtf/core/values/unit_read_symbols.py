@@ -15,9 +15,9 @@ from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, F
 from cython.cimports.pybtf.core.functions.function_instances import Observer
 from cython.cimports.pybtf.core.functions.variables import (
     VariableRules,
+    add_variable_to_section,
     fit_variable,
     keep_variable,
-    place_variable,
 )
 from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_subprogram
 from cython.cimports.pybtf.core.model.encoded_unit import *
@@ -278,7 +278,7 @@ def read_variables(
         x.name = r.strings.p[p[0]]
         x.type = p[1]
         x.linkage = p[2] & 1
-        status = place_variable(
+        status = add_variable_to_section(
             v, cython.address(x), 0, address_of(g, r.words.p[H_FUNCTIONS] + i), rules, symbols
         )
         if status == 1:

@@ -1,4 +1,4 @@
-# Hashes of the signatures by which types meet their candidates. Only members of one chain are compared, and in full.
+# Hashes by which types meet their candidates. Only members of one chain are compared, and in full.
 
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.btf.kinds cimport KIND_ENUM, KIND_ENUM64, KIND_FWD, KIND_STRUCT, KIND_UNION
