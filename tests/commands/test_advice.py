@@ -25,7 +25,9 @@ ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
 FILES = [
     (b"\x9f\xeb\1\0" + bytes(40), "starts with 9f eb 01 00: raw BTF", "name the ELF file with DWARF"),
     (b"MZ" + bytes(0x200) + b"HdrS", "a kernel image to boot (bzImage)", "Take the vmlinux that it is made of"),
-    (b"MZ" + bytes(0x36) + b"ARMd", "a kernel image to boot", "Take the vmlinux"),
+    (b"MZ" + bytes(0x36) + b"ARMd", "starts with 4d 5a 00 00: a kernel image to boot; expected", "Take the vmlinux"),
+    (b"MZ" + bytes(0x36) + b"RSC\5", "starts with 4d 5a 00 00: a kernel image to boot; expected", "Take the vmlinux"),
+    (b"MZ" + bytes(0x36), "an EFI program, or a kernel image to boot", "Take the vmlinux"),
     (b"!<arch>\nx.o/", "an archive of object files", "ar x"),
     (b"!<arch>\ndebian-binary   ", "a Debian package", "dpkg-deb -x"),
     (b"#!/bin/sh\n", "a script", "Name the ELF file with DWARF"),
