@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 else:
+    from _operator import itemgetter  # as `operator` has it, whose import is for much more
+
     def dataclass_transform(**_):
         return lambda function: function
 
@@ -32,7 +34,7 @@ else:
                 return super().__new__(meta, name, bases, body)
             names = tuple(body["__annotations__"])
             defaults = {each: body.pop(each) for each in names if each in body}
-            items = {each: property(_item(at)) for at, each in enumerate(names)}
+            items = {each: property(itemgetter(at)) for at, each in enumerate(names)}
             fixed = {"__slots__": (), "__match_args__": names, "_fields": names, "__new__": _new(name, names, defaults)}
             return type(name, (_Row,), {**items, **fixed, **body})
 
@@ -58,16 +60,13 @@ else:
         def __getnewargs__(self):
             return tuple(self)
 
-    def _item(at):
-        return lambda row: row[at]
-
     def _new(title, names, defaults):
         count = len(names)
 
         def __new__(cls, *args, **given):
             if len(args) != count or given:
                 values = {**defaults, **dict(zip(names, args, strict=False)), **given}
-                if len(args) > count or len(values) != count or not given.keys().isdisjoint(names[: len(args)]):
+                if len(args) > count or values.keys() != set(names) or not given.keys().isdisjoint(names[: len(args)]):
                     raise TypeError(f"{title}() takes the values {', '.join(names)}, each once")
                 args = [values[name] for name in names]
             return tuple.__new__(cls, args)
