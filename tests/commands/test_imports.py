@@ -105,7 +105,8 @@ def test_pahole_encodes_without_click() -> None:
 # The usual way of a module: what a build's process imports, beyond the core. Each more is a tenth of a millisecond or a
 # whole one, times the thousands of modules of a kernel.
 MODULE = PAHOLE | {
-    "os", "os.path", "_stat", "stat", "_collections_abc", "genericpath", "posixpath", "errno", "mmap", "_operator",
+    "abc", "_abc", "os", "os.path", "_stat", "stat", "_collections_abc", "genericpath", "posixpath",
+    "errno", "mmap", "_operator",
     *(f"pybtf.pahole.{name}" for name in ("getopt", "request", "run", "table")),
     *(f"pybtf.{name}" for name in ("base", "encoded", "errors", "features", "languages", "options", "pipeline")),
     *(f"pybtf.{name}" for name in ("records", "report", "timings", "btf", "btf.files", "btf.kind_numbers")),
