@@ -53,6 +53,8 @@ from cython.cimports.pybtf.core.worker import *
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
 RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)
+# Where a file is in memory already, the system maps much of it around each header: after so many bytes it goes back.
+GLANCED = cython.declare(uint64_t, 8 << 20)
 LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)
 
 
@@ -141,6 +143,7 @@ def scan_units(
     cap: uint32_t = 0
     own: cython.bint
     split: cython.size_t = 0
+    given: uint64_t = 0
     free(x.headers)
     type_units_free(cython.address(x.type_units))
     x.headers = cython.NULL
@@ -174,6 +177,11 @@ def scan_units(
             h.abbrev += h.split.abbrev
         x.n_units += 1
         x.n_own += own
+        if x.info_mapped and at - given >= GLANCED:
+            give_back(x.sections.info.p + given, at - given)
+            given = at
+    if x.info_mapped:
+        give_back(x.sections.info.p + given, size - given)
     return 0
 
 

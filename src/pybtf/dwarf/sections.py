@@ -122,7 +122,7 @@ def _sections_of(image: ElfImage, addresses: memoryview, package: str | None, de
         raise InputError(image.place(), "has .debug_info but no .debug_abbrev", "both")
     more = _type_units(image)
     split = None
-    if has_skeletons(found, little=image.little):
+    if has_skeletons(found, lambda start, end: image.give_back(there[".debug_info"], start, end), little=image.little):
         from pybtf.dwarf.split import join_split
 
         split = join_split(image, found, package, degrade)

@@ -5,22 +5,29 @@ from __future__ import annotations
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Final, Literal
 
     Buffer = bytes | bytearray | memoryview
 
 _SKELETON: Final = 4
 _GNU_DWO_NAME: Final = b"\xb0\x42"
+_GLANCED: Final = 8 << 20
 
 
-def has_skeletons(sections: Mapping[str, Buffer], *, little: bool) -> bool:
+def has_skeletons(
+    sections: Mapping[str, Buffer], give_back: Callable[[int, int], None], *, little: bool
+) -> bool:
     """Whether some unit of `info` is a skeleton of DWARF 5; or whether one of DWARF 4 may be, by an attribute of GNU's
     in `abbrev`. What is damaged is none: the core says what is wrong with it.
+
+    `give_back` is called with ranges of `info` that have been looked at: where the file is in memory already, the
+    system maps much of it around each header.
     """
     info = sections["info"]
     order: Literal["little", "big"] = "little" if little else "big"
     at, end = 0, len(info) - 16
+    given = 0
     gnu: bool | None = None
     while 0 <= at < end:
         size = 4
@@ -43,4 +50,8 @@ def has_skeletons(sections: Mapping[str, Buffer], *, little: bool) -> bool:
         at += size + length
         if length == 0:
             break
+        if at - given >= _GLANCED:
+            give_back(given, min(at, len(info)))
+            given = at
+    give_back(min(given, len(info)), len(info))
     return False

@@ -239,9 +239,15 @@ class ElfImage:
             return data
         kept = bytes(data)
         if len(kept) >= _LARGE:  # those pages are not needed twice
-            first = (section.offset + mmap.PAGESIZE - 1) & -mmap.PAGESIZE
-            self.mapping.madvise(mmap.MADV_DONTNEED, first, section.offset + len(kept) - first)
+            self.give_back(section, 0, len(kept))
         return kept
+
+    def give_back(self, section: Section, start: int, end: int) -> None:
+        """Count these bytes of a section no longer as memory of this process, until they are looked at again."""
+        if self.mapping is not None and section.plain:
+            first = (section.offset + start + mmap.PAGESIZE - 1) & -mmap.PAGESIZE
+            if first < section.offset + end:
+                self.mapping.madvise(mmap.MADV_DONTNEED, first, section.offset + end - first)
 
     def head(self, section: Section, size: int) -> bytes:
         """How the section's contents begin: `size` bytes or fewer. Of a compressed one no more is unpacked."""
