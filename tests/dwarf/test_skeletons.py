@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 
 import pytest
 
@@ -28,5 +29,5 @@ def test_what_was_looked_at_goes_back(sizes: tuple[int, ...], claimed: int) -> N
     assert not found
     assert given[0][0] == 0
     assert given[-1][1] == len(info)
-    assert all(before[1] == after[0] for before, after in zip(given, given[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in pairwise(given))
     assert max(end - start for start, end in given) <= 8 * MIB + max(sizes)
