@@ -191,7 +191,11 @@ def _encode_images(
             report.warnings += mark_kfuncs(image, files[0].symbols)
         for file in files:
             file.symbols.freeze()
-        functions = _joined(files) if len(files) > 1 else None
+        functions = None
+        if len(files) > 1:
+            from pybtf.core.elf.function_table_join import join_tables
+
+            functions = join_tables([file.symbols for file in files])
 
     # The function table is frozen.
     with timings.pass_("unit headers"):
@@ -339,12 +343,6 @@ def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOpt
     from pybtf.belonging import check_base_of
 
     return [image for image in images if check_base_of(image, options, base)]
-
-
-def _joined(files: list[_File]) -> FunctionTable:
-    from pybtf.core.elf.function_table_join import join_tables
-
-    return join_tables([file.symbols for file in files])
 
 
 def _check_order(images: list[ElfImage], base: Base | None) -> None:

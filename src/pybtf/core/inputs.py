@@ -33,6 +33,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
 )
 from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.monitor import *
+from cython.cimports.pybtf.core.unit_headers import scan_units
 from cython.cimports.pybtf.core.worker import *
 
 SECTION_NAMES = (

@@ -13,8 +13,6 @@ from pybtf.core.functions.function_instances cimport Observer
 from pybtf.core.functions.variables cimport VariableRules
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.encoded_unit cimport UnitValue
-from pybtf.core.model.faults cimport Fault
-from pybtf.core.model.losses cimport Losses
 from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.values.unit_read cimport GivenUnit, Reading
 
@@ -70,7 +68,6 @@ cdef extern from *:
     """
     void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
 
-cdef int scan_units(Context *x, Fault *fault, Losses *losses) noexcept nogil
 cdef int worker_init(Worker *w, const Context *x) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil
 cdef int decode_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols) noexcept nogil

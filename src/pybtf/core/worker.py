@@ -6,18 +6,16 @@ and classes, which never reach the output.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
 from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, lost_references, survey_alternates
 from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
-from cython.cimports.pybtf.core.dwarf.type_units import type_unit_add, type_units_free
 from cython.cimports.pybtf.core.dwarf.unit_open import unit_open
 from cython.cimports.pybtf.core.dwarf.walk import walk_children
 from cython.cimports.pybtf.core.dwarf.walk_state import (
-    UnitHeader,
     walk_name,
     walker_expect,
     walker_free,
@@ -42,147 +40,13 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
 )
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
-from cython.cimports.pybtf.core.model.losses import Losses, lose, losses_free, losses_reset
+from cython.cimports.pybtf.core.model.losses import lose, losses_free, losses_reset
 from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
 from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_intern
-from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
-from cython.cimports.pybtf.core.support.memory import grow, u8s_free, u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import u8s_free, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
-
-DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
-RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)
-# Where a file is in memory already, the system maps much of it around each header: after so many bytes it goes back.
-GLANCED = cython.declare(uint64_t, 8 << 20)
-LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)
-
-
-# ---- unit headers -------------------------------------------------------------------------------------------
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def read_header(
-    c: cython.pointer[Cursor],
-    h: cython.pointer[UnitHeader],
-    size: uint64_t,
-    types_at: uint64_t,
-    fault: cython.pointer[Fault],
-) -> cython.int:
-    """One unit header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.2 for units from `types_at` on). Nonzero: fault."""
-    length: uint64_t
-    type_die: uint64_t
-    kind: uint8_t = 1
-    h.offset = cur_tell(c)
-    h.offset_size = 4
-    h.signature = h.type_die = 0
-    h.split = cython.NULL
-    length = cur_u32(c)
-    if length == DWARF64:
-        h.offset_size = 8
-        length = cur_u64(c)
-    elif length >= RESERVED:
-        return fault_set(fault, FAULT_UNIT_LENGTH, IN_INFO, h.offset, 0, cython.cast(int64_t, length))
-    if c.bad or length == 0 or length > size - cur_tell(c):
-        return fault_set(fault, FAULT_UNIT_LENGTH, IN_INFO, h.offset, 0, cython.cast(int64_t, length))
-    h.end = cur_tell(c) + length
-    c.end = c.base + h.end
-    h.version = cython.cast(uint8_t, 0)
-    length = cur_u16(c)
-    if not c.bad and (length < 2 or length > 5):
-        return fault_set(fault, FAULT_VERSION, IN_INFO, h.offset, 0, cython.cast(int64_t, length))
-    h.version = cython.cast(uint8_t, length)
-    if h.version >= 5:
-        kind = cython.cast(uint8_t, cur_u8(c))
-        h.address_size = cython.cast(uint8_t, cur_u8(c))
-        h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
-        if kind == DW_UT_skeleton or kind == DW_UT_split_compile:  # an id
-            cur_u64(c)
-    else:
-        h.abbrev = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
-        h.address_size = cython.cast(uint8_t, cur_u8(c))
-        if h.offset >= types_at:
-            kind = DW_UT_type
-    if kind == DW_UT_type or kind == DW_UT_split_type:  # a signature and the type's offset
-        h.signature = cur_u64(c)
-        type_die = cur_u64(c) if h.offset_size == 8 else cur_u32(c)
-        if not c.bad and (type_die == 0 or type_die >= h.end - h.offset):
-            return fault_set(fault, FAULT_REFERENCE, IN_INFO, h.offset, 0, cython.cast(int64_t, type_die))
-        h.type_die = h.offset + type_die
-    if c.bad:
-        return fault_set(fault, FAULT_TRUNCATED, IN_INFO, h.offset, 0, 0)
-    if kind < DW_UT_compile or kind > DW_UT_split_type:
-        # Those from DW_UT_lo_user on belong to producers, and their headers may have any form.
-        return fault_set(fault, FAULT_UNIT_TYPE, IN_INFO, h.offset, 0, kind)
-    if h.address_size != 4 and h.address_size != 8 and h.address_size != 2:
-        return fault_set(fault, FAULT_ADDRESS_SIZE, IN_INFO, h.offset, 0, h.address_size)
-    h.type = kind
-    h.first_die = cur_tell(c)
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def scan_units(
-    x: cython.pointer[Context], fault: cython.pointer[Fault], losses: cython.pointer[Losses]
-) -> cython.int:
-    """All unit headers of .debug_info, in order, those of the alternate file last; and signatures of type units. The
-    caller frees them.
-
-    Where it may degrade, what is wrong is noted in `losses`, and the unit is passed over; if not even its length can be
-    right, so is all that follows. Nonzero: fault.
-    """
-    c: Cursor
-    h: cython.pointer[UnitHeader]
-    at: uint64_t = 0
-    size: uint64_t = x.sections.info.n
-    end: uint64_t = x.sections.alternate_at  # of what is being read: this file, then its alternate file
-    cap: uint32_t = 0
-    own: cython.bint
-    split: cython.size_t = 0
-    given: uint64_t = 0
-    free(x.headers)
-    type_units_free(cython.address(x.type_units))
-    x.headers = cython.NULL
-    x.n_units = x.n_own = 0
-    if size > LARGEST_INFO:
-        return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, size))
-    while at < size:
-        if at == x.sections.alternate_at:
-            end = size
-        if not grow(x.headers, cap, x.n_units + 1):
-            return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
-        h = cython.address(x.headers[x.n_units])
-        own = at < x.sections.alternate_at
-        cur_init(cython.address(c), x.sections.info.p, at, end, x.sections.swap)
-        h.end = 0
-        if read_header(cython.address(c), h, end, x.sections.types_at if own else size, fault):
-            if not x.options & OPT_DEGRADE or not own or not lose(losses, fault, True):
-                return 1
-            fault.code = FAULT_NONE
-            if h.end == 0:
-                break
-            at = h.end
-            continue
-        if own and h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
-            return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
-        at = h.end
-        while split < x.sections.n_split and x.sections.split[split].end <= h.offset:
-            split += 1
-        if split < x.sections.n_split and x.sections.split[split].at <= h.offset:
-            h.split = cython.address(x.sections.split[split])
-            h.abbrev += h.split.abbrev
-        x.n_units += 1
-        x.n_own += own
-        if x.info_mapped and at - given >= GLANCED:
-            give_back(x.sections.info.p + given, at - given)
-            given = at
-    if x.info_mapped:
-        give_back(x.sections.info.p + given, size - given)
-    return 0
 
 
 @cython.cfunc
@@ -197,9 +61,6 @@ def main_unit(x: cython.pointer[cython.const[Context]]) -> uint32_t:
         if x.headers[i].type_die == 0:
             return i
     return 0
-
-
-# ---- one unit -----------------------------------------------------------------------------------------------
 
 
 @cython.cfunc
