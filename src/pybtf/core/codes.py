@@ -36,7 +36,6 @@ OPTIONS = {  # by feature, but `variables` and `degrade`
 }
 VALUES = {  # of unit values in bytes (core/values/unit_layout.pxd): words of the head, and bits of a function
     "head": H_WORDS_OF_HEAD,
-    "words": H_WORDS,
     "tags": H_TAGS,
     "functions": H_FUNCTIONS,
     "variables": H_VARIABLES,

@@ -11,6 +11,9 @@ cdef bint context_tables(Context *x) noexcept nogil
 # Makes the table of records alone. 0: no memory.
 cdef bint context_seen(Context *x) noexcept nogil
 
+# Gets ready for units from values of objects. False: no memory.
+cdef bint context_given(Context *x) noexcept nogil
+
 # Whether all units have to be one: some abbreviation declaration, used or not, has the form DW_FORM_ref_addr, or there
 # are type units. Also where tables that are made to be slow are found out (`fault`, in `unit`): no worker reads more of
 # them than is read here.

@@ -17,6 +17,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
     strings_delete,
     strings_new,
 )
+from cython.cimports.pybtf.core.values.known_types import known_delete, known_new
 from cython.cimports.pybtf.core.worker import Context
 
 REF_ADDR = cython.declare(uint64_t, 0x10)
@@ -78,6 +79,16 @@ def context_tables(x: cython.pointer[Context]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def context_given(x: cython.pointer[Context]) -> cython.bint:
+    """See context.pxd."""
+    if not x.keep_all:
+        x.types = known_new(distinct(x))
+    return x.keep_all or x.types != cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def context_is_one(
     x: cython.pointer[Context], fault: cython.pointer[Fault], unit: cython.pointer[uint32_t]
 ) -> cython.bint:
@@ -110,3 +121,4 @@ def context_free(x: cython.pointer[Context]) -> cython.void:
     strings_delete(x.strings)
     classes_delete(x.classes)
     seen_delete(x.seen)
+    known_delete(x.types)

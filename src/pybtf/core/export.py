@@ -37,7 +37,6 @@ class Export(Ring):
             languages=(),
             only_languages=False,
             jobs=1,
-            keep_all=True,
         )
         self.x.exporting = True
 

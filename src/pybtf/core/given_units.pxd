@@ -9,5 +9,6 @@ from pybtf.core.worker cimport Context, Worker
 cdef int take_piece(Context *x, uint32_t piece, const uint8_t *p, uint64_t size, const uint8_t *addresses,
                     uint64_t n_addresses, uint32_t *cap, uint64_t *at) noexcept nogil
 
-# As `decode_unit`, of a unit that is given.
-cdef int read_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols) noexcept nogil
+# As `decode_unit`, of a unit that is given. Unless it is `whole`, records that the encoder will not ask for are left out.
+cdef int read_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols,
+                   bint whole) noexcept nogil

@@ -6,19 +6,19 @@ memory and a value. All that follows, the encoder included, does not know the di
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.pybtf.core.classes.classify import classify_unit
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.values.unit_read import (
     GivenUnit,
+    begin_unit,
     given_language,
     given_partial,
     given_size,
-    read_types,
 )
 from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, read_variables
+from cython.cimports.pybtf.core.values.unit_read_types import read_types
 from cython.cimports.pybtf.core.worker import Context, Worker, excluded, value_reset
 
 
@@ -69,6 +69,7 @@ def read_unit(
     number: uint32_t,
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
+    whole: cython.bint,
 ) -> cython.int:
     """See `given_units.pxd`. A unit that is left out by its language is not read."""
     g: cython.pointer[GivenUnit] = cython.address(x.given[number])
@@ -83,17 +84,19 @@ def read_unit(
     if not given_partial(g) and excluded(x, given_language(g, x.sections.swap)):
         v.filtered = True
         return 0
-    if read_types(cython.address(w.reading), g, v, x.strings, x.sections.swap):
+    if begin_unit(cython.address(w.reading), g, v, x.strings, x.sections.swap):
         return 1
-    if classify_unit(cython.address(w.classifier), v):
+    if read_types(cython.address(w.reading), v, cython.address(w.classifier), x.strings, x.types, whole):
         return 1
     if v.tags_cut:
         v.counts[COUNT_TAGS_CUT] += 1
         return 0
     if read_functions(
-        cython.address(w.reading), g, v, cython.address(w.observer), cython.address(w.classifier), x.table
+        cython.address(w.reading), g, v, cython.address(w.observer), cython.address(w.classifier), x.strings, x.table
     ):
         return 1
     if x.options & OPT_VARIABLES:
-        return read_variables(cython.address(w.reading), g, v, cython.address(x.variables), symbols)
+        return read_variables(
+            cython.address(w.reading), g, v, x.strings, cython.address(x.variables), symbols
+        )
     return 0

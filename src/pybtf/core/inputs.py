@@ -10,7 +10,13 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.record_cache import seen_delete
-from cython.cimports.pybtf.core.context import context_free, context_is_one, context_seen, context_tables
+from cython.cimports.pybtf.core.context import (
+    context_free,
+    context_given,
+    context_is_one,
+    context_seen,
+    context_tables,
+)
 from cython.cimports.pybtf.core.dedup.base import Base
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.encode.emit import Layout
@@ -303,6 +309,8 @@ class Inputs:
             self.buffers.append(values)
             self.buffers.append(addresses)
         self.units = self.x.n_units
+        if not context_given(cython.address(self.x)):
+            raise MemoryError
         return None
 
     def merge(self):

@@ -147,7 +147,14 @@ class Ring(Inputs):
                 if self.x.given == cython.NULL:
                     decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
                 else:
-                    read_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
+                    read_unit(
+                        w,
+                        cython.address(self.x),
+                        self.unit(cython.cast(uint32_t, number)),
+                        v,
+                        self.symbols,
+                        self.again,
+                    )
                 if lent:
                     self.e.words.p = v.words.p
                     self.e.words.cap = v.words.cap

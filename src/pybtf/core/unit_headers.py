@@ -14,8 +14,9 @@ from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import Losses, lose
 from cython.cimports.pybtf.core.model.options import OPT_DEGRADE
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
+from cython.cimports.pybtf.core.support.mapped_file import give_back
 from cython.cimports.pybtf.core.support.memory import grow
-from cython.cimports.pybtf.core.worker import Context, give_back
+from cython.cimports.pybtf.core.worker import Context
 
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
 RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)

@@ -14,6 +14,7 @@ from pybtf.core.functions.variables cimport VariableRules
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
+from pybtf.core.values.known_types cimport KnownTypes
 from pybtf.core.values.unit_read cimport GivenUnit, Reading
 
 cdef enum:
@@ -33,6 +34,7 @@ cdef struct Context:            # shared by all workers, never written while the
     bint exporting              # units are decoded up to the names of their types, for core/export.py
     GivenUnit *given            # units that come from values of objects, not from DWARF: `n_units` of them, or NULL
     uint64_t given_bytes        # of all of them
+    KnownTypes *types           # those that have been met in them, by digest; NULL where everything is kept
     bint little
     bint tracing                # what becomes of functions and variables is noted by name
     bint placing                # and which DIE each type is of
@@ -54,19 +56,6 @@ cdef struct Worker:
     Classifier classifier
     Observer observer
     Reading reading             # used where units are given
-
-cdef extern from *:
-    """
-    #include <sys/mman.h>
-    #include <unistd.h>
-    /* Gives back the pages that lie wholly within a range of a file mapping; they are read again if needed. */
-    static inline void pybtf_give_back(const uint8_t *p, size_t n) {
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-        uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1), to = ((uintptr_t)p + n) & ~(page - 1);
-        if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
-    }
-    """
-    void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
 
 cdef int worker_init(Worker *w, const Context *x) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil

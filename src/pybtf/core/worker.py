@@ -44,6 +44,7 @@ from cython.cimports.pybtf.core.model.losses import lose, losses_free, losses_re
 from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
 from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_intern
+from cython.cimports.pybtf.core.support.mapped_file import give_back
 from cython.cimports.pybtf.core.support.memory import u8s_free, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *

@@ -88,7 +88,7 @@ class ElfImage:
     def __init__(
         self,
         path: str,
-        content: bytes | bytearray | mmap.mmap,
+        content: bytes | bytearray | memoryview | mmap.mmap,
         status: os.stat_result | None = None,
         stored: int | None = None,
     ) -> None:

@@ -63,7 +63,7 @@ def _functions(payload: bytes, unit: int, word: Struct) -> Iterator[_Function]:
         value: int = word.unpack_from(payload, unit + 4 * number)[0]
         return value
 
-    at = VALUES["head"] + read(VALUES["words"]) + 3 * read(VALUES["tags"])
+    at = VALUES["head"] + 3 * read(VALUES["tags"])
     for _ in range(read(VALUES["functions"])):
         more = read(at + 2)
         size = VALUES["function_head"] + 2 * ((more & VALUES["elements"]) + (read(at + 1) >> 16))

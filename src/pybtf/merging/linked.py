@@ -113,7 +113,7 @@ def _merge(
             given.paths.append(where)
     report.merged = {
         "objects": len(pieces),
-        "values_blake2b_128": digest(*[piece.payload_digest for piece in pieces]).hex(),
+        "values_xxh3_128": digest(*[piece.payload_digest for piece in pieces]).hex(),
         "rules": RULES,
     }
     encoded = encode_images([image], options, base, report, progress, given=given)

@@ -9,12 +9,12 @@ that was compiled anew for the one that was linked.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterable, Iterator
 
+from pybtf.core.support.mapped_file import MappedFile
 from pybtf.elf.constants import SHF_EXECINSTR
-from pybtf.elf.image import ElfImage
+from pybtf.elf.image import ElfImage, Source
 from pybtf.errors import InputError
 from pybtf.merging.archives import check_member, is_archive, members
 from pybtf.merging.index import find_index, index_of
@@ -102,8 +102,7 @@ class Payloads:
         section = image.section(PAYLOAD)
         here = []
         if section is not None:
-            kept = bytes(image.data(section))  # the file is closed
-            for each, values in payloads(kept, image.place(section), little=image.little):
+            for each, values in payloads(image.data(section), image.place(section), little=image.little):
                 here.append(each)
                 self.found.setdefault(each, (values, name))
         if strict:
@@ -131,24 +130,31 @@ class Payloads:
 
 
 def _images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
-    """The object at a path, or all of the archive, with names for messages. `member`: of a thin archive."""
-    with open(path, "rb") as file:
-        head = file.read(8)
-        if member:
-            check_member(path, head)
-        if is_archive(head):
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                data = bytes(mapped)
-            for each in members(path, data):
-                if each.table:
-                    continue
-                if each.path is not None:
-                    yield from _images(each.path, member=True)
-                else:
-                    title = f"{path}({each.name})"
-                    yield title, ElfImage(title, data[each.start : each.start + each.size])
-            return
-    yield path, ElfImage.open(path)
+    """The object at a path, or all of the archive, with names for messages. `member`: of a thin archive.
+
+    Each is mapped as long as somebody has a part of it.
+    """
+    data = _mapped(path)
+    head = bytes(data[:8])
+    if member:
+        check_member(path, head)
+    if not is_archive(head):
+        yield path, ElfImage(path, data)
+        return
+    for each in members(path, data):
+        if each.table:
+            continue
+        if each.path is not None:
+            yield from _images(each.path, member=True)
+        else:
+            yield f"{path}({each.name})", ElfImage(f"{path}({each.name})", data[each.start : each.start + each.size])
+
+
+def _mapped(path: str) -> memoryview:
+    try:
+        return memoryview(MappedFile(path))
+    except OSError:
+        return memoryview(Source(path).map())  # which says what is wrong
 
 
 def listed(path: str) -> list[str]:

@@ -23,14 +23,14 @@ A payload is kept as "bUVP", u32 bytes, its digest, 8 bytes of zeros, and the va
 
 from __future__ import annotations
 
-# hashlib takes three milliseconds to import, and has it from here.
-from _blake2 import blake2b
 from array import array
 from struct import Struct
 
+from xxhash import xxh3_128
+
 from pybtf.errors import InputError, Place
 from pybtf.pipeline import VALUES
-from pybtf.records import record, replace
+from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ PAYLOAD: Final = VALUES
 MAGIC: Final = b"bUV1"
 PAYLOAD_MAGIC: Final = b"bUVP"
 VERSION: Final = 1
-RULES: Final = 132 << 8 | 1
+RULES: Final = 132 << 8 | 2
 """pahole's version, and the revision of what pybtf writes into values: to be raised whenever the same DWARF
 gives other values."""
 
@@ -62,8 +62,8 @@ Bytes = bytes | bytearray | memoryview
 
 
 def digest(*parts: Bytes) -> bytes:
-    """What identifies these bytes: BLAKE2b with 16 bytes."""
-    made = blake2b(digest_size=16)
+    """What identifies these bytes: XXH3 of 128 bits. It tells what was changed or mistaken, not what was forged."""
+    made = xxh3_128()
     for part in parts:
         made.update(part)
     return made.digest()
@@ -145,14 +145,14 @@ def unpack(data: Bytes, place: Place, *, little: bool) -> list[Piece]:
         if not any(view[at : at + 8]):
             at += 8
             continue
-        piece, size = _piece(view[at:], Place(place.file, place.section, at), little)
-        found.append(replace(piece, at=at))
+        piece, size = _piece(view[at:], Place(place.file, place.section, at), little, at)
+        found.append(piece)
         at += size
     return found
 
 
-def _piece(view: memoryview, place: Place, little: bool) -> tuple[Piece, int]:
-    """The piece at the start, and its size."""
+def _piece(view: memoryview, place: Place, little: bool, at: int) -> tuple[Piece, int]:
+    """The piece at the start, which is `at` of the index, and its size."""
     order = "<" if little else ">"
     magic = bytes(view[:4])
     if magic == (MAGIC[::-1] if little else MAGIC):
@@ -194,6 +194,7 @@ def _piece(view: memoryview, place: Place, little: bool) -> tuple[Piece, int]:
             tuple(files),
             addresses if word == 8 else array("Q", addresses),
             view[ends[1] : ends[1] + inline],
+            at,
         ),
         size,
     )

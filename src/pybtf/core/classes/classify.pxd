@@ -27,6 +27,11 @@ cdef struct Classifier:         # of one worker
     bint sparse                 # no type is dropped for its class: only what prototypes refer to needs one
     int failed
 
+# What `classify_unit` does, step by step: room for the classes of a unit (False: no memory), a class for a type and what
+# it refers to (nonzero: `c.failed`), and a note of a key that the unit may have already (False: no memory).
+cdef bint classify_begin(Classifier *c, UnitValue *v) noexcept nogil
+cdef int classify(Classifier *c, UnitValue *v, uint32_t id) noexcept nogil
+cdef bint note_twice(Classifier *c, UnitValue *v, uint32_t key) noexcept nogil
 cdef int classify_unit(Classifier *c, UnitValue *v) noexcept nogil
 cdef uint32_t class_of(Classifier *c, const uint32_t *record, uint32_t n) noexcept nogil
 cdef int classify_fault(const Classifier *c, UnitValue *v) noexcept nogil

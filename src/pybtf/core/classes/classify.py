@@ -469,12 +469,8 @@ def intern_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
-    """Fills `v.classes` from `v.words`, or if sparse interns the names in these.
-
-    Nonzero: `c.failed`, and a fault in the value unless it is CLASSIFY_EMPTY.
-    """
-    i: uint32_t
+def classify_begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.bint:
+    """See `classify.pxd`."""
     c.failed = 0
     c.records.n = 0
     c.stack.n = 0
@@ -483,10 +479,24 @@ def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -
     v.twice.n = 0
     v.irregular = False
     if not u32s_reserve(cython.address(c.stands), v.n_types) or not u32s_reserve(cython.address(v.classes), v.n_types):
-        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+        return False
     memset(c.stands.p, 0, v.n_types * cython.sizeof(uint32_t))
     memset(v.classes.p, 0, v.n_types * cython.sizeof(uint32_t))
     v.classes.n = v.n_types
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def classify_unit(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.int:
+    """Fills `v.classes` from `v.words`, or if sparse interns the names in these.
+
+    Nonzero: `c.failed`, and a fault in the value unless it is CLASSIFY_EMPTY.
+    """
+    i: uint32_t
+    if not classify_begin(c, v):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
     if c.sparse:
         intern_names(c, v)
         return classify_fault(c, v) if c.failed else 0

@@ -61,6 +61,10 @@ cdef extern from *:
     }
     static inline uint32_t pybtf_load(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
     static inline void pybtf_store(uint32_t *p, uint32_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+    static inline void pybtf_lower(uint32_t *p, uint32_t v) {
+        uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+        while (v < old && !__atomic_compare_exchange_n(p, &old, v, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) ;
+    }
     static inline uint32_t pybtf_add(uint32_t *p, uint32_t v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
     static inline void pybtf_lock(int *l) {
         while (__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)) {
@@ -77,6 +81,7 @@ cdef extern from *:
     uint64_t hash_words "pybtf_hash_words"(const uint32_t *p, size_t n) noexcept nogil
     uint32_t load_acquire "pybtf_load"(const uint32_t *p) noexcept nogil
     void store_release "pybtf_store"(uint32_t *p, uint32_t v) noexcept nogil
+    void lower "pybtf_lower"(uint32_t *p, uint32_t v) noexcept nogil    # to `v`, unless it is lower
     uint32_t fetch_add "pybtf_add"(uint32_t *p, uint32_t v) noexcept nogil
     void lock "pybtf_lock"(int *l) noexcept nogil
     void unlock "pybtf_unlock"(int *l) noexcept nogil

@@ -8,14 +8,17 @@ from pybtf.core.model.dwarf_unit cimport Unit
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.support.memory cimport U8s, U32s, U64s
+from pybtf.core.values.type_digest cimport Digests
 
 cdef struct Writing:            # units of one object
     Strings *strings
     const Machine *machine
     bint true_signature
     bint swap
-    U32s numbers                # by string id: the number of the string in the unit at hand, 0 none yet
-    U32s used                   # string ids in order of their numbers
+    U32s places                 # by string id: how the string is named in the unit at hand, 0 none yet
+    U32s used                   # string ids in order of their places
+    uint64_t text               # bytes of these
+    Digests digests
     U32s words                  # of the unit at hand
     U8s out                     # all units so far
     U64s addresses              # of functions and variables of all units, in order

@@ -11,10 +11,11 @@ name than its abstract origin. Such a unit is refused.
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.libc.string import memset
+from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_section import wire_store
+from cython.cimports.pybtf.core.classes.class_record import REC_HEAD, REC_NAME, class_record
 from cython.cimports.pybtf.core.classes.classify import Classifier
 from cython.cimports.pybtf.core.functions.function_instances import Observer, dropped, instance_flags, param_name
 from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param
@@ -40,12 +41,14 @@ from cython.cimports.pybtf.core.support.memory import (
     u8s_append,
     u8s_free,
     u8s_reserve,
+    u32s_add,
     u32s_free,
     u32s_push,
     u32s_reserve,
     u64s_free,
     u64s_push,
 )
+from cython.cimports.pybtf.core.values.type_digest import digests_extend, digests_free
 from cython.cimports.pybtf.core.values.unit_export import Writing
 from cython.cimports.pybtf.core.values.unit_layout import *
 
@@ -56,32 +59,34 @@ MAX_BYTES = cython.declare(uint64_t, 0x7FFFFFFF)
 @cython.nogil
 @cython.exceptval(check=False)
 def writing_free(w: cython.pointer[Writing]) -> cython.void:
-    u32s_free(cython.address(w.numbers))
+    u32s_free(cython.address(w.places))
     u32s_free(cython.address(w.used))
     u32s_free(cython.address(w.words))
     u8s_free(cython.address(w.out))
     u64s_free(cython.address(w.addresses))
+    digests_free(cython.address(w.digests))
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def number_of(w: cython.pointer[Writing], sid: uint32_t) -> uint32_t:
-    """The number of a string in the unit at hand, 0 for none; NO_STRING: no memory."""
+def place_of(w: cython.pointer[Writing], sid: uint32_t) -> uint32_t:
+    """How a string is named in the unit at hand, 0 for none; NO_STRING: no memory, or too many bytes."""
     size: cython.size_t
     if sid == 0:
         return 0
-    if sid >= w.numbers.n:
+    if sid >= w.places.n:
         size = cython.cast(cython.size_t, sid) + 4096
-        if not u32s_reserve(cython.address(w.numbers), size - w.numbers.n):
+        if not u32s_reserve(cython.address(w.places), size - w.places.n):
             return NO_STRING
-        memset(w.numbers.p + w.numbers.n, 0, (size - w.numbers.n) * cython.sizeof(uint32_t))
-        w.numbers.n = size
-    if w.numbers.p[sid] == 0:
-        if not u32s_push(cython.address(w.used), sid):
+        memset(w.places.p + w.places.n, 0, (size - w.places.n) * cython.sizeof(uint32_t))
+        w.places.n = size
+    if w.places.p[sid] == 0:
+        if w.text > MAX_BYTES or not u32s_push(cython.address(w.used), sid):
             return NO_STRING
-        w.numbers.p[sid] = cython.cast(uint32_t, w.used.n)
-    return w.numbers.p[sid]
+        w.places.p[sid] = cython.cast(uint32_t, w.text) + 1
+        w.text += cython.cast(uint64_t, string_entry(w.strings, sid).size) + 1
+    return w.places.p[sid]
 
 
 @cython.cfunc
@@ -95,8 +100,8 @@ def put(w: cython.pointer[Writing], word: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def put_string(w: cython.pointer[Writing], sid: uint32_t) -> cython.bint:
-    number: uint32_t = number_of(w, sid)
-    return number != NO_STRING and put(w, number)
+    place: uint32_t = place_of(w, sid)
+    return place != NO_STRING and put(w, place)
 
 
 @cython.cfunc
@@ -115,37 +120,81 @@ def put_annotations(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_types(w: cython.pointer[Writing], v: cython.pointer[UnitValue]) -> cython.bint:
-    """Records and tags. The names in `v.words` are string ids."""
-    id: uint32_t
+def put_tags(w: cython.pointer[Writing], v: cython.pointer[UnitValue]) -> cython.bint:
     i: uint32_t
-    number: uint32_t
-    n: uint32_t
-    step: uint32_t
-    r: cython.pointer[uint32_t]
-    for id in range(1, v.n_types):
-        r = v.words.p + v.offs.p[id]
-        number = number_of(w, r[0])
-        if number == NO_STRING:
-            return False
-        r[0] = number
-        step = wire_each(wire_kind(r))
-        if step:
-            n = wire_vlen(r)
-            for i in range(n):
-                number = number_of(w, r[3 + step * i])
-                if number == NO_STRING:
-                    return False
-                r[3 + step * i] = number
-    if v.n_types > 1:
-        for i in range(v.offs.p[1], v.offs.p[v.n_types]):
-            if not put(w, v.words.p[i]):
-                return False
     for i in range(cython.cast(uint32_t, v.tags.n // 3)):
         if (
             not put_string(w, v.tags.p[3 * i])
             or not put(w, v.tags.p[3 * i + 1])
             or not put(w, v.tags.p[3 * i + 2])
+        ):
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_digests(w: cython.pointer[Writing], v: cython.pointer[UnitValue], c: cython.pointer[Classifier]) -> cython.bint:
+    """The digest of each type, the low word of each half first."""
+    id: uint32_t
+    k: uint32_t
+    half: uint64_t
+    if not digests_extend(cython.address(w.digests), c.classes, w.strings):
+        return False
+    if not u32s_reserve(cython.address(w.words), DIGEST_WORDS * cython.cast(cython.size_t, v.n_types)):
+        return False
+    for id in range(1, v.n_types):
+        for k in range(2):
+            half = w.digests.of.p[2 * cython.cast(cython.size_t, v.classes.p[id]) + k]
+            u32s_add(cython.address(w.words), cython.cast(uint32_t, half))
+            u32s_add(cython.address(w.words), cython.cast(uint32_t, half >> 32))
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_record(
+    w: cython.pointer[Writing],
+    r: cython.pointer[cython.const[uint32_t]],
+    words: cython.size_t,
+    class_: cython.pointer[cython.const[uint32_t]],
+) -> cython.bint:
+    """A type, with the names of its class, whose words are interned."""
+    out: cython.pointer[uint32_t]
+    step: uint32_t = wire_each(wire_kind(r))
+    i: uint32_t
+    place: uint32_t = place_of(w, class_[REC_NAME])
+    if place == NO_STRING or not u32s_reserve(cython.address(w.words), words):
+        return False
+    out = w.words.p + w.words.n
+    memcpy(out, r, words * cython.sizeof(uint32_t))
+    w.words.n += words
+    out[0] = place
+    if step:
+        for i in range(wire_vlen(r)):
+            place = place_of(w, class_[REC_HEAD + step * i])
+            if place == NO_STRING:
+                return False
+            out[3 + step * i] = place
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_types(w: cython.pointer[Writing], v: cython.pointer[UnitValue], c: cython.pointer[Classifier]) -> cython.bint:
+    """Digests and records."""
+    id: uint32_t
+    if not put_digests(w, v, c):
+        return False
+    for id in range(1, v.n_types):
+        if not put_record(
+            w,
+            v.words.p + v.offs.p[id],
+            v.offs.p[id + 1] - v.offs.p[id],
+            class_record(c.classes, v.classes.p[id]),
         ):
             return False
     return True
@@ -348,7 +397,7 @@ def put_head(w: cython.pointer[Writing], u: cython.pointer[Unit], v: cython.poin
         head[H_WORDS] = v.offs.p[v.n_types] - v.offs.p[1]
     head[H_TAGS] = cython.cast(uint32_t, v.tags.n // 3)
     head[H_INT] = v.int_id
-    head[H_NAME] = number_of(w, v.name)
+    head[H_NAME] = place_of(w, v.name)
     head[H_COUNTS] = cython.cast(uint32_t, v.counts[COUNT_PARTIAL])
     head[H_COUNTS + 1] = cython.cast(uint32_t, v.counts[COUNT_SKIPPED_TAGS])
     head[H_COUNTS + 2] = cython.cast(uint32_t, v.counts[COUNT_SIGNATURES_LOST])
@@ -373,7 +422,7 @@ def put_strings(w: cython.pointer[Writing]) -> uint64_t:
         if not u8s_append(cython.address(w.out), cython.address(zeros[0]), 1):
             return 0
         total += e.size + 1
-        w.numbers.p[w.used.p[i]] = 0
+        w.places.p[w.used.p[i]] = 0
     padding = (0 - total) & 3
     return total if u8s_append(cython.address(w.out), cython.address(zeros[0]), padding) else 0
 
@@ -395,10 +444,10 @@ def finish(w: cython.pointer[Writing]) -> cython.bint:
     if w.out.n - at > MAX_BYTES:
         return False
     w.words.p[H_SIZE] = cython.cast(uint32_t, w.out.n - at)
-    w.words.p[H_STRINGS] = cython.cast(uint32_t, w.used.n)
     w.words.p[H_STRING_BYTES] = cython.cast(uint32_t, total)
     wire_store(w.out.p + at, w.words.p, w.words.n, w.swap)
     w.used.n = 0
+    w.text = 0
     return True
 
 
@@ -417,12 +466,13 @@ def export_unit(
     i: uint32_t
     done: cython.bint
     memset(cython.address(head[0]), 0, cython.sizeof(head))
-    done = put_head(w, u, v) and put_types(w, v)
+    done = put_head(w, u, v) and put_tags(w, v)
     if done and not v.tags_cut:
         done = put_functions(w, u, v, o, c, cython.address(head[0]))
         if w.die:
             return 1
         done = done and put_variables(w, u, v, cython.address(head[0]))
+    done = done and put_types(w, v, c)
     if done:
         head[H_COUNTS + 4] = cython.cast(uint32_t, v.counts[COUNT_VAR_DECLARATION])
         head[H_COUNTS + 5] = cython.cast(uint32_t, v.counts[COUNT_VAR_NO_ADDRESS])

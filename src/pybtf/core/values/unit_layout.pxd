@@ -1,8 +1,9 @@
 # A unit value in bytes: what `pybtf object` writes and `pybtf merge` reads (docs/merge.md has the layout for people).
 #
-# 32-bit words in the byte order of the ELF file: this head; the type records, laid out as in BTF but with small ids for
-# references and numbers of strings for names; tags (string, small id, component); functions; variables; then the
-# strings, each with its NUL, counted from 1, padded with zeros to a word.
+# 32-bit words in the byte order of the ELF file: this head; tags (string, small id, component); functions; variables; a
+# digest of each type (type_digest.py), four words; the type records, laid out as in BTF but with small ids for
+# references; then the strings, each with its NUL, padded with zeros to a word. A string is named by 1 and the offset of
+# its first byte in them, 0 is none.
 
 cdef enum:                      # words of the head
     H_SIZE = 0                  # bytes of the unit, this word included
@@ -16,12 +17,14 @@ cdef enum:                      # words of the head
     H_FUNCTION_WORDS = 8
     H_VARIABLES = 9
     H_VARIABLE_WORDS = 10
-    H_STRINGS = 11
-    H_STRING_BYTES = 12         # with NULs, without padding
-    H_INT = 13                  # small id of the first base type "int", 0 none
-    H_COUNTS = 14               # facts of the unit that only the report wants; see N_HELD
+    H_STRING_BYTES = 11         # with NULs, without padding
+    H_INT = 12                  # small id of the first base type "int", 0 none
+    H_COUNTS = 13               # facts of the unit that only the report wants; see N_HELD
     N_HELD = 6                  # partial, skipped tags, signatures lost, nameless, variables declared, without address
-    H_WORDS_OF_HEAD = 20
+    H_WORDS_OF_HEAD = 19
+
+cdef enum:
+    DIGEST_WORDS = 4
 
 cdef enum:                      # H_FLAGS
     UNIT_TAGS_CUT = 1           # an empty declaration tag: functions and variables are not there

@@ -5,6 +5,7 @@ from pybtf.core.model.dwarf_unit cimport Annotation
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.support.memory cimport U32s
+from pybtf.core.values.known_types cimport KnownType
 
 cdef struct GivenUnit:
     const uint8_t *p
@@ -14,10 +15,18 @@ cdef struct GivenUnit:
     uint32_t piece              # number of the object's piece
     uint64_t at                 # where in that it begins
 
+cdef enum:
+    DAMAGED_STRING = 0xFFFFFFFE # no string id: see `given_string`
+
 cdef struct Reading:            # scratch of one worker
-    U32s words                  # of the unit at hand, without its strings
-    U32s strings                # string ids by number
-    U32s followers              # by string id: the one that came after it the last time, 0 none
+    U32s words                  # of the unit at hand: head, tags, functions, variables
+    const uint8_t *digests
+    const uint8_t *records
+    const char *text            # its strings, `text_size` bytes, which end with a NUL
+    uint64_t text_size
+    bint swap
+    KnownType *last             # the type that was looked up last, NULL none
+    U32s unknown                # small ids of types that have not been met before
     Annotation *anns
     uint32_t cap_anns
 
@@ -28,8 +37,17 @@ cdef uint64_t given_size(const uint8_t *p, uint64_t left, bint swap, uint32_t *a
 cdef uint32_t given_language(const GivenUnit *g, bint swap) noexcept nogil
 cdef bint given_partial(const GivenUnit *g) noexcept nogil
 
-# Reads head, strings, records and tags: all of `v` but classes, functions and variables. Nonzero: fault in `v.fault`.
-cdef int read_types(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strings, bint swap) noexcept nogil
+# Reads the head and what else is not types, into `r`, and takes from it what needs no types. Nonzero: fault.
+cdef int begin_unit(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strings, bint swap) noexcept nogil
+
+# The id of a string of the unit at hand, 0 of none. NO_STRING: no memory; DAMAGED_STRING: `place` is not that of one.
+cdef uint32_t given_string(const Reading *r, Strings *strings, uint32_t place) noexcept nogil
+
+# Its bytes without the NUL, and how many there are, 0 if it is none.
+cdef size_t given_text(const Reading *r, uint32_t place, const char **text) noexcept nogil
+
+# The fault of a unit whose string at word `word` has that for an id.
+cdef int bad_string(UnitValue *v, uint32_t sid, uint64_t word) noexcept nogil
 
 cdef void reading_free(Reading *r) noexcept nogil
 

@@ -5,10 +5,11 @@ from pybtf.core.elf.function_table cimport FuncTable, FunctionTable
 from pybtf.core.functions.function_instances cimport Observer
 from pybtf.core.functions.variables cimport VariableRules
 from pybtf.core.model.encoded_unit cimport UnitValue
+from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.values.unit_read cimport GivenUnit, Reading
 
 # To be called when the types have their classes. Nonzero: fault in `v.fault`.
-cdef int read_functions(Reading *r, const GivenUnit *g, UnitValue *v, Observer *o, Classifier *c,
+cdef int read_functions(Reading *r, const GivenUnit *g, UnitValue *v, Observer *o, Classifier *c, Strings *strings,
                         const FuncTable *table) noexcept nogil
-cdef int read_variables(Reading *r, const GivenUnit *g, UnitValue *v, const VariableRules *rules,
+cdef int read_variables(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strings, const VariableRules *rules,
                         FunctionTable symbols) noexcept nogil

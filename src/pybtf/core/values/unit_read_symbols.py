@@ -11,7 +11,14 @@ from cython.cimports.pybtf.core.btf.kinds import KIND_FUNC_PROTO
 from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.classify import Classifier, class_of, class_of_ref, classify_fault
-from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, FunctionTable, functable_of_file
+from cython.cimports.pybtf.core.elf.function_table import (
+    NO_ENTRY,
+    FuncTable,
+    FunctionTable,
+    functable_find,
+    functable_head,
+    functable_of_file,
+)
 from cython.cimports.pybtf.core.functions.function_instances import Observer
 from cython.cimports.pybtf.core.functions.variables import (
     VariableRules,
@@ -36,9 +43,19 @@ from cython.cimports.pybtf.core.model.function_state import (
     S_UNEXPECTED,
     State,
 )
+from cython.cimports.pybtf.core.strings.string_table import Strings
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_layout import *
-from cython.cimports.pybtf.core.values.unit_read import GivenUnit, Reading, damaged, no_memory
+from cython.cimports.pybtf.core.values.unit_read import (
+    DAMAGED_STRING,
+    GivenUnit,
+    Reading,
+    bad_string,
+    damaged,
+    given_string,
+    given_text,
+    no_memory,
+)
 
 SAID = cython.declare(uint32_t, S_UNEXPECTED | S_UNCERTAIN | S_REORDERED | S_OPTIMIZED | S_SIGNATURE_CHANGED)
 
@@ -55,25 +72,8 @@ def address_of(g: cython.pointer[cython.const[GivenUnit]], i: uint32_t) -> uint6
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def check_pairs(
-    r: cython.pointer[cython.const[Reading]], p: cython.pointer[cython.const[uint32_t]], n: uint32_t
-) -> cython.bint:
-    """Whether the first words of pairs are numbers of strings."""
-    i: uint32_t
-    for i in range(n):
-        if p[2 * i] >= r.strings.n:
-            return False
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def function_words(
-    r: cython.pointer[cython.const[Reading]],
-    p: cython.pointer[cython.const[uint32_t]],
-    left: cython.size_t,
-    n_types: uint32_t,
+    p: cython.pointer[cython.const[uint32_t]], left: cython.size_t, n_types: uint32_t
 ) -> cython.size_t:
     """Words of the function at `p`, 0 if it is damaged."""
     n: cython.size_t
@@ -87,7 +87,6 @@ def function_words(
     n = FUNCTION_HEAD + 2 * (cython.cast(cython.size_t, count) + anns)
     if (
         n > left
-        or p[0] >= r.strings.n
         or p[3] >= n_types
         or count > MAX_VLEN
         or p[1] & 0xFFFF & ~SAID
@@ -95,7 +94,6 @@ def function_words(
             uint32_t, FUNCTION_ELEMENTS | FUNCTION_DISCARDED | FUNCTION_EMPTY_NAME | FUNCTION_UNNAMED
         )
         or (p[0] == 0) != ((p[2] & FUNCTION_EMPTY_NAME) != 0)
-        or not check_pairs(r, p + FUNCTION_HEAD, count + anns)
     ):
         return 0
     for i in range(count):
@@ -113,9 +111,10 @@ def prototype_class(
     p: cython.pointer[cython.const[uint32_t]],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
 ) -> uint32_t:
     """The class of the prototype of the function at `p`; its small ids are appended to `v.locals`. NO_CLASS:
-    `c.failed`, or no memory.
+    `c.failed`, a fault in the value, or no memory.
     """
     count: uint32_t = p[2] & FUNCTION_ELEMENTS
     i: uint32_t
@@ -133,7 +132,10 @@ def prototype_class(
     out[REC_COUNT] = count
     u32s_push(cython.address(v.locals), p[3])
     for i in range(count):
-        out[REC_HEAD + 2 * i] = r.strings.p[e[0]]
+        out[REC_HEAD + 2 * i] = given_string(r, strings, e[0])
+        if out[REC_HEAD + 2 * i] >= DAMAGED_STRING:
+            bad_string(v, out[REC_HEAD + 2 * i], e - r.words.p)
+            return NO_CLASS
         out[REC_HEAD + 2 * i + 1] = class_of_ref(c, v, e[1])
         u32s_push(cython.address(v.locals), e[1])
         e += 2
@@ -152,46 +154,58 @@ def read_function(
     address: uint64_t,
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """One function, as `observe_functions` takes one from DWARF. Nonzero: fault."""
-    name: uint32_t = r.strings.p[p[0]]
+    text: cython.p_const_char = cython.NULL
+    size: cython.size_t = given_text(r, p[0], cython.address(text))
     s: cython.pointer[State]
     i: uint32_t
+    sid: uint32_t
+    entry: uint32_t
+    if p[0] and size == 0:
+        return damaged(v, p - r.words.p)
     if p[2] & FUNCTION_EMPTY_NAME and table.n and table.name_len[0] == 0:
         return fault_set(
             cython.address(v.fault), FAULT_NO_NAME, IN_VALUES, v.offset, 0, DW_TAG_subprogram
         )
     v.counts[COUNT_FUNCTIONS] += 1
-    if name == 0:
+    if p[0] == 0:
         v.counts[COUNT_NAMELESS] += 1
         return 0
-    if name > table.n or functable_of_file(table, name - 1, o.file) == NO_ENTRY:
+    entry = functable_find(table, text, size)
+    if entry != NO_ENTRY:
+        entry = functable_of_file(table, functable_head(table, entry), o.file)
+    if entry == NO_ENTRY:
         v.counts[COUNT_NO_SYMBOL] += 1
         return 0
     if p[2] & FUNCTION_UNNAMED:
         v.counts[COUNT_UNNAMED_PARAMETER] += 1
         return 0
     if p[2] & FUNCTION_DISCARDED and address == 0:
-        return fault_set(cython.address(v.fault), FAULT_DISCARDED, IN_VALUES, v.offset, 0, name)
+        return fault_set(cython.address(v.fault), FAULT_DISCARDED, IN_VALUES, v.offset, 0, entry + 1)
     if not grow(v.states, v.cap_states, v.n_states + 1):
         return no_memory(v)
     s = cython.address(v.states[v.n_states])
     s.address = address
-    s.entry = functable_of_file(table, name - 1, o.file)
+    s.entry = entry
     s.unit = v.number
     s.flags = cython.cast(uint8_t, p[1] & 0xFF)
     s.locals = cython.cast(uint32_t, v.locals.n)
-    s.proto = prototype_class(r, v, p, o, c)
+    s.proto = prototype_class(r, v, p, o, c, strings)
     if s.proto == NO_CLASS:
-        return classify_fault(c, v) if c.failed else no_memory(v)
+        return v.fault.code or (classify_fault(c, v) if c.failed else no_memory(v))
     s.anns = cython.cast(uint32_t, v.anns.n)
     s.n_anns = p[1] >> 16
     p += FUNCTION_HEAD + 2 * cython.cast(cython.size_t, p[2] & FUNCTION_ELEMENTS)
     for i in range(s.n_anns):
         if p[0] == 0:
             return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_VALUES, v.offset, 0, DW_TAG_subprogram)
-        if not u32s_push(cython.address(v.anns), r.strings.p[p[0]]) or not u32s_push(cython.address(v.anns), p[1]):
+        sid = given_string(r, strings, p[0])
+        if sid >= DAMAGED_STRING:
+            return bad_string(v, sid, p - r.words.p)
+        if not u32s_push(cython.address(v.anns), sid) or not u32s_push(cython.address(v.anns), p[1]):
             return no_memory(v)
         p += 2
     v.n_states += 1
@@ -208,14 +222,14 @@ def read_functions(
     v: cython.pointer[UnitValue],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """See `unit_read_symbols.pxd`. Fills `states`, `locals` and `anns` of the value."""
-    at: cython.size_t = H_WORDS_OF_HEAD + cython.cast(cython.size_t, r.words.p[H_WORDS])
+    at: cython.size_t = H_WORDS_OF_HEAD + 3 * cython.cast(cython.size_t, r.words.p[H_TAGS])
     end: cython.size_t
     size: cython.size_t
     i: uint32_t
-    at += 3 * cython.cast(cython.size_t, r.words.p[H_TAGS])
     end = at + r.words.p[H_FUNCTION_WORDS]
     v.n_states = 0
     v.locals.n = 0
@@ -223,10 +237,10 @@ def read_functions(
     v.counts[COUNT_FUNCTIONS] += r.words.p[H_COUNTS + 3]
     v.counts[COUNT_NAMELESS] += r.words.p[H_COUNTS + 3]
     for i in range(r.words.p[H_FUNCTIONS]):
-        size = function_words(r, r.words.p + at, end - at, v.n_types)
+        size = function_words(r.words.p + at, end - at, v.n_types)
         if size == 0:
             return damaged(v, at)
-        if read_function(r, v, r.words.p + at, address_of(g, i), o, c, table):
+        if read_function(r, v, r.words.p + at, address_of(g, i), o, c, strings, table):
             return 1
         at += size
     return 0 if at == end else damaged(v, at)
@@ -236,16 +250,22 @@ def read_functions(
 @cython.nogil
 @cython.exceptval(check=False)
 def read_annotations(
-    r: cython.pointer[Reading], p: cython.pointer[cython.const[uint32_t]], n: uint32_t
-) -> cython.bint:
-    """Those of a variable, into `r.anns`. False: no memory."""
+    r: cython.pointer[Reading],
+    v: cython.pointer[UnitValue],
+    strings: cython.pointer[Strings],
+    p: cython.pointer[cython.const[uint32_t]],
+    n: uint32_t,
+) -> cython.int:
+    """Those of a variable, into `r.anns`. Nonzero: fault."""
     i: uint32_t
     if not grow(r.anns, r.cap_anns, n):
-        return False
+        return no_memory(v)
     for i in range(n):
-        r.anns[i].value = r.strings.p[p[2 * i]]
+        r.anns[i].value = given_string(r, strings, p[2 * i])
+        if r.anns[i].value >= DAMAGED_STRING:
+            return bad_string(v, r.anns[i].value, p + 2 * i - r.words.p)
         r.anns[i].component = cython.cast(cython.int, p[2 * i + 1])
-    return True
+    return 0
 
 
 @cython.cfunc
@@ -255,6 +275,7 @@ def read_variables(
     r: cython.pointer[Reading],
     g: cython.pointer[cython.const[GivenUnit]],
     v: cython.pointer[UnitValue],
+    strings: cython.pointer[Strings],
     rules: cython.pointer[cython.const[VariableRules]],
     symbols: FunctionTable,
 ) -> cython.int:
@@ -270,12 +291,14 @@ def read_variables(
     v.counts[COUNT_VAR_NO_ADDRESS] += r.words.p[H_COUNTS + 5]
     p = end - r.words.p[H_VARIABLE_WORDS]
     for i in range(r.words.p[H_VARIABLES]):
-        if end - p < VARIABLE_HEAD or p[0] >= r.strings.n or p[1] >= v.n_types or p[2] >> 17:
+        if end - p < VARIABLE_HEAD or p[1] >= v.n_types or p[2] >> 17:
             return damaged(v, p - r.words.p)
         n = p[2] >> 1
-        if (end - p - VARIABLE_HEAD) // 2 < n or not check_pairs(r, p + VARIABLE_HEAD, n):
+        if (end - p - VARIABLE_HEAD) // 2 < n:
             return damaged(v, p - r.words.p)
-        x.name = r.strings.p[p[0]]
+        x.name = given_string(r, strings, p[0])
+        if x.name >= DAMAGED_STRING:
+            return bad_string(v, x.name, p - r.words.p)
         x.type = p[1]
         x.linkage = p[2] & 1
         status = add_variable_to_section(
@@ -285,8 +308,8 @@ def read_variables(
             status = fit_variable(v, cython.address(x), 0, p[3] | cython.cast(uint64_t, p[4]) << 32)
         p += VARIABLE_HEAD
         if status == 1:
-            if not read_annotations(r, p, n):
-                return no_memory(v)
+            if read_annotations(r, v, strings, p, n):
+                return 1
             status = -keep_variable(v, cython.address(x), 0, r.anns, n)
         if status < 0:
             return 1

@@ -1,0 +1,43 @@
+# Maps of files (see mapped_file.py).
+
+from libc.stdint cimport uint8_t
+
+cdef extern from *:
+    """
+    #include <errno.h>
+    #include <fcntl.h>
+    #include <stdint.h>
+    #include <sys/mman.h>
+    #include <sys/stat.h>
+    #include <unistd.h>
+    /* Gives back the pages that lie wholly within a range of a file mapping; they are read again if needed. */
+    static inline void pybtf_give_back(const uint8_t *p, size_t n) {
+        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+        uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1), to = ((uintptr_t)p + n) & ~(page - 1);
+        if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+    }
+    /* Maps a regular file that is not empty, and leaves no descriptor open. NULL: errno. */
+    static inline void *pybtf_map_file(const char *path, size_t *size) {
+        struct stat status;
+        void *p = NULL;
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed;
+        if (fd < 0) return NULL;
+        if (fstat(fd, &status) == 0) {
+            if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+                errno = EINVAL;
+            } else {
+                *size = (size_t)status.st_size;
+                p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+                if (p == MAP_FAILED) p = NULL;
+            }
+        }
+        failed = errno;
+        close(fd);
+        errno = failed;
+        return p;
+    }
+    static inline void pybtf_unmap(void *p, size_t size) { munmap(p, size); }
+    """
+    void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
+    void *map_file "pybtf_map_file"(const char *path, size_t *size) noexcept nogil
+    void unmap "pybtf_unmap"(void *p, size_t size) noexcept nogil

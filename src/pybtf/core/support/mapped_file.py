@@ -1,0 +1,44 @@
+"""Files that are mapped by the thousand.
+
+`mmap.mmap` keeps a descriptor open as long as the map, and a process may have a thousand of them. Here the map is all
+that is kept.
+"""
+
+import os
+
+import cython
+from cython.cimports.cpython.buffer import PyBuffer_FillInfo
+from cython.cimports.cpython.exc import PyErr_SetFromErrno
+from cython.cimports.libc.stdint import uint8_t
+from cython.cimports.pybtf.core.support.mapped_file import give_back, map_file, unmap
+
+
+@cython.final
+@cython.cclass
+class MappedFile:
+    """A regular file that is not empty, mapped for reading; a buffer. Raises `OSError`."""
+
+    p: cython.p_void
+    n: cython.size_t
+
+    def __cinit__(self, path: str):
+        name: bytes = os.fsencode(path)
+        if b"\0" in name:
+            raise OSError("a null byte in a name")
+        self.p = map_file(name, cython.address(self.n))
+        if self.p == cython.NULL:
+            PyErr_SetFromErrno(OSError)
+
+    def __dealloc__(self):
+        if self.p != cython.NULL:
+            unmap(self.p, self.n)
+
+    def __len__(self):
+        return self.n
+
+    def release(self):
+        """Counts no page as memory of this process until it is looked at again."""
+        give_back(cython.cast(cython.pointer[cython.const[uint8_t]], self.p), self.n)
+
+    def __getbuffer__(self, view: cython.pointer[cython.Py_buffer], flags: cython.int):
+        PyBuffer_FillInfo(view, self, self.p, self.n, True, flags)

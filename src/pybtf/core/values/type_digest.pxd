@@ -1,0 +1,13 @@
+# Digests of types, the same in every object (see type_digest.py).
+
+from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.classes.class_record cimport ClassTable
+from pybtf.core.strings.string_table cimport Strings
+from pybtf.core.support.memory cimport U64s
+
+cdef struct Digests:            # by class, two words each, as far as they have been asked for
+    U64s of
+
+# Digests of all classes up to now. False: no memory.
+cdef bint digests_extend(Digests *d, const ClassTable *classes, const Strings *strings) noexcept nogil
+cdef void digests_free(Digests *d) noexcept nogil
