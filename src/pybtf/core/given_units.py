@@ -9,6 +9,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
+from cython.cimports.pybtf.core.support.mapped_file import give_back
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.values.unit_read import (
     GivenUnit,
@@ -21,6 +22,8 @@ from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, 
 from cython.cimports.pybtf.core.values.unit_read_types import read_types
 from cython.cimports.pybtf.core.worker import Context, Worker, excluded, value_reset
 
+AROUND = cython.declare(uint64_t, 1 << 16)  # what Linux maps around a page that is touched
+
 
 @cython.cfunc
 @cython.nogil
@@ -30,6 +33,8 @@ def take_piece(
     piece: uint32_t,
     p: cython.pointer[cython.const[uint8_t]],
     size: uint64_t,
+    map: cython.pointer[cython.const[uint8_t]],
+    map_size: uint64_t,
     addresses: cython.pointer[cython.const[uint8_t]],
     n_addresses: uint64_t,
     cap: cython.pointer[uint32_t],
@@ -54,6 +59,8 @@ def take_piece(
         g.n_addresses = n
         g.piece = piece
         g.at = at[0]
+        g.map = map
+        g.map_size = map_size
         addresses += 8 * cython.cast(cython.size_t, n)
         n_addresses -= n
         at[0] += taken
@@ -63,7 +70,22 @@ def take_piece(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_unit(
+def pass_over(g: cython.pointer[cython.const[GivenUnit]]) -> cython.void:
+    """Gives back the pages of a unit that has been read, and those around it that the system has mapped with them."""
+    start: uint64_t
+    end: uint64_t
+    if g.map == cython.NULL:
+        return
+    start = g.p - g.map
+    end = min(start + g.size + AROUND, g.map_size)
+    start = start - AROUND if start > AROUND else 0
+    give_back(g.map + start, end - start)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_given(
     w: cython.pointer[Worker],
     x: cython.pointer[cython.const[Context]],
     number: uint32_t,
@@ -71,7 +93,7 @@ def read_unit(
     symbols: FunctionTable,
     whole: cython.bint,
 ) -> cython.int:
-    """See `given_units.pxd`. A unit that is left out by its language is not read."""
+    """`read_unit`, without giving anything back."""
     g: cython.pointer[GivenUnit] = cython.address(x.given[number])
     value_reset(v)
     v.number = x.first_unit + number
@@ -100,3 +122,20 @@ def read_unit(
             cython.address(w.reading), g, v, x.strings, cython.address(x.variables), symbols
         )
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_unit(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+    whole: cython.bint,
+) -> cython.int:
+    """See `given_units.pxd`. A unit that is left out by its language is not read."""
+    failed: cython.int = read_given(w, x, number, v, symbols, whole)
+    pass_over(cython.address(x.given[number]))
+    return failed

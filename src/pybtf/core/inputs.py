@@ -42,6 +42,8 @@ from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
 from cython.cimports.pybtf.core.worker import *
 
+from pybtf.core.support.mapped_file import MappedFile
+
 SECTION_NAMES = (
     "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
 )  # fmt: skip
@@ -280,12 +282,19 @@ class Inputs:
         """
         view = cython.declare(cython.Py_buffer)
         where = cython.declare(cython.Py_buffer)
+        whole = cython.declare(cython.Py_buffer)
         at: uint64_t = 0
         cap: uint32_t = 0
         number: uint32_t
         status: cython.int
         for number, (values, addresses) in enumerate(pieces):
             PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
+            file = getattr(values, "obj", None)
+            whole.buf = cython.NULL
+            whole.len = 0
+            if isinstance(file, MappedFile):
+                PyObject_GetBuffer(file, cython.address(whole), PyBUF_SIMPLE)
+                PyBuffer_Release(cython.address(whole))
             try:
                 PyObject_GetBuffer(addresses, cython.address(where), PyBUF_SIMPLE)
                 with cython.nogil:
@@ -294,6 +303,8 @@ class Inputs:
                         number,
                         cython.cast(cython.pointer[cython.const[uint8_t]], view.buf),
                         view.len,
+                        cython.cast(cython.pointer[cython.const[uint8_t]], whole.buf),
+                        whole.len,
                         cython.cast(cython.pointer[cython.const[uint8_t]], where.buf),
                         where.len // 8,
                         cython.address(cap),

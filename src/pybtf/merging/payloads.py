@@ -53,6 +53,8 @@ class Payloads:
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
         if digest(values) != piece.payload_digest or len(values) != piece.payload_size:
             raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
+        if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
+            values.obj.pass_over()
         return values, where
 
     def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:

@@ -36,8 +36,8 @@ class MappedFile:
     def __len__(self):
         return self.n
 
-    def release(self):
-        """Counts no page as memory of this process until it is looked at again."""
+    def pass_over(self):
+        """Counts no page of it as memory of this process until it is looked at again."""
         give_back(cython.cast(cython.pointer[cython.const[uint8_t]], self.p), self.n)
 
     def __getbuffer__(self, view: cython.pointer[cython.Py_buffer], flags: cython.int):

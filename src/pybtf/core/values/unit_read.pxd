@@ -14,6 +14,8 @@ cdef struct GivenUnit:
     uint32_t n_addresses
     uint32_t piece              # number of the object's piece
     uint64_t at                 # where in that it begins
+    const uint8_t *map          # the mapped file in which it lies, `map_size` bytes; NULL: in memory
+    uint64_t map_size
 
 cdef enum:
     DAMAGED_STRING = 0xFFFFFFFE # no string id: see `given_string`

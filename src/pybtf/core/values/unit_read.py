@@ -138,13 +138,13 @@ def given_text(
 def given_string(
     r: cython.pointer[cython.const[Reading]], strings: cython.pointer[Strings], place: uint32_t
 ) -> uint32_t:
-    """See `unit_read.pxd`. The text stays where it is."""
+    """See `unit_read.pxd`. The text is copied if it is new: where it is is given back."""
     text: cython.p_const_char = cython.NULL
     size: cython.size_t
     if place == 0:
         return 0
     size = given_text(r, place, cython.address(text))
-    return string_intern(strings, text, size, False) if size else DAMAGED_STRING
+    return string_intern(strings, text, size, True) if size else DAMAGED_STRING
 
 
 @cython.cfunc
