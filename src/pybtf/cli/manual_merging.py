@@ -53,6 +53,8 @@ Input:
   --objects FILE       An object file, an archive, or a list of such, one in each line; may be repeated. Each
                        of them that has DWARF must have values
   --store DIR          A folder of values, as pybtf object --store DIR has written it
+  --cache FILE         Look for values in FILE first, which need no objects then, and keep in it what was found
+                       elsewhere. It is made if it does not exist
 
 Output:
   --detached OUT       Write raw BTF to OUT and only read FILE; - is standard output

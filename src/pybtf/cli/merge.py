@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OPTIONS = (
     Option("objects", TEXTS, "FILE"),
     Option("store", PATH, "DIR"),
+    Option("cache", PATH, "FILE"),
     Option("detached", PATH, "OUT"),
     Option("report", PATH, "JSON"),
     Option("verify", FLAG),
@@ -42,6 +43,7 @@ def merge(
     files: tuple[str, ...],
     objects: tuple[str, ...],
     store: str | None,
+    cache: str | None,
     detached: str | None,
     report: str | None,
     verify: bool,
@@ -72,7 +74,7 @@ def merge(
     from .request import Request
     from .single import run
 
-    sources = Sources(tuple([path for each in objects for path in listed(each)]), store)
+    sources = Sources(tuple([path for each in objects for path in listed(each)]), store, cache)
     request = Request(files, detached, None, report, False, None, quiet, verbose, False, timings)
 
     def encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:

@@ -9,7 +9,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
-from cython.cimports.pybtf.core.support.mapped_file import give_back
+from cython.cimports.pybtf.core.support.mapped_file import give_back_around
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.values.unit_read import (
     GivenUnit,
@@ -21,8 +21,6 @@ from cython.cimports.pybtf.core.values.unit_read import (
 from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, read_variables
 from cython.cimports.pybtf.core.values.unit_read_types import read_types
 from cython.cimports.pybtf.core.worker import Context, Worker, excluded, value_reset
-
-AROUND = cython.declare(uint64_t, 1 << 16)  # what Linux maps around a page that is touched
 
 
 @cython.cfunc
@@ -65,21 +63,6 @@ def take_piece(
         n_addresses -= n
         at[0] += taken
     return 2 if n_addresses else 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def pass_over(g: cython.pointer[cython.const[GivenUnit]]) -> cython.void:
-    """Gives back the pages of a unit that has been read, and those around it that the system has mapped with them."""
-    start: uint64_t
-    end: uint64_t
-    if g.map == cython.NULL:
-        return
-    start = g.p - g.map
-    end = min(start + g.size + AROUND, g.map_size)
-    start = start - AROUND if start > AROUND else 0
-    give_back(g.map + start, end - start)
 
 
 @cython.cfunc
@@ -136,6 +119,8 @@ def read_unit(
     whole: cython.bint,
 ) -> cython.int:
     """See `given_units.pxd`. A unit that is left out by its language is not read."""
+    g: cython.pointer[GivenUnit] = cython.address(x.given[number])
     failed: cython.int = read_given(w, x, number, v, symbols, whole)
-    pass_over(cython.address(x.given[number]))
+    if g.map != cython.NULL:
+        give_back_around(g.map, g.map_size, g.p - g.map, g.p - g.map + g.size)
     return failed

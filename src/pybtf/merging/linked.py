@@ -14,6 +14,7 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
+from pybtf.merging.cache import Cache
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, shaping, shaping_names
 from pybtf.merging.payloads import Payloads
@@ -38,6 +39,7 @@ class Sources:
 
     objects: tuple[str, ...] = ()
     store: str | None = None
+    cache: str | None = None
 
 
 def merge_file(
@@ -98,7 +100,8 @@ def _merge(
         timings=timings,
     )
     with timings.pass_("values"):
-        payloads = Payloads()
+        cache = Cache(sources.cache, little=image.little) if sources.cache is not None else None
+        payloads = Payloads(cache)
         payloads.take(sources.objects)
         if sources.objects:
             what = "objects, with code, but neither values nor DWARF"
@@ -117,6 +120,11 @@ def _merge(
         "rules": RULES,
     }
     encoded = encode_images([image], options, base, report, progress, given=given)
+    if cache is not None:
+        with timings.pass_("cache"):
+            problem = cache.keep(payloads.wanted)
+        if problem is not None:
+            report.warnings.append(f"the cache is as it was: {problem}")
     if options.features.global_var:
         _tell_of_unloaded(image, encoded)
     if image.status is not None:

@@ -1,4 +1,4 @@
-"""Where the values of a linked file's objects are: in the index itself, in objects and archives, in a store.
+"""Where the values of a linked file's objects are: in the index itself, in objects and archives, in a store, a cache.
 
 Each is asked for by its digest, and what is found is compared with it. So no object can be taken for another, nor one
 that was compiled anew for the one that was linked.
@@ -23,13 +23,21 @@ from pybtf.merging.pieces import INLINE, PAYLOAD, STRIPPED, Piece, digest, paylo
 from pybtf.merging.placing import stored_path
 from pybtf.pipeline import Buffer
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pybtf.merging.cache import Cache
+
 _ADVICE = "Link again, with the objects as they are."
 
 
 class Payloads:
     """The values of objects by digest, each with the file it is from."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: Cache | None = None) -> None:
+        self.cache = cache
+        self.wanted: dict[bytes, Buffer] = {}
+        """What has been asked for and was not inline, for a cache to keep."""
         self.found: dict[bytes, tuple[Buffer, str]] = {}
         self.without: list[str] = []
         """Objects that have code, but neither values nor DWARF."""
@@ -40,6 +48,10 @@ class Payloads:
         """
         if piece.flags & INLINE:
             return self._checked(piece, piece.payload, file)
+        cached = self.cache.find(piece.payload_digest) if self.cache is not None else None
+        if cached is not None and self.cache is not None:
+            self.wanted[piece.payload_digest] = cached
+            return self._passed_over(cached), self.cache.path
         known = self.found.get(piece.payload_digest)
         if known is None and store is not None:
             known = self._stored(piece, stored_path(store, piece.payload_digest))
@@ -48,14 +60,21 @@ class Payloads:
             known = self.found.get(piece.payload_digest)
         if known is None:
             raise self._missing(piece, store)
-        return self._checked(piece, *known)
+        values, where = self._checked(piece, *known)
+        self.wanted[piece.payload_digest] = values
+        return values, where
 
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
         if digest(values) != piece.payload_digest or len(values) != piece.payload_size:
             raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
+        return self._passed_over(values), where
+
+    @staticmethod
+    def _passed_over(values: Buffer) -> Buffer:
+        """Of what has been looked at, for its digest, the greater part will not be looked at again."""
         if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
-            values.obj.pass_over()
-        return values, where
+            values.obj.pass_over(values)
+        return values
 
     def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
         try:

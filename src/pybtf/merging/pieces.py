@@ -233,6 +233,11 @@ def pack_payload(payload: Bytes, *, little: bool) -> bytes:
     return head + _padded(bytes(payload))
 
 
+def packed_size(payload: Bytes) -> int:
+    """Bytes that `pack_payload` makes of it."""
+    return _STORED_SIZE + len(payload) + -len(payload) % 8
+
+
 def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes, memoryview]]:
     """The payloads of a section, one behind the other, by the digests that they have themselves. Whoever uses one
     compares it with that. Raises `InputError` for anything that is none.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 OBJECTS_VARIABLE = "PYBTF_OBJECTS"
 STORE_VARIABLE = "PYBTF_STORE"
+CACHE_VARIABLE = "PYBTF_MERGE_CACHE"
 
 BYTES_PER_WORKER = 4 << 20
 """A worker more than one for each so many bytes of input costs more than it gains, and takes a token from others."""
@@ -111,7 +112,13 @@ def _merged(path: str, options: EncodeOptions) -> Encoded | None:
 
     objects = os.environ.get(OBJECTS_VARIABLE)
     return merge_file(
-        path, options, Sources(tuple(listed(objects)) if objects else (), os.environ.get(STORE_VARIABLE) or None)
+        path,
+        options,
+        Sources(
+            tuple(listed(objects)) if objects else (),
+            os.environ.get(STORE_VARIABLE) or None,
+            os.environ.get(CACHE_VARIABLE) or None,
+        ),
     )
 
 

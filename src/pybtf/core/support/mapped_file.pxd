@@ -1,6 +1,6 @@
 # Maps of files (see mapped_file.py).
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 
 cdef extern from *:
     """
@@ -41,3 +41,12 @@ cdef extern from *:
     void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
     void *map_file "pybtf_map_file"(const char *path, size_t *size) noexcept nogil
     void unmap "pybtf_unmap"(void *p, size_t size) noexcept nogil
+
+cdef enum:
+    MAPPED_AROUND = 65536       # bytes that Linux maps around a page that is touched
+
+cdef inline void give_back_around(const uint8_t *map, uint64_t size, uint64_t start, uint64_t end) noexcept nogil:
+    # Gives back a part of a map of `size` bytes, and what has been mapped around it.
+    start = start - MAPPED_AROUND if start > MAPPED_AROUND else 0
+    end = end + MAPPED_AROUND if end + MAPPED_AROUND < size else size
+    give_back(map + start, end - start)

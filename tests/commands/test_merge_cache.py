@@ -1,0 +1,180 @@
+"""`pybtf merge --cache`: the same bytes with it and without, whatever has become of the cache."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.cli.main import main
+from pybtf.errors import InputError
+from pybtf.features import Features
+from pybtf.merging.cache import MAGIC, Cache
+from pybtf.merging.encoding import encode_object
+from pybtf.merging.linked import Sources, merge_file
+from pybtf.merging.pieces import pack_payload
+from pybtf.merging.placing import Placing
+from pybtf.options import make_options
+from tests.commands.test_merge import FEATURES, NAMES
+
+CACHE = Path("cache")
+
+
+def merge(cache: str = "cache") -> tuple[bytes, list[str]]:
+    """The BTF of `merged` and the warnings."""
+    encoded = merge_file("merged", make_options(FEATURES, 1), Sources((), None, cache))
+    return bytes(encoded.data), [each for each in encoded.report.warnings if "cache" in each]
+
+
+@pytest.fixture
+def folder(built: Callable[[str], Path]) -> Path:
+    """That of a build, with a cache of its link."""
+    folder = built("x86")
+    assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+    return folder
+
+
+def without_objects() -> None:
+    for each in ("sa.o", "sb.o"):
+        Path(each).unlink()
+
+
+def test_what_is_in_the_cache_needs_no_objects(folder: Path) -> None:
+    content = CACHE.read_bytes()
+    without_objects()
+    with pytest.raises(InputError, match=r"sa\.o: its values are not to be found"):
+        merge("other")
+    assert not Path("other").exists()
+    assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+    assert CACHE.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_by_the_command_in_either_byte_order(built: Callable[[str], Path], name: str) -> None:
+    folder = built(name)
+    for _ in range(2):
+        command = ["merge", "-q", "--features", FEATURES, "--cache", "cache", "--detached", "out", "merged"]
+        assert main(command) == 0
+        assert Path("out").read_bytes() == (folder / "wanted.btf").read_bytes()
+        if Path("sa.o").exists():
+            without_objects()
+
+
+def test_as_pahole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pybtf.pahole.main import main as pahole
+
+    without_objects()
+    shutil.copyfile("merged", "vmlinux")
+    features = f"--btf_features={FEATURES}"
+    monkeypatch.delenv("PYBTF_MERGE_CACHE", raising=False)
+    assert pahole(["-J", features, "--btf_encode_detached=out", "vmlinux"]) != 0
+    monkeypatch.setenv("PYBTF_MERGE_CACHE", "cache")
+    assert pahole(["-J", features, "--btf_encode_detached=out", "vmlinux"]) == 0
+    assert Path("out").read_bytes() == (folder / "wanted.btf").read_bytes()
+
+
+def test_a_cache_of_another_link_gets_what_it_lacks(folder: Path) -> None:
+    """The payloads of the other link stay, until they are the greater part."""
+    wanted = CACHE.read_bytes()
+    other = bytes(range(256)) * (len(wanted) // 600)
+    CACHE.write_bytes(wanted[:16] + pack_payload(other, little=True))
+    assert merge()[1] == []
+    assert len(CACHE.read_bytes()) == len(wanted) + len(pack_payload(other, little=True))
+    without_objects()
+    assert merge()[0] == (folder / "wanted.btf").read_bytes()
+
+
+def test_a_cache_of_which_little_is_wanted_is_written_anew(folder: Path) -> None:
+    wanted = CACHE.read_bytes()
+    CACHE.write_bytes(wanted + pack_payload(bytes(2 * len(wanted)), little=True))
+    assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+    assert CACHE.read_bytes() == wanted
+
+
+def test_the_end_that_an_interrupted_run_has_left_is_cut_off(folder: Path) -> None:
+    wanted = CACHE.read_bytes()
+    for cut in (16, 20, len(wanted) // 2, len(wanted) - 9):
+        CACHE.write_bytes(wanted[:cut])
+        assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+        assert CACHE.read_bytes() == wanted
+    for content in (wanted[:-1], wanted + b"more"):  # padding; and what nobody misses
+        CACHE.write_bytes(content)
+        assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+
+
+def test_damage_is_no_error(folder: Path) -> None:
+    wanted = CACHE.read_bytes()
+    for at in range(16, len(wanted), 97):
+        damaged = bytearray(wanted)
+        damaged[at] ^= 1 << at % 8
+        CACHE.write_bytes(damaged)
+        assert merge() == ((folder / "wanted.btf").read_bytes(), []), at
+    assert merge()[1] == []
+
+
+@pytest.mark.parametrize("at", [8, 12])
+def test_another_version_is_written_anew(folder: Path, at: int) -> None:
+    wanted = CACHE.read_bytes()
+    CACHE.write_bytes(wanted[:at] + b"\xff" + wanted[at + 1 :])
+    assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+    assert CACHE.read_bytes() == wanted
+
+
+@pytest.mark.parametrize("content", [b"something else", b"bUVCach", b"x"])
+def test_another_file_is_not_touched(folder: Path, content: bytes) -> None:
+    CACHE.write_bytes(content)
+    with pytest.raises(InputError, match=r"cache: offset 0x0: not a cache of pybtf merge"):
+        merge()
+    assert CACHE.read_bytes() == content
+
+
+def test_what_is_no_file_is_an_error(folder: Path) -> None:
+    Path("folder").mkdir()
+    with pytest.raises(InputError, match="cache of pybtf merge"):
+        merge("folder")
+    os.mkfifo("fifo")
+    with pytest.raises(InputError, match="cache of pybtf merge"):
+        merge("fifo")
+
+
+def test_an_empty_file_becomes_one(folder: Path) -> None:
+    wanted = CACHE.read_bytes()
+    CACHE.write_bytes(b"")
+    assert merge()[1] == []
+    assert CACHE.read_bytes() == wanted
+
+
+def test_one_that_cannot_be_written_is_a_warning(folder: Path) -> None:
+    data, warnings = merge("no/such/folder/cache")
+    assert data == (folder / "wanted.btf").read_bytes()
+    assert len(warnings) == 1
+    assert "no/such/folder/cache" in warnings[0]
+
+
+def test_two_at_a_time(folder: Path) -> None:
+    """Nothing is put behind what somebody else is writing to, or has written to."""
+    wanted = CACHE.read_bytes()
+    half = wanted[:16]
+    CACHE.write_bytes(half)
+    with CACHE.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+        assert CACHE.read_bytes() == half
+    cache = Cache("cache", little=True)
+    with CACHE.open("ab") as file:
+        file.write(pack_payload(b"another", little=True))
+    content = CACHE.read_bytes()
+    assert cache.keep({b"x" * 16: b"something"}) is None
+    assert CACHE.read_bytes() == content
+
+
+def test_an_object_that_was_compiled_anew(folder: Path) -> None:
+    """The link says which values it wants, whatever else the cache has."""
+    shutil.copyfile("a.o", "sb.o")
+    encode_object("sb.o", Features.parse(FEATURES), Placing(strip=True))
+    assert merge()[0] == (folder / "wanted.btf").read_bytes()
+    assert CACHE.read_bytes()[:8] == MAGIC
