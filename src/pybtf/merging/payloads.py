@@ -94,7 +94,7 @@ class Payloads:
             self._take_object(path, strict=True)
 
     def _take_object(self, path: str, strict: bool = False) -> None:
-        for name, image in _images(path):
+        for name, image in images(path):
             with image:
                 self._held[name] = self._take_image(name, image, strict)
 
@@ -130,7 +130,7 @@ class Payloads:
             )
 
 
-def _images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
+def images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
     """The object at a path, or all of the archive, with names for messages. `member`: of a thin archive."""
     with open(path, "rb") as file:
         head = file.read(8)
@@ -143,7 +143,7 @@ def _images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
                 if each.table:
                     continue
                 if each.path is not None:
-                    yield from _images(each.path, member=True)
+                    yield from images(each.path, member=True)
                 else:
                     title = f"{path}({each.name})"
                     yield title, ElfImage(title, data[each.start : each.start + each.size])

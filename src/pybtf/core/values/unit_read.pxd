@@ -36,3 +36,8 @@ cdef void reading_free(Reading *r) noexcept nogil
 # The fault of a unit that is wrong at this word, and that of one for which there is no memory.
 cdef int damaged(UnitValue *v, uint64_t word) noexcept nogil
 cdef int no_memory(UnitValue *v) noexcept nogil
+
+# Whether name, elements and size of a record are such as its kind has that is made of DWARF, and whether each element
+# of a kind has a name.
+cdef bint has_right_words(const uint32_t *p, uint32_t kind) noexcept nogil
+cdef bint named_elements(uint32_t kind) noexcept nogil

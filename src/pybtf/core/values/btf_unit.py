@@ -1,0 +1,718 @@
+"""BTF that a compiler wrote of one source, as a unit value: what `pybtf merge --compiler-btf` merges.
+
+A unit value (unit_layout.pxd) is what a worker makes of a unit's DWARF. A piece of a compiler's BTF says nearly the
+same, so it is brought into that form, and all that follows, from the choice of functions to the de-duplication, is
+what happens to values of objects. What the two have of their own:
+
+| compiler's BTF | unit value |
+|---|---|
+| FUNC and FUNC_PROTO | a function with its prototype; a FUNC_PROTO that only FUNCs have is no type |
+| FUNC without a name (gcc 12: of a function type), or extern | nothing |
+| DECL_TAG | a tag of a type, function or variable |
+| DATASEC, with all offsets 0 | nothing: where a variable is says the symbol table |
+| INT with the bit `char` (gcc 12: both that and `signed`, which kernels refuse) | the bit is left out, as by pahole |
+| third word of a FWD, to which gcc 12 gives some number | 0 |
+| ARRAY's index type | nothing: `int`, as by pahole |
+
+Kinds whose feature is off get what pahole writes then. The piece has been opened as a `View`: records are whole, names
+and references exist. All else is asked for here, for the bytes come from a file.
+"""
+
+import cython
+from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy, memset, strcmp, strlen
+from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_each, wire_kind, wire_refs, wire_vlen, wire_words
+from cython.cimports.pybtf.core.btf.type_section import wire_store
+from cython.cimports.pybtf.core.btf.type_view import TypeView, View, view_name, view_record
+from cython.cimports.pybtf.core.elf.function_table import (
+    NO_ENTRY,
+    SYM_CLONE,
+    FuncTable,
+    FunctionTable,
+    functable_find,
+)
+from cython.cimports.pybtf.core.model.function_state import S_OPTIMIZED, S_SIGNATURE_CHANGED
+from cython.cimports.pybtf.core.model.options import OPT_DECL_TAG, OPT_ENUM64, OPT_FLOAT, OPT_TYPE_TAG
+from cython.cimports.pybtf.core.support.memory import (
+    u8s_append,
+    u8s_free,
+    u8s_reserve,
+    U32s,
+    u32s_free,
+    u32s_push,
+    u32s_reserve,
+    u64s_free,
+    u64s_push,
+)
+from cython.cimports.pybtf.core.values.btf_unit import (
+    UNIT_FEATURE,
+    UNIT_LARGE,
+    UNIT_MEMORY,
+    UNIT_NAMES,
+    UNIT_OK,
+    UNIT_RECORD,
+    UNIT_REFERENCE,
+    Making,
+)
+from cython.cimports.pybtf.core.values.unit_layout import *
+from cython.cimports.pybtf.core.values.unit_read import has_right_words, named_elements
+
+MARK_FUNCTION = cython.declare(uint32_t, 1)  # a FUNC with a name refers to it
+MARK_TYPE = cython.declare(uint32_t, 2)  # a type or a variable does
+NO_NUMBER = cython.declare(uint32_t, 0xFFFFFFFF)
+LONGEST_CHAIN = cython.declare(uint32_t, 256)
+MAX_BYTES = cython.declare(uint64_t, 0x7FFFFFFF)
+EXTERN = cython.declare(uint32_t, 2)
+WHOLE = cython.declare(uint32_t, 0xFFFFFFFF)  # the component of a tag that is of no single one
+OVERLAP = cython.declare(uint64_t, 16)  # times as long as the strings may names be that begin in the middle of others
+LANGUAGE = cython.declare(uint32_t, 0x1D)  # DW_LANG_C11: BTF does not say, and only C's compilers write it
+
+PROBLEMS = {
+    UNIT_RECORD: "record",
+    UNIT_REFERENCE: "reference",
+    UNIT_NAMES: "names",
+    UNIT_FEATURE: "feature",
+    UNIT_LARGE: "large",
+}
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def zeros(a: cython.pointer[U32s], n: cython.size_t) -> cython.bint:
+    """Makes an array of `n` zeros. False: no memory."""
+    a.n = 0
+    if not u32s_reserve(a, n):
+        return False
+    memset(a.p, 0, n * cython.sizeof(uint32_t))
+    a.n = n
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def making_free(m: cython.pointer[Making]) -> cython.void:
+    u32s_free(cython.address(m.small))
+    u32s_free(cython.address(m.marks))
+    u32s_free(cython.address(m.first_tag))
+    u32s_free(cython.address(m.next_tag))
+    u32s_free(cython.address(m.numbers))
+    u32s_free(cython.address(m.used))
+    u32s_free(cython.address(m.words))
+    u8s_free(cython.address(m.out))
+    u64s_free(cython.address(m.addresses))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_type(kind: uint32_t) -> cython.bint:
+    """Whether a unit value has such a record: all but FUNC, VAR, DATASEC and DECL_TAG."""
+    return not (0x2D000 >> kind) & 1
+
+
+# ---- strings ------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def number_of(m: cython.pointer[Making], offset: uint32_t) -> uint32_t:
+    """The number of a string in the unit, 0 of the empty one; NO_NUMBER: see `bad_name`."""
+    size: uint64_t
+    if m.numbers.p[offset]:
+        return m.numbers.p[offset]
+    size = strlen(view_name(m.v, offset))
+    if size == 0:
+        return 0
+    if size > m.room or not u32s_push(cython.address(m.used), offset):
+        return NO_NUMBER
+    m.room -= size
+    m.numbers.p[offset] = cython.cast(uint32_t, m.used.n)
+    return m.numbers.p[offset]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def bad_name(m: cython.pointer[Making], offset: uint32_t) -> cython.int:
+    """What is wrong with a string that has got no number."""
+    return UNIT_NAMES if strlen(view_name(m.v, offset)) > m.room else UNIT_MEMORY
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_name(m: cython.pointer[Making], offset: uint32_t) -> cython.int:
+    """The number of a string, as the next word."""
+    number: uint32_t = number_of(m, offset)
+    if number == NO_NUMBER:
+        return bad_name(m, offset)
+    return UNIT_OK if u32s_push(cython.address(m.words), number) else UNIT_MEMORY
+
+
+# ---- what is a type, and which number it has ----------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def mark_references(m: cython.pointer[Making], id: uint32_t) -> cython.int:
+    """What the record refers to, checked: types, and of a FUNC a prototype."""
+    r: cython.pointer[uint32_t] = view_record(m.v, id)
+    kind: uint32_t = wire_kind(r)
+    refs: RefSpan = wire_refs(r)
+    i: uint32_t
+    ref: uint32_t
+    m.bad = id
+    if kind == KIND_DATASEC:
+        return UNIT_OK
+    if kind == KIND_DECL_TAG:
+        m.next_tag.p[id] = m.first_tag.p[r[2]]
+        m.first_tag.p[r[2]] = id
+        return UNIT_OK if r[2] else UNIT_REFERENCE
+    if kind == KIND_FUNC:
+        if r[2] == 0 or wire_kind(view_record(m.v, r[2])) != KIND_FUNC_PROTO:
+            return UNIT_REFERENCE
+        m.marks.p[r[2]] |= MARK_FUNCTION if view_name(m.v, r[0])[0] else 0
+        return UNIT_OK
+    for i in range(refs.count):
+        ref = refs.p[cython.cast(cython.size_t, i) * refs.stride]
+        if ref == 0:
+            continue
+        if not is_type(wire_kind(view_record(m.v, ref))):
+            return UNIT_REFERENCE
+        m.marks.p[ref] |= MARK_TYPE
+    return UNIT_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def number_types(m: cython.pointer[Making]) -> cython.int:
+    """Ids in the unit, and the tags of each type, in order."""
+    id: uint32_t
+    n: uint32_t = m.v.n
+    kind: uint32_t
+    status: cython.int
+    if (
+        not zeros(cython.address(m.small), n)
+        or not zeros(cython.address(m.marks), n)
+        or not zeros(cython.address(m.first_tag), n)
+        or not zeros(cython.address(m.next_tag), n)
+    ):
+        return UNIT_MEMORY
+    for id in range(n - 1, 0, -1):  # so that each tag comes in front of those behind it
+        status = mark_references(m, id)
+        if status:
+            return status
+    m.next_small = 1
+    m.int_id = 0
+    for id in range(1, n):
+        kind = wire_kind(view_record(m.v, id))
+        if not is_type(kind) or (kind == KIND_FUNC_PROTO and m.marks.p[id] == MARK_FUNCTION):
+            continue
+        m.small.p[id] = m.next_small
+        if kind == KIND_INT and m.int_id == 0 and strcmp(view_name(m.v, view_record(m.v, id)[0]), b"int") == 0:
+            m.int_id = m.next_small
+        m.next_small += 1
+    return UNIT_OK
+
+
+# ---- records ------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def stand_in(m: cython.pointer[Making], r: cython.pointer[uint32_t], kind: uint32_t) -> cython.int:
+    """The record that was copied last, as pahole writes such a type with these features."""
+    i: uint32_t
+    to: cython.pointer[uint32_t]
+    if kind == KIND_INT:
+        r[3] &= ~(cython.cast(uint32_t, INT_CHAR) << 24)
+    elif kind == KIND_ARRAY:
+        r[4] = 0
+    elif kind == KIND_FWD:
+        r[2] = 0
+    elif kind == KIND_FLOAT and not m.options & OPT_FLOAT:
+        r[1] = KIND_INT << 24
+        if not u32s_push(cython.address(m.words), 8 * r[2]):  # this may move the record
+            return UNIT_MEMORY
+    elif kind == KIND_ENUM64 and not m.options & OPT_ENUM64:
+        to = r + 3
+        for i in range(wire_vlen(r)):
+            to[0] = r[3 + 3 * i]
+            to[1] = r[4 + 3 * i]
+            to += 2
+        m.words.n -= wire_vlen(r)
+        r[1] = KIND_ENUM << 24 | wire_vlen(r)
+    elif kind == KIND_ENUM and r[2] > 4:
+        m.wide += 1
+    elif kind == KIND_TYPE_TAG and not m.options & OPT_TYPE_TAG:
+        return UNIT_FEATURE
+    return UNIT_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_record(m: cython.pointer[Making], id: uint32_t) -> cython.int:
+    """One type, with ids of the unit and numbers of strings."""
+    from_: cython.pointer[uint32_t] = view_record(m.v, id)
+    kind: uint32_t = wire_kind(from_)
+    size: cython.size_t = wire_words(from_[1])
+    at: cython.size_t = m.words.n
+    r: cython.pointer[uint32_t]
+    e: cython.pointer[uint32_t]
+    refs: RefSpan
+    i: uint32_t
+    status: cython.int
+    if not u32s_reserve(cython.address(m.words), size):
+        return UNIT_MEMORY
+    r = m.words.p + at
+    memcpy(r, from_, size * cython.sizeof(uint32_t))
+    m.words.n += size
+    refs = wire_refs(r)
+    for i in range(refs.count):
+        e = refs.p + cython.cast(cython.size_t, i) * refs.stride
+        e[0] = m.small.p[e[0]]
+    r[0] = number_of(m, from_[0])
+    if r[0] == NO_NUMBER:
+        return bad_name(m, from_[0])
+    if wire_each(kind):
+        e = r + 3
+        for i in range(wire_vlen(r)):
+            e[0] = number_of(m, e[0])
+            if e[0] == NO_NUMBER:
+                return bad_name(m, from_[e - r])
+            if e[0] == 0 and named_elements(kind):
+                return UNIT_RECORD
+            e += wire_each(kind)
+    status = stand_in(m, r, kind)
+    if status:
+        return status
+    r = m.words.p + at
+    return UNIT_OK if has_right_words(r, wire_kind(r)) else UNIT_RECORD
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_tags(m: cython.pointer[Making], id: uint32_t, of_type: cython.bint, places: uint32_t) -> cython.int:
+    """The tags of a type, or of a function or variable; `places`: how many members or parameters may have one."""
+    tag: uint32_t = m.first_tag.p[id]
+    r: cython.pointer[uint32_t]
+    status: cython.int
+    while tag:
+        m.bad = tag
+        r = view_record(m.v, tag)
+        if r[1] != KIND_DECL_TAG << 24 or (r[3] != WHOLE and r[3] >= places) or not view_name(m.v, r[0])[0]:
+            return UNIT_RECORD
+        status = put_name(m, r[0])
+        if status:
+            return status
+        if of_type and not u32s_push(cython.address(m.words), m.small.p[id]):
+            return UNIT_MEMORY
+        if not u32s_push(cython.address(m.words), r[3]):
+            return UNIT_MEMORY
+        tag = m.next_tag.p[tag]
+    return UNIT_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_tags(m: cython.pointer[Making], id: uint32_t) -> uint32_t:
+    """How many tags there will be: none with the feature off."""
+    n: uint32_t = 0
+    tag: uint32_t = m.first_tag.p[id] if m.options & OPT_DECL_TAG else 0
+    while tag:
+        n += 1
+        tag = m.next_tag.p[tag]
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_types(m: cython.pointer[Making], head: cython.pointer[uint32_t]) -> cython.int:
+    """Records, then tags of types."""
+    id: uint32_t
+    kind: uint32_t
+    status: cython.int = number_types(m)
+    at: cython.size_t
+    if status:
+        return status
+    at = m.words.n
+    for id in range(1, m.v.n):
+        m.bad = id
+        if m.small.p[id]:
+            status = put_record(m, id)
+            if status:
+                return status
+    head[H_TYPES] = m.next_small
+    head[H_INT] = m.int_id
+    head[H_WORDS] = cython.cast(uint32_t, m.words.n - at)
+    if not m.options & OPT_DECL_TAG:
+        return UNIT_OK
+    for id in range(1, m.v.n):
+        kind = wire_kind(view_record(m.v, id))
+        if m.first_tag.p[id] == 0 or not is_type(kind):
+            if m.first_tag.p[id] and kind != KIND_FUNC and kind != KIND_VAR:
+                m.bad = m.first_tag.p[id]
+                return UNIT_REFERENCE
+            continue
+        m.bad = m.first_tag.p[id]
+        if kind != KIND_STRUCT and kind != KIND_UNION and kind != KIND_TYPEDEF and kind != KIND_FWD:
+            return UNIT_REFERENCE
+        head[H_TAGS] += count_tags(m, id)
+        status = put_tags(m, id, True, wire_vlen(view_record(m.v, id)))
+        if status:
+            return status
+    return UNIT_OK
+
+
+# ---- functions ----------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place_of(
+    t: cython.pointer[cython.const[FuncTable]],
+    name: cython.p_const_char,
+    flags: cython.pointer[uint32_t],
+) -> uint64_t:
+    """The address of the function of this name, 0 if there is none. Where all symbols are those of clones, nothing is
+    known of their parameters, and the function must not be taken for them: `flags` get that.
+    """
+    entry: uint32_t = functable_find(t, name, strlen(name))
+    i: uint32_t
+    flags[0] = 0
+    if entry == NO_ENTRY:
+        return 0
+    for i in range(t.first[entry], t.first[entry + 1]):
+        if not t.sym_flags[i] & SYM_CLONE:
+            return t.value[i]
+    flags[0] = S_OPTIMIZED | S_SIGNATURE_CHANGED
+    return t.value[t.first[entry]]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def has_unnamed(m: cython.pointer[Making], proto: cython.pointer[uint32_t]) -> cython.bint:
+    """Whether a parameter has no name; the last may be `...`, which has no type either."""
+    i: uint32_t
+    n: uint32_t = wire_vlen(proto)
+    p: cython.pointer[uint32_t] = proto + 3
+    for i in range(n):
+        if view_name(m.v, p[0])[0] == 0 and (p[1] or i + 1 < n):
+            return True
+        p += 2
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_function(
+    m: cython.pointer[Making], id: uint32_t, t: cython.pointer[cython.const[FuncTable]]
+) -> cython.int:
+    r: cython.pointer[uint32_t] = view_record(m.v, id)
+    proto: cython.pointer[uint32_t] = view_record(m.v, r[2])
+    unnamed: cython.bint = has_unnamed(m, proto)
+    n: uint32_t = 0 if unnamed else wire_vlen(proto)
+    anns: uint32_t = 0 if unnamed else count_tags(m, id)
+    flags: uint32_t = 0
+    i: uint32_t
+    p: cython.pointer[uint32_t] = proto + 3
+    status: cython.int = put_name(m, r[0])
+    m.bad = id
+    if anns >> 16:
+        return UNIT_RECORD
+    if status:
+        return status
+    if not u64s_push(cython.address(m.addresses), place_of(t, view_name(m.v, r[0]), cython.address(flags))):
+        return UNIT_MEMORY
+    if (
+        not u32s_push(cython.address(m.words), flags | anns << 16)
+        or not u32s_push(cython.address(m.words), cython.cast(uint32_t, FUNCTION_UNNAMED) if unnamed else n)
+        or not u32s_push(cython.address(m.words), m.small.p[proto[2]])
+    ):
+        return UNIT_MEMORY
+    for i in range(n):
+        status = put_name(m, p[0])
+        if status:
+            return status
+        if not u32s_push(cython.address(m.words), m.small.p[p[1]]):
+            return UNIT_MEMORY
+        p += 2
+    return put_tags(m, id, False, n) if anns else UNIT_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_functions(
+    m: cython.pointer[Making],
+    head: cython.pointer[uint32_t],
+    t: cython.pointer[cython.const[FuncTable]],
+    defined: cython.pointer[cython.const[FuncTable]],
+) -> cython.int:
+    """All functions that the source may define. `defined`: those of its object; NULL: it is not known."""
+    id: uint32_t
+    at: cython.size_t = m.words.n
+    r: cython.pointer[uint32_t]
+    name: cython.p_const_char
+    status: cython.int
+    for id in range(1, m.v.n):
+        r = view_record(m.v, id)
+        if wire_kind(r) != KIND_FUNC:
+            continue
+        m.bad = id
+        if wire_vlen(r) > EXTERN or r[1] >> 31:
+            return UNIT_RECORD
+        name = view_name(m.v, r[0])
+        if name[0] == 0 or wire_vlen(r) == EXTERN:
+            continue
+        if defined != cython.NULL and functable_find(defined, name, strlen(name)) == NO_ENTRY:
+            continue
+        status = put_function(m, id, t)
+        if status:
+            return status
+        head[H_FUNCTIONS] += 1
+    head[H_FUNCTION_WORDS] = cython.cast(uint32_t, m.words.n - at)
+    return UNIT_OK
+
+
+# ---- variables ----------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def size_of(v: cython.pointer[cython.const[TypeView]], id: uint32_t) -> uint64_t:
+    """Bytes of a type; 0: none that is known, or beyond what BTF can say."""
+    times: uint64_t = 1
+    steps: uint32_t = 0
+    r: cython.pointer[uint32_t]
+    kind: uint32_t
+    own: uint64_t
+    while id and steps < LONGEST_CHAIN:
+        steps += 1
+        r = view_record(v, id)
+        kind = wire_kind(r)
+        if kind == KIND_ARRAY:
+            times *= r[5]
+            if times >> 32:
+                return 0
+            id = r[3]
+        elif kind == KIND_PTR:
+            return times * v.pointer_size
+        elif kind in (KIND_INT, KIND_STRUCT, KIND_UNION, KIND_ENUM, KIND_ENUM64, KIND_FLOAT):
+            own = r[2]
+            return times * own
+        elif kind in (KIND_TYPEDEF, KIND_VOLATILE, KIND_CONST, KIND_RESTRICT, KIND_TYPE_TAG):
+            id = r[2]
+        else:
+            return 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_variable(m: cython.pointer[Making], id: uint32_t, size: uint64_t, address: uint64_t) -> cython.int:
+    r: cython.pointer[uint32_t] = view_record(m.v, id)
+    anns: uint32_t = count_tags(m, id)
+    status: cython.int
+    m.bad = id
+    if anns >> 16:
+        return UNIT_RECORD
+    status = put_name(m, r[0])
+    if status:
+        return status
+    if (
+        not u32s_push(cython.address(m.words), m.small.p[r[2]])
+        or not u32s_push(cython.address(m.words), r[3] | anns << 1)
+        or not u32s_push(cython.address(m.words), cython.cast(uint32_t, size))
+        or not u32s_push(cython.address(m.words), cython.cast(uint32_t, size >> 32))
+        or not u64s_push(cython.address(m.addresses), address)
+    ):
+        return UNIT_MEMORY
+    return put_tags(m, id, False, 0) if anns else UNIT_OK
+
+
+# ---- the unit -----------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def begin(m: cython.pointer[Making], v: cython.pointer[cython.const[TypeView]], strings: cython.size_t) -> cython.int:
+    m.v = v
+    m.room = OVERLAP * cython.cast(uint64_t, strings) + 65536
+    m.bad = 0
+    m.used.n = 0
+    m.out.n = 0
+    m.addresses.n = 0
+    if not zeros(cython.address(m.words), H_WORDS_OF_HEAD) or not zeros(cython.address(m.numbers), strings):
+        return UNIT_MEMORY
+    return UNIT_OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def finish(
+    m: cython.pointer[Making], head: cython.pointer[uint32_t], name: cython.p_const_char, swap: cython.bint
+) -> cython.int:
+    """Words and strings of the unit into `out`; its own name is the last string."""
+    nothing: uint8_t[4]
+    total: uint64_t = 0
+    size: cython.size_t
+    i: cython.size_t
+    text: cython.p_const_char
+    memset(cython.address(nothing[0]), 0, 4)
+    if not u8s_reserve(cython.address(m.out), 4 * m.words.n):
+        return UNIT_MEMORY
+    m.out.n = 4 * m.words.n
+    for i in range(m.used.n + 1):
+        text = view_name(m.v, m.used.p[i]) if i < m.used.n else name
+        size = strlen(text) + 1
+        if not u8s_append(cython.address(m.out), text, size):
+            return UNIT_MEMORY
+        total += size
+    if not u8s_append(cython.address(m.out), cython.address(nothing[0]), (0 - total) & 3):
+        return UNIT_MEMORY
+    if m.out.n > MAX_BYTES:
+        return UNIT_LARGE
+    head[H_SIZE] = cython.cast(uint32_t, m.out.n)
+    head[H_LANGUAGE] = LANGUAGE
+    head[H_STRINGS] = cython.cast(uint32_t, m.used.n + 1)
+    head[H_NAME] = head[H_STRINGS]
+    head[H_STRING_BYTES] = cython.cast(uint32_t, total)
+    memcpy(m.words.p, head, H_WORDS_OF_HEAD * cython.sizeof(uint32_t))
+    wire_store(m.out.p, m.words.p, m.words.n, swap)
+    return UNIT_OK
+
+
+class UnitError(ValueError):
+    """A piece that is no compiler's: what is wrong (one of PROBLEMS), and with which type."""
+
+    def __init__(self, problem: object, id: object) -> None:
+        self.problem = problem
+        self.id = id
+        super().__init__(f"{problem}, type {id}")
+
+
+@cython.final
+@cython.cclass
+class BtfUnits:
+    """Makes unit values of compilers' BTF.
+
+    `functions`: those of the linked file. `objects`: its variables by name, as `SymbolSource.objects` gives
+    them; None: no variables are wanted. `options`: OPT_* bits.
+    """
+
+    @property
+    def wide(self) -> int:
+        """How many types were an ENUM of 64 bits, which has no place for values: gcc 12 leaves some out."""
+        return self.m.wide
+
+    m: Making
+    functions: FunctionTable
+    objects: dict
+    ambiguous = cython.declare(set, visibility="readonly")
+    swap: cython.bint
+
+    def __cinit__(self):
+        memset(cython.address(self.m), 0, cython.sizeof(Making))
+
+    def __init__(self, functions: FunctionTable, objects, *, swap: cython.bint, options: cython.int):
+        """`swap`: whether values are to be in the other byte order than the host's."""
+        self.functions = functions
+        self.objects = objects
+        self.ambiguous = set()
+        self.swap = swap
+        self.m.options = options
+
+    def __dealloc__(self):
+        making_free(cython.address(self.m))
+
+    def unit(self, view: View, name: bytes, defined: FunctionTable = None):
+        """(value, addresses) of a piece that is open, as `Run.give` takes them. `name`: the unit's. `defined`: the
+        functions of the object that the piece is from. Raises `UnitError`.
+        """
+        m: cython.pointer[Making] = cython.address(self.m)
+        head: uint32_t[20]
+        status: cython.int
+        known: cython.pointer[FuncTable] = cython.NULL
+        table: cython.pointer[FuncTable] = cython.address(self.functions.t)
+        text: cython.p_const_char = name
+        if defined is not None:
+            known = cython.address(defined.t)
+        memset(cython.address(head[0]), 0, cython.sizeof(head))
+        with cython.nogil:
+            status = begin(m, cython.address(view.v), view.own_size)
+            status = status or put_types(m, head)
+            status = status or put_functions(m, head, table, known)
+        if status == UNIT_OK and self.objects is not None:
+            status = self.put_variables(head)
+        if status == UNIT_OK:
+            with cython.nogil:
+                status = finish(m, head, text, self.swap)
+        if status == UNIT_MEMORY:
+            raise MemoryError
+        if status:
+            raise UnitError(PROBLEMS[status], m.bad)
+        return (
+            PyBytes_FromStringAndSize(cython.cast(cython.p_char, m.out.p), m.out.n),
+            PyBytes_FromStringAndSize(cython.cast(cython.p_char, m.addresses.p), 8 * m.addresses.n),
+        )
+
+    @cython.cfunc
+    @cython.exceptval(check=True)
+    def put_variables(self, head: cython.pointer[uint32_t]) -> cython.int:
+        """Those of which the linked file has one symbol, of the size of their type. The first unit's counts: gcc 12
+        writes what is extern as if it were not.
+        """
+        m: cython.pointer[Making] = cython.address(self.m)
+        id: uint32_t
+        r: cython.pointer[uint32_t]
+        size: uint64_t
+        at: cython.size_t = m.words.n
+        status: cython.int
+        for id in range(1, m.v.n):
+            r = view_record(m.v, id)
+            if wire_kind(r) != KIND_VAR:
+                continue
+            m.bad = id
+            if r[3] > EXTERN or wire_vlen(r) or r[1] >> 31:
+                return UNIT_RECORD
+            known: list = self.objects.get(view_name(m.v, r[0]))
+            if r[3] == EXTERN or (known is not None and known[3]):
+                head[H_COUNTS + 4] += 1
+                continue
+            if known is None:
+                head[H_COUNTS + 5] += 1
+                continue
+            size = size_of(m.v, r[2])
+            if known[2] != 1 or size != known[1] or size == 0:
+                if known[4]:
+                    self.ambiguous.add(view_name(m.v, r[0]))
+                continue
+            known[3] = True
+            self.ambiguous.discard(view_name(m.v, r[0]))
+            status = put_variable(m, id, size, known[0])
+            if status:
+                return status
+            head[H_VARIABLES] += 1
+        head[H_VARIABLE_WORDS] = cython.cast(uint32_t, m.words.n - at)
+        return UNIT_OK
