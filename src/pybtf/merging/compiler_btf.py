@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from pybtf.pipeline import Progress
+    from pybtf.report import Report
 
 BTF: Final = ".BTF"
 NOTE: Final = "BTF written by compilers: not the bytes that DWARF gives"
@@ -111,15 +112,21 @@ def _merge(
     tell_of_others(report, without, "objects, with code, but without BTF")
     if has_dwarf(image):
         report.warnings.append(f"{image.path}: it has DWARF: pybtf encode gives the exact BTF")
-    if units.makes.wide:
-        report.warnings.append(
-            f"{units.makes.wide} enumerations of 64 bits may lack values: gcc 12 leaves out those beyond 32 bits"
-        )
+    _tell_of_old(report, units.makes)
     encoded = encode_images([image], options, base, report, progress, given=given)
     report.variables.leave_out("ambiguous_symbol", units.ambiguous())
     if image.status is not None:
         report.input_size = image.status.st_size
     return encoded
+
+
+def _tell_of_old(report: Report, makes: BtfUnits) -> None:
+    """Warn of what some versions of gcc write wrongly, so that nothing tells what was meant."""
+    if makes.old:
+        report.warnings.append(
+            "some of the BTF is by gcc before 14, which leaves out enumerators above 2147483647, takes negative ones "
+            f"for unsigned, and may reverse the dimensions of arrays ({makes.nested} arrays of arrays in all units)"
+        )
 
 
 # ---- pieces -------------------------------------------------------------------------------------------------

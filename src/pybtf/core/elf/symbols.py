@@ -119,8 +119,8 @@ class SymbolSource:
         return self.named(STT_FUNC)
 
     def objects(self, addresses, wanted):
-        """STT_OBJECT symbols in sections, by name: [address, size, how many there are of the name, False, whether one is
-        in a section that is `wanted` (a set of indexes; None: all are)].
+        """STT_OBJECT symbols in sections, by name: [address, size, how many there are of the name, False, whether one
+        is in a section that is `wanted` (a set of indexes; None: all are)].
 
         `addresses`: of each section, to which values are relative, as 64-bit words; None: values are addresses. Several
         symbols of a name at one address are one. What has no usable name is passed over; names that add up to far more

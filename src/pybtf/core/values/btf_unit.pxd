@@ -19,7 +19,8 @@ cdef struct Making:             # the piece at hand
     uint64_t room               # bytes that names may still have
     uint32_t bad                # the id of what is wrong
     uint32_t next_small
-    uint64_t wide               # ENUMs of more than 4 bytes, of all pieces
+    uint64_t nested             # arrays of arrays, of all pieces
+    bint old                    # one of the pieces has what only gcc before 14 writes
     uint32_t int_id             # small id of the first base type "int"
     U32s small                  # by id: the id in the unit, 0 what is no type there
     U32s marks                  # by id: MARK_*

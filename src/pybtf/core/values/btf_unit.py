@@ -36,10 +36,10 @@ from cython.cimports.pybtf.core.elf.function_table import (
 from cython.cimports.pybtf.core.model.function_state import S_OPTIMIZED, S_SIGNATURE_CHANGED
 from cython.cimports.pybtf.core.model.options import OPT_DECL_TAG, OPT_ENUM64, OPT_FLOAT, OPT_TYPE_TAG
 from cython.cimports.pybtf.core.support.memory import (
+    U32s,
     u8s_append,
     u8s_free,
     u8s_reserve,
-    U32s,
     u32s_free,
     u32s_push,
     u32s_reserve,
@@ -229,13 +229,19 @@ def number_types(m: cython.pointer[Making]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def stand_in(m: cython.pointer[Making], r: cython.pointer[uint32_t], kind: uint32_t) -> cython.int:
-    """The record that was copied last, as pahole writes such a type with these features."""
+def stand_in(
+    m: cython.pointer[Making], r: cython.pointer[uint32_t], kind: uint32_t, inner: uint32_t
+) -> cython.int:
+    """The record that was copied last, as pahole writes such a type with these features. `inner`: of an array, the kind
+    of its elements.
+    """
     i: uint32_t
     to: cython.pointer[uint32_t]
     if kind == KIND_INT:
+        m.old |= ((r[3] >> 24) & INT_CHAR) != 0
         r[3] &= ~(cython.cast(uint32_t, INT_CHAR) << 24)
     elif kind == KIND_ARRAY:
+        m.nested += inner == KIND_ARRAY
         r[4] = 0
     elif kind == KIND_FWD:
         r[2] = 0
@@ -251,8 +257,6 @@ def stand_in(m: cython.pointer[Making], r: cython.pointer[uint32_t], kind: uint3
             to += 2
         m.words.n -= wire_vlen(r)
         r[1] = KIND_ENUM << 24 | wire_vlen(r)
-    elif kind == KIND_ENUM and r[2] > 4:
-        m.wide += 1
     elif kind == KIND_TYPE_TAG and not m.options & OPT_TYPE_TAG:
         return UNIT_FEATURE
     return UNIT_OK
@@ -271,6 +275,7 @@ def put_record(m: cython.pointer[Making], id: uint32_t) -> cython.int:
     e: cython.pointer[uint32_t]
     refs: RefSpan
     i: uint32_t
+    inner: uint32_t
     status: cython.int
     if not u32s_reserve(cython.address(m.words), size):
         return UNIT_MEMORY
@@ -293,7 +298,8 @@ def put_record(m: cython.pointer[Making], id: uint32_t) -> cython.int:
             if e[0] == 0 and named_elements(kind):
                 return UNIT_RECORD
             e += wire_each(kind)
-    status = stand_in(m, r, kind)
+    inner = wire_kind(view_record(m.v, from_[3])) if kind == KIND_ARRAY and from_[3] else 0
+    status = stand_in(m, r, kind, inner)
     if status:
         return status
     r = m.words.p + at
@@ -479,9 +485,13 @@ def put_functions(
         if wire_vlen(r) > EXTERN or r[1] >> 31:
             return UNIT_RECORD
         name = view_name(m.v, r[0])
+        m.old |= name[0] == 0
         if name[0] == 0 or wire_vlen(r) == EXTERN:
             continue
-        if defined != cython.NULL and functable_find(defined, name, strlen(name)) == NO_ENTRY:
+        if defined != cython.NULL:
+            if functable_find(defined, name, strlen(name)) == NO_ENTRY:
+                continue
+        elif has_unnamed(m, view_record(m.v, r[2])):  # no definition in C, but gcc 12 has declarations as well
             continue
         status = put_function(m, id, t)
         if status:
@@ -622,9 +632,14 @@ class BtfUnits:
     """
 
     @property
-    def wide(self) -> int:
-        """How many types were an ENUM of 64 bits, which has no place for values: gcc 12 leaves some out."""
-        return self.m.wide
+    def old(self) -> bool:
+        """Whether one of the pieces is by gcc before 14: it has the bit `char`, or FUNCs without a name."""
+        return self.m.old
+
+    @property
+    def nested(self) -> int:
+        """How many arrays have arrays as elements, in all pieces."""
+        return self.m.nested
 
     m: Making
     functions: FunctionTable

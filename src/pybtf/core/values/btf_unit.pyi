@@ -6,7 +6,8 @@ class UnitError(ValueError):
     id: int
 
 class BtfUnits:
-    wide: int
+    old: bool
+    nested: int
     ambiguous: set[bytes]
     def __init__(
         self,
