@@ -462,6 +462,17 @@ def test_names_in_the_middle_of_each_other(tmp_path: Path) -> None:
     refuses(path, "names in the middle of each other")
 
 
+def test_what_very_many_functions_share(tmp_path: Path) -> None:
+    """A name, or a prototype: looking at each would take hours, and so much memory."""
+    path = tmp_path / "x"
+    functions = [word for _ in range(1 << 17) for word in record(12, 1, name=1)]
+    path.write_bytes(program(raw_btf((*record(13, 0), *functions), b"\0" + b"a" * (1 << 20) + b"\0")))
+    refuses(path, "type [0-9]+: names in the middle of each other, or a name or prototype that very many share")
+    proto = [*record(13, 0, count=0xFFFF), *[1, 0] * 0xFFFF]
+    path.write_bytes(program(raw_btf((*proto, *functions), b"\0a\0")))
+    refuses(path, "prototype that very many share")
+
+
 def test_many_pieces_and_tags_take_no_time(tmp_path: Path) -> None:
     piece = raw_btf((), b"\0")
     path = tmp_path / "x"

@@ -53,6 +53,9 @@ Input:
   --objects FILE       An object file, an archive, or a list of such, one in each line; may be repeated. Each
                        of them that has DWARF must have values
   --store DIR          A folder of values, as pybtf object --store DIR has written it
+  --compiler-btf       Take the BTF that compilers wrote of each source (gcc -gbtf): what the linker has put
+                       together in .BTF of FILE, or that of the objects of --objects. Functions and variables
+                       are those of which FILE has symbols. The bytes are not those that DWARF gives
 
 Output:
   --detached OUT       Write raw BTF to OUT and only read FILE; - is standard output
@@ -81,6 +84,7 @@ Examples:
   pybtf merge vmlinux
   pybtf merge --objects vmlinux.o --detached vmlinux.btf vmlinux
   pybtf merge --verify --detached prog.btf prog
+  pybtf merge --compiler-btf --objects prog.objects prog
 
 Environment:
   PAHOLE_LANG_EXCLUDE  See pybtf encode

@@ -275,7 +275,8 @@ def _error(title: str, error: UnitError) -> InputError:
         return EncodeError(place, f"type {error.id} is a TYPE_TAG, and the feature type_tag is off", "it to be on")
     if error.problem == "large":
         return EncodeError(place, "more than 2 GiB of types", "less")
-    if error.problem == "names":
-        return InputError(place, "names in the middle of each other", "some megabytes of names")
+    if error.problem == "shared":
+        found = f"type {error.id}: names in the middle of each other, or a name or prototype that very many share"
+        return InputError(place, found, _WRITTEN)
     what = "refers to what is no type" if error.problem == "reference" else "is none that compilers write of C"
     return InputError(place, f"type {error.id} {what}", _WRITTEN)

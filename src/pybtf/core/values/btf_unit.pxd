@@ -9,7 +9,7 @@ cdef enum:                      # what is wrong with a piece
     UNIT_MEMORY = 1
     UNIT_RECORD = 2             # a record that no compiler writes of C
     UNIT_REFERENCE = 3          # a reference to what is no type
-    UNIT_NAMES = 4              # names in the middle of each other, far longer than the strings
+    UNIT_SHARED = 4             # names or prototypes that are shared by far more than compilers have
     UNIT_FEATURE = 5            # a kind that has no stand-in, and whose feature is off
     UNIT_LARGE = 6
 
@@ -17,6 +17,7 @@ cdef struct Making:             # the piece at hand
     const TypeView *v
     int options                 # OPT_*
     uint64_t room               # bytes that names may still have
+    uint64_t parameters         # that functions may still have
     uint32_t bad                # the id of what is wrong
     uint32_t next_small
     uint64_t nested             # arrays of arrays, of all pieces

@@ -50,10 +50,10 @@ from cython.cimports.pybtf.core.values.btf_unit import (
     UNIT_FEATURE,
     UNIT_LARGE,
     UNIT_MEMORY,
-    UNIT_NAMES,
     UNIT_OK,
     UNIT_RECORD,
     UNIT_REFERENCE,
+    UNIT_SHARED,
     Making,
 )
 from cython.cimports.pybtf.core.values.unit_layout import *
@@ -66,13 +66,13 @@ LONGEST_CHAIN = cython.declare(uint32_t, 256)
 MAX_BYTES = cython.declare(uint64_t, 0x7FFFFFFF)
 EXTERN = cython.declare(uint32_t, 2)
 WHOLE = cython.declare(uint32_t, 0xFFFFFFFF)  # the component of a tag that is of no single one
-OVERLAP = cython.declare(uint64_t, 16)  # times as long as the strings may names be that begin in the middle of others
+OVERLAP = cython.declare(uint64_t, 16)  # times as long as strings and records may be what shares them
 LANGUAGE = cython.declare(uint32_t, 0x1D)  # DW_LANG_C11: BTF does not say, and only C's compilers write it
 
 PROBLEMS = {
     UNIT_RECORD: "record",
     UNIT_REFERENCE: "reference",
-    UNIT_NAMES: "names",
+    UNIT_SHARED: "shared",
     UNIT_FEATURE: "feature",
     UNIT_LARGE: "large",
 }
@@ -141,7 +141,19 @@ def number_of(m: cython.pointer[Making], offset: uint32_t) -> uint32_t:
 @cython.exceptval(check=False)
 def bad_name(m: cython.pointer[Making], offset: uint32_t) -> cython.int:
     """What is wrong with a string that has got no number."""
-    return UNIT_NAMES if strlen(view_name(m.v, offset)) > m.room else UNIT_MEMORY
+    return UNIT_SHARED if strlen(view_name(m.v, offset)) > m.room else UNIT_MEMORY
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def look_at(m: cython.pointer[Making], offset: uint32_t) -> cython.bint:
+    """Whether a name may be looked up. Many functions may have one long name, which makes a small piece expensive."""
+    size: uint64_t = strlen(view_name(m.v, offset))
+    if size > m.room:
+        return False
+    m.room -= size
+    return True
 
 
 @cython.cfunc
@@ -257,6 +269,8 @@ def stand_in(
             to += 2
         m.words.n -= wire_vlen(r)
         r[1] = KIND_ENUM << 24 | wire_vlen(r)
+    elif kind == KIND_ENUM and not m.options & OPT_ENUM64:
+        r[1] &= 0x7FFFFFFF  # then pahole does not look at signs
     elif kind == KIND_TYPE_TAG and not m.options & OPT_TYPE_TAG:
         return UNIT_FEATURE
     return UNIT_OK
@@ -475,6 +489,7 @@ def put_functions(
     id: uint32_t
     at: cython.size_t = m.words.n
     r: cython.pointer[uint32_t]
+    proto: cython.pointer[uint32_t]
     name: cython.p_const_char
     status: cython.int
     for id in range(1, m.v.n):
@@ -485,13 +500,17 @@ def put_functions(
         if wire_vlen(r) > EXTERN or r[1] >> 31:
             return UNIT_RECORD
         name = view_name(m.v, r[0])
+        proto = view_record(m.v, r[2])
+        if not look_at(m, r[0]) or wire_vlen(proto) > m.parameters:
+            return UNIT_SHARED
+        m.parameters -= wire_vlen(proto)
         m.old |= name[0] == 0
         if name[0] == 0 or wire_vlen(r) == EXTERN:
             continue
         if defined != cython.NULL:
             if functable_find(defined, name, strlen(name)) == NO_ENTRY:
                 continue
-        elif has_unnamed(m, view_record(m.v, r[2])):  # no definition in C, but gcc 12 has declarations as well
+        elif has_unnamed(m, proto):  # no definition in C, but gcc 12 has declarations as well
             continue
         status = put_function(m, id, t)
         if status:
@@ -565,9 +584,15 @@ def put_variable(m: cython.pointer[Making], id: uint32_t, size: uint64_t, addres
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def begin(m: cython.pointer[Making], v: cython.pointer[cython.const[TypeView]], strings: cython.size_t) -> cython.int:
+def begin(
+    m: cython.pointer[Making],
+    v: cython.pointer[cython.const[TypeView]],
+    words: cython.size_t,
+    strings: cython.size_t,
+) -> cython.int:
     m.v = v
     m.room = OVERLAP * cython.cast(uint64_t, strings) + 65536
+    m.parameters = OVERLAP * cython.cast(uint64_t, words) + 65536
     m.bad = 0
     m.used.n = 0
     m.out.n = 0
@@ -675,7 +700,7 @@ class BtfUnits:
             known = cython.address(defined.t)
         memset(cython.address(head[0]), 0, cython.sizeof(head))
         with cython.nogil:
-            status = begin(m, cython.address(view.v), view.own_size)
+            status = begin(m, cython.address(view.v), view.n_words, view.own_size)
             status = status or put_types(m, head)
             status = status or put_functions(m, head, table, known)
         if status == UNIT_OK and self.objects is not None:
@@ -711,6 +736,8 @@ class BtfUnits:
             m.bad = id
             if r[3] > EXTERN or wire_vlen(r) or r[1] >> 31:
                 return UNIT_RECORD
+            if not look_at(m, r[0]):
+                return UNIT_SHARED
             known: list = self.objects.get(view_name(m.v, r[0]))
             if r[3] == EXTERN or (known is not None and known[3]):
                 head[H_COUNTS + 4] += 1
