@@ -366,6 +366,25 @@ def test_tags(tmp_path: Path) -> None:
         merge(tmp_path / "x", "var,decl_tag")
 
 
+def test_what_gcc_has_other_words_for(tmp_path: Path) -> None:
+    """The bit `char` and the number behind a FWD are gcc 12's, the ENUM without a size is gcc 14's. Kernels take none of
+    them.
+    """
+    text = b"\0char\0fwd\0enum\0"
+    words = [
+        *record(1, 1, 0x3000008, name=1), *record(7, 6, name=6), *record(6, 0, name=10), *record(2, 2), *record(2, 3),
+        *record(3, 0, 1, 1, 4), *record(3, 0, 6, 1, 3),
+    ]  # fmt: skip
+    path = tmp_path / "x"
+    path.write_bytes(program(raw_btf(words, text)))
+    encoded = merge(path)
+    assert sorted(read(bytes(encoded.data))[0]) == [
+        "ARRAY '' 0, 0x1, 0x8, 0x4", "ARRAY '' 0, 0x6, 0x8, 0x3", "ENUM 'enum' 4", "FWD 'fwd' 0",
+        "INT 'char' 1, 0x1000008", "INT 'int' 4, 0x1000020", "PTR '' 2", "PTR '' 3",
+    ]  # fmt: skip
+    assert "reverse the dimensions of arrays (1 arrays of arrays in all units)" in encoded.report.warnings[0]
+
+
 def test_objects_that_are_not_those_of_the_link(tmp_path: Path) -> None:
     linked, good, other = (tmp_path / name for name in ("linked", "good.o", "other.o"))
     more = source()

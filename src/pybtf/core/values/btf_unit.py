@@ -12,6 +12,7 @@ what happens to values of objects. What the two have of their own:
 | DATASEC, with all offsets 0 | nothing: where a variable is says the symbol table |
 | INT with the bit `char` (gcc 12: both that and `signed`, which kernels refuse) | the bit is left out, as by pahole |
 | third word of a FWD, to which gcc 12 gives some number | 0 |
+| ENUM without size and values (gcc 14): it is only declared | of 4 bytes, as pahole has it |
 | ARRAY's index type | nothing: `int`, as by pahole |
 
 Kinds whose feature is off get what pahole writes then. The piece has been opened as a `View`: records are whole, names
@@ -269,6 +270,8 @@ def stand_in(
             to += 2
         m.words.n -= wire_vlen(r)
         r[1] = KIND_ENUM << 24 | wire_vlen(r)
+    elif kind == KIND_ENUM and r[2] == 0 and wire_vlen(r) == 0:
+        r[2] = 4  # only declared (gcc 14)
     elif kind == KIND_ENUM and not m.options & OPT_ENUM64:
         r[1] &= 0x7FFFFFFF  # then pahole does not look at signs
     elif kind == KIND_TYPE_TAG and not m.options & OPT_TYPE_TAG:
