@@ -367,7 +367,7 @@ def test_tags(tmp_path: Path) -> None:
 
 
 def test_what_gcc_has_other_words_for(tmp_path: Path) -> None:
-    """The bit `char` and the number behind a FWD are gcc 12's, the ENUM without a size is gcc 14's. Kernels take none of
+    """The bit `char` and the number behind a FWD are gcc 12's, the ENUM without a size is gcc 14's. No kernel takes
     them.
     """
     text = b"\0char\0fwd\0enum\0"

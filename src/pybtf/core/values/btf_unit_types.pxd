@@ -1,4 +1,4 @@
-# The types of one piece of a compiler's BTF as a unit value in bytes (see btf_unit.py).
+# One piece of a compiler's BTF on its way to a unit value (see btf_unit_types.py, btf_unit.py).
 
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.btf.type_view cimport TypeView
@@ -32,3 +32,19 @@ cdef struct Making:             # the piece at hand
     U32s words
     U8s out
     U64s addresses
+
+# An array of `n` zeros. False: no memory.
+cdef bint zeros(U32s *a, size_t n) noexcept nogil
+
+# The number of a string as the next word; UNIT_*.
+cdef int put_name(Making *m, uint32_t offset) noexcept nogil
+
+# Whether a name may be looked up: many may share a long one.
+cdef bint look_at(Making *m, uint32_t offset) noexcept nogil
+
+# Records and tags of types; fills in their part of the head. UNIT_*.
+cdef int put_types(Making *m, uint32_t *head) noexcept nogil
+
+# How many tags a type, function or variable will have, and these; `places`: how many members or parameters there are.
+cdef uint32_t count_tags(Making *m, uint32_t id) noexcept nogil
+cdef int put_tags(Making *m, uint32_t id, bint of_type, uint32_t places) noexcept nogil
