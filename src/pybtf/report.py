@@ -53,6 +53,7 @@ VARIABLE_REASONS = {
     "invalid_name": "the name is not one BTF allows",
     "void_type": "without a type",
     "size": "without a size, or too large or too far into its section for BTF",
+    "ambiguous_symbol": "of BTF by compilers: several symbols of this name, or one of another size",
 }
 
 
@@ -196,7 +197,8 @@ class Report:
     losses: list[Loss] = field(default_factory=list)
     """With `degrade`: what could not be kept as it is in the DWARF, by sort."""
     merged: dict[str, Any] | None = None
-    """Of BTF that was merged from values of objects: how many objects, a digest of all values, and the rules."""
+    """Of BTF that was merged: from what, whether its bytes are those that the DWARF gives, how many objects, a digest
+    of all values, and the rules."""
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None

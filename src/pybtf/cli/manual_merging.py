@@ -55,6 +55,9 @@ Input:
   --store DIR          A folder of values, as pybtf object --store DIR has written it
   --cache FILE         Look for values in FILE first, which need no objects then, and keep in it what was found
                        elsewhere. It is made if it does not exist
+  --compiler-btf       Take the BTF that compilers wrote of each source (gcc -gbtf): what the linker has put
+                       together in .BTF of FILE, or that of the objects of --objects. Functions and variables
+                       are those of which FILE has symbols. The bytes are not those that DWARF gives
 
 Output:
   --detached OUT       Write raw BTF to OUT and only read FILE; - is standard output
@@ -83,6 +86,7 @@ Examples:
   pybtf merge vmlinux
   pybtf merge --objects vmlinux.o --detached vmlinux.btf vmlinux
   pybtf merge --verify --detached prog.btf prog
+  pybtf merge --compiler-btf --objects prog.objects prog
 
 Environment:
   PAHOLE_LANG_EXCLUDE  See pybtf encode

@@ -22,6 +22,7 @@ OPTIONS = (
     Option("objects", TEXTS, "FILE"),
     Option("store", PATH, "DIR"),
     Option("cache", PATH, "FILE"),
+    Option("compiler-btf", FLAG),
     Option("detached", PATH, "OUT"),
     Option("report", PATH, "JSON"),
     Option("verify", FLAG),
@@ -44,6 +45,7 @@ def merge(
     objects: tuple[str, ...],
     store: str | None,
     cache: str | None,
+    compiler_btf: bool,
     detached: str | None,
     report: str | None,
     verify: bool,
@@ -64,6 +66,9 @@ def merge(
         raise UsageError(f"{len(files)} FILEs are given; expected one; see pybtf merge --help")
     if quiet and (verbose or timings):
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
+    if compiler_btf and (store is not None or cache is not None or verify):
+        other = "--store" if store is not None else "--cache" if cache is not None else "--verify"
+        raise UsageError(f"--compiler-btf and {other} do not go together: BTF of compilers is no values of objects")
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     options = make_options(
@@ -78,12 +83,14 @@ def merge(
     request = Request(files, detached, None, report, False, None, quiet, verbose, False, timings)
 
     def encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
-        return _merged(request, options, sources, verify), b""
+        return _merged(request, options, sources, verify, compiler_btf), b""
 
     return run(request, options, encode)
 
 
-def _merged(request: Request, options: EncodeOptions, sources: Sources, verify: bool) -> Encoded:
+def _merged(
+    request: Request, options: EncodeOptions, sources: Sources, verify: bool, compiler_btf: bool
+) -> Encoded:
     from ..merging.linked import merge_file
     from .interrupt import PromptInterrupt
 
@@ -93,6 +100,10 @@ def _merged(request: Request, options: EncodeOptions, sources: Sources, verify: 
 
         require_plain(file)
     with PromptInterrupt():
+        if compiler_btf:
+            from ..merging.compiler_btf import merge_compiled
+
+            return merge_compiled(file, options, sources.objects)
         encoded = merge_file(file, options, sources)
         if verify:
             from ..pipeline import encode_file

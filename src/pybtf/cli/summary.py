@@ -31,7 +31,10 @@ def closing_line(report: Report, target: str, seconds: float, peak: int | None) 
     if peak is not None:
         how += f", {count(report.jobs, 'job')}, {size(peak)} peak memory"
     name = styled(printable(target), BOLD)
-    return f"{name}: {what} from {count(report.units.kept, 'unit')}; {how}"
+    source = count(report.units.kept, "unit")
+    if report.merged is not None and "note" in report.merged:
+        source += f" of {report.merged['note']}"
+    return f"{name}: {what} from {source}; {how}"
 
 
 def batch_line(files: int, failed: int, types: int, output: int, seconds: float, jobs: int, peak: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pybtf.base import Base, open_base
 from pybtf.dwarf.units import count_units
-from pybtf.elf.constants import SHF_ALLOC, SHT_PROGBITS, SHT_SYMTAB
+from pybtf.elf.constants import SHF_ALLOC, SHT_NOBITS, SHT_PROGBITS, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
@@ -55,9 +55,7 @@ def merge_file(
     or made with other options, or cannot be put together as the linker has put the file together.
     """
     timings = timings or Timings()
-    if options.degrade or options.features.force_cu_merging:
-        found = "an encoding that degrades" if options.degrade else "the feature force_cu_merging, which makes one unit"
-        raise EncodeError(path, found, "units as they are in the objects", "pybtf encode encodes the linked DWARF.")
+    check_options(path, options)
     base = open_base(options.base, timings)
     with timings.pass_("open"):
         image = open_module(path)
@@ -68,7 +66,7 @@ def merge_file(
                 image.place(),
                 "has no values of objects (.debug_btf)",
                 "objects that pybtf object or pybtf cc has encoded",
-                "pybtf encode encodes the DWARF." if has_dwarf(image) else "Was it stripped (ld -S, strip)?",
+                _advice(image),
             )
         with timings.pass_("values"):
             pieces = index_of(image, section)
@@ -81,6 +79,22 @@ def merge_file(
         return _merge(image, section, pieces, options, sources, base, timings, progress)
 
 
+def check_options(path: str, options: EncodeOptions) -> None:
+    """Raise `EncodeError` for what cannot be had without the DWARF."""
+    if options.degrade or options.features.force_cu_merging:
+        found = "an encoding that degrades" if options.degrade else "the feature force_cu_merging, which makes one unit"
+        raise EncodeError(path, found, "units as they are in the objects", "pybtf encode encodes the linked DWARF.")
+
+
+def _advice(image: ElfImage) -> str:
+    if has_dwarf(image):
+        return "pybtf encode encodes the DWARF."
+    btf = image.section(".BTF")
+    if btf is not None and btf.type != SHT_NOBITS and btf.size:
+        return "It has .BTF: if compilers wrote that (gcc -gbtf), --compiler-btf merges it."
+    return "Was it stripped (ld -S, strip)?"
+
+
 def _merge(
     image: ElfImage,
     section: Section,
@@ -91,30 +105,25 @@ def _merge(
     timings: Timings,
     progress: Progress | None,
 ) -> Encoded:
-    report = Report(
-        image.path,
-        features=options.features.names(),
-        for_kernel=options.for_kernel,
-        without=list(options.without),
-        jobs=options.jobs,
-        timings=timings,
-    )
+    report = new_report(image.path, options, timings)
     with timings.pass_("values"):
         cache = Cache(sources.cache, little=image.little) if sources.cache is not None else None
         payloads = Payloads(cache)
         payloads.take(sources.objects)
         if sources.objects:
             what = "objects, with code, but neither values nor DWARF"
-            _tell_of_others(report, payloads.without, what)
+            tell_of_others(report, payloads.without, what)
         else:
             what = "sources that the symbol table names, without values"
-            _tell_of_others(report, _files_without(image, pieces), what)
+            tell_of_others(report, _files_without(image, pieces), what)
         given = Given([], [])
         for piece in pieces:
             values, where = payloads(piece, image.path, sources.store)
             given.pieces.append((values, memoryview(piece.addresses)))
             given.paths.append(where)
     report.merged = {
+        "source": "values",
+        "exact": True,
         "objects": len(pieces),
         "values_xxh3_128": digest(*[piece.payload_digest for piece in pieces]).hex(),
         "rules": RULES,
@@ -149,7 +158,20 @@ def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
             )
 
 
-def _tell_of_others(report: Report, names: list[str], what: str) -> None:
+def new_report(path: str, options: EncodeOptions, timings: Timings) -> Report:
+    """One that says what was asked for."""
+    return Report(
+        path,
+        features=options.features.names(),
+        for_kernel=options.for_kernel,
+        without=list(options.without),
+        jobs=options.jobs,
+        timings=timings,
+    )
+
+
+def tell_of_others(report: Report, names: list[str], what: str) -> None:
+    """Warn of sources or objects of which nothing is in the BTF, if there are any."""
     if names:
         some = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
         report.warnings.append(f"nothing is in the BTF of {some} ({len(names)} of the {what})")

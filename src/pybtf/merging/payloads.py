@@ -115,7 +115,7 @@ class Payloads:
             self._take_object(path, strict=True)
 
     def _take_object(self, path: str, strict: bool = False) -> None:
-        for name, image in _images(path):
+        for name, image in images(path):
             with image:
                 self._held[name] = self._take_image(name, image, strict)
 
@@ -150,7 +150,7 @@ class Payloads:
             )
 
 
-def _images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
+def images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
     """The object at a path, or all of the archive, with names for messages. `member`: of a thin archive.
 
     Each is mapped as long as somebody has a part of it.
@@ -166,7 +166,7 @@ def _images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
         if each.table:
             continue
         if each.path is not None:
-            yield from _images(each.path, member=True)
+            yield from images(each.path, member=True)
         else:
             yield f"{path}({each.name})", ElfImage(f"{path}({each.name})", data[each.start : each.start + each.size])
 

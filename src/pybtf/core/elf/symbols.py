@@ -8,7 +8,7 @@ import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import strlen
-from cython.cimports.pybtf.core.elf.elf_constants import STT_FILE, STT_FUNC
+from cython.cimports.pybtf.core.elf.elf_constants import SHN_LORESERVE, STT_FILE, STT_FUNC, STT_OBJECT
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol
 
 
@@ -117,6 +117,46 @@ class SymbolSource:
     def function_names(self):
         """(name, value) of all function symbols, also of those that the function table leaves out, as `named` does."""
         return self.named(STT_FUNC)
+
+    def objects(self, addresses, wanted):
+        """STT_OBJECT symbols in sections, by name: [address, size, how many there are of the name, False, whether one
+        is in a section that is `wanted` (a set of indexes; None: all are)].
+
+        `addresses`: of each section, to which values are relative, as 64-bit words; None: values are addresses. Several
+        symbols of a name at one address are one. What has no usable name is passed over; names that add up to far more
+        than the string table end the list.
+        """
+        found: dict = {}
+        s = cython.declare(Symbol)
+        i: uint32_t
+        v: cython.pointer[SymbolView] = cython.address(self.view)
+        budget: uint64_t = name_budget(v)
+        size: cython.size_t
+        address: uint64_t
+        for i in range(v.n):
+            read_symbol(v, i, cython.address(s))
+            if s.type != STT_OBJECT or s.section == 0 or (s.section >= SHN_LORESERVE and not s.extended):
+                continue
+            if not name_ok(v, s.name):
+                continue
+            size = strlen(v.strtab + s.name)
+            if size > budget:
+                break
+            budget -= size
+            name: bytes = v.strtab[s.name : s.name + size]
+            address = s.value
+            if addresses is not None:
+                if s.section >= len(addresses):
+                    continue
+                address += cython.cast(uint64_t, addresses[s.section])
+            known: list = found.get(name)
+            asked: bool = wanted is None or s.section in wanted
+            if known is None:
+                found[name] = [address, s.size, 1, False, asked]
+            elif known[0] != address:
+                known[2] += 1
+                known[4] = known[4] or asked
+        return found
 
     def files_of(self, section: uint32_t):
         """Of symbols of a section, by value: the name of the STT_FILE symbol that comes before, as bytes. Linkers write

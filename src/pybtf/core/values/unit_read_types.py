@@ -67,7 +67,6 @@ from cython.cimports.pybtf.core.values.unit_read import (
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
 @cython.exceptval(check=False)
 def named_elements(kind: uint32_t) -> cython.bint:
     """Whether each element of such a type has a name, always."""
@@ -76,7 +75,6 @@ def named_elements(kind: uint32_t) -> cython.bint:
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
 @cython.exceptval(check=False)
 def has_right_words(p: cython.pointer[cython.const[uint32_t]], kind: uint32_t) -> cython.bint:
     """Name, elements and size of a record: as a kind has them that is made of DWARF."""
