@@ -52,7 +52,7 @@ LAYERS = {
     "verify": "basics core/btf core/elf core/accept elf btf request",
     "explain": "basics core elf btf dwarf request pipeline",
     "differences": "basics core/btf core/diff btf request",
-    "merging": "basics core/btf core/elf core/values core elf btf dwarf request pipeline",
+    "merging": "basics core/btf core/elf core/support core/values core elf btf dwarf request pipeline",
     "interface": "basics btf request pipeline explain differences",
     "reproduce": "basics btf dwarf request interface",
     "cli": (

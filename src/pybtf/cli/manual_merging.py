@@ -53,8 +53,8 @@ Input:
   --objects FILE       An object file, an archive, or a list of such, one in each line; may be repeated. Each
                        of them that has DWARF must have values
   --store DIR          A folder of values, as pybtf object --store DIR has written it
-  --cache FILE         Look for values in FILE first, which need no objects then, and keep in it what was found
-                       elsewhere. It is made if it does not exist
+  --cache FILE         Look for values in FILE first, which need no objects then, and keep in it what was
+                       found elsewhere. It is made if it does not exist
   --compiler-btf       Take the BTF that compilers wrote of each source (gcc -gbtf): what the linker has put
                        together in .BTF of FILE, or that of the objects of --objects. Functions and variables
                        are those of which FILE has symbols. The bytes are not those that DWARF gives
