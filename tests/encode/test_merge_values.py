@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import pybtf
-from pybtf.core.codes import VALUES
 from pybtf.core.export import Export
 from pybtf.dwarf.merging import built_with_lto
 from pybtf.dwarf.sections import debug_sections
@@ -119,57 +118,6 @@ def test_programs_whose_types_conflict(block: int, tmp_path: Path) -> None:
             path.write_bytes(image(units))
             compared += check(path, "default", jobs=1 + 2 * (seed % 2))
     assert compared >= 45
-
-
-# ---- digests ------------------------------------------------------------------------------------------------------
-
-
-def digests_at(values: bytes) -> list[range]:
-    """Of each unit, where its digests are."""
-    found, at = [], 0
-    size = 4 * VALUES["digest"]
-    while at < len(values):
-        head = array("I", values[at : at + 4 * VALUES["head"]])
-        words = VALUES["head"] + 3 * head[VALUES["tags"]]
-        start = at + 4 * (words + head[VALUES["function_words"]] + head[VALUES["variable_words"]])
-        found.append(range(start, start + size * (head[VALUES["types"]] - 1), size))
-        at += head[0]
-    return found
-
-
-def test_a_type_has_the_same_digest_in_all_objects() -> None:
-    """By which `merge` is quick; two ways to compile a program write nearly the same types."""
-    size = 4 * VALUES["digest"]
-    sets = []
-    for name in ("03_units.gcc-O0-4-exe.elf", "03_units.gcc-O0-5-obj.elf"):
-        given = exported(HOME / "bin" / name, "default")
-        assert given is not None
-        units = digests_at(given[0])
-        assert len(units) > 1
-        sets.append({given[0][at : at + size] for unit in units for at in unit})
-    assert len(sets[0] & sets[1]) >= 0.8 * len(sets[0])
-    assert bytes(size) not in sets[0]
-
-
-def test_a_wrong_digest_is_an_error_or_harmless() -> None:
-    """That of another type, or none."""
-    given = exported(ONE, "all")
-    assert given is not None
-    size = 4 * VALUES["digest"]
-    places = [at for unit in digests_at(given[0]) for at in unit]
-    rng = random.Random(1)
-    same = 0
-    for number in range(150):
-        values = bytearray(given[0])
-        for _ in range(rng.choice((1, 2, 20))):
-            to, other = rng.choice(places), rng.choice(places)
-            values[to : to + size] = bytes(size) if number % 3 == 0 else values[other : other + size]
-        try:
-            data, _ = read_back(ONE, "all", bytes(values), given[1], jobs=1 + number % 2)
-        except InputError:
-            continue
-        same += data == read_back(ONE, "all", *given)[0]
-    assert same >= 50  # those without digests, at least
 
 
 def test_a_language_is_left_out() -> None:

@@ -36,12 +36,15 @@ OPTIONS = {  # by feature, but `variables` and `degrade`
 }
 VALUES = {  # of unit values in bytes (core/values/unit_layout.pxd): words of the head, and bits of a function
     "head": H_WORDS_OF_HEAD,
+    "name": H_NAME,
     "types": H_TYPES,
+    "words": H_WORDS,
     "tags": H_TAGS,
     "functions": H_FUNCTIONS,
     "function_words": H_FUNCTION_WORDS,
     "variables": H_VARIABLES,
     "variable_words": H_VARIABLE_WORDS,
+    "string_bytes": H_STRING_BYTES,
     "digest": DIGEST_WORDS,
     "function_head": FUNCTION_HEAD,
     "elements": FUNCTION_ELEMENTS,
