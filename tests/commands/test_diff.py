@@ -43,7 +43,7 @@ from pybtf.differences.select import Pattern, Selection
 from pybtf.differences.text import lines
 from pybtf.errors import InputError, UsageError
 from tests.conftest import ROOT
-from tools.fuzz.fuzz_dump import damaged
+from tools.fuzz.cases import damaged
 from tools.generate import randbtf
 
 FOLDER = ROOT / "fixtures" / "diff"
