@@ -557,7 +557,10 @@ def test_a_view_on_a_view_is_one_on_its_bytes() -> None:
         below = View(base, "base")
         plain, shared = View(path.read_bytes(), "x", base, "base"), View(path.read_bytes(), "x", below)
         assert (len(plain), plain.first_own, plain.sizes()) == (len(shared), shared.first_own, shared.sizes())
-        assert dump_types(plain, len, []) == dump_types(shared, len, [])
+        texts: tuple[list[bytes], list[bytes]] = [], []
+        for view, text in zip((plain, shared), texts, strict=True):
+            dump_types(view, text.append, [])
+        assert texts[0] == texts[1] != []
         with pytest.raises((ValueError, InputError), match="split"):
             View(path.read_bytes(), "y", shared)
         assert not Differences(plain, shared).changes
