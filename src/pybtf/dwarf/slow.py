@@ -28,7 +28,7 @@ from pybtf.errors import Place, PybtfError
 
 from .line_files import LineFiles
 from .roots import SPLIT_TYPE, TYPE, UnitHead, heads
-from .sections import DebugSections, line_section
+from .sections import Buffer, DebugSections, line_section
 
 FAULTS = (
     DWARFError, ELFError, ConstructError, StructError, ValueError, KeyError, IndexError, AttributeError, TypeError,
@@ -84,8 +84,8 @@ def dwarf_info(contents: dict[str, bytes | bytearray | memoryview], *, little: b
 
 
 def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int]]) -> Dies:
-    """The DIEs of a file that has these sections, without those of an alternate file."""
-    contents = dict(sections)
+    """The DIEs of a file that has these sections, and of its alternate file."""
+    contents: dict[str, Buffer] = dict(sections)
     if sections.alternate is not None:
         contents["info"] = contents["info"][: sections.alternate.info_at]
     try:
@@ -100,6 +100,10 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
 
         return SplitDies(image, sections, units, files)
     dwarf = dwarf_info(contents, little=image.little, is64=image.is64)
+    if sections.alternate is not None:
+        shared: dict[str, Buffer] = {**sections.alternate, "info": sections["info"][sections.alternate.info_at :]}
+        shared["str"] = sections.get("str", b"")[sections.alternate.str_at :]
+        dwarf.supplementary_dwarfinfo = dwarf_info(shared, little=image.little, is64=image.is64)
     return Dies(dwarf, units, image.machine, files, sections, little=image.little)
 
 
@@ -161,12 +165,21 @@ class Dies:
     def die(self, offset: int) -> Any | None:
         """The DIE at `offset`."""
         number = self.unit_number(offset)
-        if number is None:
-            return None
+        alternate = self._sections.alternate
         try:
+            if number is None:
+                if alternate is None or offset < alternate.info_at:
+                    return None
+                return self._dwarf.supplementary_dwarfinfo.get_DIE_from_refaddr(offset - alternate.info_at)
             return self._unit(number).get_DIE_from_refaddr(offset)
         except FAULTS:
             return None
+
+    def offset(self, die: Any) -> int:
+        """Where a DIE is; one of the alternate file behind all others."""
+        alternate = self._sections.alternate
+        there = alternate is not None and die.dwarfinfo is self._dwarf.supplementary_dwarfinfo
+        return int(die.offset) + (alternate.info_at if alternate is not None and there else 0)
 
     def children(self, die: Any) -> Iterator[Any]:
         """The children of a DIE, as far as they can be read."""
@@ -234,11 +247,13 @@ class Dies:
         """File and line of the declaration; ("", 0) if DWARF says nothing of it."""
         for each in self.origins(die):
             if "DW_AT_decl_file" in each.attributes:
-                line = _value(each, "DW_AT_decl_line")
-                return self._file(each, _value(each, "DW_AT_decl_file")), line if isinstance(line, int) else 0
+                file, line = self._file(each, _value(each, "DW_AT_decl_file")), _value(each, "DW_AT_decl_line")
+                return file, line if file and isinstance(line, int) else 0
         return "", 0
 
     def _file(self, die: Any, index: object) -> str:
+        if die.dwarfinfo is not self._dwarf:
+            return ""  # of an alternate file, whose line tables are not here
         top = die.cu.get_top_DIE()
         table = _value(top, "DW_AT_stmt_list")
         return self._files.name(table, index) if isinstance(index, int) and isinstance(table, int) else ""
