@@ -176,7 +176,8 @@ def dump(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Itera
     from pybtf.errors import InputError
 
     try:
-        view = View(data, "x", chooser.choice(sources)) if chooser.random() < 0.2 else View(data, "x")
+        base = chooser.choice(sources) if chooser.random() < 0.2 else None
+        view = View(data, "x", View(base, "base") if base is not None and len(data) % 8 == 0 else base)
     except InputError:
         yield "refused"
         return
