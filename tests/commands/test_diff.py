@@ -43,7 +43,7 @@ from pybtf.differences.select import Pattern, Selection
 from pybtf.differences.text import lines
 from pybtf.errors import InputError, UsageError
 from tests.conftest import ROOT
-from tools.fuzz.fuzz_dump import damaged
+from tools.fuzz.cases import damaged
 from tools.generate import randbtf
 
 FOLDER = ROOT / "fixtures" / "diff"
@@ -480,32 +480,6 @@ def test_patterns() -> None:
 def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     assert main(["diff", *arguments]) == 2
     assert capsys.readouterr().err.startswith("pybtf: error: ")
-
-
-def test_folders_of_modules(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Split BTF on two kernels that number their types differently."""
-    for side, names in (("old", ("a-b", "gone")), ("new", ("a_b", "come"))):
-        kernel = BTF.from_file(FOLDER / f"{side}.btf")
-        (tmp_path / f"{side}.btf").write_bytes(kernel.data)
-        (tmp_path / side / "kernel").mkdir(parents=True)
-        for name in names:
-            builder = BtfBuilder(kernel)
-            sock = kernel.by_name("sock")
-            assert sock is not None
-            pointer = builder.add(Ptr(sock.id))
-            members = [Member("sk", pointer, 0), Member("n", kernel.by_name("int").id, 64)]  # type: ignore[union-attr]
-            builder.add(Struct("m", 16, tuple(members[: 2 if side == "old" else 1])))
-            (tmp_path / side / "kernel" / f"{name}.ko").write_bytes(builder.tobytes())
-    bases = ["--old-base", str(tmp_path / "old.btf"), "--new-base", str(tmp_path / "new.btf")]
-    status, text = run(capsys, *bases, "--fail-on", "kfunc", str(tmp_path / "old"), str(tmp_path / "new"))
-    assert status == 0
-    assert text.splitlines() == [
-        "module a_b: 1 changed", "  ~ struct m", "      - struct m.n: int at 8", "module come: the module is added",
-        "module gone: the module is removed", "", "3 modules: 1 added, 1 removed, 1 changed",
-    ]  # fmt: skip
-    assert run(capsys, *bases, "--fail-on", "removed", str(tmp_path / "old"), str(tmp_path / "new"))[0] == 1
-    whole = json.loads(run(capsys, *bases, "--json", str(tmp_path / "old"), str(tmp_path / "new"))[1])
-    assert [each["what"] for each in whole["modules"]] == ["changed", "added", "removed"]
 
 
 # -- damage --------------------------------------------------------------------------------------------------

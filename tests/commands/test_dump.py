@@ -493,3 +493,17 @@ def test_imports_nothing_dear() -> None:
     dear = {"click", "typing", "enum", "json", "dataclasses", "pathlib", "ctypes", "lzma", "difflib", "elftools"}
     assert not dear & {module.split(".")[0] for module in modules}
     assert not {"pybtf.btf.reader", "pybtf.elf.image", "pybtf.pipeline", "pybtf.cli.encode"} & modules
+
+
+def test_a_header_has_an_allowance_of_steps() -> None:
+    """More for longer BTF, and a part whatever the length: small BTF that is all chains needs that."""
+    view = View((ROOT / "fixtures" / "golden" / "01_char.gcc-O0-4-exe.usual.btf").read_bytes(), "x")
+    assert dump_header(view, [], True, 0) == dump_header(view)
+    words = [1, 1 << 24, 4, 32]  # each union without a name is eight times in the next: 8 ** 6 members
+    for id in range(1, 7):
+        words += [0, 5 << 24 | 8, 4, *[1, id, 0, *[0, id, 0] * 7]]
+    words += [1, 5 << 24 | 1, 4, 0, 7, 0]
+    long = View(raw_btf(words, b"\0a\0"), "x")
+    assert dump_header(long).count(b"a;") > 1000
+    with pytest.raises(InputError, match="too many steps, or becomes too long"):
+        dump_header(long, [], True, 0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import json
 import random
 import struct
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from pybtf.btf import BTF
 from pybtf.dwarf import separate
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, PybtfError
+from pybtf.explain.asking import why
 from pybtf.options import EncodeOptions
 from pybtf.pipeline import encode_combined
 from tests.builders.cases_alternate import (
@@ -43,6 +45,7 @@ from tests.builders.synthetic import X86, load, named
 
 CASE = load()["alternate_origin"]
 GOLDEN = (Path(__file__).parents[2] / "fixtures" / "synthetic" / "alternate_origin.btf").read_bytes()
+ALTERNATES = sorted((Path(__file__).parents[2] / "fixtures" / "bin").glob("59_dwz_alternate*.elf"))
 ALTERNATE = CASE.beside[NAME]
 OPEN = Path("/proc/self/fd")
 
@@ -545,3 +548,19 @@ def test_in_place(tmp_path: Path, run_cli: Any) -> None:
         assert section is not None
         assert bytes(image.data(section)) == GOLDEN
     assert hashlib.sha256((tmp_path / NAME).read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("path", ALTERNATES, ids=lambda path: path.stem)
+def test_why_shows_what_the_alternate_file_has(path: Path) -> None:
+    """Names and types of parameters that dwz has moved there, as the source has them (fixtures/src/24_clones.c)."""
+    found = {each.name: each for each in why(path, "by_member", "with_constant", "elsewhere")}
+    text = json.dumps([each.to_dict() for each in found.values()])
+    assert "(anonymous)" not in text
+    if found["elsewhere"].evidence is not None:  # clang leaves it out
+        assert found["elsewhere"].evidence["declaration"] == "int elsewhere"
+    evidence = found["by_member"].evidence
+    assert evidence is not None
+    if found["by_member"].reason == "reordered":
+        assert evidence["instances"][0]["in_the_source"] == "int by_member(struct pair *p, int unused)"
+    else:
+        assert evidence["prototype"] == "int by_member(struct pair *p, int unused)"

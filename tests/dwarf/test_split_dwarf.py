@@ -4,12 +4,15 @@ the same program built without -gsplit-dwarf (tools/golden/dwo_fixtures.py); wha
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sqlite3
 import struct
+import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from elftools.elf.elffile import ELFFile
@@ -18,7 +21,7 @@ import pybtf
 from pybtf.dwarf.split import _File
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, PybtfError
-from pybtf.explain.asking import kernel_options
+from pybtf.explain.asking import kernel_options, why
 from pybtf.explain.detail import encode_in_detail
 from tests.builders.elfwriter import Section, bare
 from tests.conftest import ROOT, RunCli
@@ -268,3 +271,93 @@ def test_why_names_the_places_of_split_units(build: Path, run_cli: RunCli) -> No
     assert done.returncode == 0
     assert re.search(r"taken from (./|/src/)?u0\.c:6", done.stdout)
     assert re.search(r"described: (./|/src/)?u1\.c:2", done.stdout)
+
+
+def told(path: Path, *names: str) -> list[dict[str, Any]]:
+    """What `why` says, without ids, and without what has another place when units are split."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(each) for key, each in value.items() if key not in ("die", "file", "line", "id")}
+        if isinstance(value, list):
+            return [plain(each) for each in value]
+        return re.sub(r"0x[0-9a-f]+|\[\d+\]", "", value) if isinstance(value, str) else value
+
+    return [plain(each.to_dict()) for each in why(path, *names)]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["files", "package"])
+@pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
+def test_why_shows_prototypes_of_split_units(build: Path, packed: bool, tmp_path: Path) -> None:
+    """As the source has them; with what the compiler did to the parameters, and by whom a function is called."""
+    program = Path(shutil.copy(build / "program.elf", tmp_path / "program.elf"))
+    files = sorted(build.glob("*.dwo"))
+    if packed:
+        if build.name.endswith("4"):
+            pytest.skip("this package is of DWARF 5")
+        (tmp_path / "program.elf.dwp").write_bytes(package(files, identities(files)))
+    else:
+        for file in files:
+            shutil.copy(file, tmp_path)
+    local, inlined = told(program, "local", "inlined")
+    caller = inlined["evidence"]["inlined"]["by"][0]
+    assert (caller["function"], Path(caller["unit"]).name) == ("third", "u2.c")
+    if build.name.startswith("clang"):
+        assert "int local(struct list *l, int a, int b)" in local["verdict"]
+        return
+    (row,) = local["evidence"]["instances"]
+    assert row["prototype"] == "int local(int b, int a, struct list *l)"
+    assert row["in_the_source"] == "int local(struct list *l, int a, int b)"
+    assert [each["name"] for each in row["parameters"]] == ["b", "a", "l"]
+    assert row["parameters"][0]["location"] == "replaced by a constant"
+
+
+SOURCES = {
+    "x.c": """
+struct fwd; struct inner { int a[9]; };
+typedef int (*cb_t)(struct fwd *, const char *const *, unsigned long (*)[4]);
+static __attribute__((noinline)) int stat(struct fwd *f, int unused) { return f != 0; }
+int two(struct fwd *a, cb_t c) { return stat(a, 3); }
+int large(struct inner v, volatile int *p) { *p = v.a[3]; return 0; }
+extern int decl(struct fwd *, const struct inner *);
+int calls(long a, long b, long c)
+{
+	long r = 0;
+	for (int i = 0; i < a; i++)
+		r += decl((void *)b, (void *)c);
+	b = decl(0, 0);
+	return r + b + c;
+}
+""",
+    "y.c": """
+struct fwd { int q; };
+struct inner { int a[9]; } given;
+static __attribute__((noinline)) int stat(const struct inner *i) { return i->a[1]; }
+int decl(struct fwd *a, const void *b) { return a != 0; }
+int two(int);
+int main(void) { return stat(&given); }
+""",
+}
+
+
+@pytest.mark.parametrize("types", ["", "-fdebug-types-section"], ids=["plain", "type-units"])
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_why_says_the_same_of_split_units(compiler: str, version: int, types: str, tmp_path: Path) -> None:
+    if not (shutil.which(compiler) and shutil.which("ld")):
+        pytest.skip(f"no {compiler}")
+    for name, text in SOURCES.items():
+        (tmp_path / name).write_text(text)
+    command = [compiler, "-w", "-g", f"-gdwarf-{version}", "-c", *filter(None, [types])]
+    made = {}
+    for level in ("-O0", "-O2"):
+        for split in ([], ["-gsplit-dwarf"]):
+            for name in SOURCES:
+                subprocess.run([*command, level, *split, name, "-o", f"{name[0]}.o"], cwd=tmp_path, check=True)
+            subprocess.run(["ld", "-e", "main", "x.o", "y.o", "-o", "program"], cwd=tmp_path, check=True)
+            names = ("two", "stat", "large", "calls", "decl", "main", "struct fwd", "cb_t")
+            made[bool(split)] = told(tmp_path / "program", *names)
+        assert made[True] == made[False]
+        text = json.dumps(made[True])
+        assert "int two(struct fwd *a, cb_t c)" in text
+        assert "int stat(const struct inner *i)" in text

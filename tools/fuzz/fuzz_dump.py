@@ -1,51 +1,33 @@
 """Long runs of random damage to BTF for the commands that read it, with sanitizers. See docs/fuzzing.md.
 
-    python -m tools.fuzz.fuzz_dump [--seconds N] [--seed S] [--workers N]
+    python -m tools.fuzz.fuzz_dump [--seconds N | --count N] [--seed S] [--workers N] [--case N]
 
-Builds as fuzz.py does, then damages random BTF (randbtf.py) and prints it in all formats, also as split BTF
-and with types chosen, until the time is up. A crash, a report of a sanitizer, an exception that is no InputError or a
-text that takes longer than 10 s ends the run with status 1; the input is kept in build/fuzz-found.
+Builds as fuzz.py does, then damages random BTF (randbtf.py) and prints it in all formats, also as split BTF and with
+types chosen, shows it, draws it, adds it up, looks for duplicates, de-duplicates, sorts, cuts down, decodes bytes by it
+and compares it, until the time is up or so many cases are done. A crash, a report of a sanitizer, an exception that is
+no InputError or a case that takes longer than 10 s is said with its number, its input kept in build/fuzz-found; the
+exit status is then 1.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
 import random
-import subprocess
 import sys
-import time
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
+from tools.fuzz import cases
+from tools.fuzz.cases import damaged
 from tools.generate import randbtf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.btf.reader import BTF
 
-ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / "build" / "fuzz-found"
-PATIENCE = 10
-BYTES = (0, 1, 0x7F, 0x80, 0xFF)
-WORDS = (0, 1, 2, 3, 0x7F, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+EFFORT = 1 << 20
 
 
-def damaged(chooser: random.Random, source: bytes) -> bytes:
-    """Some bytes changed, or words: to ids, to kinds with few elements, to what limits are made of."""
-    data = bytearray(source)
-    for _ in range(chooser.choice((1, 1, 2, 4, 16))):
-        if chooser.random() < 0.5:
-            data[chooser.randrange(len(data))] = chooser.choice((*BYTES, chooser.randrange(256)))
-            continue
-        kind = chooser.randrange(1, 20) << 24 | chooser.randrange(8)
-        word = chooser.choice((chooser.randrange(300), chooser.choice(WORDS), chooser.randrange(1 << 32), kind))
-        at = 24 + 4 * chooser.randrange((len(data) - 24) // 4)
-        data[at : at + 4] = word.to_bytes(4, "little")
-    return bytes(data)
-
-
-def look_at(data: bytes) -> None:
+def look_at(data: bytes) -> Iterator[str]:
     """Show all types, also those behind one that is refused; draw; look for duplicates; add up sizes."""
     from pybtf.btf.duplicates import duplicates
     from pybtf.btf.kind_numbers import STRUCT, UNION
@@ -81,6 +63,7 @@ def look_at(data: bytes) -> None:
                 one.reorganized(id, chooser.random() < 0.5)
         except InputError:
             one = shower()
+    yield "shown"
     for pointers in (False, True):
         with contextlib.suppress(InputError):
             Shower(view).users(b"" if len(view) < 2 else view.name_of(chooser.randrange(1, len(view))), pointers)
@@ -88,20 +71,23 @@ def look_at(data: bytes) -> None:
         plain = Shower(view)
         structs = plain.composites()
         layout_svg(view, plain, chooser.sample(structs, min(2, len(structs))), chooser.random() < 0.5)
+        yield "drawn"
     treemap(view, "x", chooser.random() < 0.5)
     graph = TypeGraph(view)
     assert sum(graph.records()) == view.sizes()[1]
     assert max(graph.retained(), default=0) <= view.sizes()[1]
     graph.strings()
-    try:
+    yield "sizes"
+    with contextlib.suppress(InputError):
         duplicates(btf)
+        yield "duplicates"
+    with contextlib.suppress(InputError):
         list(btf)
-    except InputError:
-        pass
-    make_of(btf, data)
+        yield "all types read"
+    yield from make_of(btf, data)
 
 
-def make_of(btf: BTF, data: bytes) -> None:
+def make_of(btf: BTF, data: bytes) -> Iterator[str]:
     """Append it to itself and de-duplicate that; cut it down to what programs need, be it kernel or program; decode."""
     from pybtf.btf.builder import Builder
     from pybtf.btf.core_relocation import Relocator, Target
@@ -115,11 +101,19 @@ def make_of(btf: BTF, data: bytes) -> None:
     try:
         builder = Builder()
         builder.append(btf)
-        split = Builder(btf)
-        split.append(btf)
-        split.distill()
         builder.dedup()
         builder.to_btf()
+        yield "de-duplicated"
+        split = Builder(btf)
+        split.append(btf)
+        if chooser.random() < 0.05:  # a base has room for a kernel's module, which takes a sanitizer long
+            split.distill()
+            yield "distilled"
+        for sorted in (split, Builder.of(btf)):
+            sorted.sort()
+            ids = sorted.sort()
+            assert ids.tolist() == list(range(sorted.first_id, sorted.next_id))
+        yield "sorted"
     except InputError:
         pass
     relocator, needs = Relocator(btf, Target(btf)), MinCore(btf)
@@ -131,6 +125,7 @@ def make_of(btf: BTF, data: bytes) -> None:
             needs.keep(relocation, relocator.resolve(relocation).found)
     with contextlib.suppress(InputError):  # of records that are read only now
         needs.to_bytes()
+        yield "min-core"
     values = Values(btf, 16)
     for _ in range(20):
         try:
@@ -139,9 +134,10 @@ def make_of(btf: BTF, data: bytes) -> None:
                 pass
         except InputError:
             pass
+    yield "decoded"
 
 
-def compare(data: bytes, other: bytes) -> None:
+def compare(data: bytes, other: bytes) -> Iterator[str]:
     """Say what changed between two BTFs, and that nothing did between one and itself."""
     from pybtf.core.btf.type_view import View
     from pybtf.differences.compare import Differences
@@ -161,69 +157,50 @@ def compare(data: bytes, other: bytes) -> None:
     except InputError:
         pass
     assert not Differences(old, View(data, "x")).changes
+    yield "compared"
 
 
-def work(seed: str, seconds: float) -> int:
-    """One worker, in a process whose core is that with sanitizers. The input of the moment lies in a file."""
+def sources(chooser: random.Random) -> list[bytes]:
+    return [randbtf.RandomBtf(chooser.randrange(1 << 30)).make() for _ in range(100)]
+
+
+def make(chooser: random.Random, sources: Sequence[bytes]) -> bytes:
+    return damaged(chooser, chooser.choice(sources))
+
+
+def dump(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Iterator[str]:
+    """Print it in all formats."""
     from pybtf.core.btf.type_view import View
     from pybtf.core.dump.dump_header import dump_header
     from pybtf.core.dump.dump_types import dump_types
     from pybtf.errors import InputError
 
-    chooser = random.Random(seed)
-    sources = [randbtf.RandomBtf(chooser.randrange(1 << 30)).make() for _ in range(100)]
-    case = KEPT / f"dump-{seed}.btf"
-    count = printed = 0
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        data = damaged(chooser, chooser.choice(sources))
-        case.write_bytes(data)
-        start = time.monotonic()
-        try:
-            view = View(data, "x", chooser.choice(sources)) if chooser.random() < 0.2 else View(data, "x")
-            chosen = [chooser.randrange(1, len(view))] if len(view) > 1 and chooser.random() < 0.2 else []
-            for sort in (True, False):
-                dump_header(view, chosen, sort)
-            dump_types(view, len, chosen)
-            dump_types(view, len, chosen, True, chooser.random() < 0.5)
-            printed += 1
-        except InputError:
-            pass
-        look_at(data)
-        compare(data, damaged(chooser, data) if chooser.random() < 0.5 else chooser.choice(sources))
-        if time.monotonic() - start > PATIENCE:
-            print(f"{case}: takes too long")
-            return 1
-        count += 1
-    case.unlink()
-    print(f"{count} cases, {printed} printed", flush=True)
-    return 0
+    try:
+        base = chooser.choice(sources) if chooser.random() < 0.2 else None
+        view = View(data, "x", View(base, "base") if base is not None and len(data) % 8 == 0 else base)
+    except InputError:
+        yield "refused"
+        return
+    chosen = [chooser.randrange(1, len(view))] if len(view) > 1 and chooser.random() < 0.2 else []
+    for sort in (True, False):
+        with contextlib.suppress(InputError):
+            # Of damage that makes a header long, half a second's worth is rarely more than a hundredth's.
+            dump_header(view, chosen, sort, *([] if chooser.random() < 0.01 else [EFFORT]))
+            yield "headers"
+    with contextlib.suppress(InputError):
+        dump_types(view, len, chosen)
+        dump_types(view, len, chosen, True, chooser.random() < 0.5)
+        yield "raw and JSON"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--seed", default=str(int(time.time())), help="default: the time")
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.work:
-        return work(options.seed, options.seconds)
-    from tools.fuzz import fuzz
+def run(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Iterator[str]:
+    """One case: all that reads BTF."""
+    yield from dump(chooser, data, sources)
+    yield from look_at(data)
+    yield from compare(data, damaged(chooser, data) if chooser.random() < 0.5 else chooser.choice(sources))
 
-    fuzz.build()
-    KEPT.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "tools.fuzz.fuzz_dump", "--work", "--seconds", str(options.seconds)]
-    workers = [
-        subprocess.Popen([*command, "--seed", f"{options.seed}-{number}"], env=fuzz.environment())
-        for number in range(options.workers)
-    ]
-    statuses = [worker.wait() for worker in workers]
-    for number, status in enumerate(statuses):
-        if status:
-            print(f"status {status}; kept: {KEPT / f'dump-{options.seed}-{number}.btf'}")
-    return 1 if any(statuses) else 0
 
+FUZZER = cases.Fuzzer("dump", sources, make, run)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.main(FUZZER, "tools.fuzz.fuzz_dump", __doc__))

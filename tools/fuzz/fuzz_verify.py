@@ -1,23 +1,21 @@
 """Long runs of random damage to BTF for `pybtf verify`, against a build with sanitizers. See docs/fuzzing.md.
 
-    python -m tools.fuzz.fuzz_verify [--seconds N] [--seed S] [--workers N]
+    python -m tools.fuzz.fuzz_verify [--seconds N | --count N] [--seed S] [--workers N] [--case N]
 
 Builds as fuzz.py does, then damages random BTF (randbtf.py) and the minimal cases (minimal_btf.py),
 and judges it until the time is up: for each loader, as one version and another, alone, on a base, and as a base of a
-module's own. A crash, a report of a sanitizer, any exception or a verdict that takes longer than 10 s ends the run
-with status 1; the input is kept in build/fuzz-found.
+module's own. A crash, a report of a sanitizer, any exception or a case that takes longer than 10 s is said with its
+number, its input kept in build/fuzz-found; the exit status is then 1.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-import subprocess
 import sys
-import time
+from collections.abc import Iterator, Sequence
 
-from tools.fuzz.fuzz_dump import KEPT, PATIENCE, damaged
+from tools.fuzz import cases
+from tools.fuzz.cases import damaged
 from tools.generate import randbtf
 from tools.golden.minimal_btf import CASES
 
@@ -30,69 +28,40 @@ def cut(chooser: random.Random, data: bytes) -> bytes:
     return bytes(made[: chooser.randrange(len(made) + 1)] if chooser.random() < 0.1 else made)
 
 
-def work(seed: str, seconds: float) -> int:
-    """One worker, in a process whose core is that with sanitizers. The input of the moment lies in a file."""
+def sources(chooser: random.Random) -> list[bytes]:
+    made = [randbtf.RandomBtf(chooser.randrange(1 << 30)).make() for _ in range(100)]
+    return made + [case.data for case in CASES if 100 < len(case.data) < 10_000]
+
+
+def make(chooser: random.Random, sources: Sequence[bytes]) -> bytes:
+    return cut(chooser, damaged(chooser, chooser.choice(sources)))
+
+
+def run(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Iterator[str]:
+    """One case: by each loader, on another, and as a base of a module's own."""
     from pybtf.verify.distilled import Targets, relocate
     from pybtf.verify.judge import LOADERS, MODULE, VERSIONS, VMLINUX, judge
     from pybtf.verify.words import groups, lines
 
-    chooser = random.Random(seed)
-    sources = [randbtf.RandomBtf(chooser.randrange(1 << 30)).make() for _ in range(100)]
-    sources += [case.data for case in CASES if 100 < len(case.data) < 10_000]
-    case = KEPT / f"verify-{seed}.btf"
-    count = accepted = 0
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        data = cut(chooser, damaged(chooser, chooser.choice(sources)))
-        below = cut(chooser, damaged(chooser, chooser.choice(sources)))
-        case.write_bytes(data)
-        start = time.monotonic()
-        version = chooser.choice(VERSIONS)
-        little = chooser.random() < 0.9
-        for loader in LOADERS:
-            judged = judge(data, loader, version, little=little)
-            accepted += judged.errno == 0
-            for group in groups(judged):
-                lines(group)
-        base = judge(below, VMLINUX, version, little=little).layer
-        if base is not None:
-            split = judge(data, MODULE, version, base=base, little=little)
-            groups(split)
-            if split.layer is not None and split.layer.whole:
-                relocate(base, split.layer, Targets(base))
-        if time.monotonic() - start > PATIENCE:
-            print(f"{case}: takes too long")
-            return 1
-        count += 1
-    case.unlink(missing_ok=True)
-    print(f"{count} cases, {accepted} accepted", flush=True)
-    return 0
+    below = make(chooser, sources)
+    version = chooser.choice(VERSIONS)
+    little = chooser.random() < 0.9
+    for loader in LOADERS:
+        judged = judge(data, loader, version, little=little)
+        yield "refused" if judged.errno else "accepted"
+        for group in groups(judged):
+            lines(group)
+    base = judge(below, VMLINUX, version, little=little).layer
+    if base is not None:
+        split = judge(data, MODULE, version, base=base, little=little)
+        groups(split)
+        yield "on a base"
+        if split.layer is not None and split.layer.whole:
+            relocate(base, split.layer, Targets(base))
+            yield "relocated"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--seed", default=str(int(time.time())), help="default: the time")
-    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    KEPT.mkdir(parents=True, exist_ok=True)
-    if options.work:
-        return work(options.seed, options.seconds)
-    from tools.fuzz import fuzz
-
-    fuzz.build()
-    command = [sys.executable, "-m", "tools.fuzz.fuzz_verify", "--work", "--seconds", str(options.seconds)]
-    workers = [
-        subprocess.Popen([*command, "--seed", f"{options.seed}-{number}"], env=fuzz.environment())
-        for number in range(options.workers)
-    ]
-    statuses = [worker.wait() for worker in workers]
-    for number, status in enumerate(statuses):
-        if status:
-            print(f"status {status}; kept: {KEPT / f'verify-{options.seed}-{number}.btf'}")
-    return 1 if any(statuses) else 0
-
+FUZZER = cases.Fuzzer("verify", sources, make, run)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.main(FUZZER, "tools.fuzz.fuzz_verify", __doc__))

@@ -28,7 +28,7 @@ import shutil
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +41,7 @@ REFERENCE_PACKAGES = (
     "pahole", "libdwarves1", "libelf1t64", "libdw1t64", "libbpf1", "libc6", "zlib1g", "libzstd1",
     "liblzma5", "libbz2-1.0",
 )  # fmt: skip
+KBUILD_LIBRARIES = ("libelf1t64", "libc6", "zlib1g", "libzstd1", "libssl3t64")
 BPFTOOL_PACKAGES = ("bpftool", "libelf1t64", "libc6", "zlib1g", "libzstd1", "libcap2", "libssl3t64")
 
 
@@ -159,9 +160,12 @@ class PrivateApt:
 
     def resolve(self, package: str) -> str:
         """The package with the debug data that a meta package depends on; itself if it is none."""
-        rows = self._call("apt-cache", "depends", package).splitlines()
-        found = re.findall(r"Depends: (\S+-dbg)\b", "\n".join(rows))
+        found = self.depends(package, r"(\S+-dbg)\b")
         return found[0] if found else package
+
+    def depends(self, package: str, pattern: str) -> list[str]:
+        """What the pattern's group is of each package that `package` depends on."""
+        return re.findall(f"Depends: {pattern}", self._call("apt-cache", "depends", package))
 
     def download(self, packages: Sequence[str], folder: Path) -> list[Path]:
         """Verified .deb files of these packages, in `folder`."""
@@ -206,6 +210,19 @@ def bpftool() -> list[str]:
     return _program("bpftool", BPFTOOL_PACKAGES, "usr/sbin/bpftool")
 
 
+def resolve_btfids() -> list[str]:
+    """The start of a command line that runs what kernels since 7.0 sort BTF with. Raises as `pahole`."""
+    if named := os.environ.get("PYBTF_RESOLVE_BTFIDS"):
+        return shlex.split(named)
+    return _program("kbuild", _kbuild_packages, "usr/lib/linux-kbuild-*/tools/bpf/resolve_btfids/resolve_btfids")
+
+
+def _kbuild_packages() -> Sequence[str]:
+    """The newest kernel's tools, whose package is named after its version."""
+    headers = PrivateApt(REFERENCE_SUITE, "amd64").depends("linux-headers-amd64", r"linux-headers-(\S+)-amd64")
+    return (f"linux-kbuild-{headers[0]}", *KBUILD_LIBRARIES)
+
+
 def judges() -> Path:
     """A folder with commands that tests look for on the PATH: bpftool. Fetches pahole, too. Raises as `pahole`."""
     pahole()
@@ -217,15 +234,21 @@ def judges() -> Path:
     return folder
 
 
-def _program(folder: str, packages: Sequence[str], path: str) -> list[str]:
-    """Runs a program of these packages, fetched into a folder of the cache, with the loader of its own suite."""
+def _program(folder: str, packages: Sequence[str] | Callable[[], Sequence[str]], path: str) -> list[str]:
+    """Runs a program of these packages, fetched into a folder of the cache, with the loader of its own suite.
+
+    `path` may be a pattern.
+    """
     root = cache_root() / folder
     with locked(cache_root()):
         if not root.exists():
-            _fetch_packages(packages, root)
+            _fetch_packages(packages() if callable(packages) else packages, root)
+    found = sorted(root.glob(path))
+    if not found:
+        raise Unavailable(f"no {path} in {root}")
     loader = root / "usr/lib64/ld-linux-x86-64.so.2"
     libraries = root / "usr/lib/x86_64-linux-gnu"
-    return [str(loader), "--library-path", str(libraries), str(root / path)]
+    return [str(loader), "--library-path", str(libraries), str(found[-1])]
 
 
 def bpftool_version() -> str:

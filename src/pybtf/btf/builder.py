@@ -11,10 +11,12 @@ from array import array
 from typing import TYPE_CHECKING
 
 from pybtf.core.btf.join_types import names_of, renumber
+from pybtf.core.btf.sort_types import own_names, sort_types
 from pybtf.errors import InputError, Place, UsageError
 
 from .kinds import IntEncoding, Kind, Linkage
 from .reader import BTF
+from .strings import BadStringOffset, encode_name
 from .types import (
     Array,
     Const,
@@ -50,6 +52,8 @@ MAX_ID = 0x7FFFFFFF
 MAX_OVERLAP = 16
 """How many times as long as the strings the names in them may be, where some begin in the middle of others."""
 
+NO_ROOM = memoryview(array("I", [0, 0])).cast("B").cast("I", (2, 1))
+
 
 class Builder(BtfBuilder):
     """BTF in the making; with a `base`, split BTF, whose ids and strings go on where the base's end."""
@@ -61,6 +65,20 @@ class Builder(BtfBuilder):
         super().__init__(base)
         self.base = base
         self.name = name
+
+    @classmethod
+    def of(cls, btf: BTF, *, name: str = "Builder") -> Builder:
+        """Start with a BTF as it is, on its base if it has one: the same ids and strings, also those that nothing uses.
+
+        A longer header and a layout section are not kept. Raises UsageError as the constructor.
+        """
+        made = cls(btf.base, name=name)
+        made._words = array("I", btf.words)
+        made.next_id = btf.end_id
+        made._strings = bytearray(btf.strings.data)
+        for offset, text in btf.strings:
+            made._offsets.setdefault(encode_name(text), offset)
+        return made
 
     def __len__(self) -> int:
         """Number of own types."""
@@ -181,14 +199,9 @@ class Builder(BtfBuilder):
             raw = text[at : text.index(0, at)]
             room -= len(raw)
             if room < 0:
-                hint = "Each name becomes a string of its own."
-                raise InputError(other.place, "names in the middle of each other", "some megabytes of names", hint)
+                raise _overlap(other, "Each name becomes a string of its own.")
             names[offset] = self.raw_string(raw)
-        bad = renumber(words, names, start, other.first_id, other.end_id, first - other.first_id)
-        if bad:
-            bad += other.first_id - 1
-            other.type(bad)  # says what is wrong with it
-            raise InputError(other.place, f"type {bad} is of a kind that is not known", "known kinds")
+        _check(other, renumber(words, names, start, other.first_id, other.end_id, first - other.first_id))
         self._words.extend(words)
         self.next_id += len(other)
         return first
@@ -203,6 +216,37 @@ class Builder(BtfBuilder):
         base = self.base.data if self.base is not None else None
         base_name = self.base.place.file if self.base is not None else "base BTF"
         self._take(dedup_btf(self.tobytes(), base, name=self.name, base_name=base_name))
+
+    def sort(self) -> array[int]:
+        """Put the types into the order that kernels since 7.0 want: first those without a name, then by its bytes.
+
+        Types of one name keep their order, whatever their kinds. Members, parameters and the variables of a section
+        keep theirs, and strings their places. Of split BTF the own types are sorted. The rule is that of the kernel's
+        `resolve_btfids`. Returns the new ids: at `i` that of type `first_id + i`. Raises InputError, and changes
+        nothing, if a type is damaged or of a kind that is not known.
+        """
+        made = self.to_btf()
+        ranks = self._name_ranks(made)
+        room = memoryview(bytearray(8 * len(ranks))).cast("I", (2, len(ranks))) if ranks else NO_ROOM
+        words, ids = array("I", bytes(4 * len(self._words))), array("I", bytes(4 * len(self)))
+        _check(made, sort_types(self._words, ranks, room, words, ids, self.first_id))
+        self._words = words
+        return ids
+
+    def _name_ranks(self, made: BTF) -> dict[int, int]:
+        """The place of each name of a type among all of them, by offset."""
+        names: dict[bytes, list[int]] = {}
+        room = MAX_OVERLAP * made.strings.end + 65536
+        for offset in own_names(self._words):
+            try:
+                raw = encode_name(made.strings.lookup(offset))
+            except BadStringOffset:
+                continue
+            names.setdefault(raw, []).append(offset)
+            room -= len(raw)
+            if room < 0:
+                raise _overlap(made)
+        return {offset: rank for rank, raw in enumerate(sorted(names)) for offset in names[raw]}
 
     def distill(self, byte_order: Literal["little", "big"] = "little") -> tuple[bytes, bytes]:
         """Of split BTF: the same on a minimal base of its own, and that base, with which it fits other kernels.
@@ -222,15 +266,27 @@ class Builder(BtfBuilder):
         self._words = array("I", made.words)
         self.next_id = made.end_id
 
-    def to_bytes(self, byte_order: Literal["little", "big"] = "little") -> bytes:
-        """The BTF so far."""
+    def to_bytes(self, byte_order: Literal["little", "big"] = "little", *, layout: bool = False) -> bytes:
+        """The BTF so far; `layout`: with a layout section, as the feature `layout` has it."""
         if byte_order not in ("little", "big"):
             raise UsageError(f"byte order {byte_order!r}; there are 'little' and 'big'")
-        return self.tobytes(byte_order == "little")
+        return self.tobytes(byte_order == "little", layout=layout)
 
     def to_btf(self) -> BTF:
         """The BTF so far, opened for reading."""
         return BTF(self.tobytes(), self.base, Place(self.name))
+
+
+def _overlap(btf: BTF, hint: str = "") -> InputError:
+    return InputError(btf.place, "names in the middle of each other", "some megabytes of names", hint)
+
+
+def _check(btf: BTF, bad: int) -> None:
+    """Raises InputError if the record with this number, counted from 1, is bad; 0: none is."""
+    if bad:
+        bad += btf.first_id - 1
+        btf.type(bad)  # says what is wrong with it
+        raise InputError(btf.place, f"type {bad} is of a kind that is not known", "known kinds")
 
 
 def _named(what: str, name: str) -> str:

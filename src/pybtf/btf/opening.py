@@ -45,10 +45,35 @@ def open_view(path: str, base: str | None = None) -> View:
 
     Raises `InputError` if one of them cannot be read or is damaged, or if the base is missing.
     """
-    source, below = _sources(path, base)
+    return _view(*_sources(path, base))
+
+
+def _view(source: _Source, below: _Source | None) -> View:
     if below is None:
         return View(source.data, str(source.place), pointer=source.pointer)
     return View(source.data, str(source.place), below.data, str(below.place), below.pointer or source.pointer)
+
+
+class Bases:
+    """Bases of many files, each read and checked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[View, int]] = {}
+
+    def get(self, path: str) -> tuple[View, int]:
+        """The BTF in the file `path`, and the size of pointers if that is known. Raises as `open_view`."""
+        if path not in self._known:
+            source = _read(path)
+            self._known[path] = View(source.data, str(source.place), pointer=source.pointer), source.pointer
+        return self._known[path]
+
+    def open_view(self, path: str, base: str | None = None) -> View:
+        """As `open_view`."""
+        source, named, own = _split(path, base)
+        if named is None:
+            return _view(source, own)
+        below, pointer = self.get(named)
+        return View(source.data, str(source.place), below, pointer=pointer or source.pointer)
 
 
 def open_btf(path: str, base: str | None = None) -> BTF:
@@ -89,16 +114,23 @@ def open_module(path: str, base: BTF) -> BTF | None:
 
 def _sources(path: str, base: str | None) -> tuple[_Source, _Source | None]:
     """The BTF of the file, and what it is split from."""
+    source, named, own = _split(path, base)
+    return source, _read(named) if named is not None else own
+
+
+def _split(path: str, base: str | None) -> tuple[_Source, str | None, _Source | None]:
+    """The BTF of the file, and of what it is split from the path, or, of a base of its own, the BTF."""
     source = _read(path)
     if base is not None:
         if source.base is not None:
             raise InputError(source.place.file, "a base of its own, .BTF.base", "to be read without another base")
-        return source, _read(base)
+        return source, base, None
     if source.base is not None:
-        return source, _Source(source.base, Place(source.place.file, ".BTF.base"), pointer=source.pointer)
+        own = _Source(source.base, Place(source.place.file, ".BTF.base"), pointer=source.pointer)
+        return source, None, own
     if not is_split(source.data, source.data[:2] == MAGIC[0]):
-        return source, None
-    return source, _read(base_beside(path, source.place))
+        return source, None, None
+    return source, base_beside(path, source.place), None
 
 
 def base_beside(path: str, place: Place) -> str:

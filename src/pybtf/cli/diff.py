@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from ..options import MAX_JOBS
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
@@ -195,11 +196,15 @@ def _folders(
     files: tuple[str, ...], bases: tuple[str | None, ...], selection: Selection, form: int, reach: bool, jobs: int
 ) -> list[dict[str, Any]]:
     """What is to be said of each module, by name."""
-    from ..btf.opening import open_view
+    from ..btf.opening import Bases
     from ..differences.model import CLASSES
     from ..differences.modules import module_pairs
 
     pairs = module_pairs(files[0], files[1])
+    opened = Bases()
+    for base in filter(None, bases):
+        with contextlib.suppress(InputError):  # which each module says
+            opened.get(base)  # before there are workers, who have it in common
 
     def work(name: str, _: object) -> dict[str, Any]:
         old, new = by_name[name]
@@ -209,7 +214,7 @@ def _folders(
             row["classes"] = {each: int(each == "removed" and new is None) for each in CLASSES}
             return row | {"summary": f"the module is {row['what']}", "lines": [], "changes": []}
         try:
-            return row | _one(open_view(old, bases[0]), open_view(new, bases[1]), selection, form, reach)
+            return row | _one(opened.open_view(old, bases[0]), opened.open_view(new, bases[1]), selection, form, reach)
         except Exception as error:
             from .faults import explain
 

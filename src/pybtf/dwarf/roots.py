@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Buffer = bytes | bytearray | memoryview
 
 SKELETON, SPLIT_COMPILE, SPLIT_TYPE = 4, 5, 6
-_TYPE: Final = 2
+TYPE: Final = 2
 STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, NAME, COMP_DIR, STMT_LIST = (
     ENUM_DW_AT[f"DW_AT_{name}"]
     for name in (
@@ -79,7 +79,7 @@ class UnitHead:
     """Where the root is."""
 
 
-class Damaged(Exception):
+class Damaged(ValueError):
     """Bytes that end too early, or make no sense."""
 
 
@@ -95,7 +95,9 @@ class Budget:
             raise Damaged
 
 
-class _Reader:
+class Reader:
+    """Numbers from bytes, one after the other. Raises `Damaged` behind the end."""
+
     def __init__(self, data: Buffer, at: int, end: int, order: Literal["little", "big"]) -> None:
         self.data = data
         self.at = at
@@ -108,6 +110,14 @@ class _Reader:
         if self.at > self.end:
             raise Damaged
         return int.from_bytes(self.data[at : self.at], self.order)
+
+    def list(self, size: int) -> list[int]:
+        """So many bytes."""
+        at = self.at
+        self.at += size
+        if self.at > self.end:
+            raise Damaged
+        return [*self.data[at : self.at]]
 
     def leb(self) -> int:
         value = shift = 0
@@ -128,14 +138,14 @@ def heads(
     at = start
     while at < end:
         try:
-            head = _head(_Reader(info, at, end, order), types)
+            head = _head(Reader(info, at, end, order), types)
         except Damaged:
             raise InputError(place, f"a damaged unit header at {at:#x}", "one of DWARF 2 to 5") from None
         yield head
         at = head.end
 
 
-def _head(read: _Reader, types: bool) -> UnitHead:
+def _head(read: Reader, types: bool) -> UnitHead:
     start = read.at
     length = read.number(4)
     wide = length == 0xFFFFFFFF
@@ -152,7 +162,7 @@ def _head(read: _Reader, types: bool) -> UnitHead:
             identity = read.number(8)
     else:
         abbrev, address_size = read.number(size), read.number(1)
-    if types or kind in (_TYPE, SPLIT_TYPE):
+    if types or kind in (TYPE, SPLIT_TYPE):
         identity = read.number(8)
         read.number(size)
     if read.at > end:
@@ -187,11 +197,11 @@ def root(
     `offsets_base`: of the unit in the last, if the root does not say. Raises `Damaged`.
     """
     order: Literal["little", "big"] = "little" if little else "big"
-    die = _Reader(info, head.die, head.end, order)
+    die = Reader(info, head.die, head.end, order)
     found = Root()
     if head.die == head.end:
         return found
-    specs = _specs(_Reader(abbrev, head.abbrev, len(abbrev), order), die.leb(), budget)
+    specs = _specs(Reader(abbrev, head.abbrev, len(abbrev), order), die.leb(), budget)
     indexes: dict[int, int] = {}
     for attribute, form, implicit in specs:
         value: int | bytes | None = implicit
@@ -211,7 +221,7 @@ def root(
     return found
 
 
-def _specs(read: _Reader, code: int, budget: Budget) -> list[tuple[int, int, int]]:
+def _specs(read: Reader, code: int, budget: Budget) -> list[tuple[int, int, int]]:
     """The attributes of the abbreviation `code`: attribute, form, value if it is implicit."""
     specs: list[tuple[int, int, int]] = []
     for _ in range(MOST_ATTRIBUTES):
@@ -235,7 +245,7 @@ def _specs(read: _Reader, code: int, budget: Budget) -> list[tuple[int, int, int
     raise Damaged
 
 
-def _value(read: _Reader, form: int, head: UnitHead, sections: Mapping[str, Buffer]) -> int | bytes | None:
+def _value(read: Reader, form: int, head: UnitHead, sections: Mapping[str, Buffer]) -> int | bytes | None:
     size = 8 if head.wide else 4
     if form in (_STRP, _LINE_STRP):
         return _text(sections.get("str" if form == _STRP else "line_str", b""), read.number(size))

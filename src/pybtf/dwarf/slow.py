@@ -11,9 +11,10 @@ from __future__ import annotations
 import inspect
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from struct import error as StructError
-from typing import Any
+from typing import Any, Literal
 
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.construct import ConstructError
@@ -23,14 +24,15 @@ from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFI
 
 from pybtf.elf.constants import EM_386, EM_AARCH64, EM_X86_64
 from pybtf.elf.image import ElfImage
-from pybtf.errors import PybtfError
+from pybtf.errors import Place, PybtfError
 
 from .line_files import LineFiles
-from .sections import DebugSections, line_section
+from .roots import SPLIT_TYPE, TYPE, UnitHead, heads
+from .sections import Buffer, DebugSections, line_section
 
 FAULTS = (
     DWARFError, ELFError, ConstructError, StructError, ValueError, KeyError, IndexError, AttributeError, TypeError,
-    AssertionError, RecursionError, OverflowError, NotImplementedError,
+    AssertionError, RecursionError, OverflowError, NotImplementedError, PybtfError,
 )  # fmt: skip
 """What pyelftools raises for damaged input."""
 
@@ -39,6 +41,11 @@ MAX_CHILDREN = 20_000
 
 MAX_STEPS = 16
 """Origins and specifications that are followed from one DIE."""
+
+TYPE_KINDS = (TYPE, SPLIT_TYPE)
+"""DW_UT_* of type units in .debug_info."""
+
+_LEADING = ("DW_AT_abstract_origin", "DW_AT_specification", "DW_AT_signature")
 
 _ARCHITECTURES = {EM_386: "x86", EM_X86_64: "x64", EM_AARCH64: "AArch64"}
 
@@ -77,8 +84,8 @@ def dwarf_info(contents: dict[str, bytes | bytearray | memoryview], *, little: b
 
 
 def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int]]) -> Dies:
-    """The DIEs of a file that has these sections, without those of an alternate file."""
-    contents = dict(sections)
+    """The DIEs of a file that has these sections, and of its alternate file."""
+    contents: dict[str, Buffer] = dict(sections)
     if sections.alternate is not None:
         contents["info"] = contents["info"][: sections.alternate.info_at]
     try:
@@ -88,7 +95,16 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
     if line is not None:
         contents["line"] = line
     files = LineFiles(contents, little=image.little)
-    return Dies(dwarf_info(contents, little=image.little, is64=image.is64), units, image.machine, files)
+    if sections.split_units:
+        from .split_dies import SplitDies
+
+        return SplitDies(image, sections, units, files)
+    dwarf = dwarf_info(contents, little=image.little, is64=image.is64)
+    if sections.alternate is not None:
+        shared: dict[str, Buffer] = {**sections.alternate, "info": sections["info"][sections.alternate.info_at :]}
+        shared["str"] = sections.get("str", b"")[sections.alternate.str_at :]
+        dwarf.supplementary_dwarfinfo = dwarf_info(shared, little=image.little, is64=image.is64)
+    return Dies(dwarf, units, image.machine, files, sections, little=image.little)
 
 
 class Dies:
@@ -96,8 +112,14 @@ class Dies:
     the names of source files.
     """
 
-    def __init__(self, dwarf: Any, units: list[tuple[int, int]], machine: int, files: LineFiles) -> None:
+    def __init__(
+        self, dwarf: Any, units: list[tuple[int, int]], machine: int, files: LineFiles, sections: DebugSections, *,
+        little: bool,
+    ) -> None:  # fmt: skip
         self._dwarf = dwarf
+        self._sections = sections
+        self._little = little
+        self._order: Literal["little", "big"] = "little" if little else "big"
         self._starts = [start for start, _ in units]
         self._ends = [end for _, end in units]
         self._machine = machine
@@ -108,15 +130,56 @@ class Dies:
         number = bisect_right(self._starts, offset) - 1
         return number if number >= 0 and offset < self._ends[number] else None
 
+    def _dwarf_of(self, number: int) -> Any:
+        """The view of the sections in which the unit is read."""
+        return self._dwarf
+
+    def _unit(self, number: int) -> Any:
+        start = self._starts[number]
+        unit = self._dwarf_of(number).get_CU_at(start)
+        if start >= self._sections.types_at:
+            unit.cu_die_offset = self._head(start).die  # pyelftools takes it for a unit of .debug_info
+        return unit
+
+    def _head(self, start: int) -> UnitHead:
+        """The header of a unit, also of one of .debug_types."""
+        info = self._sections["info"]
+        place = Place(self._sections.path, ".debug_info")
+        return next(
+            heads(info, start, len(info), place, little=self._little, types=start >= self._sections.types_at)
+        )
+
+    @cached_property
+    def _signatures(self) -> dict[int, tuple[int, int]]:
+        """By signature, the number of a type unit, and where its type is."""
+        found: dict[int, tuple[int, int]] = {}
+        info = self._sections["info"]
+        for number, start in enumerate(self._starts):
+            head = self._head(start)
+            if start >= self._sections.types_at or head.kind in TYPE_KINDS:
+                size = 8 if head.wide else 4
+                at = int.from_bytes(info[head.die - size : head.die], self._order)
+                found.setdefault(head.identity, (number, start + at))
+        return found
+
     def die(self, offset: int) -> Any | None:
         """The DIE at `offset`."""
         number = self.unit_number(offset)
-        if number is None:
-            return None
+        alternate = self._sections.alternate
         try:
-            return self._dwarf.get_CU_at(self._starts[number]).get_DIE_from_refaddr(offset)
+            if number is None:
+                if alternate is None or offset < alternate.info_at:
+                    return None
+                return self._dwarf.supplementary_dwarfinfo.get_DIE_from_refaddr(offset - alternate.info_at)
+            return self._unit(number).get_DIE_from_refaddr(offset)
         except FAULTS:
             return None
+
+    def offset(self, die: Any) -> int:
+        """Where a DIE is; one of the alternate file behind all others."""
+        alternate = self._sections.alternate
+        there = alternate is not None and die.dwarfinfo is self._dwarf.supplementary_dwarfinfo
+        return int(die.offset) + (alternate.info_at if alternate is not None and there else 0)
 
     def children(self, die: Any) -> Iterator[Any]:
         """The children of a DIE, as far as they can be read."""
@@ -130,24 +193,29 @@ class Dies:
         if attribute not in die.attributes:
             return None
         try:
+            found = die.attributes[attribute]
+            if found.form == "DW_FORM_ref_sig8":
+                number, offset = self._signatures[found.value]
+                return self._unit(number).get_DIE_from_refaddr(offset)
             return die.get_DIE_from_attribute(attribute)
         except FAULTS:
             return None
 
     def origins(self, die: Any) -> Iterator[Any]:
-        """The DIE itself, and those that it completes: abstract origins and specifications."""
+        """The DIE itself, and those that it completes or stands for: abstract origins, specifications, type units."""
         at: Any | None = die
         for _ in range(MAX_STEPS):
             if at is None:
                 return
             yield at
-            at = self.to(at, "DW_AT_abstract_origin") or self.to(at, "DW_AT_specification")
+            leading = (name for name in _LEADING if name in at.attributes)
+            at = self.to(at, next(leading, ""))
 
     def name(self, die: Any) -> str:
         """The name of a DIE, perhaps that of its origin."""
         for each in self.origins(die):
             if "DW_AT_name" in each.attributes:
-                return _text(each.attributes["DW_AT_name"].value)
+                return self._string(each, "DW_AT_name")
         return ""
 
     def number(self, die: Any, attribute: str) -> int | None:
@@ -164,11 +232,14 @@ class Dies:
         if number is None:
             return ""
         top = self.die_of_unit(number)
-        return "" if top is None else _text(_value(top, "DW_AT_name"))
+        return "" if top is None else self._string(top, "DW_AT_name")
+
+    def _string(self, die: Any, attribute: str) -> str:
+        return _text(_value(die, attribute))
 
     def die_of_unit(self, number: int) -> Any | None:
         try:
-            return self._dwarf.get_CU_at(self._starts[number]).get_top_DIE()
+            return self._unit(number).get_top_DIE()
         except FAULTS:
             return None
 
@@ -176,11 +247,13 @@ class Dies:
         """File and line of the declaration; ("", 0) if DWARF says nothing of it."""
         for each in self.origins(die):
             if "DW_AT_decl_file" in each.attributes:
-                line = _value(each, "DW_AT_decl_line")
-                return self._file(each, _value(each, "DW_AT_decl_file")), line if isinstance(line, int) else 0
+                file, line = self._file(each, _value(each, "DW_AT_decl_file")), _value(each, "DW_AT_decl_line")
+                return file, line if file and isinstance(line, int) else 0
         return "", 0
 
     def _file(self, die: Any, index: object) -> str:
+        if die.dwarfinfo is not self._dwarf:
+            return ""  # of an alternate file, whose line tables are not here
         top = die.cu.get_top_DIE()
         table = _value(top, "DW_AT_stmt_list")
         return self._files.name(table, index) if isinstance(index, int) and isinstance(table, int) else ""

@@ -281,7 +281,7 @@ def _copy_of(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> Trace | Non
     for other in islice(near, MOST_COPIES):
         die = inquiry.dies.die(other["die"])
         origin = None if die is None else inquiry.dies.to(die, "DW_AT_abstract_origin")
-        if origin is not None and origin.offset == trace["die"]:
+        if origin is not None and inquiry.dies.offset(origin) == trace["die"]:
             return other
     return None
 

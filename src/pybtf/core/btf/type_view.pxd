@@ -63,5 +63,6 @@ cdef class View:
     cdef size_t n_words         # of all records
     cdef size_t own_size        # bytes of own strings
     cdef readonly bint little
+    cdef take(self, View below)
     cdef load(self, bytes data, str name, tuple header, uint32_t first_id, size_t at, uint32_t below)
     cdef fail(self, uint32_t id, size_t word, str found, str expected)

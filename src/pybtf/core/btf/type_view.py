@@ -9,7 +9,7 @@ from sys import byteorder
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
-from cython.cimports.libc.string import strcmp
+from cython.cimports.libc.string import memcpy, strcmp
 from cython.cimports.pybtf.core.btf.kinds import KIND_INT
 from cython.cimports.pybtf.core.btf.record_layout import Extremes, wire_kind
 from cython.cimports.pybtf.core.btf.type_section import (
@@ -65,9 +65,10 @@ def pointer_size(v: cython.pointer[cython.const[TypeView]]) -> uint32_t:
 
 @cython.cclass
 class View:
-    """Raw BTF, with `base` what it is split from. Raises `InputError`, if either is damaged.
+    """Raw BTF, with `base` what it is split from: raw BTF, or a view of it, which is not checked again.
 
-    The names are what messages call the two. `pointer` is the size of a pointer if that is known.
+    The names are what messages call the two; a view has one. `pointer` is the size of a pointer if that is known.
+    Raises `InputError`, if either is damaged.
     """
 
     def __cinit__(self):
@@ -78,7 +79,8 @@ class View:
         free(self.v.words)
         free(cython.cast(cython.p_void, self.v.offs))
 
-    def __init__(self, data: bytes, name: str, base: bytes = None, base_name: str = "base BTF", pointer: int = 0):
+    def __init__(self, data: bytes, name: str, base: object = None, base_name: str = "base BTF", pointer: int = 0):
+        below: View = base if isinstance(base, View) else None
         words: cython.size_t
         base_words: cython.size_t = 0
         text: cython.p_const_char = data
@@ -88,6 +90,8 @@ class View:
         base_header = (False, 0, 0, 0, 0)
         strings = header[4]
         self.own_size = header[4]
+        if below is not None:
+            base, base_name = below.data, below.name
         self.data, self.base_data = data, base
         self.name, self.base_name = name, base_name
         self.little = (byteorder == "little") != header[0]
@@ -108,13 +112,30 @@ class View:
             raise MemoryError
         self.v.words = cython.cast(cython.pointer[uint32_t], grown)
         self.v.n = 1
-        if base is not None:
+        if below is not None:
+            self.take(below)
+        elif base is not None:
             self.load(base, base_name, base_header, 1, 0, 0)
         self.v.first_own = self.v.n
         self.own_words = base_words
         self.n_words = base_words + words
         self.load(data, name, header, self.v.n, base_words, self.v.base_size)
         self.v.pointer_size = pointer or pointer_size(cython.address(self.v))
+
+    @cython.cfunc
+    def take(self, below: View):
+        """Copy the records of a base, which have been checked."""
+        grown: cython.p_void
+        if below.v.first_own != 1:
+            raise ValueError("a base that is split itself")
+        grown = realloc(cython.NULL, below.v.n * cython.sizeof(cython.size_t))
+        if grown == cython.NULL:
+            raise MemoryError
+        memcpy(grown, below.v.offs, below.v.n * cython.sizeof(cython.size_t))
+        memcpy(self.v.words, below.v.words, below.n_words * cython.sizeof(uint32_t))
+        self.v.offs = cython.cast(cython.pointer[cython.size_t], grown)
+        self.v.n = below.v.n
+        self.cap = below.v.n
 
     @cython.cfunc
     def load(self, data: bytes, name: str, header: tuple, first_id: uint32_t, at: cython.size_t, below: uint32_t):

@@ -164,18 +164,21 @@ REASONS = {
 }
 
 
-def dump_header(view: View, chosen: object = (), sorted: cython.bint = True) -> bytes:
+def dump_header(
+    view: View, chosen: object = (), sorted: cython.bint = True, effort: cython.size_t = FREE_EFFORT
+) -> bytes:
     """The header as `bpftool btf dump ... format c` writes it, `unsorted` or not.
 
-    `chosen` are the ids of the types that are wanted, with what they need; without any, all, the base's, too. Raises
-    `InputError` if a type contains itself, or is not one of C.
+    `chosen` are the ids of the types that are wanted, with what they need; without any, all, the base's, too. `effort`
+    is the number of steps and bytes that any BTF may take, in addition to those for its length. Raises `InputError` if
+    a type contains itself, or is not one of C, or if it takes more.
     """
     ids = cython.declare(U32s)
     d = cython.declare(CDump)
     memset(cython.address(ids), 0, cython.sizeof(U32s))
     memset(cython.address(d), 0, cython.sizeof(CDump))
     d.v = cython.address(view.v)
-    d.effort = FREE_EFFORT + EFFORT_PER_WORD * view.n_words
+    d.effort = effort + EFFORT_PER_WORD * view.n_words
     d.out.limit = d.effort
     try:
         for id in chosen:

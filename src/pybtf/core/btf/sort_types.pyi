@@ -1,0 +1,6 @@
+from array import array
+
+def own_names(words: array[int]) -> set[int]: ...
+def sort_types(
+    words: array[int], ranks: dict[int, int], room: memoryview, out: array[int], ids: array[int], first_id: int
+) -> int: ...
