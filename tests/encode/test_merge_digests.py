@@ -167,17 +167,17 @@ def length(info: int) -> int:
 def test_records_that_would_pass_the_end_of_the_unit(tmp_path: Path) -> None:
     """The digest of a very long record, where short ones are; the last has none, and so would be read far outside."""
     path = tmp_path / "program"
-    many = tuple((f"V{n}", n % 200) for n in range(20000))
+    many = tuple((f"V{n}", n % 200) for n in range(65535))
     units: list[Unit] = [
         [("enum", "large", 4, many)],
-        [struct(f"s{n}", [("ptr", ("name", "struct", f"s{n}", 0))]) for n in range(150)],
+        [struct(f"s{n}", [("ptr", ("name", "struct", f"s{n}", 0))]) for n in range(1300)],
     ]
     values, addresses = of(units, path)
     first, second = parts(values)
     words = array("I", values[first.records.start : first.records.stop])
     at, digest = 0, b""
     for place in first.digests:
-        if length(words[at + 1]) > 20000:
+        if length(words[at + 1]) > 65535:
             digest = values[place : place + DIGEST]
         at += length(words[at + 1])
     assert digest

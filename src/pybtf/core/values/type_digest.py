@@ -110,6 +110,8 @@ def mix_record(
         return False
     mix(state, cython.cast(uint64_t, r[REC_KIND]) << 32 | r[REC_COUNT])
     mix_text(state, strings, r[REC_NAME])
+    if kind >= KIND_KEY_STRUCT:  # a name, and no more
+        return True
     if kind == KIND_ARRAY or wire_third_is_type(kind):
         if not mix_class(state, d, r[REC_THIRD]):
             return False
