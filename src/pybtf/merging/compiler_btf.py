@@ -106,7 +106,7 @@ def _merge(
         "exact": False,
         "note": NOTE,
         "objects": len(given.paths),
-        "values_blake2b_128": digest(*[values for values, _ in given.pieces]).hex(),
+        "values_xxh3_128": digest(*[values for values, _ in given.pieces]).hex(),
         "rules": RULES,
     }
     tell_of_others(report, without, "objects, with code, but without BTF")
