@@ -285,7 +285,7 @@ def test_a_verdict_for_each_reason(path: Path, name: str) -> None:
 
 
 def test_each_reason_has_its_case(path: Path) -> None:
-    """All but those that need true signatures, several files, an object at the start of a section, or compilers' BTF."""
+    """All but those that need true signatures, several files, an object where a section begins, or compilers' BTF."""
     covered = {found.reason for found in pybtf.why(path, *VERDICTS, jobs=1)}
     assert (FUNCTIONS.keys() | VARIABLES.keys()) - covered == {"renamed", "unnamed", "size", "ambiguous_symbol"}
 

@@ -23,7 +23,7 @@ from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, PybtfError
 from pybtf.explain.asking import kernel_options, why
 from pybtf.explain.detail import encode_in_detail
-from tests.builders.elfwriter import Section, bare
+from tests.builders.elfwriter import Section, Symbol, bare
 from tests.conftest import ROOT, RunCli
 
 HOME = ROOT / "fixtures" / "dwo"
@@ -263,6 +263,19 @@ def test_parts_do_not_overlap(tmp_path: Path) -> None:
     (tmp_path / "program.elf.dwp").write_bytes(damaged)
     with pytest.raises(InputError, match="parts that overlap"):
         pybtf.encode(program)
+
+
+@pytest.mark.parametrize("name", [b"\xb0\x42", b"\xb0\xc2\x00"])
+def test_a_unit_that_names_another_file_is_never_taken_for_all_there_is(name: bytes, tmp_path: Path) -> None:
+    """DW_AT_GNU_dwo_name, and the same with a byte that says nothing, as which nobody looks for it."""
+    abbrev = b"\x01\x11\x00" + name + b"\x08\x00\x00\x00"
+    unit = struct.pack("<HIB", 4, 0, 8) + b"\x01other.dwo\x00"
+    path = tmp_path / "program"
+    info = struct.pack("<I", len(unit)) + unit
+    sections = [Section(".debug_info", data=info), Section(".debug_abbrev", data=abbrev)]
+    path.write_bytes(bare(sections, [Symbol("f", section=1)]))
+    with pytest.raises(PybtfError, match=r"other\.dwo"):
+        pybtf.encode(path)
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda path: path.name)
