@@ -42,7 +42,7 @@ PERCPU = ".data..percpu"
 VALUES = ".debug_btf_values"
 """The section in which `pybtf object` leaves unit values."""
 Buffer = bytes | bytearray | memoryview
-# The debug sections that the reference unpacks, found by trying each.
+# The debug sections that pahole unpacks, found by trying each.
 UNPACKED = frozenset(
     f".debug_{name}"
     for name in (
@@ -80,7 +80,7 @@ def encode_file(
 
 
 def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Progress | None = None) -> Encoded:
-    """Encode several ELF files into one BTF, as the reference does; what it says of its input is said of the first.
+    """Encode several ELF files into one BTF, as pahole does; what it says of its input is said of the first.
 
     Kfuncs, and the sections in which variables are looked for, are those of the first file, also for variables of the
     others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
@@ -400,7 +400,7 @@ def _variable_ranges(
 
 
 def _unpacked_sizes(image: ElfImage) -> dict[int, int]:
-    """The sizes of the compressed debug sections that the reference unpacks, and then finds unpacked."""
+    """The sizes of the compressed debug sections that pahole unpacks, and then finds unpacked."""
     return {
         section.index: image.declared_size(section)
         for name, section in image.dwarf.items()

@@ -1,4 +1,4 @@
-"""Types that the reference's comparison may take for equal although they differ.
+"""Types that libbpf's comparison may take for equal although they differ.
 
 Of two arrays that it compares, it looks at the numbers of elements; at the elements only when nothing was assumed of
 the two before. So types that differ in nothing but the elements of arrays can be taken for one another, if such an

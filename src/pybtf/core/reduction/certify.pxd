@@ -56,7 +56,7 @@ cdef enum:                      # of a class: what is to be done where a unit ha
     REACHING = 4                # it may reach a class that is not separate
     TAINTED = 8                 # its first usual type may reach an undecided type
     TAINTED_ODD = 16            # one of the others that are kept may
-    COMPARED = 32               # the reference compares its types by what they reach
+    COMPARED = 32               # libbpf compares its types by what they reach
     VARIES = 64                 # it is not compared, and has slots
     TRACKED = 128               # `settled` or `count` is of interest
 
@@ -120,7 +120,7 @@ cdef int watch(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
 cdef bint meet(Analysis *a, uint32_t k, uint32_t entry) noexcept nogil
 
 cdef inline bint is_compared(const uint32_t *r) noexcept nogil:
-    # Whether the reference compares types of this class by what they reach.
+    # Whether libbpf compares types of this class by what they reach.
     cdef uint32_t kind = record_kind(r)
     return kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF
 

@@ -1,6 +1,6 @@
-"""Which types must be kept besides the first of each class, for the result to be the reference's.
+"""Which types must be kept besides the first of each class, for the result to be pahole's.
 
-append_unit.py drops a type if an earlier unit had one of the same class. That changes nothing if the reference's
+append_unit.py drops a type if an earlier unit had one of the same class. That changes nothing if libbpf's
 comparison takes all types of the class for one, whatever the order of events. A class says what a type is down to the
 names it mentions; what these mean is up to the unit. So this file, and those it calls, look for names that don't mean
 the same everywhere, and for what could be compared with what because of it:
@@ -18,7 +18,7 @@ whole. They are those that reach
 - a name that their unit has twice;
 - an anonymous enumeration, if one of those is empty: it is compatible with every other one; and enumerations of one
   name that is defined in two ways, with or without 64 bits, if it is declared as well;
-- a type that nests deeper than the reference's comparison of "identical" types goes: two equal types of one unit may
+- a type that nests deeper than libbpf's comparison of "identical" types goes: two equal types of one unit may
   then be taken for different.
 
 Where a type reaches itself without passing a name, classes say too little: each such type has one of its own, whatever
@@ -55,7 +55,7 @@ from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.hashing import SALT2, fold
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s_reserve
 
-DEEP = cython.declare(uint32_t, 14)  # the reference gives up at 16
+DEEP = cython.declare(uint32_t, 14)  # libbpf gives up at 16
 # Steps of comparison and spreading: types can be written that take a number of them that grows with the square of the
 # file. When they are used up, nothing is certain, and all units are kept whole, which is always right.
 EFFORT_BASE = cython.declare(uint64_t, 1 << 27)
