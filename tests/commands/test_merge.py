@@ -29,7 +29,7 @@ from pybtf.merging.placing import Placing
 from pybtf.options import make_options
 from pybtf.records import replace
 from tests.builders.dwarfwriter import die
-from tests.builders.elfwriter import Section
+from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import FLAVOURS, INT, OBJECTS, kernel, relocatable, standard, unit
 
 FEATURES = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs"
@@ -514,6 +514,15 @@ def test_a_thin_archive_names_no_archives(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.a: an archive, as a member of a thin archive"):
         Payloads().take([str(path)])
     assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize(("flags", "found"), [(0, True), (1, True), (4, True), (2, False), (3, False)])
+def test_an_index_is_a_section_that_is_not_loaded(flags: int, found: bool) -> None:
+    """Whether it may be written to, or run, says nothing."""
+    piece = Piece(1, 3, 15, RULES, b"a" * 16, b"b" * 16, 0, 8, "x.o", (), array("Q"), b"")
+    content = bare([Section(".debug_btf", data=pack(piece, little=True), flags=flags)])
+    with ElfImage("x.o", content) as image:
+        assert (find_index(image) is not None) == found
 
 
 def test_pieces_keep_what_they_are_given() -> None:
