@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.pieces import pack_payload
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
+from pybtf.pipeline import encode_images
 from tests.commands.test_merge import FEATURES, NAMES
 
 CACHE = Path("cache")
@@ -178,3 +180,28 @@ def test_an_object_that_was_compiled_anew(folder: Path) -> None:
     encode_object("sb.o", Features.parse(FEATURES), Placing(strip=True))
     assert merge()[0] == (folder / "wanted.btf").read_bytes()
     assert CACHE.read_bytes()[:8] == MAGIC
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_is_written_to_while_it_is_read_is_an_error(
+    folder: Path, cached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the digests have been compared, in place; a file that takes the place of another one does no harm."""
+    content = Path("sa.o").read_bytes()
+
+    def replaced(*arguments: Any, **named: Any) -> Any:
+        name = "cache" if cached else "sa.o"
+        os.utime(name, ns=(1, 1))
+        return encode_images(*arguments, **named)
+
+    def renamed(*arguments: Any, **named: Any) -> Any:
+        Path("other").write_bytes(content[:-1])
+        Path("other").rename("sa.o")
+        return encode_images(*arguments, **named)
+
+    where = "cache" if cached else None
+    monkeypatch.setattr("pybtf.merging.linked.encode_images", replaced)
+    with pytest.raises(InputError, match=f"{where or 'sa.o'}: was changed while it was read"):
+        merge_file("merged", make_options(FEATURES, 1), Sources((), None, where))
+    monkeypatch.setattr("pybtf.merging.linked.encode_images", renamed)
+    assert merge_file("merged", make_options(FEATURES, 1), Sources((), None, where)).data

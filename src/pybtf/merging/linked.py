@@ -129,6 +129,7 @@ def _merge(
         "rules": RULES,
     }
     encoded = encode_images([image], options, base, report, progress, given=given)
+    payloads.check_unchanged()
     if cache is not None:
         with timings.pass_("cache"):
             problem = cache.keep(payloads.wanted)

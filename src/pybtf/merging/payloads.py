@@ -38,6 +38,7 @@ class Payloads:
         self.cache = cache
         self.wanted: dict[bytes, Buffer] = {}
         """What has been asked for and was not inline, for a cache to keep."""
+        self._mapped: dict[int, tuple[MappedFile, str]] = {}
         self.found: dict[bytes, tuple[Buffer, str]] = {}
         self.without: list[str] = []
         """Objects that have code, but neither values nor DWARF."""
@@ -51,7 +52,7 @@ class Payloads:
         cached = self.cache.find(piece.payload_digest) if self.cache is not None else None
         if cached is not None and self.cache is not None:
             self.wanted[piece.payload_digest] = cached
-            return self._passed_over(cached), self.cache.path
+            return self._passed_over(cached, self.cache.path), self.cache.path
         known = self.found.get(piece.payload_digest)
         if known is None and store is not None:
             known = self._stored(piece, stored_path(store, piece.payload_digest))
@@ -67,14 +68,20 @@ class Payloads:
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
         if digest(values) != piece.payload_digest or len(values) != piece.payload_size:
             raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
-        return self._passed_over(values), where
+        return self._passed_over(values, where), where
 
-    @staticmethod
-    def _passed_over(values: Buffer) -> Buffer:
+    def _passed_over(self, values: Buffer, where: str) -> Buffer:
         """Of what has been looked at, for its digest, the greater part will not be looked at again."""
         if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
             values.obj.pass_over(values)
+            self._mapped[id(values.obj)] = values.obj, where
         return values
+
+    def check_unchanged(self) -> None:
+        """Raise `InputError` if somebody has written to a file since its values were compared with their digest."""
+        for mapped, where in self._mapped.values():
+            if mapped.was_written():
+                raise InputError(where, "was changed while it was read", "a file that nobody writes to")
 
     def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
         try:

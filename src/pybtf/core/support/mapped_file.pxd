@@ -16,8 +16,13 @@ cdef extern from *:
         uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1), to = ((uintptr_t)p + n) & ~(page - 1);
         if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
     }
+    typedef struct { dev_t dev; ino_t ino; off_t size; struct timespec written; } pybtf_state;
+    static inline pybtf_state pybtf_state_of(const struct stat *status) {
+        pybtf_state s = {status->st_dev, status->st_ino, status->st_size, status->st_mtim};
+        return s;
+    }
     /* Maps a regular file that is not empty, and leaves no descriptor open. NULL: errno. */
-    static inline void *pybtf_map_file(const char *path, size_t *size) {
+    static inline void *pybtf_map_file(const char *path, size_t *size, pybtf_state *state) {
         struct stat status;
         void *p = NULL;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed;
@@ -27,6 +32,7 @@ cdef extern from *:
                 errno = EINVAL;
             } else {
                 *size = (size_t)status.st_size;
+                *state = pybtf_state_of(&status);
                 p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
                 if (p == MAP_FAILED) p = NULL;
             }
@@ -36,10 +42,23 @@ cdef extern from *:
         errno = failed;
         return p;
     }
+    /* Whether the file that was mapped is still there by this name, and somebody has written to it. */
+    static inline int pybtf_was_written(const char *path, const pybtf_state *state) {
+        struct stat status;
+        pybtf_state now;
+        if (stat(path, &status)) return 0;
+        now = pybtf_state_of(&status);
+        return now.dev == state->dev && now.ino == state->ino &&
+               (now.size != state->size || now.written.tv_sec != state->written.tv_sec ||
+                now.written.tv_nsec != state->written.tv_nsec);
+    }
     static inline void pybtf_unmap(void *p, size_t size) { munmap(p, size); }
     """
     void give_back "pybtf_give_back"(const uint8_t *p, size_t n) noexcept nogil
-    void *map_file "pybtf_map_file"(const char *path, size_t *size) noexcept nogil
+    ctypedef struct FileState "pybtf_state":
+        pass
+    void *map_file "pybtf_map_file"(const char *path, size_t *size, FileState *state) noexcept nogil
+    bint written_since "pybtf_was_written"(const char *path, const FileState *state) noexcept nogil
     void unmap "pybtf_unmap"(void *p, size_t size) noexcept nogil
 
 cdef enum:

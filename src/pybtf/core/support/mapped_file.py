@@ -15,7 +15,13 @@ from cython.cimports.cpython.buffer import (
 )
 from cython.cimports.cpython.exc import PyErr_SetFromErrno
 from cython.cimports.libc.stdint import uint8_t
-from cython.cimports.pybtf.core.support.mapped_file import give_back_around, map_file, unmap
+from cython.cimports.pybtf.core.support.mapped_file import (
+    FileState,
+    give_back_around,
+    map_file,
+    unmap,
+    written_since,
+)
 
 
 @cython.final
@@ -25,12 +31,14 @@ class MappedFile:
 
     p: cython.p_void
     n: cython.size_t
+    name: bytes
+    state: FileState
 
     def __cinit__(self, path: str):
-        name: bytes = os.fsencode(path)
-        if b"\0" in name:
+        self.name = os.fsencode(path)
+        if b"\0" in self.name:
             raise OSError("a null byte in a name")
-        self.p = map_file(name, cython.address(self.n))
+        self.p = map_file(self.name, cython.address(self.n), cython.address(self.state))
         if self.p == cython.NULL:
             PyErr_SetFromErrno(OSError)
 
@@ -40,6 +48,12 @@ class MappedFile:
 
     def __len__(self):
         return self.n
+
+    def was_written(self):
+        """Whether somebody has written to the file since: what was read of it may be of two states. A file that has
+        been replaced by another one is still what it was.
+        """
+        return bool(written_since(self.name, cython.address(self.state)))
 
     def pass_over(self, part):
         """Counts the pages of a part, a buffer, and those that the system maps around them, no longer as memory of this
