@@ -68,7 +68,7 @@ def encode_file(
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
-    report = _report(path, options, timings)
+    report = new_report(path, options, timings)
     base = open_base(options.base, report.timings, once=True)
     with report.timings.pass_("open"):
         image = _open(path)
@@ -85,7 +85,7 @@ def encode_combined(paths: Sequence[str], options: EncodeOptions, progress: Prog
     Kfuncs, and the sections in which variables are looked for, are those of the first file, also for variables of the
     others. Raises as `encode_file`, and `InputError` if the files are not all of one byte order.
     """
-    report = _report(paths[0], options)
+    report = new_report(paths[0], options)
     report.other_paths = list(paths[1:])
     from contextlib import ExitStack
 
@@ -106,7 +106,7 @@ def _open(path: str) -> ElfImage:
         return open_module(path)
 
 
-def _report(path: str, options: EncodeOptions, timings: Timings | None = None) -> Report:
+def new_report(path: str, options: EncodeOptions, timings: Timings | None = None) -> Report:
     return Report(
         path,
         features=options.features.names(),

@@ -182,26 +182,60 @@ def test_an_object_that_was_compiled_anew(folder: Path) -> None:
     assert CACHE.read_bytes()[:8] == MAGIC
 
 
-@pytest.mark.parametrize("cached", [False, True])
-def test_what_is_written_to_while_it_is_read_is_an_error(
-    folder: Path, cached: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the digests have been compared, in place; a file that takes the place of another one does no harm."""
+def while_it_is_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+    """Between the comparison of digests and the reading of types."""
+
+    def changed(*arguments: Any, **named: Any) -> Any:
+        change()
+        return encode_images(*arguments, **named)
+
+    monkeypatch.setattr("pybtf.merging.linked.encode_images", changed)
+
+
+def test_an_object_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place it is an error; a file that takes the place of another one does no harm."""
     content = Path("sa.o").read_bytes()
 
-    def replaced(*arguments: Any, **named: Any) -> Any:
-        name = "cache" if cached else "sa.o"
-        os.utime(name, ns=(1, 1))
-        return encode_images(*arguments, **named)
-
-    def renamed(*arguments: Any, **named: Any) -> Any:
+    def replace() -> None:
         Path("other").write_bytes(content[:-1])
         Path("other").rename("sa.o")
-        return encode_images(*arguments, **named)
 
-    where = "cache" if cached else None
-    monkeypatch.setattr("pybtf.merging.linked.encode_images", replaced)
-    with pytest.raises(InputError, match=f"{where or 'sa.o'}: was changed while it was read"):
-        merge_file("merged", make_options(FEATURES, 1), Sources((), None, where))
-    monkeypatch.setattr("pybtf.merging.linked.encode_images", renamed)
-    assert merge_file("merged", make_options(FEATURES, 1), Sources((), None, where)).data
+    while_it_is_read(monkeypatch, lambda: os.utime("sa.o", ns=(1, 1)))
+    with pytest.raises(InputError, match=r"sa\.o: was changed while it was read"):
+        merge_file("merged", make_options(FEATURES, 1), Sources())
+    while_it_is_read(monkeypatch, replace)
+    assert bytes(merge_file("merged", make_options(FEATURES, 1), Sources()).data) == Path("wanted.btf").read_bytes()
+
+
+def test_a_cache_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others put something behind it, which does no harm; what was used must remain as it was."""
+
+    def append() -> None:
+        with CACHE.open("ab") as file:
+            file.write(pack_payload(b"of another link", little=True))
+
+    def rename() -> None:
+        """In place, what is as good as what was there."""
+        content = CACHE.read_bytes()
+        with CACHE.open("r+b") as file:
+            file.write(content.replace(b"\0shared\0", b"\0Shared\0"))
+
+    wanted = CACHE.read_bytes()
+    while_it_is_read(monkeypatch, append)
+    assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+    CACHE.write_bytes(wanted)
+    while_it_is_read(monkeypatch, rename)
+    with pytest.raises(InputError, match="cache: was changed while it was read"):
+        merge()
+
+
+def test_modules_do_not_use_the_cache_of_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would put the values of the kernel out of it, and each other's."""
+    from pybtf.pahole.main import main as pahole
+
+    monkeypatch.setenv("PYBTF_MERGE_CACHE", "another")
+    features = f"--btf_features={FEATURES}"
+    shutil.copyfile("sb.o", "module.ko")
+    assert pahole(["-J", features, "--btf_base", "wanted.btf", "--btf_encode_detached=out", "module.ko"]) == 0
+    assert Path("out").stat().st_size
+    assert not Path("another").exists()

@@ -46,6 +46,8 @@ class Cache:
     def __init__(self, path: str, *, little: bool) -> None:
         self.path = path
         self._found: dict[bytes, memoryview] = {}
+        self._used: dict[bytes, memoryview] = {}
+        self._mapped: MappedFile | None = None
         self._little = little
         self._head = Struct(("<" if little else ">") + _HEAD).pack(MAGIC, _VERSION, RULES)
         self._size = 0
@@ -53,10 +55,11 @@ class Cache:
         self._end = 0
         """Where the last payload that is whole ends; 0: the file is to be written anew."""
         try:
-            data = memoryview(MappedFile(path))
+            self._mapped = MappedFile(path)
         except OSError:
             self._check_absent()
             return
+        data = memoryview(self._mapped)
         if bytes(data[: len(MAGIC)]) != MAGIC:
             raise InputError(Place(path, None, 0), "not a cache of pybtf merge", "one, or a file that does not exist")
         self._size = len(data)
@@ -70,7 +73,15 @@ class Cache:
             self._found.clear()
             self._end = 0
             return None
+        if values is not None:
+            self._used[wanted] = values
         return values
+
+    def was_changed(self) -> bool:
+        """Whether what was found is no longer what it was. Others may put payloads behind it meanwhile."""
+        if self._mapped is None or not self._mapped.was_written():
+            return False
+        return any(digest(values) != each for each, values in self._used.items())
 
     def _check_absent(self) -> None:
         """Raise `InputError` if there is something that is no file, or may not be read. An empty file is none yet."""

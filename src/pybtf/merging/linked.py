@@ -20,15 +20,15 @@ from pybtf.merging.objects import has_dwarf, shaping, shaping_names
 from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, digest
 from pybtf.options import EncodeOptions
-from pybtf.pipeline import Given, encode_file, encode_images
+from pybtf.pipeline import Given, encode_file, encode_images, new_report
 from pybtf.records import record
-from pybtf.report import Report
 from pybtf.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.pipeline import Progress
+    from pybtf.report import Report
 
 MOST_NAMES = 3
 
@@ -157,18 +157,6 @@ def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
             encoded.report.warnings.append(
                 f"variables are taken for some of {name}, which is not loaded: with the DWARF linked, it may be another"
             )
-
-
-def new_report(path: str, options: EncodeOptions, timings: Timings) -> Report:
-    """One that says what was asked for."""
-    return Report(
-        path,
-        features=options.features.names(),
-        for_kernel=options.for_kernel,
-        without=list(options.without),
-        jobs=options.jobs,
-        timings=timings,
-    )
 
 
 def tell_of_others(report: Report, names: list[str], what: str) -> None:

@@ -52,7 +52,7 @@ class Payloads:
         cached = self.cache.find(piece.payload_digest) if self.cache is not None else None
         if cached is not None and self.cache is not None:
             self.wanted[piece.payload_digest] = cached
-            return self._passed_over(cached, self.cache.path), self.cache.path
+            return self._passed_over(cached), self.cache.path
         known = self.found.get(piece.payload_digest)
         if known is None and store is not None:
             known = self._stored(piece, stored_path(store, piece.payload_digest))
@@ -68,20 +68,24 @@ class Payloads:
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
         if digest(values) != piece.payload_digest or len(values) != piece.payload_size:
             raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
-        return self._passed_over(values, where), where
+        if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
+            self._mapped[id(values.obj)] = values.obj, where
+        return self._passed_over(values), where
 
-    def _passed_over(self, values: Buffer, where: str) -> Buffer:
+    @staticmethod
+    def _passed_over(values: Buffer) -> Buffer:
         """Of what has been looked at, for its digest, the greater part will not be looked at again."""
         if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
             values.obj.pass_over(values)
-            self._mapped[id(values.obj)] = values.obj, where
         return values
 
     def check_unchanged(self) -> None:
         """Raise `InputError` if somebody has written to a file since its values were compared with their digest."""
-        for mapped, where in self._mapped.values():
-            if mapped.was_written():
-                raise InputError(where, "was changed while it was read", "a file that nobody writes to")
+        changed = [where for mapped, where in self._mapped.values() if mapped.was_written()]
+        if self.cache is not None and self.cache.was_changed():
+            changed.append(self.cache.path)
+        if changed:
+            raise InputError(changed[0], "was changed while it was read", "a file that nobody writes to")
 
     def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
         try:

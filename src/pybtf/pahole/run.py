@@ -99,7 +99,8 @@ def _encode_by(path: str, options: EncodeOptions) -> Encoded:
 def _merged(path: str, options: EncodeOptions) -> Encoded | None:
     """What the values of its objects give, of a file that has no DWARF but values (`pybtf cc`); None if it has none.
 
-    The environment may say where these are, as `pybtf merge` is told with `--objects` and `--store`.
+    The environment may say where these are, as `pybtf merge` is told with `--objects`, `--store` and `--cache`. The
+    cache is for the kernel alone: modules, which a build makes side by side, would put each other's values out of it.
     """
     from ..elf.image import ElfImage
     from ..merging.index import find_index
@@ -117,7 +118,7 @@ def _merged(path: str, options: EncodeOptions) -> Encoded | None:
         Sources(
             tuple(listed(objects)) if objects else (),
             os.environ.get(STORE_VARIABLE) or None,
-            os.environ.get(CACHE_VARIABLE) or None,
+            (os.environ.get(CACHE_VARIABLE) or None) if options.base is None else None,
         ),
     )
 
