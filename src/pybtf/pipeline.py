@@ -6,24 +6,17 @@ the command line, and nothing in the core knows paths.
 
 from __future__ import annotations
 
-import mmap
-
 from pybtf.base import Base, open_base
 from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.codes import OPTIONS
-from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
 from pybtf.core.run import Run
 from pybtf.dwarf.merging import built_with_lto
-from pybtf.dwarf.sections import DebugSections, debug_sections
-from pybtf.elf.constants import SHT_NOBITS, SHT_PROGBITS
 from pybtf.elf.image import ElfImage, Source
-from pybtf.elf.layout import owners, section_addresses
-from pybtf.elf.symbols import function_table
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode, Place
 from pybtf.features import Features
+from pybtf.loaded import Given, LoadedFile, load, variable_ranges
 from pybtf.options import EncodeOptions
-from pybtf.records import record
 from pybtf.report import Repeats, Report
 from pybtf.timings import Timings
 
@@ -34,22 +27,15 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Sequence
 
+    from pybtf.dwarf.sections import DebugSections
+
     Progress = Callable[[int, int], None]
     Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
     """What looks at a run that traces, when its BTF is there and its input is still open."""
 
-PERCPU = ".data..percpu"
 VALUES = ".debug_btf_values"
 """The section in which `pybtf object` leaves unit values."""
 Buffer = bytes | bytearray | memoryview
-# The debug sections that pahole unpacks, found by trying each.
-UNPACKED = frozenset(
-    f".debug_{name}"
-    for name in (
-        "abbrev", "addr", "aranges", "frame", "info", "line", "line_str", "loc", "loclists", "macinfo", "macro",
-        "pubnames", "ranges", "rnglists", "str", "str_offsets", "sup", "types",
-    )
-)  # fmt: skip
 
 
 def encode_file(
@@ -117,16 +103,6 @@ def new_report(path: str, options: EncodeOptions, timings: Timings | None = None
     )
 
 
-@record(frozen=True)
-class Given:
-    """Unit values that take the place of a file's DWARF, in order (docs/merge.md)."""
-
-    pieces: list[tuple[Buffer, Buffer]]
-    """The values of each object, and the addresses of its functions and variables, as `Run.give` takes them."""
-    paths: list[str]
-    """Where the values of each object were found, for messages."""
-
-
 def encode_images(
     images: list[ElfImage],
     options: EncodeOptions,
@@ -180,26 +156,22 @@ def _encode_images(
     report.byte_order = _order(image.little)
     report.input_size = image.size
 
-    # Read what does not change any more: sections, symbols, kfuncs.
-    files = [_load(each, options, timings, len(images) > 1, given) for each in images]
+    # Read what does not change any more: sections, symbols. With several workers, symbols and unit headers are read at
+    # the same time. Several files share one table of functions.
+    files = [load(each, options, timings, len(images) > 1, given) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
-    with timings.pass_("symbols"):
-        if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
-            from pybtf.elf.kfuncs import mark_kfuncs
+    functions = None
+    if files[0].wait is None:
+        with timings.pass_("symbols"):
+            _freeze_symbols(files, features, report)
+    if len(files) > 1:
+        from pybtf.core.elf.function_table_join import join_tables
 
-            report.warnings += mark_kfuncs(image, files[0].symbols)
-        for file in files:
-            file.symbols.freeze()
-        functions = None
-        if len(files) > 1:
-            from pybtf.core.elf.function_table_join import join_tables
+        functions = join_tables([file.symbols for file in files])
 
-            functions = join_tables([file.symbols for file in files])
-
-    # The function table is frozen.
     with timings.pass_("unit headers"):
-        ranges = _variable_ranges(image, files[0].addresses, features)
+        ranges = variable_ranges(image, files[0].addresses, features)
         run = Run(
             files[0].sections,
             files[0].symbols,
@@ -218,6 +190,7 @@ def _encode_images(
             tracing=look is not None,
             placing=placing,
             given_bytes=sum(len(values) for values, _ in given.pieces) if given is not None else 0,
+            later=files[0].wait is not None,
         )
 
     try:
@@ -235,26 +208,9 @@ def _encode_images(
     return Encoded(data, report, base, base_data, image.status)
 
 
-@record(frozen=True)
-class _File:
-    """What is read of an image before its units."""
-
-    image: ElfImage
-    addresses: memoryview
-    sections: DebugSections
-    symbols: FunctionTable
-    given: Given | None
-
-    @property
-    def mapped(self) -> bool:
-        """Whether the units are mapped from the file."""
-        info = self.sections.get("info")
-        return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
-
-
 def _encode(
     run: Run,
-    files: list[_File],
+    files: list[LoadedFile],
     options: EncodeOptions,
     base: Base | None,
     report: Report,
@@ -271,6 +227,11 @@ def _encode(
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_mapped=file.mapped)
             _scan(file, run, features)
+        if file.wait is not None:
+            with timings.pass_("symbols"):
+                file.wait()
+                _freeze_symbols(files, features, report)
+                run.start()
         with timings.pass_("units"):
             _work(run, options.jobs, progress)
             _check(file.image, run, given=file.given)
@@ -321,19 +282,15 @@ def _encode(
     return data, base_data
 
 
-def _load(
-    image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool, given: Given | None
-) -> _File:
-    with timings.pass_("sections"):
-        addresses = section_addresses(image)
-        if given is None:
-            sections = debug_sections(image, addresses, package=options.dwp, degrade=options.degrade)
-        else:
-            sections = DebugSections(image)
-    with timings.pass_("symbols"):
-        # The numbers of sections are those of the first file, so that which of them count is not known here.
-        objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)
-        return _File(image, addresses, sections, function_table(image, objects), given)
+def _freeze_symbols(files: list[LoadedFile], features: Features, report: Report) -> None:
+    """The function tables do not change any more."""
+    image = files[0].image
+    if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
+        from pybtf.elf.kfuncs import mark_kfuncs
+
+        report.warnings += mark_kfuncs(image, files[0].symbols)
+    for file in files:
+        file.symbols.freeze()
 
 
 def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOptions) -> list[ElfImage]:
@@ -361,54 +318,13 @@ def _order(little: bool) -> str:
     return "little" if little else "big"
 
 
-def _object_section(image: ElfImage, features: Features) -> int | None:
-    """Whose object symbols the function table has to know, for variables at the start of a section."""
-    if features.global_var:
-        return ALL_SECTIONS
-    if not features.var or image.section(PERCPU) is None:
-        return None
-    wanted = [section.index for section in image.sections if section.name == PERCPU]
-    return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
-
-
 def option_bits(features: tuple[str, ...]) -> int:
     """What the core has to know of these features."""
     bits = sum(OPTIONS.get(name, 0) for name in features)
     return bits | (OPTIONS["variables"] if "var" in features or "global_var" in features else 0)
 
 
-def _variable_ranges(
-    image: ElfImage, addresses: memoryview, features: Features
-) -> list[tuple[int, int, int, int, bool]]:
-    """Which addresses belong to which section that can hold variables: first address and size of the range, address and
-    index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. If no variables are
-    wanted at all, as in most modules, there are no ranges.
-    """
-    if not features.global_var and not (features.var and image.section(PERCPU)):
-        return []
-    sections = [section for section in image.sections[1:] if section.type in (SHT_PROGBITS, SHT_NOBITS)]
-    return [
-        (
-            start,
-            end - start,
-            addresses[section.index],
-            section.index,
-            features.global_var or (features.var and section.name == PERCPU),
-        )
-        for start, end, section in owners(sections, addresses, _unpacked_sizes(image))
-    ]
-
-
-def _unpacked_sizes(image: ElfImage) -> dict[int, int]:
-    """The sizes of the compressed debug sections that pahole unpacks, and then finds unpacked."""
-    return {
-        section.index: image.declared_size(section)
-        for name, section in image.dwarf.items()
-        if not section.plain and name in UNPACKED
-    }
-
-
-def _scan(file: _File, run: Run, features: Features) -> None:
+def _scan(file: LoadedFile, run: Run, features: Features) -> None:
     if file.given is not None:
         damaged = run.give(file.given.pieces)
         if damaged is not None:

@@ -14,7 +14,7 @@ from elftools.elf.sections import SymbolTableSection
 from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
 from pybtf.core.elf.symbols import SymbolError, SymbolSource
 from pybtf.elf.image import ElfImage
-from pybtf.elf.symbols import function_table, symbol_source
+from pybtf.elf.symbols import function_table, function_table_meanwhile, symbol_source
 from pybtf.errors import InputError
 from tests.builders.elfchecks import section
 from tests.builders.elfwriter import Section, Symbol, bare, symbol_table
@@ -227,6 +227,32 @@ def test_names_that_overlap_beyond_reason(kind: int) -> None:
     source = SymbolSource(table, b"x" * 20000 + b"\0", is64=True, little=True)
     with pytest.raises(SymbolError, match="names that hardly overlap"):
         FunctionTable(source, ALL_SECTIONS)
+
+
+@pytest.mark.parametrize("threads", [True, False])
+def test_a_table_that_is_read_meanwhile(threads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same functions and objects, and the same mistakes; also where there can be no more threads."""
+    if not threads:
+        monkeypatch.setattr("threading.Thread.start", no_more_threads)
+    image = ElfImage("t.o", bare([Section(".text")], [Symbol("f", section=1), Symbol("v", section=1, type="OBJECT")]))
+    table, wait = function_table_meanwhile(image, ALL_SECTIONS)
+    wait()
+    assert table.entries() == function_table(image, ALL_SECTIONS).entries()
+    assert table.has_object(1, b"v")
+    symtab = image.section(".symtab")
+    assert symtab is not None
+    nameless = struct.pack("<IBBHQQ", 9, FUNC, 0, 1, 1, 1)
+    image.symbol_sources[symtab.index] = SymbolSource(nameless, b"\0", is64=True, little=True)
+    with pytest.raises(InputError) as at_once:
+        function_table(image)
+    _, wait = function_table_meanwhile(image)
+    with pytest.raises(InputError) as later:
+        wait()
+    assert str(later.value) == str(at_once.value)
+
+
+def no_more_threads(thread: object) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 def test_symbols_that_share_their_names_are_no_overlap() -> None:

@@ -21,8 +21,9 @@ from pybtf.dwarf.sections import debug_sections
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, PybtfError
+from pybtf.loaded import Given
 from pybtf.options import make_options
-from pybtf.pipeline import Given, encode_images, option_bits
+from pybtf.pipeline import encode_images, option_bits
 from pybtf.report import Report
 from tests.builders import narrow
 from tests.builders.conflicts import program, with_uses

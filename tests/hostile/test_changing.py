@@ -22,7 +22,7 @@ from unittest import mock
 import pytest
 
 import pybtf
-from pybtf import pipeline
+from pybtf import loaded, pipeline
 from pybtf.core.elf.function_table import FunctionTable
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.packed import open_module
@@ -88,8 +88,9 @@ def test_symbols_are_those_of_the_first_look(what: str, tmp_path: Path) -> None:
 
 @contextmanager
 def when(name: str, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, call: int = 1) -> Iterator[None]:
-    """`act` before the `call`th time that the pipeline calls its function `name`."""
-    original, calls = getattr(pipeline, name), 0
+    """`act` before the `call`th time that the pipeline, or what loads for it, calls its function `name`."""
+    module = pipeline if hasattr(pipeline, name) else loaded
+    original, calls = getattr(module, name), 0
 
     def patched(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
@@ -99,12 +100,14 @@ def when(name: str, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, ca
         return original(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, name, patched)
+        patch.setattr(module, name, patched)
         yield
     assert calls >= call
 
 
-@pytest.mark.parametrize("step", ["debug_sections", "function_table", "_scan", "_work", "_fill"])
+@pytest.mark.parametrize(
+    "step", ["debug_sections", "function_table", "function_table_meanwhile", "_scan", "_work", "_fill"]
+)
 def test_a_file_that_is_written_to(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nothing that is read becomes different: who knows what was read before."""
     path = tmp_path / "file"
@@ -113,7 +116,7 @@ def test_a_file_that_is_written_to(step: str, tmp_path: Path, monkeypatch: pytes
         when(step, lambda: overwrite(path, 0, b"\x7f"), monkeypatch),
         pytest.raises(InputError, match=CHANGED) as caught,
     ):
-        pybtf.encode(path, jobs=1)
+        pybtf.encode(path, jobs=2 if step == "function_table_meanwhile" else 1)
     assert caught.value.place.file == str(path)
     assert pybtf.encode(path, jobs=1).data == pybtf.encode(path, jobs=2).data
 

@@ -67,7 +67,7 @@ LAYERS = {
 FILES = {
     "basics": "_version errors isolation process records suggest threads timings",
     "request": "base encoded features inputs languages options report",
-    "pipeline": "belonging losses pipeline",
+    "pipeline": "belonging loaded losses pipeline",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",
     "start": "__main__",

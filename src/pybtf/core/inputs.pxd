@@ -41,6 +41,7 @@ cdef class Inputs:
     cdef list buffers           # what the sections are in
     cdef readonly object sections
     cdef Base base
+    cdef tuple variables        # what `start` is to know of them: ranges, names of sections, whether all are taken
     cdef Space space
     cdef uint32_t first         # id of the first own type
 

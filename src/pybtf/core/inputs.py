@@ -99,8 +99,12 @@ class Inputs:
         tracing=False,
         given_bytes=0,
         placing=False,
+        later=False,
     ):
-        """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one."""
+        """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one.
+
+        `later`: `start` is called before the first unit is decoded, and only then the tables of functions are complete.
+        """
         self.functions = symbols if functions is None else functions
         self.buffers = []
         self.x.little = little
@@ -111,8 +115,8 @@ class Inputs:
         self.x.table = cython.address(self.functions.t)
         self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
         self.set_file(sections, symbols, machine, info_mapped)
-        self.set_tables()
-        self.set_variables(ranges, names, force)
+        self.base = base
+        self.variables = ranges, names, force
         self.renamed = set()
         if len(languages) > MAX_LANGUAGES:
             raise ValueError(f"at most {MAX_LANGUAGES} languages")
@@ -123,14 +127,24 @@ class Inputs:
         # One worker encodes a unit right after it has decoded it.
         self.window = 4 * jobs + 4 if jobs > 1 else 1
         self.values = cython.cast(cython.pointer[UnitValue], calloc(self.window, cython.sizeof(UnitValue)))
-        self.e.strings = self.x.strings
-        self.e.classes = self.x.classes
         self.e.table = self.x.table
-        self.e.known = self.x.known
         self.e.options = options
         self.first = 1
+        if self.values == cython.NULL:
+            raise MemoryError
+        if not later:
+            self.start()
+
+    def start(self):
+        """Makes the tables of a run, which begin with the names of functions."""
+        base: Base = self.base
+        self.set_tables()
+        ranges, names, force = self.variables
+        self.set_variables(ranges, names, force)
+        self.e.strings = self.x.strings
+        self.e.classes = self.x.classes
+        self.e.known = self.x.known
         if base is not None:
-            self.base = base
             self.first = base.types.n
             self.e.base = cython.address(base.strings)
             # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
@@ -140,7 +154,7 @@ class Inputs:
                 self.x.strings, self.e.base, cython.address(base.models) if base.models.slots else cython.NULL
             ):
                 raise MemoryError
-        if self.values == cython.NULL or encoder_init(cython.address(self.e)):
+        if encoder_init(cython.address(self.e)):
             raise MemoryError
         if base is not None:
             u64s_free(cython.address(self.e.offs))

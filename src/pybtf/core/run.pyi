@@ -46,7 +46,9 @@ class Run:
         tracing: bool = False,
         given_bytes: int = 0,
         placing: bool = False,
+        later: bool = False,
     ) -> None: ...
+    def start(self) -> None: ...
     def next_file(
         self,
         sections: dict[str, bytes | bytearray | memoryview],

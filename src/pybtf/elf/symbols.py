@@ -8,6 +8,11 @@ from pybtf.elf.constants import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_S
 from pybtf.elf.image import ElfImage, Section, section_type_name
 from pybtf.errors import InputError
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     """The symbols of the section `symtab`, with its strings and extended indexes: one object for all who ask.
@@ -55,6 +60,50 @@ def function_table(image: ElfImage, object_section: int | None = None) -> Functi
 
     Raises `InputError` if there is no symbol table, or a function or object has no usable name.
     """
+    symtab, source = _symtab(image)
+    try:
+        return FunctionTable(source, object_section)
+    except SymbolError as error:
+        raise symbol_error(image, symtab, error) from None
+
+
+def function_table_meanwhile(
+    image: ElfImage, object_section: int | None = None
+) -> tuple[FunctionTable, Callable[[], None]]:
+    """The same, read by a thread of its own, and what waits for it; the table is not to be used before.
+
+    Raises as `function_table`, and so does what waits. The thread has all it needs for itself, so nothing breaks if
+    nobody waits for it.
+    """
+    import threading
+
+    symtab, source = _symtab(image)
+    table = FunctionTable()
+    failures: list[Exception] = []
+
+    def fill() -> None:
+        try:
+            table.fill(source, object_section)
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=fill, name="pybtf-symbols", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # the system allows no more
+        fill()
+
+    def wait() -> None:
+        if thread.ident is not None:
+            thread.join()
+        for error in failures:
+            raise symbol_error(image, symtab, error) if isinstance(error, SymbolError) else error from None
+
+    return table, wait
+
+
+def _symtab(image: ElfImage) -> tuple[Section, SymbolSource]:
+    """The symbol table and what is in it. Raises `InputError` if there is none."""
     symtab = image.section(".symtab")
     if symtab is None:
         raise InputError(
@@ -64,12 +113,9 @@ def function_table(image: ElfImage, object_section: int | None = None) -> Functi
             "A stripped file cannot be encoded; use the unstripped one, or its debug file.",
         )
     if symtab.type == SHT_NOBITS:  # types and variables are encoded nevertheless, as by pahole
-        return FunctionTable(SymbolSource(b"", b"", is64=image.is64, little=image.little), object_section)
+        return symtab, SymbolSource(b"", b"", is64=image.is64, little=image.little)
     if symtab.type != SHT_SYMTAB:
         raise InputError(
             image.place(symtab), f"has the type {section_type_name(symtab.type)}", "SHT_SYMTAB (2)"
         )
-    try:
-        return FunctionTable(symbol_source(image, symtab), object_section)
-    except SymbolError as error:
-        raise symbol_error(image, symtab, error) from None
+    return symtab, symbol_source(image, symtab)

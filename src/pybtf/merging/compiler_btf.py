@@ -27,12 +27,13 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
+from pybtf.loaded import PERCPU, Given
 from pybtf.merging.linked import check_options, tell_of_others
 from pybtf.merging.objects import has_dwarf
 from pybtf.merging.payloads import images
 from pybtf.merging.pieces import RULES, digest
 from pybtf.options import EncodeOptions
-from pybtf.pipeline import PERCPU, Given, encode_images, new_report, option_bits
+from pybtf.pipeline import encode_images, new_report, option_bits
 from pybtf.records import record
 from pybtf.timings import Timings
 

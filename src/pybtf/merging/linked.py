@@ -14,13 +14,14 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
+from pybtf.loaded import Given
 from pybtf.merging.cache import Cache
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, shaping, shaping_names
 from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, digest
 from pybtf.options import EncodeOptions
-from pybtf.pipeline import Given, encode_file, encode_images, new_report
+from pybtf.pipeline import encode_file, encode_images, new_report
 from pybtf.records import record
 from pybtf.timings import Timings
 

@@ -67,12 +67,16 @@ class FunctionTable:
     """
 
     def __cinit__(self, source: SymbolSource = None, object_section=None):
+        self.source = source
+        if source is not None:  # else it is filled later, or by function_table_join.py
+            self.fill(source, object_section)
+
+    def fill(self, source: SymbolSource, object_section=None):
+        """Reads the symbols into an empty table. Raises as the constructor."""
         bad: uint32_t = 0
         status: cython.int
         section: uint32_t
         self.source = source
-        if source is None:  # to be filled by function_table_join.py
-            return
         with cython.nogil:
             status = build(cython.address(self.t), cython.address(source.view), cython.address(bad))
         if status == OK and object_section is not None:

@@ -1,0 +1,124 @@
+"""What is read of a file before its units: its debug sections, its symbols, and where variables may lie."""
+
+from __future__ import annotations
+
+import mmap
+
+from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
+from pybtf.dwarf.sections import DebugSections, debug_sections
+from pybtf.elf.constants import SHT_NOBITS, SHT_PROGBITS
+from pybtf.elf.image import ElfImage
+from pybtf.elf.layout import owners, section_addresses
+from pybtf.elf.symbols import function_table, function_table_meanwhile
+from pybtf.features import Features
+from pybtf.options import EncodeOptions
+from pybtf.records import record
+from pybtf.timings import Timings
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Buffer = bytes | bytearray | memoryview
+
+PERCPU = ".data..percpu"
+# The debug sections that pahole unpacks, found by trying each.
+UNPACKED = frozenset(
+    f".debug_{name}"
+    for name in (
+        "abbrev", "addr", "aranges", "frame", "info", "line", "line_str", "loc", "loclists", "macinfo", "macro",
+        "pubnames", "ranges", "rnglists", "str", "str_offsets", "sup", "types",
+    )
+)  # fmt: skip
+
+
+@record(frozen=True)
+class Given:
+    """Unit values that take the place of a file's DWARF, in order (docs/merge.md)."""
+
+    pieces: list[tuple[Buffer, Buffer]]
+    """The values of each object, and the addresses of its functions and variables, as `Run.give` takes them."""
+    paths: list[str]
+    """Where the values of each object were found, for messages."""
+
+
+@record(frozen=True)
+class LoadedFile:
+    """What is read of an image before its units."""
+
+    image: ElfImage
+    addresses: memoryview
+    sections: DebugSections
+    symbols: FunctionTable
+    wait: Callable[[], None] | None
+    """What waits for the symbols, if they are still being read. Raises `InputError`."""
+    given: Given | None
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the units are mapped from the file."""
+        info = self.sections.get("info")
+        return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
+
+
+def load(
+    image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool, given: Given | None
+) -> LoadedFile:
+    """Reads what `LoadedFile` has. `given`: what there is in place of the DWARF. Raises `InputError`."""
+    with timings.pass_("sections"):
+        addresses = section_addresses(image)
+        if given is None:
+            sections = debug_sections(image, addresses, package=options.dwp, degrade=options.degrade)
+        else:
+            sections = DebugSections(image)
+    with timings.pass_("symbols"):
+        # The numbers of sections are those of the first file, so that which of them count is not known here.
+        objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)
+        if options.jobs > 1 and not one_of_several and given is None:
+            symbols, wait = function_table_meanwhile(image, objects)
+            return LoadedFile(image, addresses, sections, symbols, wait, given)
+        return LoadedFile(image, addresses, sections, function_table(image, objects), None, given)
+
+
+def _object_section(image: ElfImage, features: Features) -> int | None:
+    """Whose object symbols the function table has to know, for variables at the start of a section."""
+    if features.global_var:
+        return ALL_SECTIONS
+    if not features.var or image.section(PERCPU) is None:
+        return None
+    wanted = [section.index for section in image.sections if section.name == PERCPU]
+    return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
+
+
+def variable_ranges(
+    image: ElfImage, addresses: memoryview, features: Features
+) -> list[tuple[int, int, int, int, bool]]:
+    """Which addresses belong to which section that can hold variables: first address and size of the range, address and
+    index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. If no variables are
+    wanted at all, as in most modules, there are no ranges.
+    """
+    if not features.global_var and not (features.var and image.section(PERCPU)):
+        return []
+    sections = [section for section in image.sections[1:] if section.type in (SHT_PROGBITS, SHT_NOBITS)]
+    return [
+        (
+            start,
+            end - start,
+            addresses[section.index],
+            section.index,
+            features.global_var or (features.var and section.name == PERCPU),
+        )
+        for start, end, section in owners(sections, addresses, _unpacked_sizes(image))
+    ]
+
+
+def _unpacked_sizes(image: ElfImage) -> dict[int, int]:
+    """The sizes of the compressed debug sections that pahole unpacks, and then finds unpacked."""
+    return {
+        section.index: image.declared_size(section)
+        for name, section in image.dwarf.items()
+        if not section.plain and name in UNPACKED
+    }
+
+
