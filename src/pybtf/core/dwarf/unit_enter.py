@@ -27,8 +27,8 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
     if r.alternate:
         r.sections = w.sections.alternate
     if read_abbrevs(w, h):
-        if r.alternate and w.fault.die == 0:
-            w.fault.die = h.first_die  # which says in which file
+        if (r.alternate or w.lost != cython.NULL) and w.fault.die == 0:
+            w.fault.die = h.first_die  # which says in which file, and in which unit
         return 1
     cur_init(cython.address(r.c), w.sections.info.p, h.first_die, h.end, w.sections.swap)
     r.unit = h.offset
@@ -62,6 +62,10 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
 def read_abbrevs(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHeader]]) -> cython.int:
     r: cython.pointer[Reader] = cython.address(w.r)
     both: Span = w.sections.abbrev
+    if w.sections.alternate != cython.NULL:
+        both.n += w.sections.alternate.abbrev.n
+    if abbrevs_enough(w.abbrev_bytes, both):  # and some unit that has got this fault was left out
+        return too_much(w, h)
     if abbrevs_read(
         r.table,
         r.sections.abbrev,
@@ -75,13 +79,16 @@ def read_abbrevs(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitH
     ):
         return 1
     w.abbrev_bytes += r.table.read
-    if w.sections.alternate != cython.NULL:
-        both.n += w.sections.alternate.abbrev.n
-    if abbrevs_enough(w.abbrev_bytes, both):
-        return fault_set(
-            cython.address(w.fault), FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, w.abbrev_bytes)
-        )
-    return 0
+    return too_much(w, h) if abbrevs_enough(w.abbrev_bytes, both) else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def too_much(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHeader]]) -> cython.int:
+    return fault_set(
+        cython.address(w.fault), FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, w.abbrev_bytes)
+    )
 
 
 @cython.cfunc

@@ -65,7 +65,11 @@ cdef enum:                      # Fault.code
     # values of objects that are merged
     FAULT_VALUES = 46           # what no object has that this program wrote
     FAULT_DISCARDED = 47        # value: string id of a function that the linker has discarded, so that it is another
-    N_FAULTS = 48
+    # what only an encoding that degrades meets
+    FAULT_LEFT_OUT = 48         # a reference to a unit that is left out
+    FAULT_VOID_PART = 49        # what must have a type and has none
+    FAULT_BITFIELD_TYPE = 50    # a bitfield that is no number
+    N_FAULTS = 51
 
 cdef struct Fault:
     int code
