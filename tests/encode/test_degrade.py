@@ -178,6 +178,54 @@ def test_members_that_reach_out(path: Path) -> None:
     assert [each.name for each in found.members] == ["x", "end", "last"]
 
 
+def test_what_must_have_a_type(path: Path) -> None:
+    """`nullptr_t` of C++ is a type of which DWARF only says the name: void to BTF, and so to pahole."""
+    null = named("unspecified_type", "decltype(nullptr)", label="null")
+    const = die("const_type", ("type", "ref4", "null"), label="const")
+    m = named("member", "m", ("type", "ref4", "const"), DATA_MEMBER)
+    s = named("structure_type", "s", ("byte_size", "data1", 8), children=[m])
+    p = die("subroutine_type", children=[die("formal_parameter", ("type", "ref4", "null"))], label="p")
+    a = die("array_type", ("type", "ref4", "null"), children=[die("subrange_type", ("upper_bound", "data1", 1))])
+    pointer = die("pointer_type", ("type", "ref4", "null"), label="pointer")
+    a = a._replace(label="a")
+    rest = [typedef("p_t", "p"), typedef("a_t", "a"), typedef("t", "pointer")]
+    f = die(
+        "subprogram", ("name", "string", "f"), ("low_pc", "addr", X86.text), ("type", "ref4", "null"),
+        children=[named("formal_parameter", "x", ("type", "ref4", "null"), ("location", "exprloc", [("reg5",)]))],
+    )  # fmt: skip
+    path.write_bytes(of(INT, null, const, s, p, a, pointer, *rest, f))
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    [loss] = result.report.losses
+    assert (loss.what, loss.count) == ("member, parameter or element without a type", 4)
+    assert loss.instead == "a struct without name, members and size"
+    btf = result.btf
+    found, t = btf.by_name("s"), btf.by_name("t")
+    assert isinstance(found, Struct)
+    stand_in = btf.type(found.members[0].type)
+    assert isinstance(stand_in, Struct)
+    assert (stand_in.name, stand_in.size, stand_in.members) == ("", 0, ())
+    assert isinstance(t, Typedef)
+    of_pointer = btf.type(t.type)
+    assert isinstance(of_pointer, Ptr)
+    assert of_pointer.type == 0  # a pointer to void is a pointer
+    assert btf.by_name("f", Kind.FUNC) is not None
+
+
+def test_bitfields_that_are_no_numbers(path: Path) -> None:
+    """Such as those of `_BitInt(129)`, for whose size there is no INT."""
+    big = base("_BitInt(129)", 24, 5, label="big")
+    a, b = (
+        named("member", name, ("type", "ref4", type_), ("data_bit_offset", "data1", at), ("bit_size", "data1", 5))
+        for name, type_, at in (("a", "big", 0), ("b", "int", 5))
+    )
+    what, btf = lost(path, big, named("structure_type", "s", ("byte_size", "data1", 24), children=[a, b]))
+    assert sorted(what) == ["bitfield of a type that is no number", "number of an odd size"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert [each.name for each in found.members] == ["b"]
+
+
 def test_more_than_can_be_counted(path: Path) -> None:
     one = die("formal_parameter", ("type", "ref4", "int"))
     found = stand_in(path, die("subroutine_type", ("type", "ref4", "int"), children=[one] * 65_536))

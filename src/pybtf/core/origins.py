@@ -21,10 +21,10 @@ from cython.cimports.pybtf.core.dwarf.attributes import (
     D_SPECIFICATION,
     D_STMT_LIST,
 )
-from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, die_has, die_number, die_read
-from cython.cimports.pybtf.core.dwarf.forms import A_ALT, A_REF, A_REF_ADDR
+from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number, die_read
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.walk_state import (
+    leads_to,
     UnitHeader,
     Walker,
     walk_text,
@@ -132,18 +132,6 @@ def enter(w: cython.pointer[Walker], x: cython.pointer[cython.const[Context]], u
     w.names.bytes = 0
     w.names.budget = LONGEST_NAME
     return unit_enter(w, cython.address(x.headers[unit])) == 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def leads_to(w: cython.pointer[cython.const[Walker]], a: cython.pointer[cython.const[Attr]]) -> uint64_t:
-    """Where a reference leads: an offset of .debug_info, one past its end if it is none."""
-    if a.cls == A_REF or a.cls == A_REF_ADDR:
-        return a.v
-    if a.cls == A_ALT and w.sections.alternate != cython.NULL and a.v < w.sections.info.n - w.sections.alternate_at:
-        return w.sections.alternate_at + a.v
-    return w.sections.info.n
 
 
 @cython.cfunc

@@ -120,6 +120,7 @@ cdef uint32_t walk_new_name(Walker *w, int slot) noexcept nogil
 cdef uint32_t walk_far_name(Walker *w, int slot) noexcept nogil
 cdef uint32_t far_reference(Walker *w, int slot) noexcept nogil
 cdef uint32_t outside(Walker *w, int slot) noexcept nogil
+cdef uint64_t leads_to(const Walker *w, const Attr *a) noexcept nogil
 cdef int walk_text(Walker *w, int slot, const char **text, size_t *size, bint *transient) noexcept nogil
 
 cdef inline uint32_t walk_name(Walker *w, int slot) noexcept nogil:

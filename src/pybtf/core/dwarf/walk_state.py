@@ -10,7 +10,7 @@ from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_free
 from cython.cimports.pybtf.core.dwarf.attributes import D_NAME
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, die_string, die_string_offset
-from cython.cimports.pybtf.core.dwarf.forms import A_ALT, A_NESTED, A_REF, A_SIG8, A_STR_ALT, A_STRP, A_STRX
+from cython.cimports.pybtf.core.dwarf.forms import A_ALT, A_NESTED, A_REF, A_REF_ADDR, A_SIG8, A_STR_ALT, A_STRP, A_STRX
 from cython.cimports.pybtf.core.dwarf.left_out import STAND_IN
 from cython.cimports.pybtf.core.dwarf.type_units import type_unit_find
 from cython.cimports.pybtf.core.dwarf.walk_state import *
@@ -243,6 +243,18 @@ def alternate_reference(w: cython.pointer[Walker], offset: uint64_t) -> uint32_t
         code = FAULT_REFERENCE if w.r.alternate else FAULT_ALTERNATE_REF
     fault_set(cython.address(w.fault), code, IN_INFO, w.d.offset, w.d.offset, cython.cast(int64_t, offset))
     return NO_INDEX
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def leads_to(w: cython.pointer[cython.const[Walker]], a: cython.pointer[cython.const[Attr]]) -> uint64_t:
+    """Where a reference leads: an offset of .debug_info, one past its end if it is none."""
+    if a.cls == A_REF or a.cls == A_REF_ADDR:
+        return a.v
+    if a.cls == A_ALT and w.sections.alternate != cython.NULL and a.v < w.sections.info.n - w.sections.alternate_at:
+        return w.sections.alternate_at + a.v
+    return w.sections.info.n
 
 
 @cython.cfunc
