@@ -50,7 +50,9 @@ _SORTS = {
     "too_many": ("type of more than 65,535 members, enumerators or parameters", "the type without any"),
     "variable_name": ("variable with a name that BTF does not allow", "nothing"),
     "variable_type": ("variable without a type", "nothing"),
-    "void_part": ("member, parameter or element without a type", "a struct without name, members and size"),
+    "no_size": ("member, parameter or element of no size", "a struct without name, members and size"),
+    "static_member": ("static member", "the type without such members"),
+    "member_order": ("member that begins before the one in front of it", "the type without such members"),
     "bitfield_type": ("bitfield of a type that is no number", "the type without such members"),
     "left_out": (
         "reference to a unit that is left out",

@@ -197,7 +197,7 @@ def test_what_must_have_a_type(path: Path) -> None:
     result = pybtf.encode(path, degrade=True)
     accepted(result.data, path)
     [loss] = result.report.losses
-    assert (loss.what, loss.count) == ("member, parameter or element without a type", 4)
+    assert (loss.what, loss.count) == ("member, parameter or element of no size", 4)
     assert loss.instead == "a struct without name, members and size"
     btf = result.btf
     found, t = btf.by_name("s"), btf.by_name("t")
@@ -224,6 +224,38 @@ def test_bitfields_that_are_no_numbers(path: Path) -> None:
     found = btf.by_name("s")
     assert isinstance(found, Struct)
     assert [each.name for each in found.members] == ["b"]
+
+
+def test_members_of_types_that_are_only_declared(path: Path) -> None:
+    """clang declares a class whose definition it expects in another unit. A pointer to it stays one."""
+    declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")
+    d = named("member", "m", ("type", "ref4", "d"), DATA_MEMBER)
+    to = named("member", "to", ("type", "ref4", "pointer"), ("data_member_location", "data1", 8))
+    pointer = die("pointer_type", ("type", "ref4", "d"), label="pointer")
+    what, btf = lost(path, declared, pointer, named("structure_type", "s", ("byte_size", "data1", 16), children=[d, to]))
+    assert what == ["member, parameter or element of no size"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    stand_in, there = (btf.type(each.type) for each in found.members)
+    assert isinstance(stand_in, Struct)
+    assert (stand_in.name, stand_in.size) == ("", 0)
+    assert isinstance(there, Ptr)
+    assert isinstance(btf.type(there.type), Fwd)
+
+
+def test_members_that_no_instance_has_there(path: Path) -> None:
+    """Static ones, as clang describes them in DWARF 4, and empty ones that share the place of another."""
+    first = named("member", "first", ("type", "ref4", "int"), ("data_member_location", "data1", 4))
+    static = named("member", "static", ("type", "ref4", "int"), ("external", "flag", 1), ("declaration", "flag", 1))
+    empty = named("member", "empty", ("type", "ref4", "e"), DATA_MEMBER)
+    e = named("structure_type", "e", ("byte_size", "data1", 1), label="e")
+    last = named("member", "last", ("type", "ref4", "int"), ("data_member_location", "data1", 8))
+    s = named("structure_type", "s", ("byte_size", "data1", 12), children=[first, static, empty, last])
+    what, btf = lost(path, e, s)
+    assert sorted(what) == ["member that begins before the one in front of it", "static member"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert [each.name for each in found.members] == ["first", "last"]
 
 
 def test_more_than_can_be_counted(path: Path) -> None:

@@ -101,8 +101,10 @@ FAULT_NAMES = {
     FAULT_VALUES: "values",
     FAULT_DISCARDED: "discarded",
     FAULT_LEFT_OUT: "left_out",
-    FAULT_VOID_PART: "void_part",
+    FAULT_NO_SIZE: "no_size",
     FAULT_BITFIELD_TYPE: "bitfield_type",
+    FAULT_STATIC_MEMBER: "static_member",
+    FAULT_MEMBER_ORDER: "member_order",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

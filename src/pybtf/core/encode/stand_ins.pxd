@@ -11,7 +11,7 @@ cdef bint unfit(Unit *u, UnitValue *v, Type *t) noexcept nogil
 # takes the fault away. False: nothing can stand for it, or there is no memory.
 cdef bint stand_in(Unit *u, UnitValue *v, Type *t) noexcept nogil
 
-# Gives a type to what is void and must not be: members, parameters and elements; and takes away bitfields that are no
-# numbers. To be called before the first type is translated. `n_known`: string ids up to this one are functions that may
+# Gives a type to what must have one of some size: members, parameters and elements; and takes away members that kernels
+# do not take there. To be called before the first type is translated. `n_known`: string ids up to this one are functions that may
 # be written. Nonzero: no memory.
 cdef int fit_parts(Unit *u, UnitValue *v, uint32_t n_known) noexcept nogil

@@ -10,8 +10,8 @@ is right; its name, too, where the kind that stands for it may have that name.
 | pointers to members, strings, numbers and enumerations of odd sorts | a struct without members |
 | members and enumerators that have no place in a record | the type without these |
 | more members, enumerators or parameters than can be counted | the type without any |
-| no type at all, of a member, a parameter, an element (`nullptr_t` of C++ has none that says more) | a struct without name, members and size |
-| bitfields that are no numbers | the type without these |
+| members, parameters, elements of no size: `nullptr_t` of C++, a struct that is only declared | a struct without name, members and size |
+| bitfields that are no numbers, static members, members before the one in front of them | the type without these |
 
 References become plain pointers and not tagged ones: the verifier of a kernel knows some type tags and gives them a
 meaning of its own, and kernels before 5.17 refuse the kind.
@@ -136,6 +136,18 @@ def without_name(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.bin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def stays(
+    u: cython.pointer[Unit], t: cython.pointer[Type], m: cython.pointer[cython.const[Member]]
+) -> cython.bint:
+    """Whether a record has room for the place of a member."""
+    if (m.bitfield_size and m.bit_offset > MAX_BITFIELD_OFFSET) or (m.bitfield_size == 0 and m.bit_offset & 7):
+        return False
+    return not reaches_out(u, t, m)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def drop_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.void:
     """Takes away the members that a record has no room for the place of."""
     i: uint32_t
@@ -146,9 +158,7 @@ def drop_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.voi
         if not m.flags & M_INHERITANCE:
             if t.tag == DW_TAG_union_type and m.bit_offset:
                 continue
-            if (m.bitfield_size and m.bit_offset > MAX_BITFIELD_OFFSET) or (m.bitfield_size == 0 and m.bit_offset & 7):
-                continue
-            if reaches_out(u, t, m):
+            if not stays(u, t, m):
                 continue
         u.members[n] = m[0]
         n += 1
@@ -229,11 +239,14 @@ def stand_in(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.po
 def fill(
     u: cython.pointer[Unit], v: cython.pointer[UnitValue], ref: cython.pointer[uint32_t], die: uint32_t
 ) -> cython.void:
-    """What is void, directly or by another name, is of the type behind the last instead, which `fit_parts` adds."""
-    if strip_type(u, ref[0]):
+    """What is of no size (void, a function, a struct that is only declared), directly or by another name, is of the type
+    behind the last instead, which `fit_parts` adds.
+    """
+    t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref[0])])
+    if t != u.types and t.tag != DW_TAG_subroutine_type and not (is_structure(t.tag) and t.flags & T_DECLARATION):
         return
     ref[0] = u.n_types
-    if not lose_at(cython.address(v.losses), FAULT_VOID_PART, die, 0):
+    if not lose_at(cython.address(v.losses), FAULT_NO_SIZE, die, 0):
         fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
 
 
@@ -253,14 +266,25 @@ def is_number(u: cython.pointer[Unit], ref: uint32_t) -> cython.bint:
 def fit_members(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.void:
     i: uint32_t
     n: uint32_t = t.first
+    code: cython.int
+    last: uint64_t = 0
     m: cython.pointer[Member]
     for i in range(t.first, t.first + t.count):
         m = cython.address(u.members[i])
-        if m.bitfield_size and not m.flags & M_INHERITANCE and not is_number(u, m.ref):
-            if not lose_at(cython.address(v.losses), FAULT_BITFIELD_TYPE, t.die, 0):
-                fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, t.die, t.die, 0)
-            continue
         if not m.flags & M_INHERITANCE:
+            code = FAULT_NONE
+            if m.flags & M_STATIC:
+                code = FAULT_STATIC_MEMBER
+            elif m.bit_offset < last and t.tag != DW_TAG_union_type:
+                code = FAULT_MEMBER_ORDER
+            elif m.bitfield_size and not is_number(u, m.ref):
+                code = FAULT_BITFIELD_TYPE
+            if code:
+                if not lose_at(cython.address(v.losses), code, t.die, 0):
+                    fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, t.die, t.die, 0)
+                continue
+            if stays(u, t, m):
+                last = m.bit_offset
             fill(u, v, cython.address(m.ref), t.die)
         u.members[n] = m[0]
         n += 1
@@ -277,7 +301,7 @@ def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: ui
     i: uint32_t
     k: uint32_t
     die: uint32_t = 0
-    had: uint64_t = v.losses.counts[FAULT_VOID_PART]
+    had: uint64_t = v.losses.counts[FAULT_NO_SIZE]
     for i in range(u.n_types - 1, 0, -1):
         t = cython.address(u.types[i])
         die = t.die if t.die else die  # an inner dimension has none
@@ -294,7 +318,7 @@ def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: ui
         if f.name and f.name <= n_known and not f.flags & F_DECLARATION:
             for k in range(f.first, f.first + f.count):
                 fill(u, v, cython.address(u.params[k].ref), u.params[k].die)
-    if v.losses.counts[FAULT_VOID_PART] > had:
+    if v.losses.counts[FAULT_NO_SIZE] > had:
         if not grow(u.types, u.cap_types, u.n_types + 1):
             return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
         memset(cython.address(u.types[u.n_types]), 0, cython.sizeof(Type))

@@ -67,9 +67,11 @@ cdef enum:                      # Fault.code
     FAULT_DISCARDED = 47        # value: string id of a function that the linker has discarded, so that it is another
     # what only an encoding that degrades meets
     FAULT_LEFT_OUT = 48         # a reference to a unit that is left out
-    FAULT_VOID_PART = 49        # what must have a type and has none
+    FAULT_NO_SIZE = 49          # what must have a type of some size
     FAULT_BITFIELD_TYPE = 50    # a bitfield that is no number
-    N_FAULTS = 51
+    FAULT_STATIC_MEMBER = 51
+    FAULT_MEMBER_ORDER = 52     # a member that begins before the one in front of it
+    N_FAULTS = 53
 
 cdef struct Fault:
     int code
