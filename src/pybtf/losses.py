@@ -51,6 +51,7 @@ _SORTS = {
     "variable_name": ("variable with a name that BTF does not allow", "nothing"),
     "variable_type": ("variable without a type", "nothing"),
     "no_size": ("member, parameter or element of no size", "a struct without name, members and size"),
+    "variants": ("type with variants", "a struct of that size and name, without what depends on the variant"),
     "static_member": ("static member", "the type without such members"),
     "member_order": ("member that begins before the one in front of it", "the type without such members"),
     "bitfield_type": ("bitfield of a type that is no number", "the type without such members"),
@@ -121,6 +122,8 @@ def _example(dies: Dies, each: LossInfo, sections: DebugSections) -> dict[str, A
         row["unit"] = f"at {place.offset if each['unit'] < 0 else place.unit:#x} of {place.section}"
     if each["die"]:
         row["die"] = f"{each['die']:#x}"
+    if each["whole_unit"]:  # what the damaged DIE says of itself is not to be trusted
+        return {key: value for key, value in row.items() if value}
     name = each["name"] or (dies.name(die) if die is not None else "")
     file, line = dies.where(die) if die is not None else ("", 0)
     row |= {"name": name, "file": file, "line": line}

@@ -226,6 +226,18 @@ def test_bitfields_that_are_no_numbers(path: Path) -> None:
     assert [each.name for each in found.members] == ["b"]
 
 
+def test_variants(path: Path) -> None:
+    """Rust's enumerations that hold something: the members depend on a discriminant."""
+    x = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
+    part = die("variant_part", children=[die("variant", children=[x])])
+    y = named("member", "y", ("type", "ref4", "int"), ("data_member_location", "data1", 4))
+    what, btf = lost(path, named("structure_type", "s", ("byte_size", "data1", 8), children=[part, y]))
+    assert what == ["type with variants"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert (found.size, [each.name for each in found.members]) == (8, ["y"])
+
+
 def test_members_of_types_that_are_only_declared(path: Path) -> None:
     """clang declares a class whose definition it expects in another unit. A pointer to it stays one."""
     declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")

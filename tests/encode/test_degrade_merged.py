@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -289,10 +290,25 @@ def test_units_of_an_alternate_file(path: Path, needed: bool, capsys: pytest.Cap
 # bounds
 
 
-@pytest.mark.parametrize("n", [3000])
+@pytest.mark.parametrize("n", [20_000])
 def test_many_damaged_units_cost_what_sound_ones_do(path: Path, n: int) -> None:
     """Each is passed over; that all others are decoded again for each would take hours."""
     first = unit([base(f"x{i}", 4) for i in range(200)])
     path.write_bytes(kernel(dwarf([first, *[unit([INT, WRONG])] * n, unit([INT])])).data)
+    start = time.process_time()
     result = pybtf.encode(path, features=MERGED, degrade=True)
+    assert time.process_time() - start < 5
     assert result.report.units.left_out == {"damaged": n}
+
+
+@pytest.mark.parametrize("n", [20_000])
+def test_many_functions_on_the_way_to_a_cycle(path: Path, n: int) -> None:
+    """Each that leads into the chain would follow all of it; each cycle of its own would be followed for all functions."""
+    chain = [die("subprogram", ("abstract_origin", "ref4", f"f{i + 1}"), label=f"f{i}") for i in range(n)]
+    chain.append(die("subprogram", ("abstract_origin", "ref4", f"f{n}"), label=f"f{n}"))
+    own = [die("subprogram", ("abstract_origin", "ref4", f"o{i}"), label=f"o{i}") for i in range(n)]
+    path.write_bytes(kernel(dwarf([unit([*reversed(chain), *own]), unit([INT])])).data)
+    start = time.process_time()
+    result = pybtf.encode(path, features=MERGED, degrade=True)
+    assert time.process_time() - start < 5
+    assert result.report.units.left_out == {"damaged": 1}

@@ -105,6 +105,7 @@ FAULT_NAMES = {
     FAULT_BITFIELD_TYPE: "bitfield_type",
     FAULT_STATIC_MEMBER: "static_member",
     FAULT_MEMBER_ORDER: "member_order",
+    FAULT_VARIANTS: "variants",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

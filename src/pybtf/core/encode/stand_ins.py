@@ -289,6 +289,8 @@ def fit_members(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython
         u.members[n] = m[0]
         n += 1
     t.count = n - t.first
+    if t.flags & T_VARIANTS and not lose_at(cython.address(v.losses), FAULT_VARIANTS, t.die, 0):
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, t.die, t.die, 0)
 
 
 @cython.cfunc

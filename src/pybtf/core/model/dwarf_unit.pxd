@@ -16,7 +16,8 @@ cdef enum:
 
 cdef enum:                      # Type.flags
     T_DECLARATION = 1
-    T_VARIADIC = 2
+    T_VARIADIC = 2              # of a subroutine type
+    T_VARIANTS = 2              # of a struct: it has members that depend on another (Rust), which are not read
     T_PACKED_KNOWN = 4          # `packed_structs.py` has decided
     T_PACKED = 8
     T_REF_LOCAL = 16            # `ref` is a small id from the start
@@ -99,6 +100,7 @@ cdef enum:                      # Function.flags
     F_HAS_ORIGIN = 256          # the attribute is there, whatever it says
     F_EMPTY_NAME = 512          # it has a name, an empty one
     F_ENDS = 1024               # its chain of origins and specifications is known to end
+    F_ENDLESS = 2048            # or not to
 
 cdef struct Function:
     uint64_t address            # DW_AT_low_pc, 0 if absent

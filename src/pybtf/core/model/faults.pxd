@@ -71,7 +71,8 @@ cdef enum:                      # Fault.code
     FAULT_BITFIELD_TYPE = 50    # a bitfield that is no number
     FAULT_STATIC_MEMBER = 51
     FAULT_MEMBER_ORDER = 52     # a member that begins before the one in front of it
-    N_FAULTS = 53
+    FAULT_VARIANTS = 53         # a type with variants, of which only the common part is there
+    N_FAULTS = 54
 
 cdef struct Fault:
     int code
