@@ -579,7 +579,8 @@ def test_lines_of_what_the_alternate_file_has(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(database)
         rows = connection.execute(
-            "SELECT type.name, file.name, line, die FROM type JOIN file ON type.file = file.id WHERE line AND type.name NOT NULL"
+            "SELECT type.name, file.name, line, die FROM type JOIN file ON type.file = file.id"
+            " WHERE line AND type.name NOT NULL"
             " UNION SELECT function.name, file.name, line, die FROM function JOIN file ON function.file = file.id"
         ).fetchall()
     for name, file, line, _ in rows:

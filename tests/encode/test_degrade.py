@@ -244,7 +244,8 @@ def test_members_of_types_that_are_only_declared(path: Path) -> None:
     d = named("member", "m", ("type", "ref4", "d"), DATA_MEMBER)
     to = named("member", "to", ("type", "ref4", "pointer"), ("data_member_location", "data1", 8))
     pointer = die("pointer_type", ("type", "ref4", "d"), label="pointer")
-    what, btf = lost(path, declared, pointer, named("structure_type", "s", ("byte_size", "data1", 16), children=[d, to]))
+    s = named("structure_type", "s", ("byte_size", "data1", 16), children=[d, to])
+    what, btf = lost(path, declared, pointer, s)
     assert what == ["member, parameter or element of no size"]
     found = btf.by_name("s")
     assert isinstance(found, Struct)

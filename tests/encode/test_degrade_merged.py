@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "x.elf"
 
 
-def accepted(data: bytes, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def accepted(data: bytes | bytearray | memoryview, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the rules of all kernels that know the kinds."""
     raw = path.with_suffix(".btf")
     raw.write_bytes(data)
@@ -303,7 +303,7 @@ def test_many_damaged_units_cost_what_sound_ones_do(path: Path, n: int) -> None:
 
 @pytest.mark.parametrize("n", [20_000])
 def test_many_functions_on_the_way_to_a_cycle(path: Path, n: int) -> None:
-    """Each that leads into the chain would follow all of it; each cycle of its own would be followed for all functions."""
+    """Each that leads into the chain would follow all of it, and each cycle of its own as many links as functions."""
     chain = [die("subprogram", ("abstract_origin", "ref4", f"f{i + 1}"), label=f"f{i}") for i in range(n)]
     chain.append(die("subprogram", ("abstract_origin", "ref4", f"f{n}"), label=f"f{n}"))
     own = [die("subprogram", ("abstract_origin", "ref4", f"o{i}"), label=f"o{i}") for i in range(n)]

@@ -303,8 +303,8 @@ class Program:
         return rest != name and there and name not in self.functions
 
     def part(self, name: str) -> bool:
-        """The symbol table has it beside the function, and DWARF knows no function of this name. (The symbols of arm64's
-        hypervisor have got a prefix after they were compiled.)
+        """The symbol table has it beside the function, and DWARF knows no function of this name. (The symbols of
+        arm64's hypervisor have got a prefix after they were compiled.)
         """
         stem, dot, rest = name.partition(".")
         split = any(word in rest for word in ("cold", "part"))

@@ -24,9 +24,9 @@ from cython.cimports.pybtf.core.dwarf.attributes import (
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number, die_read
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.walk_state import (
-    leads_to,
     UnitHeader,
     Walker,
+    leads_to,
     walk_text,
     walker_free,
     walker_init,

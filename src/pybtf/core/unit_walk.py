@@ -32,8 +32,8 @@ from cython.cimports.pybtf.core.unit_walk import *
 @cython.nogil
 @cython.exceptval(check=False)
 def main_unit(w: cython.pointer[cython.const[Walker]], start: uint32_t) -> uint32_t:
-    """The unit whose facts are those of the logical unit in merge mode, looked for from number `start` on: the first one,
-    but type units do not count, for these say little of themselves, nor what is left out. `n_headers`: none.
+    """The unit whose facts are those of the logical unit in merge mode, looked for from number `start` on: the first
+    one, but type units do not count, for these say little of themselves, nor what is left out. `n_headers`: none.
     """
     i: uint32_t
     for i in range(start, w.n_headers):

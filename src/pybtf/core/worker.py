@@ -172,7 +172,10 @@ def try_without_damaged(
             k.abbrev_bytes = 0
             status = try_twice(w, x, number, v, symbols)
             fault = v.fault
-            if status and (fault.code == FAULT_MEMORY or not lose(cython.address(k.aside), cython.address(fault), True)):
+            if status and fault.code == FAULT_MEMORY:
+                break
+            if status and not lose(cython.address(k.aside), cython.address(fault), True):
+                fault.code = FAULT_NONE
                 break
             if k.aside.n == 0:
                 v.counts[COUNT_LEFT_OUT] = k.damage.n

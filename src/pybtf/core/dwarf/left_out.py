@@ -4,16 +4,16 @@ In merge mode all units of a file are decoded into one set of tables, and one da
 the file is first decoded as ever; if that fails, again, with a list of units that are left out (`Walker.lost`), which
 grows on the way:
 
-- *While DIEs are read*, the tables only grow. If a unit fails, they go back to where they were before it (`Tables`), and
-  the walk goes on with the next. If what failed is a partial unit that it imports, that one is left out, and the unit
-  is walked again.
+- *While DIEs are read*, the tables only grow. If a unit fails, they go back to where they were before it (`Tables`),
+  and the walk goes on with the next. If what failed is a partial unit that it imports, that one is left out, and the
+  unit is walked again.
 - *After that* (chains of origins that come back, prototypes without end), a fault is set aside (`Unit.aside`), and the
   pass goes on to find the others; then all units that have one are left out, and everything is decoded again.
 
 Each of both is bounded. What is walked in vain is counted in bytes; when it comes to `VAIN` times .debug_info, a unit
 that imports a damaged one is left out with it, and what it imported is not imported again, only read where it stands.
-There are only so many rounds (core/unit_walk.py). The budgets of what DIEs share are those of each unit for itself here, as if
-it were not merged, so that a unit which uses up its own takes nothing from the others.
+There are only so many rounds (core/worker.py). The budgets of what DIEs share are those of each unit for itself here,
+as if it were not merged, so that a unit which uses up its own takes nothing from the others.
 
 What refers to a DIE of a unit that is left out refers to a struct without name, members and size instead. It is not
 void, as elsewhere what is not there, because no kernel takes members, parameters or elements that are void. A bitfield
@@ -27,8 +27,11 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.left_out import *
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, add_type, no_memory
-from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_enumeration_type, DW_TAG_structure_type
-from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_subroutine_type
+from cython.cimports.pybtf.core.model.dwarf_constants import (
+    DW_TAG_enumeration_type,
+    DW_TAG_structure_type,
+    DW_TAG_subroutine_type,
+)
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.faults import FAULT_LEFT_OUT, FAULT_MEMORY, FAULT_NONE, IN_INFO, Fault
 from cython.cimports.pybtf.core.model.losses import Losses, lose, lose_at, losses_free, losses_reset
@@ -208,7 +211,11 @@ def is_left_out(w: cython.pointer[cython.const[Walker]], at: uint64_t) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def replace(
-    w: cython.pointer[Walker], losses: cython.pointer[Losses], ref: cython.pointer[uint32_t], to: uint32_t, die: uint32_t
+    w: cython.pointer[Walker],
+    losses: cython.pointer[Losses],
+    ref: cython.pointer[uint32_t],
+    to: uint32_t,
+    die: uint32_t,
 ) -> cython.bint:
     """Makes a reference of this DIE to what is left out one to `to`. False: it is none."""
     if not is_left_out(w, ref[0]):
@@ -297,7 +304,6 @@ def replace_references(w: cython.pointer[Walker], losses: cython.pointer[Losses]
     DIEs are read, before their references become ids. Returns that type's id, 0 if nothing refers to it; -1: no memory.
     """
     t: Type
-    i: uint32_t
     had: uint64_t = losses.counts[FAULT_LEFT_OUT]
     replace_in_types(w, losses)
     replace_in_functions(w, losses)

@@ -10,7 +10,7 @@ is right; its name, too, where the kind that stands for it may have that name.
 | pointers to members, strings, numbers and enumerations of odd sorts | a struct without members |
 | members and enumerators that have no place in a record | the type without these |
 | more members, enumerators or parameters than can be counted | the type without any |
-| members, parameters, elements of no size: `nullptr_t` of C++, a struct that is only declared | a struct without name, members and size |
+| members, parameters, elements of no size: `nullptr_t`, declared structs | a struct without name, members and size |
 | bitfields that are no numbers, static members, members before the one in front of them | the type without these |
 
 References become plain pointers and not tagged ones: the verifier of a kernel knows some type tags and gives them a
@@ -239,8 +239,8 @@ def stand_in(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.po
 def fill(
     u: cython.pointer[Unit], v: cython.pointer[UnitValue], ref: cython.pointer[uint32_t], die: uint32_t
 ) -> cython.void:
-    """What is of no size (void, a function, a struct that is only declared), directly or by another name, is of the type
-    behind the last instead, which `fit_parts` adds.
+    """What is of no size (void, a function, a struct that is only declared), directly or by another name, is of the
+    type behind the last instead, which `fit_parts` adds.
     """
     t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref[0])])
     if t != u.types and t.tag != DW_TAG_subroutine_type and not (is_structure(t.tag) and t.flags & T_DECLARATION):

@@ -3,8 +3,8 @@
 A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or
 two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
 of the unit. resolve.py asks only where a link leads to a DIE that has a link itself, which costs nothing in the usual
-case. What is known to end, or not to, is not followed again, for many functions may share one long chain; of other DIEs, chains
-of more links than any real one has count as cycles.
+case. What is known to end, or not to, is not followed again, for many functions may share one long chain; of other
+DIEs, chains of more links than any real one has count as cycles.
 """
 
 import cython
