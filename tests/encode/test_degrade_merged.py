@@ -134,6 +134,22 @@ def test_a_unit_that_imports_is_damaged(path: Path) -> None:
     assert degraded(path, kernel(units(*wrong)).data, "default").data == same_as(path, kernel(units()).data)
 
 
+def test_a_chain_of_annotations_that_leads_into_another_unit(path: Path) -> None:
+    """To a place where no DIE begins. Not that unit is damaged."""
+    sound = unit([base("short", 2), named("typedef", "x" * 40)])
+
+    def units(at: int) -> Dwarf:
+        chain = ("GNU_annotation", "ref_addr", Raw(at))
+        children = [named("member", "m", ("type", "ref_addr", "int"), ("data_member_location", "data1", 0))]
+        s = named("structure_type", "s", ("byte_size", "data1", 4), chain, children=children)
+        return dwarf([unit([INT]), sound, unit([s])])
+
+    second = units(0).units[2]
+    result = degraded(path, kernel(units(second - 20)).data, "default")
+    assert [count for _, count in lost(result)] == [1]
+    assert result.data == same_as(path, kernel(dwarf([unit([INT]), sound, unit([])])).data)
+
+
 def test_headers(path: Path) -> None:
     """A unit of which not even the header can be read, and one whose abbreviations are not there."""
     units = [unit(standard(X86)), unit([INT, typedef("other", "int")]), unit([base("long", 8)])]
@@ -148,7 +164,7 @@ def test_headers(path: Path) -> None:
         broken = kernel(written, debug={".debug_info": patched(info, written.units[1] + at, new)}).data
         result = degraded(path, broken)
         assert lost(result) == [(what, 1)]
-        assert result.report.losses[0].examples[0]["unit"] == name
+        assert result.report.losses[0].examples == [{"unit": name}]
         assert result.data == same_as(path, kernel(dwarf([units[0], units[2]])).data)
 
 

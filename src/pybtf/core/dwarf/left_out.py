@@ -87,15 +87,13 @@ def leave_out(w: cython.pointer[Walker], number: uint32_t, fault: cython.pointer
 @cython.nogil
 @cython.exceptval(check=False)
 def leave_out_for_fault(w: cython.pointer[Walker], number: uint32_t) -> cython.bint:
-    """Leaves out the unit that the fault in `w.fault` is in, which was met in unit `number`: that unit itself, or one
-    that it imports or has annotations in. Then nothing is wrong any more. 0: something is, as there is no memory.
+    """Leaves out the unit in which `w.fault` was met while unit `number` was read: that unit itself, or one that it
+    imports. Then nothing is wrong any more. 0: something is, as there is no memory.
     """
-    unit: uint32_t = number
+    unit: uint32_t = unit_around(w, w.r.unit)
     if w.fault.code == FAULT_MEMORY:
         return False
-    if w.fault.die:
-        unit = unit_with(w, w.fault.die)
-    if unit >= w.n_units or w.lost[unit]:
+    if unit == w.n_units or w.lost[unit]:
         unit = number
     w.vain += w.u.bytes
     if not leave_out(w, unit, cython.address(w.fault)) or (
@@ -131,6 +129,23 @@ def leave_out_aside(w: cython.pointer[Walker]) -> cython.int:
 @cython.exceptval(check=False)
 def is_enough(w: cython.pointer[cython.const[Walker]]) -> cython.bint:
     return w.vain > VAIN * w.sections.info.n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def unit_around(w: cython.pointer[cython.const[Walker]], at: uint64_t) -> uint32_t:
+    """The number of the unit that has this offset of .debug_info, be it in its header; `n_units` if there is none."""
+    low: uint32_t = 0
+    high: uint32_t = w.n_units
+    middle: uint32_t
+    while low < high:
+        middle = low + (high - low) // 2
+        if w.headers[middle].end <= at:
+            low = middle + 1
+        else:
+            high = middle
+    return w.n_units if low < w.n_units and w.headers[low].offset > at else low
 
 
 # ---- the tables -----------------------------------------------------------------------------------------------
@@ -191,20 +206,13 @@ def tables_back(w: cython.pointer[Walker], t: cython.pointer[cython.const[Tables
 @cython.exceptval(check=False)
 def is_left_out(w: cython.pointer[cython.const[Walker]], at: uint64_t) -> cython.bint:
     """Whether a reference to this offset of .debug_info leads into what is left out."""
-    low: uint32_t = 0
-    high: uint32_t = w.n_units
-    middle: uint32_t
+    unit: uint32_t
     if at == 0 or at == NO_INDEX:
         return False
     if at == STAND_IN:
         return True
-    while low < high:
-        middle = low + (high - low) // 2
-        if w.headers[middle].end <= at:
-            low = middle + 1
-        else:
-            high = middle
-    return low == w.n_units or w.headers[low].offset > at or w.lost[low]
+    unit = unit_around(w, at)
+    return unit == w.n_units or w.lost[unit]
 
 
 @cython.cfunc

@@ -21,18 +21,18 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
     """
     d: cython.pointer[Die] = cython.address(w.d)
     r: cython.pointer[Reader] = cython.address(w.r)
+    r.unit = h.offset
+    r.end = h.end
     r.sections = w.sections
     r.alternate = h.offset >= w.sections.alternate_at
     r.split = h.split != cython.NULL
     if r.alternate:
         r.sections = w.sections.alternate
     if read_abbrevs(w, h):
-        if (r.alternate or w.lost != cython.NULL) and w.fault.die == 0:
-            w.fault.die = h.first_die  # which says in which file, and in which unit
+        if r.alternate and w.fault.die == 0:
+            w.fault.die = h.first_die  # which says in which file
         return 1
     cur_init(cython.address(r.c), w.sections.info.p, h.first_die, h.end, w.sections.swap)
-    r.unit = h.offset
-    r.end = h.end
     r.address_size = h.address_size
     r.offset_size = h.offset_size
     r.version = h.version
