@@ -6,6 +6,7 @@ first few of each are looked up in the DWARF, by pyelftools, for a name and a pl
 
 from __future__ import annotations
 
+from .errors import Place
 from .report import Loss
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -49,6 +50,15 @@ _SORTS = {
     "too_many": ("type of more than 65,535 members, enumerators or parameters", "the type without any"),
     "variable_name": ("variable with a name that BTF does not allow", "nothing"),
     "variable_type": ("variable without a type", "nothing"),
+    "no_size": ("member, parameter or element of no size", "a struct without name, members and size"),
+    "variants": ("type with variants", "a struct of that size and name, without what depends on the variant"),
+    "static_member": ("static member", "the type without such members"),
+    "member_order": ("member that begins before the one in front of it", "the type without such members"),
+    "bitfield_type": ("bitfield of a type that is no number", "the type without such members"),
+    "left_out": (
+        "reference to a unit that is left out",
+        "one to a struct without name, members and size; of a bitfield, nothing; of a function to its origin, no name",
+    ),
 }
 RENAMED = ("name that no kernel takes", "_ for each character that is no letter, digit or _; at most 127 characters")
 
@@ -68,7 +78,7 @@ def losses(image: ElfImage, sections: DebugSections, run: Run) -> list[Loss]:
         counts[each["code"]] -= 1
         if len(loss.examples) < MOST_EXAMPLES:
             dies = dies or _dies(image, sections, run)
-            loss.examples.append(_example(dies, each))
+            loss.examples.append(_example(dies, each, sections))
     for (code, _, _), loss in sorts.items():  # what the core only counted, as there was so much of it
         loss.count += counts.pop(code, 0)
     return list(sorts.values())
@@ -103,12 +113,17 @@ def _dies(image: ElfImage, sections: DebugSections, run: Run) -> Dies:
     return dies_of(image, sections, run.fates().units())
 
 
-def _example(dies: Dies, each: LossInfo) -> dict[str, Any]:
+def _example(dies: Dies, each: LossInfo, sections: DebugSections) -> dict[str, Any]:
     at = each["die"] or each["offset"]
     die = dies.die(each["die"]) if each["die"] else None
     row: dict[str, Any] = {"unit": dies.unit_name(at)}
+    if each["whole_unit"] and not row["unit"]:
+        place = sections.place(Place(sections.path, ".debug_info", each["offset"], each["unit"]))
+        row["unit"] = f"at {place.offset if each['unit'] < 0 else place.unit:#x} of {place.section}"
     if each["die"]:
         row["die"] = f"{each['die']:#x}"
+    if each["whole_unit"]:  # what the damaged DIE says of itself is not to be trusted
+        return {key: value for key, value in row.items() if value}
     name = each["name"] or (dies.name(die) if die is not None else "")
     file, line = dies.where(die) if die is not None else ("", 0)
     row |= {"name": name, "file": file, "line": line}

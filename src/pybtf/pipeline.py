@@ -480,7 +480,7 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     report.units.kept = facts["units"] - facts["filtered"] - partial - damaged
     report.units.leave_out("language", facts["filtered"])
     report.units.leave_out("partial", partial)
-    report.units.leave_out("damaged", damaged)
+    report.units.leave_out("damaged", damaged + counts.get("left_out", 0))
     if "signatures_lost" in counts:
         report.warnings.append(
             f"{counts['signatures_lost']} references to types are void: no type unit has their signature"

@@ -585,3 +585,14 @@ def test_odd_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     captured = capfd.readouterr()
     assert "Traceback" not in captured.err
     assert captured.out or captured.err.count("\n") == 1
+
+
+def test_what_is_inlined_into_another_unit(tmp_path: Path) -> None:
+    """As after link-time optimisation: where units are one, all are searched for callers."""
+    tiny = subprogram("tiny", None, ("inline", "data1", 3), label="tiny")
+    copy = die("inlined_subroutine", ("abstract_origin", "ref_addr", "tiny"))
+    path = tmp_path / "x.elf"
+    path.write_bytes(kernel([unit([INT, tiny]), unit([subprogram("f", 0, children=[copy])])]).data)
+    [answer] = pybtf.why(path, "tiny")
+    assert answer.evidence is not None
+    assert [row["function"] for row in answer.evidence["inlined"]["by"]] == ["f"]

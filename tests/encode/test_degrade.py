@@ -178,6 +178,99 @@ def test_members_that_reach_out(path: Path) -> None:
     assert [each.name for each in found.members] == ["x", "end", "last"]
 
 
+def test_what_must_have_a_type(path: Path) -> None:
+    """`nullptr_t` of C++ is a type of which DWARF only says the name: void to BTF, and so to pahole."""
+    null = named("unspecified_type", "decltype(nullptr)", label="null")
+    const = die("const_type", ("type", "ref4", "null"), label="const")
+    m = named("member", "m", ("type", "ref4", "const"), DATA_MEMBER)
+    s = named("structure_type", "s", ("byte_size", "data1", 8), children=[m])
+    p = die("subroutine_type", children=[die("formal_parameter", ("type", "ref4", "null"))], label="p")
+    a = die("array_type", ("type", "ref4", "null"), children=[die("subrange_type", ("upper_bound", "data1", 1))])
+    pointer = die("pointer_type", ("type", "ref4", "null"), label="pointer")
+    a = a._replace(label="a")
+    rest = [typedef("p_t", "p"), typedef("a_t", "a"), typedef("t", "pointer")]
+    f = die(
+        "subprogram", ("name", "string", "f"), ("low_pc", "addr", X86.text), ("type", "ref4", "null"),
+        children=[named("formal_parameter", "x", ("type", "ref4", "null"), ("location", "exprloc", [("reg5",)]))],
+    )  # fmt: skip
+    path.write_bytes(of(INT, null, const, s, p, a, pointer, *rest, f))
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    [loss] = result.report.losses
+    assert (loss.what, loss.count) == ("member, parameter or element of no size", 4)
+    assert loss.instead == "a struct without name, members and size"
+    btf = result.btf
+    found, t = btf.by_name("s"), btf.by_name("t")
+    assert isinstance(found, Struct)
+    stand_in = btf.type(found.members[0].type)
+    assert isinstance(stand_in, Struct)
+    assert (stand_in.name, stand_in.size, stand_in.members) == ("", 0, ())
+    assert isinstance(t, Typedef)
+    of_pointer = btf.type(t.type)
+    assert isinstance(of_pointer, Ptr)
+    assert of_pointer.type == 0  # a pointer to void is a pointer
+    assert btf.by_name("f", Kind.FUNC) is not None
+
+
+def test_bitfields_that_are_no_numbers(path: Path) -> None:
+    """Such as those of `_BitInt(129)`, for whose size there is no INT."""
+    big = base("_BitInt(129)", 24, 5, label="big")
+    a, b = (
+        named("member", name, ("type", "ref4", type_), ("data_bit_offset", "data1", at), ("bit_size", "data1", 5))
+        for name, type_, at in (("a", "big", 0), ("b", "int", 5))
+    )
+    what, btf = lost(path, big, named("structure_type", "s", ("byte_size", "data1", 24), children=[a, b]))
+    assert sorted(what) == ["bitfield of a type that is no number", "number of an odd size"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert [each.name for each in found.members] == ["b"]
+
+
+def test_variants(path: Path) -> None:
+    """Rust's enumerations that hold something: the members depend on a discriminant."""
+    x = named("member", "x", ("type", "ref4", "int"), DATA_MEMBER)
+    part = die("variant_part", children=[die("variant", children=[x])])
+    y = named("member", "y", ("type", "ref4", "int"), ("data_member_location", "data1", 4))
+    what, btf = lost(path, named("structure_type", "s", ("byte_size", "data1", 8), children=[part, y]))
+    assert what == ["type with variants"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert (found.size, [each.name for each in found.members]) == (8, ["y"])
+
+
+def test_members_of_types_that_are_only_declared(path: Path) -> None:
+    """clang declares a class whose definition it expects in another unit. A pointer to it stays one."""
+    declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")
+    d = named("member", "m", ("type", "ref4", "d"), DATA_MEMBER)
+    to = named("member", "to", ("type", "ref4", "pointer"), ("data_member_location", "data1", 8))
+    pointer = die("pointer_type", ("type", "ref4", "d"), label="pointer")
+    s = named("structure_type", "s", ("byte_size", "data1", 16), children=[d, to])
+    what, btf = lost(path, declared, pointer, s)
+    assert what == ["member, parameter or element of no size"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    stand_in, there = (btf.type(each.type) for each in found.members)
+    assert isinstance(stand_in, Struct)
+    assert (stand_in.name, stand_in.size) == ("", 0)
+    assert isinstance(there, Ptr)
+    assert isinstance(btf.type(there.type), Fwd)
+
+
+def test_members_that_no_instance_has_there(path: Path) -> None:
+    """Static ones, as clang describes them in DWARF 4, and empty ones that share the place of another."""
+    first = named("member", "first", ("type", "ref4", "int"), ("data_member_location", "data1", 4))
+    static = named("member", "static", ("type", "ref4", "int"), ("external", "flag", 1), ("declaration", "flag", 1))
+    empty = named("member", "empty", ("type", "ref4", "e"), DATA_MEMBER)
+    e = named("structure_type", "e", ("byte_size", "data1", 1), label="e")
+    last = named("member", "last", ("type", "ref4", "int"), ("data_member_location", "data1", 8))
+    s = named("structure_type", "s", ("byte_size", "data1", 12), children=[first, static, empty, last])
+    what, btf = lost(path, e, s)
+    assert sorted(what) == ["member that begins before the one in front of it", "static member"]
+    found = btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert [each.name for each in found.members] == ["first", "last"]
+
+
 def test_more_than_can_be_counted(path: Path) -> None:
     one = die("formal_parameter", ("type", "ref4", "int"))
     found = stand_in(path, die("subroutine_type", ("type", "ref4", "int"), children=[one] * 65_536))

@@ -303,10 +303,13 @@ class Program:
         return rest != name and there and name not in self.functions
 
     def part(self, name: str) -> bool:
-        """The symbol table has it beside the function, and DWARF knows no function of this name."""
+        """The symbol table has it beside the function, and DWARF knows no function of this name. (The symbols of
+        arm64's hypervisor have got a prefix after they were compiled.)
+        """
         stem, dot, rest = name.partition(".")
         split = any(word in rest for word in ("cold", "part"))
-        return bool(dot) and split and name in self.symbols and stem in self.functions and name not in self.functions
+        known = stem in self.functions or stem.removeprefix("__kvm_nvhe_") in self.functions
+        return bool(dot) and split and known and name in self.symbols and name not in self.functions
 
     def ambiguous_address(self, name: str) -> bool:
         return len({address for _, address in self.by_base[name]}) > 1 and bool(self.defined(name))

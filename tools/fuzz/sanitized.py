@@ -16,11 +16,11 @@ from tools.fuzz import fuzz
 #: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted.
 TESTS = (
     "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing", "compiler_btf",
-    "containers", "corruption", "dedup", "degrade", "diff", "dump", "dwarf_forms", "elf_compressed", "elf_image",
-    "elf_notes", "fixtures", "functable", "glance", "keeping", "kfuncs", "long_chains", "merge_cache",
-    "merge_digests", "merge_values", "min_core", "models", "offsets", "output_check", "relocate", "rules_locations",
-    "rules_packed", "rules_signature", "show", "show_options", "size", "split", "split_dwarf", "verify",
-    "verify_ids", "why",
+    "containers", "corruption", "dedup", "degrade", "degrade_merged", "diff", "dump", "dwarf_forms",
+    "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance", "keeping", "kfuncs",
+    "long_chains", "merge_cache", "merge_digests", "merge_values", "min_core", "models", "offsets", "output_check",
+    "relocate", "rules_locations", "rules_packed", "rules_signature", "show", "show_options", "size", "split",
+    "split_dwarf", "verify", "verify_ids", "why",
 )  # fmt: skip
 
 

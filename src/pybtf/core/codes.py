@@ -18,7 +18,7 @@ COUNT_NAMES = (
     "functions", "remembered", "no_symbol", "unnamed_parameter", "nameless", "variables", "var_kept", "var_section",
     "var_nameless", "var_prefix", "var_no_symbol", "var_invalid_name", "var_void", "var_size", "skipped_tags",
     "var_declaration", "var_no_address", "partial", "signatures_lost", "tags_cut", "alternate_lost",
-    "damaged",
+    "damaged", "left_out",
 )  # fmt: skip
 ERROR_NAMES = ("", "memory", "too_many", "arena", "section", "effort", "changed", "bug")  # of ENCODE_*
 DEDUP_NAMES = ("", "memory", "cycle", "kind", "large", "effort")  # of DEDUP_*
@@ -100,6 +100,12 @@ FAULT_NAMES = {
     FAULT_MEMBER_END: "member_end",
     FAULT_VALUES: "values",
     FAULT_DISCARDED: "discarded",
+    FAULT_LEFT_OUT: "left_out",
+    FAULT_NO_SIZE: "no_size",
+    FAULT_BITFIELD_TYPE: "bitfield_type",
+    FAULT_STATIC_MEMBER: "static_member",
+    FAULT_MEMBER_ORDER: "member_order",
+    FAULT_VARIANTS: "variants",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

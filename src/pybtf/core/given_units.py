@@ -11,6 +11,7 @@ from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
 from cython.cimports.pybtf.core.support.mapped_file import give_back_around
 from cython.cimports.pybtf.core.support.memory import grow
+from cython.cimports.pybtf.core.unit_walk import excluded
 from cython.cimports.pybtf.core.values.unit_read import (
     GivenUnit,
     begin_unit,
@@ -20,7 +21,7 @@ from cython.cimports.pybtf.core.values.unit_read import (
 )
 from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, read_variables
 from cython.cimports.pybtf.core.values.unit_read_types import read_types
-from cython.cimports.pybtf.core.worker import Context, Worker, excluded, value_reset
+from cython.cimports.pybtf.core.worker import Context, Worker, value_reset
 
 
 @cython.cfunc

@@ -22,11 +22,11 @@ from cython.cimports.pybtf.core.dwarf.attributes import (
     D_STMT_LIST,
 )
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number, die_read
-from cython.cimports.pybtf.core.dwarf.forms import A_REF, A_REF_ADDR
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     UnitHeader,
     Walker,
+    leads_to,
     walk_text,
     walker_free,
     walker_init,
@@ -172,12 +172,10 @@ def find_declaration(
             row[2] = cython.cast(uint32_t, min(die_number(d, D_DECL_LINE), NOWHERE))
             row[3] = unit
             return
-        if die_has(d, D_ORIGIN) and (d.a[D_ORIGIN].cls == A_REF or d.a[D_ORIGIN].cls == A_REF_ADDR):
-            die = d.a[D_ORIGIN].v
-        elif die_has(d, D_SPECIFICATION) and (
-            d.a[D_SPECIFICATION].cls == A_REF or d.a[D_SPECIFICATION].cls == A_REF_ADDR
-        ):
-            die = d.a[D_SPECIFICATION].v
+        if die_has(d, D_ORIGIN):
+            die = leads_to(w, cython.address(d.a[D_ORIGIN]))
+        elif die_has(d, D_SPECIFICATION):
+            die = leads_to(w, cython.address(d.a[D_SPECIFICATION]))
         else:
             return
 
@@ -246,7 +244,9 @@ class Origins:
             free(w)
 
     def units(self):
-        """Of each unit: where it begins, its name, and the offset of its line table, None if it has none."""
+        """Of each unit: where it begins, its name, and the offset of its line table, None if it has none; one of the
+        alternate file has its table there.
+        """
         x: cython.pointer[cython.const[Context]] = cython.address(self.run.x)
         w: cython.pointer[Walker]
         h: cython.pointer[UnitHeader]
@@ -266,7 +266,7 @@ class Origins:
                         w, D_NAME, cython.address(text), cython.address(size), cython.address(transient)
                     ):
                         name = text[:size].decode("utf-8", "surrogateescape")
-                    if die_has(cython.address(w.d), D_STMT_LIST) and h.offset < x.sections.alternate_at:
+                    if die_has(cython.address(w.d), D_STMT_LIST):
                         line = w.d.a[D_STMT_LIST].v
                     if h.split != cython.NULL:
                         line = None if h.split.line == ~cython.cast(uint64_t, 0) else h.split.line

@@ -268,7 +268,9 @@ class Ring(Inputs):
                 low = middle + 1
             else:
                 high = middle
-        return -1 if low == self.x.n_units else self.x.headers[low].offset
+        if low == self.x.n_units or self.x.headers[low].offset > offset:
+            return -1
+        return self.x.headers[low].offset
 
     def error(self):
         """The encoder's error (of ERROR_NAMES) and the name or number it is about, or None."""

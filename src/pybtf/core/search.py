@@ -9,9 +9,15 @@ from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.dwarf.attributes import D_DECLARATION, D_NAME, D_ORIGIN
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_next, die_number
-from cython.cimports.pybtf.core.dwarf.forms import A_REF, A_REF_ADDR
 from cython.cimports.pybtf.core.dwarf.unit_open import unit_open
-from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walk_name, walker_free, walker_init, walker_reset
+from cython.cimports.pybtf.core.dwarf.walk_state import (
+    Walker,
+    leads_to,
+    walk_name,
+    walker_free,
+    walker_init,
+    walker_reset,
+)
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import is_structure
 from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY
@@ -81,9 +87,7 @@ def search_unit(
                 function = w.d.offset
                 within = depth
         elif tag == DW_TAG_inlined_subroutine and origins.n and die_has(cython.address(w.d), D_ORIGIN):
-            if w.d.a[D_ORIGIN].cls != A_REF and w.d.a[D_ORIGIN].cls != A_REF_ADDR:
-                continue
-            origin = w.d.a[D_ORIGIN].v
+            origin = leads_to(w, cython.address(w.d.a[D_ORIGIN]))
             if is_origin(origins, origin) and not (
                 u64s_push(found, w.d.offset) and u64s_push(found, function) and u64s_push(found, origin)
             ):
@@ -110,6 +114,14 @@ class Search:
         self.owner = owner
         self.x = x
 
+    def units(self):
+        """How many units there are, those of the alternate file with them, which are the last."""
+        return self.x.n_units
+
+    def merged(self):
+        """Whether all units are one, so that they refer to each other."""
+        return self.x.merge
+
     @cython.cfunc
     def over(self, units, origins, name: bytes, most: uint32_t):
         w: cython.pointer[Walker] = cython.cast(cython.pointer[Walker], calloc(1, cython.sizeof(Walker)))
@@ -133,7 +145,7 @@ class Search:
                     raise MemoryError
             for each in units:
                 number: uint32_t = each
-                if number >= self.x.n_own:
+                if number >= self.x.n_units:
                     raise IndexError("no such unit")
                 with cython.nogil:
                     done = search_unit(w, self.x, number, cython.address(wanted), sid, cython.address(found))

@@ -111,6 +111,7 @@ def scan_units(
     type_units_free(cython.address(x.type_units))
     x.headers = cython.NULL
     x.n_units = x.n_own = 0
+    x.gaps = False
     if size > LARGEST_INFO:
         return fault_set(fault, FAULT_SIZE, IN_INFO, 0, 0, cython.cast(int64_t, size))
     while at < size:
@@ -123,12 +124,11 @@ def scan_units(
         cur_init(cython.address(c), x.sections.info.p, at, end, x.sections.swap)
         h.end = 0
         if read_header(cython.address(c), h, end, x.sections.types_at if own else size, fault):
-            if not x.options & OPT_DEGRADE or not own or not lose(losses, fault, True):
+            if not x.options & OPT_DEGRADE or not lose(losses, fault, True):
                 return 1
             fault.code = FAULT_NONE
-            if h.end == 0:
-                break
-            at = h.end
+            x.gaps = True
+            at = h.end if h.end else end
             continue
         if own and h.type_die and type_unit_add(cython.address(x.type_units), h.signature, h.type_die):
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)

@@ -31,6 +31,7 @@ cdef struct Context:            # shared by all workers, never written while the
     uint32_t file               # number of the file
     bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
     bint merge                  # all units are one logical unit
+    bint gaps                   # some have been passed over, as their headers are damaged
     bint exporting              # units are decoded up to the names of their types, for core/export.py
     GivenUnit *given            # units that come from values of objects, not from DWARF: `n_units` of them, or NULL
     uint64_t given_bytes        # of all of them
@@ -61,5 +62,4 @@ cdef int worker_init(Worker *w, const Context *x) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil
 cdef int decode_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols) noexcept nogil
 cdef void value_reset(UnitValue *v) noexcept nogil
-cdef bint excluded(const Context *x, uint32_t language) noexcept nogil
 cdef void value_free(UnitValue *v) noexcept nogil

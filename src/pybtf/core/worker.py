@@ -6,232 +6,37 @@ and classes, which never reach the output.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t
-from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.libc.stdint import int64_t, uint32_t
+from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
-from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, lost_references, survey_alternates
-from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
-from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
-from cython.cimports.pybtf.core.dwarf.unit_open import unit_open
-from cython.cimports.pybtf.core.dwarf.walk import walk_children
-from cython.cimports.pybtf.core.dwarf.walk_state import (
-    walk_name,
-    walker_expect,
-    walker_free,
-    walker_init,
-    walker_reset,
+from cython.cimports.pybtf.core.dwarf.alternate_units import lost_references
+from cython.cimports.pybtf.core.dwarf.left_out import (
+    leave_out_aside,
+    leave_out_begin,
+    leave_out_end,
+    replace_references,
 )
+from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walker_expect, walker_free, walker_init, walker_reset
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
+from cython.cimports.pybtf.core.encode.stand_ins import fit_parts
 from cython.cimports.pybtf.core.encode.translate import translate_types
 from cython.cimports.pybtf.core.functions.function_instances import observe_functions
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
 from cython.cimports.pybtf.core.functions.variables import collect_variables
-from cython.cimports.pybtf.core.model.dwarf_constants import *
-from cython.cimports.pybtf.core.model.dwarf_unit import (
-    F_DECLARATION,
-    NO_INDEX,
-    T_DECLARATION,
-    V_DECLARATION,
-    V_TOP_LEVEL,
-    Function,
-    Unit,
-    Variable,
-)
+from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_DECLARATION, Function, Unit, Variable
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
-from cython.cimports.pybtf.core.model.losses import lose, losses_free, losses_reset
+from cython.cimports.pybtf.core.model.losses import lose, losses_free, losses_reset, losses_take
 from cython.cimports.pybtf.core.model.options import *
-from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
 from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_intern
 from cython.cimports.pybtf.core.support.mapped_file import give_back
 from cython.cimports.pybtf.core.support.memory import u8s_free, u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.unit_walk import walk_all
 from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
 
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def main_unit(x: cython.pointer[cython.const[Context]]) -> uint32_t:
-    """The unit whose facts are those of the logical unit in merge mode: the first one, but type units do not count, for
-    these say little of themselves.
-    """
-    i: uint32_t
-    for i in range(x.n_own):
-        if x.headers[i].type_die == 0:
-            return i
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def excluded(x: cython.pointer[cython.const[Context]], language: uint32_t) -> cython.bint:
-    i: cython.int
-    for i in range(x.n_languages):
-        if x.languages[i] == language:
-            return not x.only_languages
-    return x.only_languages
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def chosen_by_language(x: cython.pointer[cython.const[Context]], number: uint32_t) -> cython.bint:
-    """Whether the language of unit `number` decides about that unit. Where units are merged, it does so only if
-    languages are left out, and not if some are chosen; it never decides about a unit of an alternate file.
-    """
-    return not x.merge or (not x.only_languages and number < x.n_own)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def walk_one(
-    w: cython.pointer[Worker],
-    x: cython.pointer[cython.const[Context]],
-    number: uint32_t,
-    first: cython.bint,
-    v: cython.pointer[UnitValue],
-) -> cython.int:
-    """Decodes the DIE tree of unit `number` into the walker's tables. Nonzero: fault in the walker.
-
-    `first`: it is the first, or the only one, of its logical unit.
-    """
-    tag: uint16_t
-    if unit_open(cython.address(w.walker), cython.address(x.headers[number]), first):
-        return 1
-    v.name = w.walker.u.name if first else walk_name(cython.address(w.walker), D_NAME)
-    tag = w.walker.d.tag
-    if tag == DW_TAG_skeleton_unit or (
-        die_has(cython.address(w.walker.d), D_DWO_NAME) and x.headers[number].split == cython.NULL
-    ):
-        return fault_set(
-            cython.address(w.walker.fault),
-            FAULT_SPLIT,
-            IN_INFO,
-            w.walker.d.offset,
-            w.walker.d.offset,
-            walk_name(cython.address(w.walker), D_DWO_NAME),
-        )
-    if not x.merge:
-        if tag == DW_TAG_partial_unit:  # nothing to decode
-            v.counts[COUNT_PARTIAL] += 1
-            return 0
-        if tag != DW_TAG_compile_unit and tag != DW_TAG_type_unit:
-            return fault_set(
-                cython.address(w.walker.fault), FAULT_UNIT_TAG, IN_INFO, w.walker.d.offset, w.walker.d.offset, tag
-            )
-    if chosen_by_language(x, number) and excluded(x, unit_language(w)):
-        v.filtered = True
-        return trace_excluded(w, v) if x.tracing and not x.merge else 0
-    return walk_children(cython.address(w.walker))
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
-    """Notes which functions and variables a unit has that is left out: nothing else of it is used, and if it is
-    damaged, nothing at all. Nonzero: no memory.
-    """
-    i: uint32_t
-    f: cython.pointer[Function]
-    d: cython.pointer[Variable]
-    failed: cython.bint = False
-    w.walker.names.deferred = 0
-    failed = walk_children(cython.address(w.walker)) != 0
-    w.walker.names.deferred = w.walker.names.limit
-    if failed:
-        w.walker.fault.code = FAULT_NONE
-        return 0
-    for i in range(w.walker.u.n_functions):
-        f = w.walker.u.functions + i
-        if f.name and not f.flags & F_DECLARATION:
-            failed |= trace_push(cython.address(v.traces), f.die, f.name, TRACE_EXCLUDED) == cython.NULL
-    for i in range(w.walker.u.n_variables):
-        d = w.walker.u.variables + i
-        if d.name and d.flags & V_TOP_LEVEL and not d.flags & V_DECLARATION:
-            failed |= trace_push(cython.address(v.traces), d.die, d.name, TRACE_EXCLUDED_VAR) == cython.NULL
-    return failed and fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def unit_language(w: cython.pointer[Worker]) -> uint32_t:
-    """DW_AT_language of the root DIE that has just been read."""
-    return cython.cast(uint32_t, die_number(cython.address(w.walker.d), D_LANGUAGE))
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def walk_all(
-    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
-) -> cython.int:
-    """In merge mode the children of all units, otherwise those of one. Nonzero: fault in the walker."""
-    if not x.merge:
-        return walk_one(w, x, number, True, v)
-    w.walker.headers = x.headers
-    w.walker.n_headers = x.n_own
-    w.walker.n_units = x.n_units
-    if x.n_own < x.n_units and walk_alternates(w, x, v):
-        return 1
-    if walk_own(w, x, v):
-        return 1
-    v.filtered = excluded(x, w.walker.u.language)
-    v.name = 0
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def walk_own(
-    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
-) -> cython.int:
-    """Merge mode: the children of all units, but those of the alternate file. Nonzero: fault in the walker."""
-    i: uint32_t
-    main: uint32_t = main_unit(x)
-    free(w.walker.imported)
-    w.walker.imported = cython.cast(cython.pointer[uint8_t], calloc(x.n_own + 1, 1))
-    if w.walker.imported == cython.NULL:
-        return fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, 0, 0, 0)
-    if walk_one(w, x, main, True, v):
-        return 1
-    for i in range(x.n_own):
-        v.filtered = False
-        if i != main and walk_one(w, x, i, False, v):
-            return 1
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def walk_alternates(
-    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
-) -> cython.int:
-    """The children of those units of the alternate file that are needed. Nonzero: fault in the walker."""
-    i: uint32_t
-    failed: cython.int
-    if survey_alternates(cython.address(w.walker)):
-        return 1
-    w.walker.survey = True
-    failed = walk_own(w, x, v)
-    w.walker.survey = False
-    if failed or walker_reset(cython.address(w.walker)):
-        return 1
-    # What is true of the logical unit comes from the first unit of the file itself.
-    if unit_open(cython.address(w.walker), cython.address(x.headers[main_unit(x)]), True):
-        return 1
-    for i in range(x.n_own, x.n_units):
-        if is_needed(cython.address(w.walker), i) and walk_one(w, x, i, False, v):
-            return 1
-    return 0
+MOST_ROUNDS = cython.declare(cython.int, 8)  # in which damaged units are found that are one with others
 
 
 @cython.cfunc
@@ -311,16 +116,82 @@ def decode_unit(
     v.offset = x.headers[number].offset
     v.tracing = x.tracing
     v.placing = x.placing
-    status = try_unit(w, x, number, v, symbols)
+    status = 1 if x.merge and x.gaps else try_twice(w, x, number, v, symbols)
+    if status and x.options & OPT_DEGRADE and v.fault.code != FAULT_MEMORY:
+        if x.merge:
+            status = try_without_damaged(w, x, number, v, symbols)
+        else:
+            status = leave_out(w, x, v, symbols)
+    if x.info_mapped and not x.merge:
+        give_back(x.sections.info.p + v.offset, x.headers[number].end - v.offset)
+    return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def try_twice(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """As `try_unit`, and again if a name turns out to be empty."""
+    status: cython.int = try_unit(w, x, number, v, symbols)
     if status and w.classifier.failed == CLASSIFY_EMPTY:
         w.walker.names.deferred = 0
         status = try_unit(w, x, number, v, symbols)
         w.walker.names.deferred = w.walker.names.limit
-    if status and x.options & OPT_DEGRADE and not x.merge and v.fault.code != FAULT_MEMORY:
-        status = leave_out(w, x, v, symbols)
-    if x.info_mapped and not x.merge:
-        give_back(x.sections.info.p + v.offset, x.headers[number].end - v.offset)
     return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def try_without_damaged(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    v: cython.pointer[UnitValue],
+    symbols: FunctionTable,
+) -> cython.int:
+    """Merge mode: as `try_twice`, without the units that are damaged, which are noted as lost (dwarf/left_out.py).
+    Nonzero: fault in `v.fault`.
+    """
+    k: cython.pointer[Walker] = cython.address(w.walker)
+    fault: Fault
+    rounds: cython.int
+    status: cython.int = 1
+    k.headers = x.headers
+    k.n_headers = x.n_own
+    k.n_units = x.n_units
+    fault.code = FAULT_NONE
+    if leave_out_begin(k, x.gaps):
+        for rounds in range(MOST_ROUNDS):
+            k.abbrev_bytes = 0
+            status = try_twice(w, x, number, v, symbols)
+            fault = v.fault
+            if status and fault.code == FAULT_MEMORY:
+                break
+            if status and not lose(cython.address(k.aside), cython.address(fault), True):
+                fault.code = FAULT_NONE
+                break
+            if k.aside.n == 0:
+                v.counts[COUNT_LEFT_OUT] = k.damage.n
+                if losses_take(cython.address(v.losses), cython.address(k.damage)):
+                    leave_out_end(k)
+                    return 0
+                break
+            fault = k.aside.p[0].fault
+            if leave_out_aside(k) != 1:
+                break
+    leave_out_end(k)
+    v.fault.code = FAULT_NONE
+    if fault.code == FAULT_NONE:
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    v.fault = fault
+    return 1
 
 
 @cython.cfunc
@@ -334,6 +205,9 @@ def leave_out(
 ) -> cython.int:
     """Makes the value of an empty unit of one with a fault, which is noted as lost. Nonzero: no memory."""
     fault: Fault = v.fault
+    if fault.die == 0:  # it is elsewhere, say in the abbreviations: the unit is named by its header
+        fault.section = IN_INFO
+        fault.offset = v.offset
     value_reset(v)
     w.classifier.failed = 0
     if walker_reset(cython.address(w.walker)) or finish_unit(w, x, v, symbols):
@@ -356,6 +230,7 @@ def finish_unit(
     """What follows when the DIEs are in the walker's tables. Nonzero: fault in `v.fault`."""
     options: cython.int = R_LITTLE_ENDIAN if x.little else 0
     true_signature: cython.bint = (x.options & OPT_TRUE_SIGNATURE) != 0
+    stand_in: int64_t = 0
     if true_signature:
         options |= R_TRUE_SIGNATURE
     v.counts[COUNT_SKIPPED_TAGS] = w.walker.skipped_tags
@@ -364,6 +239,11 @@ def finish_unit(
         return 0
     if x.merge and x.n_own < x.n_units:
         v.counts[COUNT_ALTERNATE_LOST] = lost_references(cython.address(w.walker))
+    if w.walker.lost != cython.NULL:
+        stand_in = replace_references(cython.address(w.walker), cython.address(v.losses))
+        if stand_in < 0:
+            v.fault = w.walker.fault
+            return 1
     if resolve_unit(
         cython.address(w.walker.u),
         cython.address(x.sections),
@@ -372,6 +252,10 @@ def finish_unit(
         options,
         cython.address(v.fault),
     ):
+        return 1
+    if stand_in:
+        w.walker.u.types[stand_in].die = 0
+    if x.options & OPT_DEGRADE and fit_parts(cython.address(w.walker.u), v, x.table.n):
         return 1
     if translate_types(cython.address(w.walker.u), v, cython.address(x.known), x.options):
         return 1

@@ -102,8 +102,13 @@ def line_section(image: ElfImage, sections: DebugSections) -> Buffer | None:
     """`.debug_line` of the file that has these sections, `image` or its separate debug file. Raises `InputError`."""
     if sections.path != image.path:
         with ElfImage.open(sections.path) as debug:
-            line = debug.dwarf.get(".debug_line")
-            return None if line is None else bytes(_read(debug, line, section_addresses(debug)))
+            line = read_line(debug)
+            return None if line is None else bytes(line)
+    return read_line(image)
+
+
+def read_line(image: ElfImage) -> Buffer | None:
+    """`.debug_line` of this very file. Raises `InputError`."""
     line = image.dwarf.get(".debug_line")
     return None if line is None else _read(image, line, section_addresses(image))
 

@@ -27,8 +27,9 @@ from pybtf.elf.image import ElfImage
 from pybtf.errors import Place, PybtfError
 
 from .line_files import LineFiles
+from .lines import alternate_files, own_files
 from .roots import SPLIT_TYPE, TYPE, UnitHead, heads
-from .sections import Buffer, DebugSections, line_section
+from .sections import Buffer, DebugSections
 
 FAULTS = (
     DWARFError, ELFError, ConstructError, StructError, ValueError, KeyError, IndexError, AttributeError, TypeError,
@@ -88,13 +89,7 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
     contents: dict[str, Buffer] = dict(sections)
     if sections.alternate is not None:
         contents["info"] = contents["info"][: sections.alternate.info_at]
-    try:
-        line = line_section(image, sections)
-    except PybtfError:
-        line = None
-    if line is not None:
-        contents["line"] = line
-    files = LineFiles(contents, little=image.little)
+    files = own_files(image, sections)
     if sections.split_units:
         from .split_dies import SplitDies
 
@@ -104,17 +99,18 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
         shared: dict[str, Buffer] = {**sections.alternate, "info": sections["info"][sections.alternate.info_at :]}
         shared["str"] = sections.get("str", b"")[sections.alternate.str_at :]
         dwarf.supplementary_dwarfinfo = dwarf_info(shared, little=image.little, is64=image.is64)
-    return Dies(dwarf, units, image.machine, files, sections, little=image.little)
+    shared_files = alternate_files(image, sections)
+    return Dies(dwarf, units, image.machine, files, sections, shared_files, little=image.little)
 
 
 class Dies:
     """The DIEs of a file by their offset in .debug_info. `units`: where its units begin and end, ascending; `files`:
-    the names of source files.
+    the names of source files; `shared_files`: those of its alternate file, if it has one.
     """
 
     def __init__(
-        self, dwarf: Any, units: list[tuple[int, int]], machine: int, files: LineFiles, sections: DebugSections, *,
-        little: bool,
+        self, dwarf: Any, units: list[tuple[int, int]], machine: int, files: LineFiles, sections: DebugSections,
+        shared_files: LineFiles | None = None, *, little: bool,
     ) -> None:  # fmt: skip
         self._dwarf = dwarf
         self._sections = sections
@@ -124,6 +120,7 @@ class Dies:
         self._ends = [end for _, end in units]
         self._machine = machine
         self._files = files
+        self._shared_files = shared_files
 
     def unit_number(self, offset: int) -> int | None:
         """The number of the unit that has the DIE at `offset`."""
@@ -252,11 +249,12 @@ class Dies:
         return "", 0
 
     def _file(self, die: Any, index: object) -> str:
-        if die.dwarfinfo is not self._dwarf:
-            return ""  # of an alternate file, whose line tables are not here
+        files = self._files if die.dwarfinfo is self._dwarf else self._shared_files
         top = die.cu.get_top_DIE()
         table = _value(top, "DW_AT_stmt_list")
-        return self._files.name(table, index) if isinstance(index, int) and isinstance(table, int) else ""
+        if files is None or not isinstance(index, int) or not isinstance(table, int):
+            return ""
+        return files.name(table, index)
 
     # ---- places of parameters ----
 

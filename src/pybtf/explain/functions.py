@@ -19,7 +19,7 @@ from .reasons import IN_BTF
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from pybtf.core.fates import Trace
@@ -129,7 +129,9 @@ def _no_symbol(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, An
 def _inlined(inquiry: Inquiry, abstract: list[Trace]) -> dict[str, Any]:
     """Functions that have inlined it, the most frequent first; those in BTF can be attached to."""
     numbers = {inquiry.dies.unit_number(trace["die"]) for trace in abstract}
-    units = sorted(number for number in numbers if number is not None)
+    units: Sequence[int] = sorted(number for number in numbers if number is not None)
+    if inquiry.search.merged():
+        units = range(inquiry.search.units())
     copies = inquiry.search.inlined(units, [trace["die"] for trace in abstract], MOST_CALLERS)
     callers = Counter(function for _, function, _ in copies)
     rows: list[dict[str, Any]] = []

@@ -109,7 +109,7 @@ def _kinds(name: str) -> tuple[tuple[Kind, ...], str]:
 def _described(inquiry: Inquiry, kinds: tuple[Kind, ...], name: str) -> list[tuple[int, bool]]:
     """(DIE, is a declaration) of each type of the name in DWARF."""
     tags = {tag for kind in kinds for tag in _TAGS[kind]}
-    units = range(len(inquiry.fates.units()))
+    units = range(inquiry.search.units())
     return [
         (offset, bool(declared)) for offset, tag, declared in inquiry.search.types(units, name, FINDS) if tag in tags
     ]

@@ -74,7 +74,8 @@ def _evidence(answer: Answer) -> list[str]:
     if "in_btf_as" in found:
         shown += [f"in BTF as {name}" for name in found["in_btf_as"]]
     if "clone_of" in found:
-        state = "is in BTF" if found["which_is_in_btf"] else f"is not in BTF either: {found['reason_of_that']}"
+        why = found["reason_of_that"] or "neither DWARF nor the symbol table has this name"
+        state = "is in BTF" if found["which_is_in_btf"] else f"is not in BTF either: {why}"
         shown.append(f"{found['clone_of']} {state}")
     for row in found.get("same_code", ()):
         shown.append(f"the same code as {row['name']}{', which is in BTF' if row['in_btf'] else ''}")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pybtf.core.run import Run
 from pybtf.dwarf.line_files import LineFiles
-from pybtf.dwarf.sections import DebugSections, line_section
+from pybtf.dwarf.lines import alternate_files, own_files
+from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
-from pybtf.errors import PybtfError
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -43,14 +43,11 @@ class Whereabouts:
 
     @cached_property
     def _files(self) -> LineFiles:
-        contents = dict(self._sections)
-        try:
-            line = line_section(self._image, self._sections)
-        except PybtfError:
-            line = None
-        if line is not None:
-            contents["line"] = line
-        return LineFiles(contents, little=self._image.little)
+        return own_files(self._image, self._sections)
+
+    @cached_property
+    def _shared_files(self) -> LineFiles:
+        return alternate_files(self._image, self._sections)
 
     def of(self, dies: Iterable[int]) -> dict[int, Where]:
         """By DIE."""
@@ -59,6 +56,7 @@ class Whereabouts:
         return {die: self._where(*found[4 * at : 4 * at + 4]) for at, die in enumerate(wanted)}
 
     def _where(self, unit: int, number: int, line: int, of: int) -> Where:
-        table = None if of == _NOWHERE else self.units[of][2]
-        file = "" if table is None else self._files.name(table, number)
+        start, _, table = (0, "", None) if of == _NOWHERE else self.units[of]
+        shared = self._sections.alternate is not None and start >= self._sections.alternate.info_at
+        file = "" if table is None else (self._shared_files if shared else self._files).name(table, number)
         return Where(None if unit == _NOWHERE else unit, file, line if file else 0)

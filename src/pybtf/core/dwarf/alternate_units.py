@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.dwarf.alternate_units import *
 from cython.cimports.pybtf.core.dwarf.attributes import D_IMPORT, D_ORIGIN, D_SPECIFICATION, D_TYPE
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_read, die_skip_children
 from cython.cimports.pybtf.core.dwarf.forms import A_ALT
+from cython.cimports.pybtf.core.dwarf.left_out import leave_out_for_fault
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
@@ -42,13 +43,23 @@ def survey_alternates(w: cython.pointer[Walker]) -> cython.int:
     if w.needed == cython.NULL:
         return no_memory(w)
     for i in range(w.n_headers, w.n_units):
-        if unit_enter(w, cython.address(w.headers[i])):
-            return 1
-        if w.d.tag == DW_TAG_partial_unit:
-            w.needed[i - w.n_headers] |= NEED_PARTIAL
-        if w.d.children and survey_imports(w):
+        if w.lost != cython.NULL and w.lost[i]:
+            continue
+        if survey_unit(w, i) and (w.lost == cython.NULL or not leave_out_for_fault(w, i)):
             return 1
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def survey_unit(w: cython.pointer[Walker], i: uint32_t) -> cython.int:
+    """The same of one. Nonzero: fault."""
+    if unit_enter(w, cython.address(w.headers[i])):
+        return 1
+    if w.d.tag == DW_TAG_partial_unit:
+        w.needed[i - w.n_headers] |= NEED_PARTIAL
+    return w.d.children and survey_imports(w)
 
 
 @cython.cfunc

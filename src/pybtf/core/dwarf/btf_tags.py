@@ -11,6 +11,7 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.alternate_units import survey_offset
 from cython.cimports.pybtf.core.dwarf.attributes import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_read
+from cython.cimports.pybtf.core.dwarf.left_out import is_left_out
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     FAILED,
@@ -66,8 +67,11 @@ def step(w: cython.pointer[Walker], at: cython.pointer[uint64_t], steps: cython.
     """
     if at[0] == NO_INDEX:
         return 0
-    if (at[0] < w.r.unit or at[0] >= w.r.end) and enter_unit_with(w, at[0]):
-        return -1
+    if at[0] < w.r.unit or at[0] >= w.r.end:
+        if w.lost != cython.NULL and is_left_out(w, at[0]):
+            return 0
+        if enter_unit_with(w, at[0]):
+            return -1
     w.annotations += 1
     if w.annotations > CHAINS_PER_BYTE * w.u.bytes:
         fault_set(

@@ -21,6 +21,8 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
     """
     d: cython.pointer[Die] = cython.address(w.d)
     r: cython.pointer[Reader] = cython.address(w.r)
+    r.unit = h.offset
+    r.end = h.end
     r.sections = w.sections
     r.alternate = h.offset >= w.sections.alternate_at
     r.split = h.split != cython.NULL
@@ -31,8 +33,6 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
             w.fault.die = h.first_die  # which says in which file
         return 1
     cur_init(cython.address(r.c), w.sections.info.p, h.first_die, h.end, w.sections.swap)
-    r.unit = h.offset
-    r.end = h.end
     r.address_size = h.address_size
     r.offset_size = h.offset_size
     r.version = h.version
@@ -62,6 +62,10 @@ def unit_enter(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHea
 def read_abbrevs(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHeader]]) -> cython.int:
     r: cython.pointer[Reader] = cython.address(w.r)
     both: Span = w.sections.abbrev
+    if w.sections.alternate != cython.NULL:
+        both.n += w.sections.alternate.abbrev.n
+    if abbrevs_enough(w.abbrev_bytes, both):  # and some unit that has got this fault was left out
+        return too_much(w, h)
     if abbrevs_read(
         r.table,
         r.sections.abbrev,
@@ -75,13 +79,16 @@ def read_abbrevs(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitH
     ):
         return 1
     w.abbrev_bytes += r.table.read
-    if w.sections.alternate != cython.NULL:
-        both.n += w.sections.alternate.abbrev.n
-    if abbrevs_enough(w.abbrev_bytes, both):
-        return fault_set(
-            cython.address(w.fault), FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, w.abbrev_bytes)
-        )
-    return 0
+    return too_much(w, h) if abbrevs_enough(w.abbrev_bytes, both) else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def too_much(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHeader]]) -> cython.int:
+    return fault_set(
+        cython.address(w.fault), FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, w.abbrev_bytes)
+    )
 
 
 @cython.cfunc

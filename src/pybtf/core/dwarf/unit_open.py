@@ -14,10 +14,6 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.support.memory import grow, memmem
 
-# Bytes of names a unit may read, for each of its own bytes: fifty times what the longest C++ names come to.
-NAMES_PER_BYTE = cython.declare(uint64_t, 256)
-NAMES_FREE = cython.declare(uint64_t, 65536)
-
 
 @cython.cfunc
 @cython.nogil
@@ -109,6 +105,13 @@ def import_unit(w: cython.pointer[Walker]) -> cython.int:
             high = middle
     if low == w.n_headers or w.headers[low].first_die != target or w.imported[low]:
         return SKIP
+    if w.lost != cython.NULL:
+        if w.lost[low]:
+            return SKIP
+        if not grow(w.order, w.cap_order, w.n_order + 1):
+            return no_memory(w)
+        w.order[w.n_order] = low
+        w.n_order += 1
     if not grow(w.imports, w.cap_imports, w.n_imports + 1):
         return no_memory(w)
     w.imports[w.n_imports].reader = w.r

@@ -124,7 +124,10 @@ def in_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
         return add_member(w, f)
     if is_annotation(tag):
         return annotation_child(w, -1)
-    if tag == DW_TAG_subrange_type or tag == DW_TAG_variant_part or is_template(tag):
+    if tag == DW_TAG_variant_part:
+        f.type.flags |= T_VARIANTS
+        return SKIP
+    if tag == DW_TAG_subrange_type or is_template(tag):
         return SKIP
     return dispatch(w, False)
 

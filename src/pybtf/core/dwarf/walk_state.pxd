@@ -8,6 +8,7 @@ from pybtf.core.dwarf.type_units cimport TypeUnits
 from pybtf.core.model.debug_sections cimport DebugSections, SplitUnit
 from pybtf.core.model.dwarf_unit cimport NO_INDEX, Annotation, Enumerator, Function, Member, Param, Type, Unit, Variable
 from pybtf.core.model.faults cimport Fault
+from pybtf.core.model.losses cimport Losses
 from pybtf.core.strings.lazy_names cimport NAME_AT, Names, name_cached, name_short
 from pybtf.core.strings.string_table cimport Strings
 
@@ -98,6 +99,14 @@ cdef struct Walker:
     AbbrevTable *tables         # of imported units, by depth; that of the outermost unit is `table`
     uint32_t cap_tables
     AbbrevTable chain_table     # of the unit that a chain of annotations leads into
+    # merge mode where an encoding degrades, and something is damaged (see left_out.py)
+    uint8_t *lost               # by unit: it is left out; NULL: none may be
+    bint gaps                   # there are units without a header, too
+    Losses damage               # why they are, one for each
+    Losses aside                # what `u.aside` points at
+    uint64_t vain               # bytes of units that were walked for nothing
+    uint32_t *order             # units in the order in which they were imported
+    uint32_t n_order, cap_order
     Fault fault
 
 cdef int walker_init(Walker *w, Strings *strings, const DebugSections *sections) noexcept nogil
@@ -111,6 +120,7 @@ cdef uint32_t walk_new_name(Walker *w, int slot) noexcept nogil
 cdef uint32_t walk_far_name(Walker *w, int slot) noexcept nogil
 cdef uint32_t far_reference(Walker *w, int slot) noexcept nogil
 cdef uint32_t outside(Walker *w, int slot) noexcept nogil
+cdef uint64_t leads_to(const Walker *w, const Attr *a) noexcept nogil
 cdef int walk_text(Walker *w, int slot, const char **text, size_t *size, bint *transient) noexcept nogil
 
 cdef inline uint32_t walk_name(Walker *w, int slot) noexcept nogil:

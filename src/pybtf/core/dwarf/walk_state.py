@@ -10,7 +10,8 @@ from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_free
 from cython.cimports.pybtf.core.dwarf.attributes import D_NAME
 from cython.cimports.pybtf.core.dwarf.die_reader import Attr, die_string, die_string_offset
-from cython.cimports.pybtf.core.dwarf.forms import A_ALT, A_NESTED, A_REF, A_SIG8, A_STR_ALT, A_STRP, A_STRX
+from cython.cimports.pybtf.core.dwarf.forms import A_ALT, A_NESTED, A_REF, A_REF_ADDR, A_SIG8, A_STR_ALT, A_STRP, A_STRX
+from cython.cimports.pybtf.core.dwarf.left_out import STAND_IN
 from cython.cimports.pybtf.core.dwarf.type_units import type_unit_find
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections
@@ -26,6 +27,7 @@ from cython.cimports.pybtf.core.model.faults import (
     IN_STR,
     fault_set,
 )
+from cython.cimports.pybtf.core.model.losses import losses_free
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_cache, name_cached, names_free, names_init
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, string_intern
 from cython.cimports.pybtf.core.support.memory import grow
@@ -99,6 +101,10 @@ def walker_free(w: cython.pointer[Walker]) -> cython.void:
     for i in range(w.cap_tables):
         abbrevs_free(cython.address(w.tables[i]))
     free(w.tables)
+    free(w.lost)
+    free(w.order)
+    losses_free(cython.address(w.damage))
+    losses_free(cython.address(w.aside))
 
 
 @cython.cfunc
@@ -113,6 +119,7 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     w.r.table = cython.address(w.table)
     w.skipped_tags = w.signatures_lost = 0
     w.names.bytes = w.annotations = 0
+    w.n_order = 0
     u.bytes = 0
     w.fault.code = 0
     if not grow(u.types, u.cap_types, 1):
@@ -220,7 +227,7 @@ def far_reference(w: cython.pointer[Walker], slot: cython.int) -> uint32_t:
     found = type_unit_find(w.type_units, w.d.a[slot].v)
     if found == 0:
         w.signatures_lost += 1
-        return NO_INDEX
+        return STAND_IN if w.gaps else NO_INDEX
     return cython.cast(uint32_t, found)
 
 
@@ -236,6 +243,18 @@ def alternate_reference(w: cython.pointer[Walker], offset: uint64_t) -> uint32_t
         code = FAULT_REFERENCE if w.r.alternate else FAULT_ALTERNATE_REF
     fault_set(cython.address(w.fault), code, IN_INFO, w.d.offset, w.d.offset, cython.cast(int64_t, offset))
     return NO_INDEX
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def leads_to(w: cython.pointer[cython.const[Walker]], a: cython.pointer[cython.const[Attr]]) -> uint64_t:
+    """Where a reference leads: an offset of .debug_info, one past its end if it is none."""
+    if a.cls == A_REF or a.cls == A_REF_ADDR:
+        return a.v
+    if a.cls == A_ALT and w.sections.alternate != cython.NULL and a.v < w.sections.info.n - w.sections.alternate_at:
+        return w.sections.alternate_at + a.v
+    return w.sections.info.n
 
 
 @cython.cfunc

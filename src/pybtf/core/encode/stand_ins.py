@@ -10,6 +10,8 @@ is right; its name, too, where the kind that stands for it may have that name.
 | pointers to members, strings, numbers and enumerations of odd sorts | a struct without members |
 | members and enumerators that have no place in a record | the type without these |
 | more members, enumerators or parameters than can be counted | the type without any |
+| members, parameters, elements of no size: `nullptr_t`, declared structs | a struct without name, members and size |
+| bitfields that are no numbers, static members, members before the one in front of them | the type without these |
 
 References become plain pointers and not tagged ones: the verifier of a kernel knows some type tags and gives them a
 meaning of its own, and kernels before 5.17 refuse the kind.
@@ -17,13 +19,15 @@ meaning of its own, and kernels before 5.17 refuse the kind.
 
 import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.limits import MAX_BITFIELD_OFFSET, fits_enum
 from cython.cimports.pybtf.core.functions.variables import variable_size
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import *
-from cython.cimports.pybtf.core.model.losses import lose
+from cython.cimports.pybtf.core.model.losses import lose, lose_at
+from cython.cimports.pybtf.core.support.memory import grow
 
 
 @cython.cfunc
@@ -43,15 +47,32 @@ def reaches_out(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def odd_size(t: cython.pointer[cython.const[Type]]) -> cython.bint:
+    """Whether a number is of a size that no INT has."""
+    size: uint32_t = t.size & 0x1FFF
+    return size == 0 or size > 16 or size & (size - 1) != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_float(encoding: uint8_t) -> cython.bint:
+    return encoding == DW_ATE_float or encoding == DW_ATE_complex_float or encoding == DW_ATE_imaginary_float
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def unfit(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.bint:
     """See `stand_ins.pxd`."""
     i: uint32_t
-    size: uint32_t = t.size & 0x1FFF
     if t.tag == DW_TAG_base_type:
-        if t.encoding == DW_ATE_float or (size and size <= 16 and size & (size - 1) == 0):
+        if t.encoding == DW_ATE_float or not odd_size(t):
             return False
-        return fault_set(cython.address(v.fault), FAULT_INT_SIZE, IN_INFO, t.die, t.die, size)
+        return fault_set(cython.address(v.fault), FAULT_INT_SIZE, IN_INFO, t.die, t.die, t.size & 0x1FFF)
     if not is_structure(t.tag) or t.flags & T_DECLARATION:
         return False
     for i in range(t.first, t.first + t.count):
@@ -115,6 +136,18 @@ def without_name(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.bin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def stays(
+    u: cython.pointer[Unit], t: cython.pointer[Type], m: cython.pointer[cython.const[Member]]
+) -> cython.bint:
+    """Whether a record has room for the place of a member."""
+    if (m.bitfield_size and m.bit_offset > MAX_BITFIELD_OFFSET) or (m.bitfield_size == 0 and m.bit_offset & 7):
+        return False
+    return not reaches_out(u, t, m)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def drop_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.void:
     """Takes away the members that a record has no room for the place of."""
     i: uint32_t
@@ -125,9 +158,7 @@ def drop_members(u: cython.pointer[Unit], t: cython.pointer[Type]) -> cython.voi
         if not m.flags & M_INHERITANCE:
             if t.tag == DW_TAG_union_type and m.bit_offset:
                 continue
-            if (m.bitfield_size and m.bit_offset > MAX_BITFIELD_OFFSET) or (m.bitfield_size == 0 and m.bit_offset & 7):
-                continue
-            if reaches_out(u, t, m):
+            if not stays(u, t, m):
                 continue
         u.members[n] = m[0]
         n += 1
@@ -197,3 +228,102 @@ def stand_in(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.po
         return False
     v.fault.code = FAULT_NONE
     return True
+
+
+# ---- parts of types and functions ---------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fill(
+    u: cython.pointer[Unit], v: cython.pointer[UnitValue], ref: cython.pointer[uint32_t], die: uint32_t
+) -> cython.void:
+    """What is of no size (void, a function, a struct that is only declared), directly or by another name, is of the
+    type behind the last instead, which `fit_parts` adds.
+    """
+    t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref[0])])
+    if t != u.types and t.tag != DW_TAG_subroutine_type and not (is_structure(t.tag) and t.flags & T_DECLARATION):
+        return
+    ref[0] = u.n_types
+    if not lose_at(cython.address(v.losses), FAULT_NO_SIZE, die, 0):
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_number(u: cython.pointer[Unit], ref: uint32_t) -> cython.bint:
+    t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref)])
+    if t.tag == DW_TAG_base_type:
+        return t.name != 0 and not odd_size(t) and not is_float(t.encoding)
+    return t.tag == DW_TAG_enumeration_type and (t.size == 0 or (t.size <= 8 and t.size & (t.size - 1) == 0))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fit_members(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.void:
+    i: uint32_t
+    n: uint32_t = t.first
+    code: cython.int
+    last: uint64_t = 0
+    m: cython.pointer[Member]
+    for i in range(t.first, t.first + t.count):
+        m = cython.address(u.members[i])
+        if not m.flags & M_INHERITANCE:
+            code = FAULT_NONE
+            if m.flags & M_STATIC:
+                code = FAULT_STATIC_MEMBER
+            elif m.bit_offset < last and t.tag != DW_TAG_union_type:
+                code = FAULT_MEMBER_ORDER
+            elif m.bitfield_size and not is_number(u, m.ref):
+                code = FAULT_BITFIELD_TYPE
+            if code:
+                if not lose_at(cython.address(v.losses), code, t.die, 0):
+                    fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, t.die, t.die, 0)
+                continue
+            if stays(u, t, m):
+                last = m.bit_offset
+            fill(u, v, cython.address(m.ref), t.die)
+        u.members[n] = m[0]
+        n += 1
+    t.count = n - t.first
+    if t.flags & T_VARIANTS and not lose_at(cython.address(v.losses), FAULT_VARIANTS, t.die, 0):
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, t.die, t.die, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: uint32_t) -> cython.int:
+    """See `stand_ins.pxd`."""
+    t: cython.pointer[Type]
+    f: cython.pointer[Function]
+    i: uint32_t
+    k: uint32_t
+    die: uint32_t = 0
+    had: uint64_t = v.losses.counts[FAULT_NO_SIZE]
+    for i in range(u.n_types - 1, 0, -1):
+        t = cython.address(u.types[i])
+        die = t.die if t.die else die  # an inner dimension has none
+        if t.tag == DW_TAG_array_type:
+            fill(u, v, cython.address(t.ref), die)
+        elif is_structure(t.tag):
+            if not t.flags & T_DECLARATION:
+                fit_members(u, v, t)
+        elif t.tag == DW_TAG_subroutine_type:
+            for k in range(t.first, t.first + t.count):
+                fill(u, v, cython.address(u.type_params[k].ref), die)
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if f.name and f.name <= n_known and not f.flags & F_DECLARATION:
+            for k in range(f.first, f.first + f.count):
+                fill(u, v, cython.address(u.params[k].ref), u.params[k].die)
+    if v.losses.counts[FAULT_NO_SIZE] > had:
+        if not grow(u.types, u.cap_types, u.n_types + 1):
+            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
+        memset(cython.address(u.types[u.n_types]), 0, cython.sizeof(Type))
+        u.types[u.n_types].tag = DW_TAG_structure_type
+        u.n_types += 1
+    return v.fault.code

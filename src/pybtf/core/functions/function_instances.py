@@ -305,11 +305,13 @@ def observe_functions(
         f = cython.address(u.functions[i])
         if f.flags & F_EMPTY_NAME and not f.flags & F_DECLARATION and table.n and table.name_len[0] == 0:
             # The symbol table has a function without a name as well, so pahole would write this one.
-            return fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, DW_TAG_subprogram)
-        if left_out(u, v, f, table, o.file):
-            if v.fault.code:
-                return 1
-            continue
-        if remember(u, v, f, o, c, strings, table, machine, true_signature):
+            fault_set(cython.address(v.fault), FAULT_NO_NAME, IN_INFO, f.die, f.die, DW_TAG_subprogram)
+        elif (
+            not left_out(u, v, f, table, o.file)
+            and remember(u, v, f, o, c, strings, table, machine, true_signature)
+            and c.failed
+        ):
+            return 1
+        if v.fault.code and not set_aside(u, cython.address(v.fault)):
             return 1
     return 0

@@ -3,12 +3,12 @@
 A DIE takes its name and more from the one it names there, which may do so in turn. Compilers make chains of one or
 two links. A chain that comes back to itself names nothing, and whoever follows it never stops; so it is an error
 of the unit. resolve.py asks only where a link leads to a DIE that has a link itself, which costs nothing in the usual
-case. What is known to end is not followed again, for many functions may share one long chain; of other DIEs, chains
-of more links than any real one has count as cycles.
+case. What is known to end, or not to, is not followed again, for many functions may share one long chain; of other
+DIEs, chains of more links than any real one has count as cycles.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.pybtf.core.dwarf.die_index import map_get
 from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param, type_id
 from cython.cimports.pybtf.core.model.dwarf_unit import *
@@ -36,17 +36,23 @@ def endless_types(u: cython.pointer[Unit], spec: uint32_t) -> cython.bint:
 def endless_functions(u: cython.pointer[Unit], f: cython.pointer[Function]) -> cython.bint:
     """Whether a chain of DW_AT_abstract_origin and DW_AT_specification does not end."""
     g: cython.pointer[Function] = f
+    earlier: cython.pointer[Function] = cython.NULL  # where the chain was after a power of two of steps (Brent)
     steps: uint32_t = 0
-    while g != cython.NULL and not g.flags & F_ENDS:
-        if steps == u.n_functions:
-            return True
+    known: uint16_t = F_ENDS
+    while g != cython.NULL and not g.flags & (F_ENDS | F_ENDLESS):
+        if g == earlier:
+            break
+        if steps & (steps - 1) == 0:
+            earlier = g
         g = function_at(u, g.origin if g.origin else g.spec)
         steps += 1
+    if g != cython.NULL and not g.flags & F_ENDS:
+        known = F_ENDLESS
     while steps:
-        f.flags |= F_ENDS
+        f.flags |= known
         f = function_at(u, f.origin if f.origin else f.spec)
         steps -= 1
-    return False
+    return known == F_ENDLESS
 
 
 @cython.cfunc

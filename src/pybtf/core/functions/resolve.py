@@ -84,7 +84,9 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
                 named = type_id(u, t.spec)
                 t.name = u.types[named].name
                 if t.name == 0 and u.types[named].spec and endless_types(u, t.spec):
-                    return fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
+                    fault_set(fault, FAULT_CYCLE, IN_INFO, t.die, t.die, t.spec)
+                    if not set_aside(u, fault):
+                        return 1
         elif t.tag == DW_TAG_subroutine_type:
             for k in range(t.first, t.first + t.count):
                 u.type_params[k].ref = type_id(u, u.type_params[k].ref)
@@ -149,7 +151,9 @@ def name_functions(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyt
             if origin != cython.NULL:
                 f.name = origin.name
         if origin != cython.NULL and (origin.origin or origin.spec) and endless_functions(u, f):
-            return fault_set(fault, FAULT_CYCLE, IN_INFO, f.die, f.die, origin.die)
+            fault_set(fault, FAULT_CYCLE, IN_INFO, f.die, f.die, origin.die)
+            if not set_aside(u, fault):
+                return 1
     return 0
 
 
@@ -332,7 +336,7 @@ def resolve_functions(
                 continue
             if not f.flags & F_HAS_ORIGIN:
                 # Nothing is inherited, and no compiler writes this.
-                if endless_params(u, f, p, fault):
+                if endless_params(u, f, p, fault) and not set_aside(u, fault):
                     return 1
                 continue
             o = origin_param(u, f, p.origin, fault)
@@ -341,7 +345,9 @@ def resolve_functions(
             if o == cython.NULL:
                 continue
             if o.origin and endless_params(u, f, p, fault):
-                return 1
+                if not set_aside(u, fault):
+                    return 1
+                continue
             if index_of(u, f, o) != k - f.first:
                 f.flags |= F_REORDERED
             inherit(p, o)
@@ -352,7 +358,10 @@ def resolve_functions(
         if f.ref == 0 and f.flags & F_HAS_ORIGIN:
             origin = function_at(u, f.origin)
             if origin == cython.NULL:
-                return fault_set(fault, FAULT_ORIGIN, IN_INFO, f.die, f.die, cython.cast(int64_t, f.origin))
+                fault_set(fault, FAULT_ORIGIN, IN_INFO, f.die, f.die, cython.cast(int64_t, f.origin))
+                if not set_aside(u, fault):
+                    return 1
+                continue
             f.ref = origin.ref
     return 0
 

@@ -332,6 +332,6 @@ def collect_variables(
     i: uint32_t
     v.n_vars = 0
     for i in range(u.n_variables):
-        if consider(u, v, i, rules, symbols):
+        if consider(u, v, i, rules, symbols) and not set_aside(u, cython.address(v.fault)):
             return 1
     return 0

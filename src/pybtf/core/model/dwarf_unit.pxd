@@ -5,6 +5,8 @@
 
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.model.dwarf_constants cimport *
+from pybtf.core.model.faults cimport FAULT_MEMORY, FAULT_NONE, FAULT_SHARED, Fault
+from pybtf.core.model.losses cimport Losses, lose
 from pybtf.core.support.memory cimport U32s, U64s, U8s
 
 cdef enum:
@@ -14,7 +16,8 @@ cdef enum:
 
 cdef enum:                      # Type.flags
     T_DECLARATION = 1
-    T_VARIADIC = 2
+    T_VARIADIC = 2              # of a subroutine type
+    T_VARIANTS = 2              # of a struct: it has members that depend on another (Rust), which are not read
     T_PACKED_KNOWN = 4          # `packed_structs.py` has decided
     T_PACKED = 8
     T_REF_LOCAL = 16            # `ref` is a small id from the start
@@ -97,6 +100,7 @@ cdef enum:                      # Function.flags
     F_HAS_ORIGIN = 256          # the attribute is there, whatever it says
     F_EMPTY_NAME = 512          # it has a name, an empty one
     F_ENDS = 1024               # its chain of origins and specifications is known to end
+    F_ENDLESS = 2048            # or not to
 
 cdef struct Function:
     uint64_t address            # DW_AT_low_pc, 0 if absent
@@ -207,6 +211,7 @@ cdef struct Unit:
     OffsetMap function_at
     OffsetMap variable_at
     OffsetMap param_at          # parameters of functions
+    Losses *aside               # faults that are set aside, to find the others; NULL: the first one ends it
 
 cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
     # Makes the bases of DWARF unit `i` those of the logical unit.
@@ -218,6 +223,16 @@ cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
     u.split = u.bases[i].split
     u.version = u.bases[i].version
     u.offset_size = u.bases[i].offset_size
+
+cdef inline bint set_aside(const Unit *u, Fault *f) noexcept nogil:
+    # Notes a fault as one of a part of the unit that is going to be left out. False: it is one of the whole.
+    if u.aside == NULL or f.code == FAULT_MEMORY or f.code == FAULT_SHARED or f.die == 0:
+        return False
+    if not lose(u.aside, f, True):
+        f.code = FAULT_MEMORY
+        return False
+    f.code = FAULT_NONE
+    return True
 
 cdef inline bint is_structure(uint16_t tag) noexcept nogil:
     return (

@@ -30,6 +30,7 @@ cdef enum:                      # UnitValue.counts
     COUNT_TAGS_CUT              # units of which only a part is encoded
     COUNT_ALTERNATE_LOST        # references into units of the alternate file that are not decoded
     COUNT_DAMAGED               # units that an encoding that degrades has left out
+    COUNT_LEFT_OUT              # the same, of units that are one with others
     N_COUNTS
 
 cdef struct VarRecord:

@@ -65,7 +65,14 @@ cdef enum:                      # Fault.code
     # values of objects that are merged
     FAULT_VALUES = 46           # what no object has that this program wrote
     FAULT_DISCARDED = 47        # value: string id of a function that the linker has discarded, so that it is another
-    N_FAULTS = 48
+    # what only an encoding that degrades meets
+    FAULT_LEFT_OUT = 48         # a reference to a unit that is left out
+    FAULT_NO_SIZE = 49          # what must have a type of some size
+    FAULT_BITFIELD_TYPE = 50    # a bitfield that is no number
+    FAULT_STATIC_MEMBER = 51
+    FAULT_MEMBER_ORDER = 52     # a member that begins before the one in front of it
+    FAULT_VARIANTS = 53         # a type with variants, of which only the common part is there
+    N_FAULTS = 54
 
 cdef struct Fault:
     int code

@@ -1,0 +1,272 @@
+"""The DIEs of one logical unit, read into the walker's tables: one DWARF unit, or in merge mode all of them.
+
+Which of them are left out where an encoding degrades is said in dwarf/left_out.py.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, survey_alternates
+from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
+from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
+from cython.cimports.pybtf.core.dwarf.left_out import Tables, leave_out_for_fault, tables_back, tables_mark
+from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE, unit_open
+from cython.cimports.pybtf.core.dwarf.walk import walk_children
+from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walk_name, walker_reset
+from cython.cimports.pybtf.core.model.dwarf_constants import *
+from cython.cimports.pybtf.core.model.dwarf_unit import (
+    F_DECLARATION,
+    NO_INDEX,
+    V_DECLARATION,
+    V_TOP_LEVEL,
+    Function,
+    Variable,
+)
+from cython.cimports.pybtf.core.model.encoded_unit import COUNT_PARTIAL, UnitValue
+from cython.cimports.pybtf.core.model.faults import *
+from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
+from cython.cimports.pybtf.core.unit_walk import *
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def main_unit(w: cython.pointer[cython.const[Walker]], start: uint32_t) -> uint32_t:
+    """The unit whose facts are those of the logical unit in merge mode, looked for from number `start` on: the first
+    one, but type units do not count, for these say little of themselves, nor what is left out. `n_headers`: none.
+    """
+    i: uint32_t
+    for i in range(start, w.n_headers):
+        if w.headers[i].type_die == 0 and (w.lost == cython.NULL or not w.lost[i]):
+            return i
+    return w.n_headers
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def excluded(x: cython.pointer[cython.const[Context]], language: uint32_t) -> cython.bint:
+    i: cython.int
+    for i in range(x.n_languages):
+        if x.languages[i] == language:
+            return not x.only_languages
+    return x.only_languages
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def chosen_by_language(x: cython.pointer[cython.const[Context]], number: uint32_t) -> cython.bint:
+    """Whether the language of unit `number` decides about that unit. Where units are merged, it does so only if
+    languages are left out, and not if some are chosen; it never decides about a unit of an alternate file.
+    """
+    return not x.merge or (not x.only_languages and number < x.n_own)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_one(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    first: cython.bint,
+    v: cython.pointer[UnitValue],
+) -> cython.int:
+    """Decodes the DIE tree of unit `number` into the walker's tables. Nonzero: fault in the walker.
+
+    `first`: it is the first, or the only one, of its logical unit.
+    """
+    tag: uint16_t
+    if unit_open(cython.address(w.walker), cython.address(x.headers[number]), first):
+        return 1
+    v.name = w.walker.u.name if first else walk_name(cython.address(w.walker), D_NAME)
+    tag = w.walker.d.tag
+    if tag == DW_TAG_skeleton_unit or (
+        die_has(cython.address(w.walker.d), D_DWO_NAME) and x.headers[number].split == cython.NULL
+    ):
+        return fault_set(
+            cython.address(w.walker.fault),
+            FAULT_SPLIT,
+            IN_INFO,
+            w.walker.d.offset,
+            w.walker.d.offset,
+            walk_name(cython.address(w.walker), D_DWO_NAME),
+        )
+    if not x.merge:
+        if tag == DW_TAG_partial_unit:  # nothing to decode
+            v.counts[COUNT_PARTIAL] += 1
+            return 0
+        if tag != DW_TAG_compile_unit and tag != DW_TAG_type_unit:
+            return fault_set(
+                cython.address(w.walker.fault), FAULT_UNIT_TAG, IN_INFO, w.walker.d.offset, w.walker.d.offset, tag
+            )
+    if chosen_by_language(x, number) and excluded(x, unit_language(w)):
+        v.filtered = True
+        return trace_excluded(w, v) if x.tracing and not x.merge else 0
+    return walk_children(cython.address(w.walker))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
+    """Notes which functions and variables a unit has that is left out: nothing else of it is used, and if it is
+    damaged, nothing at all. Nonzero: no memory.
+    """
+    i: uint32_t
+    f: cython.pointer[Function]
+    d: cython.pointer[Variable]
+    failed: cython.bint = False
+    w.walker.names.deferred = 0
+    failed = walk_children(cython.address(w.walker)) != 0
+    w.walker.names.deferred = w.walker.names.limit
+    if failed:
+        w.walker.fault.code = FAULT_NONE
+        return 0
+    for i in range(w.walker.u.n_functions):
+        f = w.walker.u.functions + i
+        if f.name and not f.flags & F_DECLARATION:
+            failed |= trace_push(cython.address(v.traces), f.die, f.name, TRACE_EXCLUDED) == cython.NULL
+    for i in range(w.walker.u.n_variables):
+        d = w.walker.u.variables + i
+        if d.name and d.flags & V_TOP_LEVEL and not d.flags & V_DECLARATION:
+            failed |= trace_push(cython.address(v.traces), d.die, d.name, TRACE_EXCLUDED_VAR) == cython.NULL
+    return failed and fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def unit_language(w: cython.pointer[Worker]) -> uint32_t:
+    """DW_AT_language of the root DIE that has just been read."""
+    return cython.cast(uint32_t, die_number(cython.address(w.walker.d), D_LANGUAGE))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_all(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+) -> cython.int:
+    """In merge mode the children of all units, otherwise those of one. Nonzero: fault in the walker."""
+    if not x.merge:
+        return walk_one(w, x, number, True, v)
+    w.walker.headers = x.headers
+    w.walker.n_headers = x.n_own
+    w.walker.n_units = x.n_units
+    if x.n_own < x.n_units and walk_alternates(w, x, v):
+        return 1
+    if walk_own(w, x, v):
+        return 1
+    v.filtered = excluded(x, w.walker.u.language)
+    v.name = 0
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_part(
+    w: cython.pointer[Worker],
+    x: cython.pointer[cython.const[Context]],
+    number: uint32_t,
+    first: cython.bint,
+    v: cython.pointer[UnitValue],
+) -> cython.int:
+    """Merge mode: as `walk_one`, but where units may be left out, one with a fault is, and nothing of it stays."""
+    t: Tables
+    k: cython.pointer[Walker] = cython.address(w.walker)
+    bytes: uint64_t = k.u.bytes
+    if k.lost == cython.NULL:
+        return walk_one(w, x, number, first, v)
+    tables_mark(k, cython.address(t))
+    k.u.bytes = 0
+    while not k.lost[number]:
+        k.names.bytes = k.annotations = 0
+        if walk_one(w, x, number, first, v) == 0:
+            break
+        if not leave_out_for_fault(k, number):
+            return 1
+        tables_back(k, cython.address(t))
+    k.u.bytes += bytes
+    k.names.bytes = 0
+    k.names.budget = NAMES_FREE + NAMES_PER_BYTE * k.u.bytes
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_main(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
+) -> uint32_t:
+    """Merge mode: the children of the unit whose facts count. Returns its number, NO_INDEX with a fault; `n_own`: there
+    is none, as all are left out.
+    """
+    k: cython.pointer[Walker] = cython.address(w.walker)
+    i: uint32_t = main_unit(k, 0)
+    while i < x.n_own:
+        if walk_part(w, x, i, True, v):
+            return NO_INDEX
+        if k.lost == cython.NULL or not k.lost[i]:
+            return i
+        i = main_unit(k, i)
+    for i in range(x.n_own):  # type units alone
+        if walk_part(w, x, i, True, v):
+            return NO_INDEX
+        if k.lost == cython.NULL or not k.lost[i]:
+            return i
+    return x.n_own
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_own(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """Merge mode: the children of all units, but those of the alternate file. Nonzero: fault in the walker."""
+    i: uint32_t
+    main: uint32_t
+    free(w.walker.imported)
+    w.walker.imported = cython.cast(cython.pointer[uint8_t], calloc(x.n_own + 1, 1))
+    w.walker.n_order = 0
+    if w.walker.imported == cython.NULL:
+        return fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, 0, 0, 0)
+    main = walk_main(w, x, v)
+    if main == NO_INDEX:
+        return 1
+    for i in range(x.n_own):
+        v.filtered = False
+        if i != main and walk_part(w, x, i, False, v):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def walk_alternates(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], v: cython.pointer[UnitValue]
+) -> cython.int:
+    """The children of those units of the alternate file that are needed. Nonzero: fault in the walker."""
+    i: uint32_t
+    failed: cython.int
+    if survey_alternates(cython.address(w.walker)):
+        return 1
+    w.walker.survey = True
+    failed = walk_own(w, x, v)
+    w.walker.survey = False
+    if failed or walker_reset(cython.address(w.walker)):
+        return 1
+    # What is true of the logical unit comes from the first unit of the file itself.
+    i = main_unit(cython.address(w.walker), 0)
+    if i < x.n_own or w.walker.lost == cython.NULL:
+        if unit_open(cython.address(w.walker), cython.address(x.headers[i if i < x.n_own else 0]), True):
+            return 1
+    for i in range(x.n_own, x.n_units):
+        if is_needed(cython.address(w.walker), i) and walk_part(w, x, i, False, v):
+            return 1
+    return 0

@@ -1,0 +1,330 @@
+"""`--degrade` where all units of a file are one: a unit that is damaged is left out, and what refers to it is said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import pybtf
+from pybtf.btf.kinds import Kind
+from pybtf.btf.types import Array, FuncProto, Ptr, Struct, Typedef
+from pybtf.cli.main import main
+from pybtf.encoded import Encoded
+from pybtf.errors import InternalError, PybtfError
+from tests.builders import bad
+from tests.builders.bad import BAD, patched
+from tests.builders.cases_alternate import NAME, Labels, p, pair, uses
+from tests.builders.dwarfwriter import Die, Dwarf, Raw, Unit, die, dwarf
+from tests.builders.kernelish import INT, function, kernel, standard, unit
+from tests.builders.synthetic import X86, base, named, parameter, typedef
+
+bad.load()
+WRONG = named("typedef", "wrong", ("type", "ref4", Raw(0x00FFFFFF)))
+"""A DIE that cannot be read."""
+MERGED = "default,force_cu_merging"
+OTHERS = "reference to a unit that is left out"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "x.elf"
+
+
+def accepted(data: bytes | bytearray | memoryview, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the rules of all kernels that know the kinds."""
+    raw = path.with_suffix(".btf")
+    raw.write_bytes(data)
+    assert main(["verify", str(raw)]) == 0, capsys.readouterr().out
+
+
+def degraded(path: Path, data: bytes, features: str = MERGED) -> Encoded:
+    """`data` cannot be encoded, but with `degrade` it can; the same by any number of workers."""
+    path.write_bytes(data)
+    with pytest.raises(PybtfError):
+        pybtf.encode(path, features=features)
+    result = pybtf.encode(path, features=features, degrade=True)
+    assert pybtf.encode(path, features=features, degrade=True, jobs=3).data == result.data
+    return result
+
+
+def same_as(path: Path, data: bytes, features: str = MERGED) -> bytes:
+    """The BTF of a file that is not damaged."""
+    sound = path.with_name("sound.elf")
+    sound.write_bytes(data)
+    return bytes(pybtf.encode(sound, features=features).data)
+
+
+def lost(result: Encoded) -> list[tuple[str, int]]:
+    return [(loss.what, loss.count) for loss in result.report.losses]
+
+
+def far(name: str, label: str) -> Die:
+    """A typedef of something in another unit."""
+    return named("typedef", name, ("type", "ref_addr", label))
+
+
+def program(*middles: Unit) -> bytes:
+    last = unit([base("long", 8, label="long"), typedef("last", "long")])
+    return kernel(dwarf([unit(standard(X86)), *middles, last])).data
+
+
+# which units
+
+
+@pytest.mark.parametrize("where", range(3))
+@pytest.mark.parametrize("damage", ["a reference", "a cycle", "an origin"])
+def test_the_rest_is_that_of_a_file_with_an_empty_unit(
+    path: Path, where: int, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is found while DIEs are read, and what only when all of them have been."""
+    wrong = {
+        "a reference": [WRONG],
+        "a cycle": [die("subprogram", ("abstract_origin", "ref4", "again"), label="again")],
+        "an origin": [die("subprogram", ("abstract_origin", "ref4", "char"))],
+    }[damage]
+    sound = [unit(standard(X86)), unit([far("there", "long")]), unit([base("long", 8, label="long")])]
+    broken = unit([base("char", 1, label="char"), typedef("gone", "char"), *wrong])
+    result = degraded(path, kernel(dwarf([*sound[:where], broken, *sound[where:]])).data, "default")
+    assert result.data == same_as(path, kernel(dwarf([*sound[:where], unit([]), *sound[where:]])).data)
+    assert [count for _, count in lost(result)] == [1]
+    assert result.report.units.left_out == {"damaged": 1}
+    assert result.report.losses[0].instead == "nothing: the unit is left out"
+    assert result.report.losses[0].examples[0]["unit"] == "unit.c"
+    accepted(result.data, path, capsys)
+
+
+def test_many_units_of_all_sorts(path: Path) -> None:
+    broken = [
+        WRONG,
+        *(die("subprogram", ("abstract_origin", "ref4", label), label=label) for label in ("one", "two", "three")),
+        *(die("structure_type", ("specification", "ref4", label), label=label) for label in ("four", "five")),
+    ]
+    units = [unit([base("char", 1), each]) for each in broken]
+    result = degraded(path, program(*units))
+    assert result.data == same_as(path, program(*[unit([])] * 6))
+    assert sum(count for _, count in lost(result)) == 6
+
+
+def test_a_partial_unit_that_is_damaged(path: Path) -> None:
+    """The unit that imports it stays, and what else it imports."""
+
+    def units(*more: Die) -> Dwarf:
+        good = Unit(die("partial_unit", label="good", children=[base("short", 2, label="short")]))
+        wrong = Unit(die("partial_unit", label="wrong", children=list(more)))
+        both = [die("imported_unit", ("import", "ref_addr", each)) for each in ("good", "wrong", "good")]
+        return dwarf([unit([INT, *both, typedef("own", "int"), far("t", "short")]), good, wrong])
+
+    result = degraded(path, kernel(units(typedef("gone", "x"), base("x", 1, label="x"), WRONG)).data, "default")
+    assert result.data == same_as(path, kernel(units()).data)
+    assert [count for _, count in lost(result)] == [1]
+
+
+def test_a_unit_that_imports_is_damaged(path: Path) -> None:
+    """What it imported is imported by the next one."""
+
+    def units(*more: Die) -> Dwarf:
+        partial = Unit(die("partial_unit", label="partial", children=[base("short", 2, label="short")]))
+        own = die("imported_unit", ("import", "ref_addr", "partial"))
+        return dwarf([unit(more), unit([own, far("t", "short")]), partial])
+
+    wrong = [INT, die("imported_unit", ("import", "ref_addr", "partial")), WRONG]
+    assert degraded(path, kernel(units(*wrong)).data, "default").data == same_as(path, kernel(units()).data)
+
+
+def test_a_chain_of_annotations_that_leads_into_another_unit(path: Path) -> None:
+    """To a place where no DIE begins. Not that unit is damaged."""
+    sound = unit([base("short", 2), named("typedef", "x" * 40)])
+
+    def units(at: int) -> Dwarf:
+        chain = ("GNU_annotation", "ref_addr", Raw(at))
+        children = [named("member", "m", ("type", "ref_addr", "int"), ("data_member_location", "data1", 0))]
+        s = named("structure_type", "s", ("byte_size", "data1", 4), chain, children=children)
+        return dwarf([unit([INT]), sound, unit([s])])
+
+    second = units(0).units[2]
+    result = degraded(path, kernel(units(second - 20)).data, "default")
+    assert [count for _, count in lost(result)] == [1]
+    assert result.data == same_as(path, kernel(dwarf([unit([INT]), sound, unit([])])).data)
+
+
+def test_headers(path: Path) -> None:
+    """A unit of which not even the header can be read, and one whose abbreviations are not there."""
+    units = [unit(standard(X86)), unit([INT, typedef("other", "int")]), unit([base("long", 8)])]
+    written = dwarf(units)
+    info = written.sections[".debug_info"]
+    assert isinstance(info, bytes)
+    nameless = f"at {written.units[1]:#x} of .debug_info"
+    for at, new, what, name in (
+        (4, b"\x09", "unit with DWARF version 9", nameless),
+        (6, b"\xff\xff\xff", "unit with an abbreviation table that starts past the end of the section", nameless),
+    ):
+        broken = kernel(written, debug={".debug_info": patched(info, written.units[1] + at, new)}).data
+        result = degraded(path, broken)
+        assert lost(result) == [(what, 1)]
+        assert result.report.losses[0].examples == [{"unit": name}]
+        assert result.data == same_as(path, kernel(dwarf([units[0], units[2]])).data)
+
+
+@pytest.mark.parametrize("name", sorted(BAD))
+def test_damage_of_all_sorts(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What can be encoded unit by unit can be encoded merged."""
+    path.write_bytes(BAD[name].build())
+    outcomes = []
+    for features in ("default", MERGED):
+        try:
+            result = pybtf.encode(path, features=features, degrade=True)
+        except InternalError:
+            raise
+        except PybtfError:
+            outcomes.append(False)
+        else:
+            outcomes.append(True)
+            accepted(result.data, path, capsys)
+    assert outcomes[0] == outcomes[1]
+
+
+def test_nothing_is_left(path: Path) -> None:
+    path.write_bytes(kernel(dwarf([unit([INT, WRONG]), unit([WRONG])])).data)
+    with pytest.raises(PybtfError):
+        pybtf.encode(path, features=MERGED, degrade=True)
+
+
+# what refers to them
+
+
+def referring(*children: Die) -> Sequence[Unit]:
+    return unit(children), unit([base("short", 2, label="short"), WRONG]), unit([INT])
+
+
+def test_references_to_what_is_left_out(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = ("type", "ref_addr", "short")
+    at = ("data_member_location", "data1", 0)
+    members = [
+        named("member", "plain", there, at),
+        named("member", "bits", there, ("data_bit_offset", "data1", 1), ("bit_size", "data1", 3)),
+        named("member", "own", ("type", "ref_addr", "int"), at),
+    ]
+    units = referring(
+        named("structure_type", "s", ("byte_size", "data1", 4), children=members),
+        die("array_type", there, children=[die("subrange_type", ("upper_bound", "data1", 1))], label="a"),
+        die("pointer_type", there, label="p"),
+        die("subroutine_type", children=[die("formal_parameter", there)], label="f"),
+        typedef("a_t", "a"), typedef("p_t", "p"), typedef("f_t", "f"), named("typedef", "t", there),
+    )  # fmt: skip
+    result = degraded(path, kernel(dwarf(units)).data, "default")
+    accepted(result.data, path, capsys)
+    btf = result.btf
+    [loss] = [loss for loss in result.report.losses if loss.what == OTHERS]
+    assert loss.count == 6
+    assert {each.get("name", "") for each in loss.examples} == {"s", "", "t"}
+
+    def of(name: str) -> object:
+        found = btf.by_name(name, Kind.TYPEDEF)
+        assert isinstance(found, Typedef)
+        return btf.type(found.type)
+
+    stand_in = of("t")
+    assert isinstance(stand_in, Struct)
+    assert (stand_in.name, stand_in.size, stand_in.members) == ("", 0, ())
+    s, array, pointer, proto = btf.by_name("s"), of("a_t"), of("p_t"), of("f_t")
+    assert isinstance(s, Struct)
+    assert [(each.name, btf.type(each.type).name) for each in s.members] == [("plain", ""), ("own", "int")]
+    assert isinstance(array, Array)
+    assert isinstance(pointer, Ptr)
+    assert isinstance(proto, FuncProto)
+    types = {s.members[0].type, array.type, pointer.type, proto.params[0].type}
+    assert [btf.type(each) for each in types] == [stand_in]
+
+
+def test_functions_lose_what_their_origin_said(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As with GCC's LTO, where code is in other units than types. A function of which all is here stays."""
+    code = die(
+        "subprogram", ("abstract_origin", "ref_addr", "origin"), ("low_pc", "addr", X86.text),
+        ("high_pc", "data4", 16), children=[die("formal_parameter", ("abstract_origin", "ref_addr", "a"))],
+    )  # fmt: skip
+    a = parameter("a", "short", label="a")
+    short = base("short", 2, label="short")
+    origin = die("subprogram", ("name", "string", "f"), ("inline", "data1", 1), children=[a], label="origin")
+    stays = function(X86, "g", offset=32, label="stays")
+    result = degraded(path, kernel(dwarf([unit([INT, stays, code]), unit([short, origin, WRONG])])).data, "default")
+    accepted(result.data, path, capsys)
+    assert dict(lost(result))[OTHERS] == 2
+    assert result.btf.by_name("f", Kind.FUNC) is None
+
+
+def test_type_units(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One whose contents are damaged, and one whose header is: what has their signatures refers to nothing."""
+    for at, kind in ((0, "contents"), (4, "header")):
+        children = [named("structure_type", "s", ("byte_size", "data1", 4), label="s")]
+        more = [WRONG] if kind == "contents" else []
+        types = Unit(
+            die("type_unit", children=[*children, *more]), version=5, unit_type=2, signature=77, type_label="s"
+        )
+        user = named("structure_type", "user", ("byte_size", "data1", 4), children=[
+            named("member", "m", ("type", "ref_sig8", 77), ("data_member_location", "data1", 0)),
+        ])  # fmt: skip
+        written = dwarf([types, unit([INT, user])])
+        info = written.sections[".debug_info"]
+        assert isinstance(info, bytes)
+        if kind == "header":
+            info = patched(info, at, b"\x09")
+        path.write_bytes(kernel(written, debug={".debug_info": info}).data)
+        features = "default" if kind == "contents" else MERGED
+        result = degraded(path, path.read_bytes(), features)
+        accepted(result.data, path, capsys)
+        assert dict(lost(result))[OTHERS] == 1
+        found = result.btf.by_name("user")
+        assert isinstance(found, Struct)
+        assert isinstance(result.btf.type(found.members[0].type), Struct)
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_units_of_an_alternate_file(path: Path, needed: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """One is left out, the other is not."""
+
+    def files(*more: Die) -> tuple[bytes, bytes]:
+        def main_units(labels: Labels) -> Sequence[Unit]:
+            return [unit([INT, uses("i0")(labels), *([uses("i1", "other")(labels)] if needed else [])])]
+
+        return pair([p(0), p(1, *more)], main_units)
+
+    data, other = files(WRONG)
+    path.with_name(NAME).write_bytes(other)
+    result = degraded(path, data, "default") if needed else None
+    if result is None:  # its root is read, and nothing else
+        path.write_bytes(data)
+        result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path, capsys)
+    assert result.btf.by_name("a0") is not None
+    assert result.btf.by_name("a1") is None
+    assert dict(lost(result)).get(OTHERS, 0) == (1 if needed else 0)
+
+
+# bounds
+
+
+@pytest.mark.parametrize("n", [20_000])
+def test_many_damaged_units_cost_what_sound_ones_do(path: Path, n: int) -> None:
+    """Each is passed over; that all others are decoded again for each would take hours."""
+    first = unit([base(f"x{i}", 4) for i in range(200)])
+    path.write_bytes(kernel(dwarf([first, *[unit([INT, WRONG])] * n, unit([INT])])).data)
+    start = time.process_time()
+    result = pybtf.encode(path, features=MERGED, degrade=True)
+    assert time.process_time() - start < 5
+    assert result.report.units.left_out == {"damaged": n}
+
+
+@pytest.mark.parametrize("n", [20_000])
+def test_many_functions_on_the_way_to_a_cycle(path: Path, n: int) -> None:
+    """Each that leads into the chain would follow all of it, and each cycle of its own as many links as functions."""
+    chain = [die("subprogram", ("abstract_origin", "ref4", f"f{i + 1}"), label=f"f{i}") for i in range(n)]
+    chain.append(die("subprogram", ("abstract_origin", "ref4", f"f{n}"), label=f"f{n}"))
+    own = [die("subprogram", ("abstract_origin", "ref4", f"o{i}"), label=f"o{i}") for i in range(n)]
+    path.write_bytes(kernel(dwarf([unit([*reversed(chain), *own]), unit([INT])])).data)
+    start = time.process_time()
+    result = pybtf.encode(path, features=MERGED, degrade=True)
+    assert time.process_time() - start < 5
+    assert result.report.units.left_out == {"damaged": 1}
