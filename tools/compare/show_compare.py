@@ -176,16 +176,20 @@ def lists(path: str, base: str | None, tally: Tally) -> None:
         tally.add(f"{path}: pybtf-pahole {options}", [by_ours(path, base, *options.split())], theirs)
 
 
-def functions(path: str, base: str | None, view: View, tally: Tally) -> None:
-    """All functions, those of the base, too, by pfunct, which comes with pahole."""
+def by_pfunct(path: str, base: str | None = None) -> list[str]:
+    """The prototypes of all functions, those of the base, too; pfunct comes with pahole."""
     *start, pahole = reference.pahole()
     based = [f"--btf_base={base}"] if base else []
     command = [*start, str(Path(pahole).with_name("pfunct")), *based, "-F", "btf", "-P", path]
     done = subprocess.run(command, capture_output=True, check=True)
+    return [line for line in done.stdout.decode("utf-8", "surrogateescape").splitlines() if line]
+
+
+def functions(path: str, base: str | None, view: View, tally: Tally) -> None:
     shower = Shower(view)
     ours = [id for id in range(1, len(view)) if view.kind(id) == FUNC]
     texts = {shower.text(id).strip().decode("utf-8", "surrogateescape") for id in ours}
-    for text in filter(None, done.stdout.decode("utf-8", "surrogateescape").splitlines()):
+    for text in by_pfunct(path, base):
         tally.add(f"{path}: function", [text] if text in texts else [], text)
         texts.discard(text)
     for text in texts:
