@@ -40,6 +40,7 @@ OPTIONS = {
     "order": ["-R", "-R -S", "-R -q"],
     "random": ["-R"],
     "enums": ["", "--hex"],
+    "flexible": ["", "-E"],
 }
 """For each program in fixtures/show/options what is recorded."""
 
@@ -62,6 +63,8 @@ def record_options() -> int:
             texts = {each: by_pahole(str(path), None, *options.split(), "-C", each) for each in names}
             found.setdefault(name, {})[options] = {each: text for each, text in texts.items() if text}
     (folder / "expected.json").write_text(json.dumps(found, indent=1) + "\n")
+    selected = by_pahole(str(folder / "flexible.btf"), None, "--with_embedded_flexible_array")
+    (folder / "flexible.selected.txt").write_text(selected)
     return sum(len(texts) for lists in found.values() for texts in lists.values())
 
 

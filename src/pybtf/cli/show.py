@@ -68,7 +68,7 @@ class Selection:
             and sums["padding"] >= self.padding
             and bool(sums["packed"] or not self.packed)
             and bool(sums["flexible_array"] or not self.flexible)
-            and (sums["embedded_flexible_arrays"] > 0 or not self.embedded)
+            and (bool(sums["embeds_flexible_array"]) or not self.embedded)
         )
 
 

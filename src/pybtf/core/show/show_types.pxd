@@ -44,6 +44,7 @@ cdef struct Facts:              # of one struct or union
     bint packed
     uint32_t marked             # the round in which something else showed that it is packed
     bint ends_flexible          # its last member is an array without a size
+    bint embeds_flexible        # it has a struct that does, at any depth, also by a typedef
     uint32_t natural            # alignment that follows from its members
     uint32_t align              # that it must have been given; 0: the natural one
     uint32_t holes

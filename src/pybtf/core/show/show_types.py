@@ -218,6 +218,7 @@ class Shower:
             "packed": bool(f.packed),
             "flexible_array": bool(f.ends_flexible),
             "embedded_flexible_arrays": f.flexible_end + f.flexible_middle,
+            "embeds_flexible_array": bool(f.embeds_flexible),
         }
 
     def members(self, id: uint32_t) -> list:
