@@ -230,7 +230,7 @@ def reorganized(view: View, shower: Shower, id: int, steps: bool) -> bytes:
         parts.append(b"\n/* Final reorganized struct: */\n")
     parts.append(text)
     if after != before:
-        lines = _cachelines(before) - _cachelines(after)
+        lines = (_cachelines(before) - _cachelines(after)) % (1 << 64)  # as pahole counts those that are added
         lines_too = b" and %d cacheline%s" % (lines, b"" if lines == 1 else b"s") if lines else b""
         saved = before - after
         parts[-1] = text[:-1]
