@@ -47,7 +47,7 @@ def test_functions_that_are_not_encoded_have_a_reason(capsys: pytest.CaptureFixt
 def test_no_like_names_are_looked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the DWARF of another kernel, thousands of functions are not found, and a like name takes a fifth of a second."""
+    """Of the DWARF of another kernel, thousands of functions are not found; a like name takes a fifth of a second."""
     monkeypatch.setattr(asking, "_like", lambda *_: pytest.fail("not asked for"))
     builder = Builder()
     builder.add_func("of_nobody", builder.add_func_proto(0, []))
