@@ -25,9 +25,20 @@ def units(*sizes: int, claimed: int = 0) -> bytes:
 def test_what_was_looked_at_goes_back(sizes: tuple[int, ...], claimed: int) -> None:
     info = units(*sizes, claimed=claimed)
     given: list[tuple[int, int]] = []
-    found = has_skeletons({"info": info, "abbrev": b"\0"}, lambda *each: given.append(each), little=True)
+    found = has_skeletons({"info": info, "abbrev": b"\0", "addr": b""}, lambda *each: given.append(each), little=True)
     assert not found
     assert given[0][0] == 0
     assert given[-1][1] == len(info)
     assert all(before[1] == after[0] for before, after in pairwise(given))
     assert max(end - start for start, end in given) <= 8 * MIB + max(sizes)
+
+
+@pytest.mark.parametrize(
+    ("units", "more", "wanted"), [(4096, {}, True), (4097, {}, False), (4097, {"addr": b""}, True)]
+)
+def test_large_files_without_addresses_are_not_looked_at(units: int, more: dict[str, bytes], wanted: bool) -> None:
+    skeleton = struct.pack("<IHBBIQ", 60, 5, 4, 8, 0, 1).ljust(64, b"\0")
+    given: list[tuple[int, int]] = []
+    sections = {"info": skeleton * units, "abbrev": b"\0", **more}
+    assert has_skeletons(sections, lambda *each: given.append(each), little=True) is wanted
+    assert not given

@@ -84,6 +84,8 @@ class Run(Ring):
         input.words = self.e.words.p
         input.offs = cython.cast(cython.pointer[cython.size_t], self.e.offs.p)
         input.n = cython.cast(uint32_t, self.e.offs.n)
+        input.resolved = self.e.resolved.p
+        input.n_resolved = self.e.resolved.n
         input.first_own = self.first
         error.code = 0
         error.id = 0

@@ -21,6 +21,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.btf.kinds import KIND_FWD
 from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, wire_compact, wire_store, wire_store_header
 from cython.cimports.pybtf.core.dedup.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.dedup.candidates import candidates_free, candidates_init
@@ -45,11 +46,15 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_OK,
     EFFORT_BASE,
     EFFORT_PER_TYPE,
+    FINAL,
     ID_MASK,
     BaseTypes,
     Node,
     TypeGraph,
+    kind_of,
+    resolve,
 )
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import u32s_free
 
 from pybtf.core.btf.type_section import wire_header
@@ -75,6 +80,32 @@ def start_tables(w: cython.pointer[Work]) -> cython.bint:
         and candidates_init(cython.address(w.enums), n, cython.address(base.enums), first)
         and candidates_init(cython.address(w.mixed), n, cython.address(base.mixed), first)
     )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_given(g: cython.pointer[TypeGraph], input: cython.pointer[cython.const[DedupInput]]) -> cython.void:
+    """Resolves the declarations of which the caller knows what becomes of them. All of a name are one type by now."""
+    i: cython.size_t
+    forward: uint32_t
+    for i in range(input.n_resolved // 2):
+        forward = resolve(g, input.resolved[2 * i])
+        CHECK(kind_of(g.nodes, forward) == KIND_FWD, "what is resolved is no declaration")
+        g.nodes[forward].map = input.resolved[2 * i + 1]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def check_given(g: cython.pointer[TypeGraph], input: cython.pointer[cython.const[DedupInput]]) -> cython.void:
+    """Holds the caller to what it has said of definitions."""
+    i: cython.size_t
+    for i in range(input.n_resolved // 2):
+        CHECK(
+            g.nodes[input.resolved[2 * i + 1]].map == (FINAL | input.resolved[2 * i + 1]),
+            "a declaration was resolved to what goes to another type",
+        )
 
 
 @cython.cfunc
@@ -109,7 +140,10 @@ def dedup_run(
     if status == DEDUP_OK:
         status = dedup_primitives(cython.address(w))
     if status == DEDUP_OK:
+        resolve_given(g, input)
         status = dedup_structs(cython.address(w))
+    if status == DEDUP_OK:
+        check_given(g, input)
     if status == DEDUP_OK:
         status = resolve_forwards(cython.address(w))
     if status == DEDUP_OK:
@@ -176,6 +210,7 @@ def dedup_btf(
     strings = str_len
     input.first_own = 1
     input.base = cython.NULL
+    input.n_resolved = 0
     if below is not None:
         strings += below.strings.size
         if strings > 0xFFFFFFFF:

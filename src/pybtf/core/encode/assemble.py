@@ -63,8 +63,16 @@ def number(e: cython.pointer[Encoder]) -> cython.int:
 @cython.inline
 @cython.exceptval(check=False)
 def representative(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
-    """The id of the type that stands for one that was dropped. 0 and an error: there is none, a mistake of ours."""
-    class_: uint32_t = e.class_list.p[s.classes + local]
+    """The id of the type that stands for one that was dropped."""
+    return stands_for(e, e.class_list.p[s.classes + local])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def stands_for(e: cython.pointer[Encoder], class_: uint32_t) -> uint32_t:
+    """The id of the type that stands for those of a class. 0 and an error: there is none, a mistake of ours."""
     id: uint32_t = 0 if class_ & APART else e.representative.p[class_]
     if id == 0:
         e.error_entry = class_ & CLASS_BITS
@@ -177,6 +185,7 @@ def assemble_unit(e: cython.pointer[Encoder], s: cython.pointer[Stream], index_t
 def assemble(e: cython.pointer[Encoder]) -> cython.int:
     """Makes `words` and `offs` of all streams, unless they are made. Nonzero: `e.error`."""
     u: uint32_t
+    i: cython.size_t
     s: cython.pointer[Stream]
     index_type: uint32_t = 0
     if e.keep_all:
@@ -190,6 +199,8 @@ def assemble(e: cython.pointer[Encoder]) -> cython.int:
         s = cython.address(e.streams[u])
         if s.n and assemble_unit(e, s, index_type):
             return 1
+    for i in range(e.resolved.n):
+        e.resolved.p[i] = stands_for(e, e.resolved.p[i])
     u32s_free(cython.address(e.stream_words))
     u64s_free(cython.address(e.starts))
     return e.error

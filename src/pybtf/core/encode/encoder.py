@@ -86,6 +86,7 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     u32s_free(cython.address(e.first_unit))
     u32s_free(cython.address(e.twice))
     u32s_free(cython.address(e.redo))
+    u32s_free(cython.address(e.resolved))
     u32s_free(cython.address(e.conflicts))
     u32s_free(cython.address(e.representative))
     u32s_free(cython.address(e.scratch))

@@ -48,7 +48,6 @@ cdef enum:                      # marks of a class or a key
 
 cdef enum:                      # tints of a class in the unit at hand, while the class list is rewritten
     UNDECIDED = 1               # usual types that may be taken for odd ones, and what is not compared and refers to them
-    RESOLVES = 2                # the type by which a declaration is resolved
 
 cdef enum:                      # of a class: what is to be done where a unit has a type of it
     WATCHED = 1                 # its entry may change, or decides something
@@ -84,7 +83,6 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *n_slots
     uint32_t *masks_at          # first mask, plus 1
     uint32_t *event             # by key: the unit by which a declaration is surely resolved, NO_UNIT none
-    uint32_t *event_class
     uint32_t *variants          # in work: two for each class
     uint32_t *settled           # the first unit with a decided type, NO_UNIT none yet
     uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition

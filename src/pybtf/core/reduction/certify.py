@@ -461,7 +461,7 @@ def list_conflicts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> c
 @cython.exceptval(check=False)
 def keep_everything(e: cython.pointer[Encoder]) -> cython.int:
     u: uint32_t
-    e.redo.n = 0
+    e.redo.n = e.resolved.n = 0
     for u in range(e.n_streams):
         if e.streams[u].n_types > 1:
             e.streams[u].whole = True
@@ -530,7 +530,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 22 * 4 + 2 + 1 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 21 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -552,12 +552,11 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.n_slots = at + 13 * n
         a.masks_at = at + 14 * n
         a.event = at + 15 * n
-        a.event_class = at + 16 * n
-        a.contact = at + 17 * n
-        a.users = at + 18 * n
-        a.settled = at + 19 * n
-        a.variants = at + 20 * n
-        a.marks = cython.cast(cython.pointer[uint16_t], at + 22 * n)
+        a.contact = at + 16 * n
+        a.users = at + 17 * n
+        a.settled = at + 18 * n
+        a.variants = at + 19 * n
+        a.marks = cython.cast(cython.pointer[uint16_t], at + 21 * n)
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
         a.watch = a.tint + n
         a.odd = a.watch + n

@@ -7,33 +7,24 @@ Then the class list is rewritten (`refine`). All types of uncertain classes stan
 
 - types that are not compared, such as pointers, are told apart by which names they mention are declared and which
   defined, of those with several definitions: they become types of a variant of their class;
-- where a declaration is resolved to its usual definition (separate.py), the second of the two types that are compared
-  is kept.
+- declarations that are surely resolved to their usual definition (separate.py) are listed: de-duplication begins with
+  that.
 
 From now on the first type of each number in the list is to be kept, and stands for the others; and those that stand
 apart. Units of which that is more than append_unit.py has kept are decoded again.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.stdlib import qsort
+from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.separate import is_mixed
 from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
-from cython.cimports.pybtf.core.reduction.variants import compare_numbers
 from cython.cimports.pybtf.core.support.check import CHECK
-from cython.cimports.pybtf.core.support.memory import (
-    U32s,
-    U64s,
-    u32s_free,
-    u32s_push,
-    u32s_reserve,
-    u64s_free,
-    u64s_push,
-)
+from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push, u32s_reserve
 
 # ---- uncertain classes --------------------------------------------------------------------------------------------
 
@@ -189,16 +180,24 @@ def variant_here(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def list_events(a: cython.pointer[Analysis], events: cython.pointer[U64s]) -> cython.int:
-    """Unit and class of the types that resolve declarations, in order. Nonzero: no memory."""
+def list_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Lists the declarations that are surely resolved, each with its definition. Nonzero: no memory."""
     k: uint32_t
+    c: uint32_t
     for k in range(1, a.n):
-        if a.marks[k] & CONFLICT and a.event[k] != NO_UNIT:
-            CHECK(not a.marks[a.event_class[k]] & UNCERTAIN, "what resolves a declaration is uncertain")
-            if not u64s_push(events, cython.cast(uint64_t, a.event[k]) << 32 | a.event_class[k]):
+        if not a.marks[k] & CONFLICT or a.event[k] == NO_UNIT:
+            continue
+        CHECK(a.usual[k] != 0, "a declaration is resolved to nothing")
+        CHECK(not a.marks[a.usual[k]] & (UNCERTAIN | WILD), "a declaration is resolved to an uncertain type")
+        CHECK(not is_mixed(a, a.usual[k]) or a.event[k] < a.first_odd[a.usual[k]], "or to one that may be an odd one")
+        CHECK(a.event[k] < a.contact[k], "a declaration is resolved that may be so otherwise")
+        c = a.first_member[k]
+        while c:
+            if not a.marks[c] & FULL and not (
+                u32s_push(cython.address(e.resolved), c) and u32s_push(cython.address(e.resolved), a.usual[k])
+            ):
                 return 1
-    if events.n:
-        qsort(events.p, events.n, cython.sizeof(uint64_t), compare_numbers)
+            c = a.next_member[c]
     return 0
 
 
@@ -218,7 +217,7 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i] & CLASS_BITS
-        if p[i] & APART or a.marks[c] & UNCERTAIN or a.tint[c] & RESOLVES:
+        if p[i] & APART or a.marks[c] & UNCERTAIN:
             p[i] |= APART
             t.whole = True
         elif a.tint[c]:
@@ -241,7 +240,7 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 def refine_unit(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
 ) -> cython.int:
-    """Rewrites the entries of a unit; classes with RESOLVES have a type there that resolves a declaration."""
+    """Rewrites the entries of a unit. Nonzero: no memory."""
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     i: uint32_t
@@ -306,27 +305,12 @@ def choose_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
 def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """See above. Nonzero: no memory."""
     u: uint32_t
-    at: cython.size_t = 0
-    first: cython.size_t
     failed: cython.int
-    events: U64s
     scratch: U32s
-    memset(cython.address(events), 0, cython.sizeof(U64s))
     memset(cython.address(scratch), 0, cython.sizeof(U32s))
-    failed = list_events(a, cython.address(events))
+    failed = list_resolved(e, a)
     prepare(e, a)
-    for at in range(events.n):
-        a.watch[cython.cast(uint32_t, events.p[at])] |= WATCHED
-    at = 0
     for u in range(e.n_streams):
-        first = at
-        while at < events.n and events.p[at] >> 32 == u:
-            a.tint[cython.cast(uint32_t, events.p[at])] = RESOLVES
-            at += 1
         failed = failed or refine_unit(e, a, cython.address(scratch), u)
-        while first < at:
-            a.tint[cython.cast(uint32_t, events.p[first])] = 0
-            first += 1
-    u64s_free(cython.address(events))
     u32s_free(cython.address(scratch))
     return failed or choose_units(e, a)

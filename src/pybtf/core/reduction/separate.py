@@ -399,7 +399,6 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
                 at = max(x.declared, x.defined)
                 if at < a.event[k] and (not is_mixed(a, c) or at < a.first_odd[c]):
                     a.event[k] = at
-                    a.event_class[k] = c
             if is_mixed(a, a.usual[k]) and min(x.declared, x.odd_declared) != NO_UNIT:
                 if x.defined != NO_UNIT or a.marks[c] & ODD:
                     earliest(cython.address(a.contact[k]), a.first_odd[a.usual[k]])
