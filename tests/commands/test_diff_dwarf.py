@@ -10,6 +10,7 @@ import pytest
 import pybtf
 from pybtf import Builder
 from pybtf.cli.main import main
+from pybtf.explain import asking
 from tests.commands.test_diff import OLD, run
 from tests.conftest import ROOT
 
@@ -41,3 +42,17 @@ def test_functions_that_are_not_encoded_have_a_reason(capsys: pytest.CaptureFixt
     assert {each["name"]: each.get("reason") for each in changes if each["kind"] == "function"} == {
         left_out: reasons[left_out].reason, "of_nobody": "not_found",
     }  # fmt: skip
+
+
+def test_no_like_names_are_looked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the DWARF of another kernel, thousands of functions are not found; a like name takes a fifth of a second."""
+    monkeypatch.setattr(asking, "_like", lambda *_: pytest.fail("not asked for"))
+    builder = Builder()
+    builder.add_func("of_nobody", builder.add_func_proto(0, []))
+    out = tmp_path / "other.btf"
+    out.write_bytes(builder.to_bytes())
+    source = str(ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf")
+    lines = run(capsys, "--dwarf", source, str(out))[1].splitlines()
+    assert any(line.startswith("  ") and "of_nobody" in line for line in lines)

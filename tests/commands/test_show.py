@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf.btf.kind_numbers import FUNC
 from pybtf.btf.reader import BTF
 from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Param, Ptr, Struct, Type, Typedef, Union, Var
 from pybtf.btf.writer import BtfBuilder
@@ -24,6 +25,7 @@ from tools.compare.show_compare import definitions
 GOLDEN = ROOT / "fixtures" / "golden"
 FOLDER = ROOT / "fixtures" / "show"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())["inputs"]
+FUNCTIONS = json.loads((FOLDER / "functions" / "golden.json").read_text())
 SAMPLE = GOLDEN / "00_kernel_like.gcc-O2-5-exe.usual.btf"
 
 Show = Callable[..., str]
@@ -71,6 +73,24 @@ def test_text_is_paholes(name: str) -> None:
     for title, digest in EXPECTED[name]:
         assert digest in found[title], title
     assert found.keys() == {title for title, _ in EXPECTED[name]}
+
+
+def functions(path: Path) -> str:
+    """The functions of a file as lines in order."""
+    view = View(path.read_bytes(), path.name)
+    shower = Shower(view)
+    texts = [shower.text(id).decode().strip() for id in range(1, len(view)) if view.kind(id) == FUNC]
+    return "\n".join(sorted(texts))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_pfuncts(name: str) -> None:
+    assert hashlib.sha256(functions(GOLDEN / name).encode()).hexdigest()[:16] == FUNCTIONS[name]
+
+
+def test_odd_functions_are_pfuncts() -> None:
+    """Tags, pointers to functions with and without names, and nothing but dots."""
+    assert functions(FOLDER / "functions" / "odd.btf") + "\n" == (FOLDER / "functions" / "odd.txt").read_text()
 
 
 def test_alignment_of_nameless_types(show: Show) -> None:

@@ -70,6 +70,16 @@ def test_the_same_with_paholes_options(name: str, options: str, run: Run) -> Non
         assert run(pahole, "-F", "btf", *options.split(), "-C", type, FOLDER / f"{name}.btf") == text, type
 
 
+def test_embedded_flexible_arrays(run: Run) -> None:
+    """By typedefs and qualifiers, and in structs of structs; not in unions or arrays."""
+    path, expected = FOLDER / "flexible.btf", (FOLDER / "flexible.selected.txt").read_text()
+    assert expected.count("struct h {") == 1
+    assert "struct o {" not in expected
+    assert run(pahole, "-F", "btf", "--with_embedded_flexible_array", path) == expected
+    ours = run(main, "show", "--with-embedded-flexible-array", path)
+    assert ours.replace("\n\n", "\n") == expected.replace("\n\n", "\n")
+
+
 def test_long_names(run: Run) -> None:
     path = FOLDER / "members.btf"
     expected = EXPECTED["members"]

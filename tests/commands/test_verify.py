@@ -215,6 +215,14 @@ def test_split_btf_needs_a_base(verify: Verify, bases: tuple[Path, Path, Path]) 
     assert main(["verify", str(bases[2])]) == 1
 
 
+def test_dwarf_without_btf(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """In a program, of which only the sections are read, and in an object."""
+    for name in ("00_kernel_like.gcc-O2-5-exe.elf", "01_char.gcc-O0-5-obj.elf"):
+        path = ROOT / "fixtures" / "bin" / name
+        assert main(["verify", str(path)]) == 1
+        assert f"It has DWARF: `pybtf encode {path}` makes BTF of that.".encode() in capfdbinary.readouterr().err
+
+
 def test_the_base_beside_is_taken(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
     right, _, module = bases
     right.rename(right.parent / "vmlinux")

@@ -43,15 +43,19 @@ FORMATS = {
     "pretty": (["--json", "--pretty"], []),
 }
 CONTEXT = 6
+PATIENCE = 10  # seconds; of damaged BTF, bpftool may print without end
 
 
 def by_bpftool(path: str, base: str | None, format: str, roots: list[int]) -> bytes | None:
-    """The text; None if bpftool refuses the file."""
+    """The text; None if bpftool refuses the file, or does not end."""
     options, rest = FORMATS[format]
     chosen = [word for root in roots for word in ("root_id", str(root))]
     based = ["--base-btf", base] if base else []
     command = [*reference.bpftool(), *options, *based, "btf", "dump", "file", path, *rest, *chosen]
-    done = subprocess.run(command, capture_output=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None
     return done.stdout if done.returncode == 0 else None
 
 
@@ -120,6 +124,14 @@ def program(seed: int) -> bytes:
         return bytes(pybtf.encode(elf, features="all" if seed % 2 else "default", jobs=1).data)
 
 
+def length(path: str, base: str | None) -> int:
+    """How many ids there are; 0 of what cannot be read."""
+    try:
+        return len(open_view(path, base))
+    except InputError:
+        return 0
+
+
 def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> list[tuple[str, str, str]]:
     """For each format: the format, the verdict, what there is to say."""
     chooser = random.Random(path.rpartition("/")[2])
@@ -127,9 +139,9 @@ def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> li
     for format in formats:
         choices: list[list[int]] = [[]]
         if n_roots and format != "pretty":
-            ids = range(1, len(open_view(path, base)))
+            ids = range(1, length(path, base))
             sizes = [min(len(ids), chooser.choice((1, 1, 2, 5))) for _ in range(n_roots)]
-            choices += [chooser.sample(ids, size) for size in sizes]
+            choices += [chooser.sample(ids, size) for size in sizes if size]
         for roots in choices:
             theirs = by_bpftool(path, base, format, roots)
             ours = by_pybtf(path, base, format, roots)

@@ -6,6 +6,7 @@
     python -m tools.compare.show_compare --options FILE               also the options of both; with --single, those
                                                                       about one type on so many
     python -m tools.compare.show_compare --lists FILE                 also what pybtf-pahole prints of whole files
+    python -m tools.compare.show_compare --functions FILE             also all functions, with `pfunct -P`
 
 pahole prints all structs of a file at once, with and without -E. What is compared is each that it prints with those of
 ours that have the name, which may be several. The first differences are shown. The exit status is 1 if anything
@@ -21,8 +22,9 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
-from pybtf.btf.kind_numbers import ENUM, ENUM64, STRUCT, TYPEDEF
+from pybtf.btf.kind_numbers import ENUM, ENUM64, FUNC, STRUCT, TYPEDEF
 from pybtf.btf.opening import open_view
 from pybtf.core.btf.type_view import View
 from pybtf.core.show.show_types import Shower
@@ -174,6 +176,26 @@ def lists(path: str, base: str | None, tally: Tally) -> None:
         tally.add(f"{path}: pybtf-pahole {options}", [by_ours(path, base, *options.split())], theirs)
 
 
+def by_pfunct(path: str, base: str | None = None) -> list[str]:
+    """The prototypes of all functions, those of the base, too; pfunct comes with pahole."""
+    *start, pahole = reference.pahole()
+    based = [f"--btf_base={base}"] if base else []
+    command = [*start, str(Path(pahole).with_name("pfunct")), *based, "-F", "btf", "-P", path]
+    done = subprocess.run(command, capture_output=True, check=True)
+    return [line for line in done.stdout.decode("utf-8", "surrogateescape").splitlines() if line]
+
+
+def functions(path: str, base: str | None, view: View, tally: Tally) -> None:
+    shower = Shower(view)
+    ours = [id for id in range(1, len(view)) if view.kind(id) == FUNC]
+    texts = {shower.text(id).strip().decode("utf-8", "surrogateescape") for id in ours}
+    for text in by_pfunct(path, base):
+        tally.add(f"{path}: function", [text] if text in texts else [], text)
+        texts.discard(text)
+    for text in texts:
+        tally.add(f"{path}: function", [text], "not printed by pfunct")
+
+
 def with_options(path: str, base: str | None, tally: Tally) -> None:
     based = ["--base", base] if base else []
     for option in OPTIONS:
@@ -190,6 +212,7 @@ def main() -> int:
     parser.add_argument("--single", type=int, default=0, metavar="N", help="how many types one by one")
     parser.add_argument("--options", action="store_true", help="also the options")
     parser.add_argument("--lists", action="store_true", help="also what pybtf-pahole prints of whole files")
+    parser.add_argument("--functions", action="store_true", help="also all functions")
     options = parser.parse_args()
     every = Tally()
     for path in options.files:
@@ -208,6 +231,8 @@ def main() -> int:
             one_by_one(path, options.base, view, options.single, tally)
         if options.lists:
             lists(path, options.base, tally)
+        if options.functions:
+            functions(path, options.base, view, tally)
         late = f"; pahole took too long for {tally.late}" if tally.late else ""
         print(f"{path}: {tally.same:,} of {tally.same + tally.different:,} equal{late}", flush=True)
         every.same += tally.same

@@ -99,9 +99,9 @@ def watch(fuzzer: Fuzzer, module: str, options: argparse.Namespace, worker: int)
     """Start a worker, and again behind each case that ended one. Returns how many did."""
     from tools.fuzz import fuzz
 
-    at = KEPT / f"{fuzzer.name}-{options.seed}-{worker}.at"
+    first, found = options.first + worker, 0
+    at = KEPT / f"{fuzzer.name}-{options.seed}-{first}.at"
     end = time.monotonic() + options.seconds
-    first, found = worker, 0
     environment = fuzz.environment()
     if options.case is None:  # a case by itself says more
         environment["ASAN_OPTIONS"] += ":malloc_context_size=1"
@@ -129,11 +129,11 @@ def main(fuzzer: Fuzzer, module: str, doc: str | None, argv: Sequence[str] | Non
     """The command of a fuzzer. Exit status 1 if any case ended a worker."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, help="default: 300, or without end with --count")
-    parser.add_argument("--count", type=int, help="cases of all workers together")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case; default: 0")
+    parser.add_argument("--count", type=int, help="the number behind the last case, so how many there are from 0 on")
     parser.add_argument("--seed", default=str(int(time.time())), help="default: the time")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--case", type=int, help="this one alone; its input is kept")
-    parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--at", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.seconds is None:
@@ -148,8 +148,8 @@ def main(fuzzer: Fuzzer, module: str, doc: str | None, argv: Sequence[str] | Non
     KEPT.mkdir(parents=True, exist_ok=True)
     if options.case is not None:
         print(f"kept: {keep(fuzzer, options.seed, options.case)}")
-        options.count, options.workers = options.case + 1, 1
-        return 1 if watch(fuzzer, module, options, options.case) else 0
+        options.first, options.count, options.workers = options.case, options.case + 1, 1
+        return 1 if watch(fuzzer, module, options, 0) else 0
     started = time.monotonic()
     print(f"seed {options.seed}, {options.workers} workers", flush=True)
     with ThreadPoolExecutor(options.workers) as pool:

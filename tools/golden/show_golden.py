@@ -3,9 +3,9 @@
     python -m tools.golden.show_golden
 
 For each file the title of each struct and union (`struct pair`) and the start of the digest of its text; for some files
-the text itself, so that there is something to read. The programs in fixtures/show/options are compiled and encoded if
-they have not been, and the texts of all their types with many options written to expected.json there. pahole is that of
-tools/judge/reference.py.
+the text itself, so that there is something to read; and in fixtures/show/functions the same of what pfunct prints of
+all functions. The programs in fixtures/show/options are compiled and encoded if they have not been, and the texts of
+all their types with many options written to expected.json there. pahole is that of tools/judge/reference.py.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pybtf.btf.builder import Builder
 from pybtf.btf.kinds import Kind
 from pybtf.btf.reader import BTF
-from tools.compare.show_compare import by_pahole, definitions, title
+from pybtf.btf.types import Param
+from tools.compare.show_compare import by_pahole, by_pfunct, definitions, title
 from tools.judge import reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +40,7 @@ OPTIONS = {
     "order": ["-R", "-R -S", "-R -q"],
     "random": ["-R"],
     "enums": ["", "--hex"],
+    "flexible": ["", "-E"],
 }
 """For each program in fixtures/show/options what is recorded."""
 
@@ -60,11 +63,54 @@ def record_options() -> int:
             texts = {each: by_pahole(str(path), None, *options.split(), "-C", each) for each in names}
             found.setdefault(name, {})[options] = {each: text for each, text in texts.items() if text}
     (folder / "expected.json").write_text(json.dumps(found, indent=1) + "\n")
+    selected = by_pahole(str(folder / "flexible.btf"), None, "--with_embedded_flexible_array")
+    (folder / "flexible.selected.txt").write_text(selected)
     return sum(len(texts) for lists in found.values() for texts in lists.values())
+
+
+def odd_functions() -> bytes:
+    """Functions with tags, and with pointers to functions in all places."""
+    made = Builder()
+    number = made.add_int("int", 4, 1)
+    made.add_int("long int", 8, 1)
+    prototype = made.add_func_proto(number, [Param("x", number), Param("", number)])
+    pointer = made.add_ptr(prototype)
+    nested = made.add_ptr(made.add_func_proto(0, [Param("cb", pointer), Param("", made.add_ptr(0)), Param("", 0)]))
+    types = [
+        pointer, nested, made.add_ptr(pointer), made.add_ptr(nested), made.add_const(pointer),
+        made.add_ptr(made.add_array(pointer, 3, number)), made.add_ptr(made.add_typedef("call", prototype)),
+        made.add_typedef("callback", pointer), made.add_ptr(made.add_type_tag("user", prototype)),
+        made.add_volatile(pointer), made.add_ptr(made.add_const(prototype)),
+        made.add_ptr(made.add_func_proto(pointer, [Param("a", number)])),
+    ]  # fmt: skip
+    made.add_func("named", made.add_func_proto(0, [Param(f"a{i}", type) for i, type in enumerate(types)]))
+    made.add_func("nameless", made.add_func_proto(pointer, [Param("", type) for type in types]))
+    made.add_func("nothing", made.add_func_proto(0))
+    made.add_func("dots", made.add_func_proto(number, [Param("", 0)]))
+    tagged = made.add_func("tagged", made.add_func_proto(number, [Param("p", pointer), Param("q", number)]))
+    for name, component in (("second", 1), ("two", -1), ("one", -1), ("first", 0), ("once_more", 1)):
+        made.add_decl_tag(name, tagged, component)
+    return made.to_bytes()
+
+
+def record_functions() -> int:
+    """odd.btf and its text, and for each golden file the digest of its functions, sorted."""
+    (FOLDER / "functions").mkdir(exist_ok=True)
+    (FOLDER / "functions" / "odd.btf").write_bytes(odd_functions())
+    lines = sorted(by_pfunct(str(FOLDER / "functions" / "odd.btf")))
+    (FOLDER / "functions" / "odd.txt").write_text("\n".join(lines) + "\n")
+    found: dict[str, str] = {}
+    for path in sorted(GOLDEN.glob("*.usual.btf")):
+        lines = sorted(by_pfunct(str(path)))
+        if lines and not path.name.startswith(LANGUAGES):
+            found[path.name] = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    (FOLDER / "functions" / "golden.json").write_text(json.dumps(found, indent=1) + "\n")
+    return len(found)
 
 
 def main() -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
+    print(f"functions of {record_functions()} files")
     found: dict[str, list[list[str]]] = {}
     for path in sorted(GOLDEN.glob("*.usual.btf")):
         if path.name.startswith(LANGUAGES):

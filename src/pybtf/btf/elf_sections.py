@@ -35,6 +35,11 @@ class ElfSection:
     link: int
 
 
+def dwarf_hint(file: str) -> str:
+    """What there is to say of a file without BTF, but with DWARF."""
+    return f"It has DWARF: `pybtf encode {file}` makes BTF of that."
+
+
 class ElfSections:
     """Just enough of an ELF file to find one section by name. `pointer` is the size of its addresses."""
 
@@ -103,7 +108,7 @@ class ElfSections:
         """Offset and size in bytes of the first section of this name, which are within the file."""
         section = self.find(name)
         if section is None:
-            raise InputError(self.file, f"no {name} section", "an ELF file with BTF")
+            raise InputError(self.file, f"no {name} section", "an ELF file with BTF", self.hint())
         return self._place(section, name)
 
     def find(self, name: str) -> ElfSection | None:
@@ -112,6 +117,11 @@ class ElfSections:
         wanted = name.encode() + b"\0"
         found = (each for each in self._sections(self.count) if names.startswith(wanted, each.name))
         return next(found, None)
+
+    def hint(self) -> str:
+        """The same, or nothing without DWARF."""
+        found = any(self.find(name) is not None for name in (".debug_info", ".zdebug_info"))
+        return dwarf_hint(self.file) if found else ""
 
     def release(self) -> str | None:
         """What stands behind `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""

@@ -182,10 +182,7 @@ def _from_bytes(data: bytes, file: str) -> _Source:
 def _from_elf(stream: BinaryIO, file: str, start: bytes) -> _Source:
     elf = ElfSections(stream, file, start)
     if elf.find(".BTF") is None:
-        hint = ""
-        if elf.find(".debug_info") is not None or elf.find(".zdebug_info") is not None:
-            hint = f"It has DWARF: `pybtf encode {file}` makes BTF of that."
-        raise _NoBtf(file, "no .BTF section", "an ELF file with BTF", hint)
+        raise _NoBtf(file, "no .BTF section", "an ELF file with BTF", elf.hint())
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
     return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)
 

@@ -68,7 +68,7 @@ class Selection:
             and sums["padding"] >= self.padding
             and bool(sums["packed"] or not self.packed)
             and bool(sums["flexible_array"] or not self.flexible)
-            and (sums["embedded_flexible_arrays"] > 0 or not self.embedded)
+            and (bool(sums["embeds_flexible_array"]) or not self.embedded)
         )
 
 
@@ -230,7 +230,7 @@ def reorganized(view: View, shower: Shower, id: int, steps: bool) -> bytes:
         parts.append(b"\n/* Final reorganized struct: */\n")
     parts.append(text)
     if after != before:
-        lines = _cachelines(before) - _cachelines(after)
+        lines = (_cachelines(before) - _cachelines(after)) % (1 << 64)  # as pahole counts those that are added
         lines_too = b" and %d cacheline%s" % (lines, b"" if lines == 1 else b"s") if lines else b""
         saved = before - after
         parts[-1] = text[:-1]

@@ -69,7 +69,7 @@ class Answer:
 
 
 def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
-    """The answer about one name; without `full`, no evidence is collected."""
+    """The answer about one name; without `full`, no evidence is collected, and no like name."""
     kind = inquiry.kind(name)
     reason: str | None = None
     found: dict[str, Any] | None = None
@@ -86,7 +86,7 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
     elif kind == "type":
         reason = IN_BTF
     if reason is None:
-        like = _like(inquiry, name)
+        like = _like(inquiry, name) if full else []
         return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, None), None, None, like)
     text = verdict(name, kind, reason, found)
     return Answer(name, kind, reason == IN_BTF, reason or None, text, advice(kind, reason), found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..btf.elf_sections import ElfSections
+from ..btf.elf_sections import ElfSections, dwarf_hint
 from ..btf.files import MAGIC, RUNNING, read_release
 from ..btf.opening import STANDARD_INPUT, is_split
 from ..elf.image import ElfImage
@@ -102,9 +102,7 @@ def _of_image(image: ElfImage, path: str) -> Source:
     section = image.section(".BTF")
     below = image.section(".BTF.base")
     if section is None and not module:
-        hint = ""
-        if image.debug_section(".debug_info") is not None:
-            hint = f"It has DWARF: `pybtf encode {path}` makes BTF of that."
+        hint = dwarf_hint(path) if image.debug_section(".debug_info") is not None else ""
         raise InputError(Place(path), "no .BTF section", "an ELF file with BTF", hint)
     return Source(
         path,

@@ -185,15 +185,19 @@ def forced_alignment(gap: uint32_t, offset: uint32_t, natural: uint32_t) -> uint
 def member_facts(s: cython.pointer[Show], f: cython.pointer[Facts], type: uint32_t) -> cython.void:
     """What the type of a member adds."""
     inner: cython.pointer[Facts]
-    id: uint32_t = type
+    id: uint32_t = behind(s, type)
     if id == 0 or wire_kind(view_record(s.v, id)) != KIND_STRUCT:
         return
     inner = facts_of(s, id)
     if inner == cython.NULL:
         return
+    if inner.ends_flexible or inner.embeds_flexible:
+        f.embeds_flexible = True
+    if id != type:  # all else is counted only where the struct is named as such
+        return
     if inner.ends_flexible:
         f.flexible_end += 1
-    if inner.flexible_end or inner.flexible_middle:
+    if inner.embeds_flexible:
         f.flexible_middle += 1
     if inner.holes:
         f.with_holes += 1

@@ -151,16 +151,20 @@ def behind_tags(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_parameter(s: cython.pointer[Show], id: uint32_t) -> cython.void:
-    """The type of a parameter. Only there a pointer to a function is written as C has it."""
-    of: uint32_t = 0
-    if is_pointer(s, id):
-        of = behind_tags(s, view_record(s.v, id)[2])
+def put_parameter(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_char) -> cython.void:
+    """A parameter. Only there a pointer to a function is written as C has it, with the name inside."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    of: uint32_t = view_record(s.v, id)[2] if is_pointer(s, id) else 0
     if of == 0 or wire_kind(view_record(s.v, of)) != KIND_FUNC_PROTO:
         put_type(s, id)
+        if name[0]:
+            put_char(t, 32)
+            put(t, name)
     elif show_enter(s, id):
         put_type(s, view_record(s.v, of)[2])
-        put(cython.address(s.out), b" (*)")
+        put(t, b" (*")
+        put(t, name)
+        put_char(t, 41)
         put_parameters(s, of)
         s.depth -= 1
 
@@ -170,27 +174,38 @@ def put_parameter(s: cython.pointer[Show], id: uint32_t) -> cython.void:
 @cython.exceptval(check=False)
 def put_parameters(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     """The parameters of a prototype, with their names if they have any."""
+    put_tagged_parameters(s, id, cython.NULL, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_tagged_parameters(
+    s: cython.pointer[Show], id: uint32_t, tags: cython.pointer[cython.const[uint32_t]], n_tags: uint32_t
+) -> cython.void:
+    """The same with tags in front: ids of DECL_TAGs, in the order of the parameters that they are on."""
     t: cython.pointer[Text] = cython.address(s.out)
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     count: uint32_t = wire_vlen(r)
     i: uint32_t
-    name: cython.p_const_char
     put_char(t, 40)
-    if count == 0:
+    if count == 0 or (count == 1 and r[4] == 0):  # `(...)` as well
         put(t, b"void")
+        count = 0
     for i in range(count):
         if not show_step(s, id):
             return
         if i:
             put(t, b", ")
+        while n_tags and view_record(s.v, tags[0])[3] == i:
+            put(t, view_name(s.v, view_record(s.v, tags[0])[0]))
+            put_char(t, 32)
+            tags += 1
+            n_tags -= 1
         if r[4 + 2 * i] == 0 and i == count - 1:
             put(t, b"...")
             break
-        put_parameter(s, r[4 + 2 * i])
-        name = view_name(s.v, r[3 + 2 * i])
-        if name[0]:
-            put_char(t, 32)
-            put(t, name)
+        put_parameter(s, r[4 + 2 * i], view_name(s.v, r[3 + 2 * i]))
     put_char(t, 41)
 
 

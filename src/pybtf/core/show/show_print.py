@@ -27,7 +27,14 @@ from cython.cimports.pybtf.core.btf.type_view import is_composite, is_enum, kind
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
 from cython.cimports.pybtf.core.show.show_layout import facts_of, is_packed, mark_packed, study
 from cython.cimports.pybtf.core.show.show_marks import pad_line, put_cacheline, put_gap, put_offset, put_tabs
-from cython.cimports.pybtf.core.show.show_names import put_enum, put_outermost, put_parameters, put_type, put_typedefs
+from cython.cimports.pybtf.core.show.show_names import (
+    put_enum,
+    put_outermost,
+    put_parameters,
+    put_tagged_parameters,
+    put_type,
+    put_typedefs,
+)
 from cython.cimports.pybtf.core.show.show_print import NAME_COLUMN, TYPE_COLUMN, UNION_NAME_COLUMN, WIDE_NAME_COLUMN
 from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_no_sums, put_summary
 from cython.cimports.pybtf.core.show.show_types import (
@@ -477,10 +484,11 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
         put_typedef(s, r, cython.address(frame))
     elif wire_kind(r) == KIND_FUNC:
         if r[2] and wire_kind(view_record(s.v, r[2])) == KIND_FUNC_PROTO:
+            put_function_tags(s)
             put_type(s, view_record(s.v, r[2])[2])
             put_char(t, 32)
             put(t, view_name(s.v, r[0]))
-            put_parameters(s, r[2])
+            put_tagged_parameters(s, r[2], s.tags + s.n_function_tags, s.n_tags - s.n_function_tags)
         else:
             put_declaration(s, r[2], view_name(s.v, r[0]))
         put(t, b";\n")
@@ -490,6 +498,19 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     elif wire_kind(r) == KIND_FWD:
         put_type(s, id)
         put(t, b";\n")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_function_tags(s: cython.pointer[Show]) -> cython.void:
+    """The declaration tags of the function itself, in their order, as words in front of it."""
+    i: uint32_t
+    for i in range(s.n_function_tags):
+        if not show_step(s, s.tags[i]):
+            return
+        put(cython.address(s.out), view_name(s.v, view_record(s.v, s.tags[i])[0]))
+        put_char(cython.address(s.out), 32)
 
 
 @cython.cfunc

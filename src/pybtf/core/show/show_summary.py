@@ -62,7 +62,7 @@ def put_after(s: cython.pointer[Show], type: uint32_t, level: uint32_t) -> cytho
         begin(t, said, level)
         put(t, b"a flexible array")
         said = True
-    if f.flexible_end or f.flexible_middle:
+    if f.embeds_flexible:
         begin(t, said, level)
         put(t, b"embedded flexible array(s)")
         said = True

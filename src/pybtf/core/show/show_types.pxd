@@ -44,6 +44,7 @@ cdef struct Facts:              # of one struct or union
     bint packed
     uint32_t marked             # the round in which something else showed that it is packed
     bint ends_flexible          # its last member is an array without a size
+    bint embeds_flexible        # it has a struct that does, at any depth, also by a typedef
     uint32_t natural            # alignment that follows from its members
     uint32_t align              # that it must have been given; 0: the natural one
     uint32_t holes
@@ -125,6 +126,9 @@ cdef struct Show:
     Facts *facts                # by id
     uint16_t *within            # by id: how often what is printed is within it; for `expand_pointers` only
     Format format
+    uint32_t *tags              # of the function that is printed: ids of its tags, then those of parameters, in order
+    uint32_t n_tags
+    uint32_t n_function_tags
     Plan *plan                  # of the struct that is being reorganized
     uint32_t round              # of texts that know of each other
     uint32_t depth
@@ -161,5 +165,7 @@ cdef class Shower:
     cdef View view
     cdef Show s
     cdef bint remember
+    cdef dict tags              # by function: components, 0 for the function itself, and ids; or None
+    cdef take_tags(self, uint32_t id)
     cdef check(self)
     cdef learn(self, uint32_t id)

@@ -4,7 +4,7 @@ import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset, strcmp
-from cython.cimports.pybtf.core.btf.kinds import KIND_FWD, KIND_PTR, KIND_STRUCT
+from cython.cimports.pybtf.core.btf.kinds import KIND_DECL_TAG, KIND_FUNC, KIND_FWD, KIND_PTR, KIND_STRUCT
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, text_free
@@ -57,6 +57,7 @@ class Shower:
         text_free(cython.address(self.s.out))
         free(self.s.facts)
         free(self.s.within)
+        free(self.s.tags)
 
     def __init__(
         self, view: View, hex: cython.bint = False, expand: cython.bint = False, pointers: cython.bint = False,
@@ -109,9 +110,36 @@ class Shower:
         if self.s.format.expand or self.s.format.expand_pointers:
             self.s.effort = EXPANDED
             self.s.out.limit = self.s.out.done + EXPANDED
+        if wire_kind(view_record(self.s.v, id)) == KIND_FUNC:
+            self.take_tags(id)
         put_definition(cython.address(self.s), id)
         self.check()
         return self.s.out.p[: self.s.out.n]
+
+    @cython.cfunc
+    def take_tags(self, id: uint32_t):
+        """Lay out the tags of a function for `put_definition`: its own, then those of its parameters, in order."""
+        target: uint32_t
+        tag: uint32_t
+        r: cython.pointer[uint32_t]
+        found: list
+        if self.tags is None:
+            self.tags = {}
+            for tag in range(1, self.view.v.n):
+                r = view_record(self.s.v, tag)
+                if wire_kind(r) == KIND_DECL_TAG:
+                    target = r[2]
+                    self.tags.setdefault(target, []).append(((r[3] + 1) & 0xFFFFFFFF, tag))
+        found = sorted(self.tags.get(id, ()))
+        free(self.s.tags)
+        self.s.n_tags = self.s.n_function_tags = 0
+        self.s.tags = cython.cast(cython.pointer[uint32_t], calloc(len(found) + 1, cython.sizeof(uint32_t)))
+        if self.s.tags == cython.NULL:
+            raise MemoryError
+        for component, tag in found:
+            self.s.tags[self.s.n_tags] = tag
+            self.s.n_tags += 1
+            self.s.n_function_tags += component == 0
 
     def reorganized(self, id: uint32_t, steps: cython.bint = False) -> tuple:
         """A struct with its members in another order: its text, its size, and with `steps` what was done.
@@ -190,6 +218,7 @@ class Shower:
             "packed": bool(f.packed),
             "flexible_array": bool(f.ends_flexible),
             "embedded_flexible_arrays": f.flexible_end + f.flexible_middle,
+            "embeds_flexible_array": bool(f.embeds_flexible),
         }
 
     def members(self, id: uint32_t) -> list:
