@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import pty
@@ -26,11 +27,18 @@ def on_terminal(code: str, **environment: str) -> str:
         subprocess.run(
             [sys.executable, "-c", code], stderr=theirs, env=env | {"TERM": "xterm"} | environment, check=True
         )
-        os.set_blocking(ours, False)
-        return os.read(ours, 1 << 16).decode()
+    finally:
+        os.close(theirs)
+    shown = b""
+    try:
+        while data := os.read(ours, 1 << 16):  # in pieces, as they arrive
+            shown += data
+    except OSError as error:
+        if error.errno != errno.EIO:  # which Linux says at the end
+            raise
     finally:
         os.close(ours)
-        os.close(theirs)
+    return shown.decode()
 
 
 ERROR = "from pybtf.cli import console; console.error('it broke')"

@@ -32,6 +32,7 @@ cdef struct DieLayout:          # where the values of a DIE are, if that is alwa
     uint8_t with_sibling
     uint8_t bits                # a member: there is a DW_AT_bit_size of one byte, `bits_at` bytes behind it
     uint8_t bits_at
+    uint8_t value_shift         # bits of the eight bytes at `value_at` behind those of the value; 0 if there is none
     uint32_t type_mask          # all bits if it is typed, otherwise none
     uint32_t name_mask          # the same, if it is named
     uint64_t value_mask         # the bytes of the value, of the eight at `value_at`; 0: it is `value`, in every DIE

@@ -155,7 +155,8 @@ def valued(s: cython.pointer[DieLayout], at: uint32_t, size: uint32_t) -> cython
     s.valued = True
     s.value_at = cython.cast(uint8_t, at)
     if size:
-        s.value_mask = cython.cast(uint64_t, -1) >> (64 - 8 * size)
+        s.value_shift = 64 - 8 * size
+        s.value_mask = cython.cast(uint64_t, -1) >> s.value_shift
 
 
 @cython.cfunc

@@ -9,7 +9,7 @@ cdef int glances(Walker *w) noexcept nogil
 cdef inline bint can_glance(const Walker *w) noexcept nogil:
     # Whether the next DIE of the unit may be one that can be read at a glance.
     cdef uint32_t code
-    if not w.r.table.dense or w.r.c.swap or w.survey or w.r.c.pos == w.r.c.end:
+    if not w.r.table.dense or w.survey or w.r.c.pos == w.r.c.end:
         return False
     code = w.r.c.pos[0]
     if code == 0 or code & 0x80 or code > w.r.table.n:

@@ -21,6 +21,7 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
 from cython.cimports.pybtf.core.support.check import FIXED_SIZE
+from cython.cimports.pybtf.core.support.cursor import bswap32, bswap64
 from cython.cimports.pybtf.core.support.memory import grow
 
 FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
@@ -31,22 +32,26 @@ CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviati
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def word_at(p: cython.pointer[cython.const[uint8_t]]) -> uint32_t:
-    """Four bytes in the host's byte order."""
+def word_at(p: cython.pointer[cython.const[uint8_t]], swap: cython.bint) -> uint32_t:
+    """Four bytes; `swap`: not in the host's byte order."""
     word: uint32_t
     memcpy(cython.address(word), p, 4)
-    return word
+    return bswap32(word) if swap else word
 
 
 @cython.cfunc
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def double_at(p: cython.pointer[cython.const[uint8_t]]) -> uint64_t:
-    """Eight bytes in the host's byte order."""
+def value_at(
+    p: cython.pointer[cython.const[uint8_t]], s: cython.pointer[cython.const[DieLayout]], swap: cython.bint
+) -> uint64_t:
+    """The value of a DIE, the first bytes of the eight at `p`; 0 if it has none."""
     word: uint64_t
     memcpy(cython.address(word), p, 8)
-    return word
+    if swap:
+        word = bswap64(word) >> s.value_shift
+    return word & s.value_mask
 
 
 @cython.cfunc
@@ -309,6 +314,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     size: uint64_t = w.r.end - unit
     own: uint64_t = w.sections.alternate_at
     deferred: uint32_t = w.names.deferred
+    swap: cython.bint = w.r.c.swap
     left: cython.Py_ssize_t = w.r.c.end - w.r.c.pos - CODE_AND_NAME - cython.cast(cython.Py_ssize_t, w.r.table.reach)
     at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
     last: cython.pointer[cython.const[uint8_t]]
@@ -353,15 +359,15 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             if name == 0:
                 break
             p += name_size(name) + 1
-        word = word_at(p + s.name_at)
+        word = word_at(p + s.name_at, swap)
         if word >= (deferred | ~s.name_mask):
             break
         name |= (word | NAME_AT) & s.name_mask
-        to = word_at(p + s.type_at) & s.type_mask
+        to = word_at(p + s.type_at, swap) & s.type_mask
         if to >= own:
             break
         ref = cython.cast(uint32_t, unit + to) & s.type_mask
-        value = s.value | (double_at(p + s.value_at) & s.value_mask)
+        value = s.value | value_at(p + s.value_at, s, swap)
         if s.kind == LAYOUT_MEMBER:
             # Without a place, the member of a struct is a static one; a bitfield of no bits is none.
             bits = p[s.bits_at] if s.bits else 0
@@ -371,7 +377,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                 break
             at = p + s.size
             continue
-        if s.with_sibling and word_at(p + s.sibling_at) >= size:
+        if s.with_sibling and word_at(p + s.sibling_at, swap) >= size:
             break
         if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
             break
