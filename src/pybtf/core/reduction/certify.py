@@ -25,7 +25,7 @@ Where a type reaches itself without passing a name, classes say too little: each
 it is equal to. No C compiler makes them, and everything is kept then. So it is where two types may be taken for equal
 that differ in elements of arrays, which that comparison does not look at (array_masking.py).
 
-The proof is in docs/design.md. The units in which something is kept that was dropped are decoded again.
+The proof is in docs/reduction.md. The units in which something is kept that was dropped are decoded again.
 
 Class ids of a record's references are always smaller than its own, so one pass upwards sees targets before users.
 """
