@@ -226,7 +226,12 @@ def _encode(
         with timings.pass_("unit headers"):
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_mapped=file.mapped)
-            _scan(file, run, features)
+            try:
+                _scan(file, run, features)
+            except InputError:
+                if file.wait is not None:  # what is wrong with symbols is said first, by any number of workers
+                    file.wait()
+                raise
         if file.wait is not None:
             with timings.pass_("symbols"):
                 file.wait()

@@ -83,6 +83,27 @@ def test_symbols_are_those_of_the_first_look(what: str, tmp_path: Path) -> None:
         assert not any(after.has_object(1, f"name{i}".encode()) for i in range(5000))
 
 
+def test_what_is_wrong_with_symbols_is_said_first(tmp_path: Path) -> None:
+    """Also by several workers, which read symbols and unit headers at the same time."""
+    path = tmp_path / "file"
+    path.write_bytes(kernel().data)
+    at, size = section(path, ".symtab")
+    overwrite(path, section(path, ".debug_info")[0] + 4, b"\x77")  # the version of the first unit
+    messages = []
+    for name in (None, b"\xff\xff\xff\xff"):
+        if name is not None:
+            for each in range(at + 24, at + size, 24):
+                overwrite(path, each, name)
+        for jobs in (1, 2):
+            with pytest.raises(InputError) as caught:
+                pybtf.encode(path, jobs=jobs)
+            messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert "version" in messages[0]
+    assert messages[2] == messages[3]
+    assert "symbol" in messages[2]
+
+
 # -- in the middle of an encoding ----------------------------------------------------------------------
 
 
