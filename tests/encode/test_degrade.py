@@ -256,6 +256,27 @@ def test_members_of_types_that_are_only_declared(path: Path) -> None:
     assert isinstance(btf.type(there.type), Fwd)
 
 
+def test_arrays_of_types_that_are_only_declared(path: Path) -> None:
+    """The array is met before the struct that holds it, and the numbers of the unit before lie where its stand-in
+    will: what is taken for the size of the member decides whether the one behind it is in order.
+    """
+    declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")
+    m = named("member", "m", ("type", "ref4", "array"), ("data_member_location", "data1", 4))
+    before = named("member", "before", ("type", "ref4", "int"), DATA_MEMBER)
+    s = named("structure_type", "s", ("byte_size", "data1", 8), children=[m, before])
+    bounds = die("subrange_type", ("upper_bound", "data1", 1))
+    array = die("array_type", ("type", "ref4", "d"), children=[bounds], label="array")
+    numbers = [base(f"n{i}", 16) for i in range(20)]
+    path.write_bytes(kernel([unit(numbers), unit([INT, declared, s, array])]).data)
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    losses = [loss.what for loss in result.report.losses]
+    assert losses == ["member, parameter or element of no size", "member that begins before the one in front of it"]
+    found = result.btf.by_name("s")
+    assert isinstance(found, Struct)
+    assert [each.name for each in found.members] == ["m"]
+
+
 def test_members_that_no_instance_has_there(path: Path) -> None:
     """Static ones, as clang describes them in DWARF 4, and empty ones that share the place of another."""
     first = named("member", "first", ("type", "ref4", "int"), ("data_member_location", "data1", 4))

@@ -240,7 +240,7 @@ def fill(
     u: cython.pointer[Unit], v: cython.pointer[UnitValue], ref: cython.pointer[uint32_t], die: uint32_t
 ) -> cython.void:
     """What is of no size (void, a function, a struct that is only declared), directly or by another name, is of the
-    type behind the last instead, which `fit_parts` adds.
+    type behind the last instead, which `fit_parts` has made there.
     """
     t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref[0])])
     if t != u.types and t.tag != DW_TAG_subroutine_type and not (is_structure(t.tag) and t.flags & T_DECLARATION):
@@ -304,6 +304,11 @@ def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: ui
     k: uint32_t
     die: uint32_t = 0
     had: uint64_t = v.losses.counts[FAULT_NO_SIZE]
+    if not grow(u.types, u.cap_types, u.n_types + 1):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
+    # Made before anything refers to it: the sizes of members are asked for, and their arrays may be of it already.
+    memset(cython.address(u.types[u.n_types]), 0, cython.sizeof(Type))
+    u.types[u.n_types].tag = DW_TAG_structure_type
     for i in range(u.n_types - 1, 0, -1):
         t = cython.address(u.types[i])
         die = t.die if t.die else die  # an inner dimension has none
@@ -321,9 +326,5 @@ def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: ui
             for k in range(f.first, f.first + f.count):
                 fill(u, v, cython.address(u.params[k].ref), u.params[k].die)
     if v.losses.counts[FAULT_NO_SIZE] > had:
-        if not grow(u.types, u.cap_types, u.n_types + 1):
-            return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
-        memset(cython.address(u.types[u.n_types]), 0, cython.sizeof(Type))
-        u.types[u.n_types].tag = DW_TAG_structure_type
         u.n_types += 1
     return v.fault.code
