@@ -69,10 +69,11 @@ class Failed(Exception):
 
 @dataclass
 class Place:
-    """Where things are, for one version."""
+    """Where things are, for one version, or one of several builds of it."""
 
     version: str
     folder: Path
+    name: str = ""
 
     @property
     def source(self) -> Path:
@@ -80,19 +81,22 @@ class Place:
 
     @property
     def build(self) -> Path:
-        return self.folder / "build"
+        return self.folder / (self.name or "build")
 
     @property
     def external(self) -> Path:
-        return self.folder / "external"
+        return self._named("external")
 
     @property
     def records(self) -> Path:
-        return self.folder / "records"
+        return self._named("records")
 
     @property
     def log(self) -> Path:
-        return self.folder / "make.log"
+        return self._named("make.log")
+
+    def _named(self, what: str) -> Path:
+        return self.folder / (f"{self.name}-{what}" if self.name else what)
 
     def modules(self) -> list[Path]:
         names = (self.build / "modules.order").read_text().split()
@@ -104,6 +108,12 @@ class Settings:
     jobs: int
     program: Path
     cc: str
+    variables: tuple[str, ...] = ()
+    """More of make's variables: `LLVM=-19`."""
+    fragments: tuple[Path, ...] = (HOME / "fragment.config",)
+    """What is added to tinyconfig."""
+    pahole: Path = HOME / "recorder.sh"
+    """What make is given as PAHOLE; it runs `program`."""
 
 
 # Sources
@@ -129,8 +139,8 @@ def fetch(place: Place) -> None:
 
 def make(place: Place, settings: Settings, *arguments: str) -> None:
     """Runs make, with its output in the log. Raises Failed with the log's end."""
-    variables = [f"O={place.build}", f"PAHOLE={HOME / 'recorder.sh'}", *([f"CC={settings.cc}"] if settings.cc else [])]
-    argv = ["make", "-s", f"-j{settings.jobs}", "-C", str(place.source), *variables, *arguments]
+    variables = [f"O={place.build}", f"PAHOLE={settings.pahole}", *([f"CC={settings.cc}"] if settings.cc else [])]
+    argv = ["make", "-s", f"-j{settings.jobs}", "-C", str(place.source), *variables, *settings.variables, *arguments]
     environment = {name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON}
     environment |= REPRODUCIBLE | {"KBC_RECORDS": str(place.records), "KBC_PROGRAM": str(settings.program)}
     with open(place.log, "a") as log:
@@ -157,8 +167,8 @@ def _call(argv: list[str], environment: dict[str, str], log: IO[str]) -> int:
 
 
 def configure(place: Place, settings: Settings) -> None:
-    """Writes .config; Failed if Kconfig dropped any line of the fragment."""
-    fragment = (HOME / "fragment.config").read_text()
+    """Writes .config; Failed if Kconfig dropped any line of the fragments."""
+    fragment = "".join(path.read_text() for path in settings.fragments)
     make(place, settings, "tinyconfig")
     config = place.build / ".config"
     config.write_text(config.read_text() + fragment)
@@ -280,9 +290,14 @@ class Record:
             return self.result(out if self.detached else copy)
 
 
+def by_module(place: Place) -> list[Record]:
+    """The encodings that a build asked for, by the name of the file."""
+    return sorted((Record(folder) for folder in place.records.iterdir()), key=lambda record: record.name)
+
+
 def compare(place: Place) -> list[str]:
     """Does all recorded encodings again with pahole. Prints a line for each; the names of those that differ."""
-    records = sorted((Record(folder) for folder in place.records.iterdir()), key=lambda record: record.name)
+    records = by_module(place)
     names = {record.name for record in records}
     wrong = [f"{path.name}: was never encoded" for path in place.modules() if path.name not in names]
     for record in records:
@@ -298,9 +313,9 @@ def compare(place: Place) -> list[str]:
 # In the running kernel
 
 
-def look(place: Place) -> list[str]:
-    """Boots the kernel; what is not as it should be there."""
-    modules = place.modules()
+def look(place: Place, *others: Path) -> list[str]:
+    """Boots the kernel with its modules and others; what is not as it should be there."""
+    modules = [*place.modules(), *others]
     archive = kernel_boot.initramfs(place.build / "usr/gen_init_cpio", modules, PARAMETERS, place.folder)
     seen = kernel_boot.boot(place.build / "arch/x86/boot/bzImage", archive)
     (place.folder / "console.log").write_text("\n".join(seen.console) + "\n")
@@ -348,12 +363,12 @@ def check(place: Place, settings: Settings) -> list[str]:
     return wrong
 
 
-def default_program(folder: Path) -> Path:
-    """An executable `pybtf-pahole` that runs this checkout."""
-    program = folder / "bin" / "pybtf-pahole"
+def default_program(folder: Path, name: str = "pybtf-pahole", module: str = "pybtf.pahole") -> Path:
+    """An executable that runs a module of this checkout."""
+    program = folder / "bin" / name
     program.parent.mkdir(parents=True, exist_ok=True)
     source = shlex.quote(str(reference.CHECKOUT / "src"))
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={source} exec {shlex.quote(sys.executable)} -m pybtf.pahole "$@"\n')
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={source} exec {shlex.quote(sys.executable)} -m {module} "$@"\n')
     program.chmod(0o755)
     return program
 

@@ -1,0 +1,38 @@
+"""A module outside of the kernel's tree with a part in C++, whose BTF `pybtf encode --degrade` makes.
+
+The kernel's build compiles and links it (`kernel_build/cxx`). Its step for BTF is left out, because that refuses
+references; `pybtf encode --degrade` runs afterwards.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from tools.kernels.kernel_build_check import HOME, Place, Settings, make
+
+DONE_WITH_LOSSES = 3
+
+
+def build(place: Place, settings: Settings, pybtf: Path) -> tuple[Path, list[str]]:
+    """The module, and what is not as it should be: without --degrade it has to be refused, with it taken."""
+    folder = place.folder / f"{place.name or 'build'}-cxx"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(HOME / "cxx", folder)
+    make(place, settings, f"M={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
+    (module,) = folder.glob("*.ko")
+    wrong = []
+    base = ["--base", str(place.build / "vmlinux")]
+    for expected, argv in (
+        (1, ["encode", *base]),
+        (DONE_WITH_LOSSES, ["encode", "--degrade", *base]),
+        (0, ["verify", *base]),
+    ):
+        done = subprocess.run([pybtf, *argv, module], capture_output=True, text=True, check=False)
+        lines = (done.stdout + done.stderr).splitlines()
+        words = [word for word in argv if word not in base]
+        print(f"  pybtf {' '.join(words)} {module.name}: status {done.returncode}, {lines[-1]}", flush=True)
+        if done.returncode != expected:
+            wrong.append(f"{module.name}: pybtf {argv[0]} ended with status {done.returncode}: {lines[-1]}")
+    return module, wrong

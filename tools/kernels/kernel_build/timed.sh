@@ -1,0 +1,8 @@
+#!/bin/sh
+# Runs the program that is in its own name behind `timed-`, and appends to the file KBC_TIMES what it took:
+# seconds of wall, user and system, peak memory in KiB, and the command line. Without KBC_TIMES it only runs it.
+program=${0##*/timed-}
+if [ -z "$KBC_TIMES" ]; then
+	exec "$program" "$@"
+fi
+exec /usr/bin/time -q -a -o "$KBC_TIMES" -f '%e %U %S %M %C' "$program" "$@"
