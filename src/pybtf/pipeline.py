@@ -11,6 +11,7 @@ from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.codes import OPTIONS
 from pybtf.core.run import Run
 from pybtf.dwarf.merging import built_with_lto
+from pybtf.elf.constants import DWARF_SECTIONS
 from pybtf.elf.image import ElfImage, Source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode, Place
@@ -136,6 +137,27 @@ def _check_sources(sources: list[Source]) -> None:
             raise change from None
 
 
+def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
+    """Warn of DWARF that is only a part: of other objects it was taken out when they got values."""
+    for image in images:
+        others = [
+            section
+            for section in image.sections
+            if section.name.startswith(".debug_") and section.name not in DWARF_SECTIONS and section.size
+        ]
+        if not others:
+            continue
+        from pybtf.elf.values_index import stripped_objects
+
+        count = stripped_objects(image, others)
+        report.stripped += count
+        if count:
+            report.warnings.append(
+                f"{image.path}: {count} objects have values and no DWARF any more (pybtf cc --strip-dwarf): nothing of "
+                "them is in the BTF; pybtf merge makes it of values"
+            )
+
+
 def _encode_images(
     images: list[ElfImage],
     options: EncodeOptions,
@@ -161,6 +183,8 @@ def _encode_images(
     files = [load(each, options, timings, len(images) > 1, given) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
+    if given is None:
+        _tell_of_stripped(images, report)
     functions = None
     if files[0].wait is None:
         with timings.pass_("symbols"):

@@ -199,6 +199,8 @@ class Report:
     merged: dict[str, Any] | None = None
     """Of BTF that was merged: from what, whether its bytes are those that the DWARF gives, how many objects, a digest
     of all values, and the rules."""
+    stripped: int = 0
+    """How many objects there are whose DWARF was taken out, and of which therefore nothing is in the BTF."""
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None

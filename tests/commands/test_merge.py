@@ -292,6 +292,32 @@ def test_dwarf_of_an_object_without_values(built: Callable[[str], Path]) -> None
     refuses("values of objects with 0 units, and DWARF of 2; expected the same of each", "values")
 
 
+@pytest.mark.parametrize("name", ["x86", "s390x"])
+def test_dwarf_of_a_part_of_the_program_is_not_taken_for_all(
+    built: Callable[[str], Path], capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """One object has DWARF and no values, of the other the DWARF was taken out: `encode` says what is missing, and
+    `pybtf-pahole`, in whose place it would be a kernel with a part of its BTF, refuses."""
+    from pybtf.pahole.main import main as pahole
+
+    built(name)
+    at, size = index_at(Path("values"))
+    whole = pybtf.encode("values", features=FEATURES)
+    assert not whole.report.warnings  # values beside all of the DWARF
+    order = ">" if name == "s390x" else "<"
+    first, flags = struct.unpack_from(order + "II", Path("values").read_bytes(), at + 8)
+    patch(Path("values"), at + 12, struct.pack(order + "I", flags | 4))
+    patch(Path("values"), at + first, bytes(size - first))
+    assert pybtf.encode("values", features=FEATURES).report.warnings == [
+        "values: 1 objects have values and no DWARF any more (pybtf cc --strip-dwarf): nothing of them is in the BTF; "
+        "pybtf merge makes it of values"
+    ]
+    before = Path("values").read_bytes()
+    assert pahole(["-J", f"--btf_features={FEATURES}", "values"]) == 1
+    assert "values of objects with 0 units, and DWARF of 2; expected the same of each" in capsys.readouterr().err
+    assert Path("values").read_bytes() == before
+
+
 def drop_second(path: Path) -> None:
     """Zeros in place of the second piece of the index: as if it had been left out."""
     at, size = index_at(path)

@@ -40,3 +40,13 @@ ELFCOMPRESS_ZLIB: Final = 1
 ELFCOMPRESS_ZSTD: Final = 2
 
 NT_GNU_BUILD_ID: Final = 3
+
+DWARF_SECTIONS: Final = frozenset(
+    (
+        ".debug_info", ".debug_abbrev", ".debug_line", ".debug_line_str", ".debug_str", ".debug_str_offsets",
+        ".debug_addr", ".debug_aranges", ".debug_ranges", ".debug_rnglists", ".debug_loc", ".debug_loclists",
+        ".debug_frame", ".debug_macro", ".debug_macinfo", ".debug_types", ".debug_names", ".debug_pubnames",
+        ".debug_pubtypes", ".debug_gnu_pubnames", ".debug_gnu_pubtypes", ".debug_gdb_scripts",
+    )
+)  # fmt: skip
+"""What compilers and linkers call the parts of DWARF."""

@@ -6,8 +6,9 @@ from pybtf.elf.constants import ET_REL, SHF_ALLOC, SHT_PROGBITS
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
+from pybtf.elf.values_index import MAGIC
 from pybtf.errors import InputError
-from pybtf.merging.pieces import MAGIC, Piece, unpack
+from pybtf.merging.pieces import Piece, unpack
 
 _MAGICS = (MAGIC, MAGIC[::-1])
 

@@ -12,6 +12,7 @@ from pybtf.elf.constants import SHF_ALLOC, SHT_NOBITS, SHT_PROGBITS, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
+from pybtf.elf.values_index import STRIPPED
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
 from pybtf.loaded import Given
@@ -19,7 +20,7 @@ from pybtf.merging.cache import Cache
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, shaping, shaping_names
 from pybtf.merging.payloads import Payloads
-from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, digest
+from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, digest
 from pybtf.options import EncodeOptions
 from pybtf.pipeline import encode_file, encode_images, new_report
 from pybtf.records import record

@@ -23,10 +23,11 @@ from pybtf.elf.image import ElfImage, machine_name
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocation_table
 from pybtf.elf.symbols import symbol_source
+from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import EncodeError, InputError
 from pybtf.features import Features
 from pybtf.merging.discarded import mark_discarded
-from pybtf.merging.pieces import ONE_UNIT, RULES, STRIPPED, Piece, addresses_at, digest
+from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, addresses_at, digest
 from pybtf.pipeline import option_bits
 from pybtf.records import record
 

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator
 from pybtf.core.support.mapped_file import MappedFile
 from pybtf.elf.constants import SHF_EXECINSTR
 from pybtf.elf.image import ElfImage, Source
+from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
 from pybtf.merging.archives import check_member, is_archive, members
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, source_digest
-from pybtf.merging.pieces import INLINE, PAYLOAD, STRIPPED, Piece, digest, payloads
+from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, payloads
 from pybtf.merging.placing import stored_path
 from pybtf.pipeline import Buffer
 

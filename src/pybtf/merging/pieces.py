@@ -28,6 +28,7 @@ from struct import Struct
 
 from xxhash import xxh3_128
 
+from pybtf.elf.values_index import MAGIC, STRIPPED
 from pybtf.errors import InputError, Place
 from pybtf.pipeline import VALUES
 from pybtf.records import record
@@ -42,7 +43,6 @@ INDEX: Final = ".debug_btf"
 """Its name has to begin with `.debug_`: linkers treat what refers to code that is left out by that (docs/merge.md)."""
 PAYLOAD: Final = VALUES
 """Its name begins so because modpost asks about others that are not loaded."""
-MAGIC: Final = b"bUV1"
 PAYLOAD_MAGIC: Final = b"bUVP"
 VERSION: Final = 1
 RULES: Final = 132 << 8 | 2
@@ -51,7 +51,6 @@ gives other values."""
 
 INLINE: Final = 1
 ONE_UNIT: Final = 2
-STRIPPED: Final = 4
 _FLAGS: Final = INLINE | ONE_UNIT | STRIPPED
 
 _HEAD: Final = "4sHHIIIIII16s16sIIII"

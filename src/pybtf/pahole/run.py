@@ -12,7 +12,8 @@ What differs from `pybtf encode`, and why:
   right: the build names the kernel it has just linked, and a few have modules without BTF of the kernel.
 - *Nothing is forced to the disk.* Files still appear complete or not at all as far as processes can see; a build
   folder is not expected to survive a power failure, and hundreds of modules would wait for the disk.
-- *A file without DWARF may have values.* Then BTF is merged from these (docs/merge.md).
+- *A file without DWARF may have values.* Then BTF is merged from these (docs/merge.md). One with values of some objects
+  and the DWARF of others is an error.
 - *One message at most.* The kernel's build shows all of standard error.
 """
 
@@ -88,7 +89,9 @@ def _encode_by(path: str, options: EncodeOptions) -> Encoded:
     from ..pipeline import encode_file
 
     try:
-        return encode_file(path, options)
+        encoded = encode_file(path, options)
+        # Of a part of the program there is DWARF, of the rest values: which of both was meant, an error says.
+        return encoded if not encoded.report.stripped else _merged(path, options) or encoded
     except NothingToEncode:
         merged = _merged(path, options)
         if merged is None:
