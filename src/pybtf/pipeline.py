@@ -153,8 +153,8 @@ def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
         report.stripped += count
         if count:
             report.warnings.append(
-                f"{image.path}: {count} objects have values and no DWARF any more (pybtf cc --strip-dwarf): nothing of "
-                "them is in the BTF; pybtf merge makes it of values"
+                f"{image.path}: nothing is in the BTF of objects that have values and no DWARF any more (pybtf cc "
+                f"--strip-dwarf), {count} of them; pybtf merge makes BTF of values"
             )
 
 

@@ -21,6 +21,7 @@ from tools.kernels.merged_build_check import Step, edited
         ("ld -r -o fs/fuse/fuse.ko fs/fuse/fuse.o", ""),
         ("ld --version", ""),
         ("ld -o", ""),
+        ("pybtf-pahole --version", ""),
         ("pybtf-pahole -J -j --btf_features=var .tmp_vmlinux1", "BTF"),
         ("pybtf-pahole -J -j --btf_base vmlinux fs/fuse/fuse.ko", "BTF of modules"),
     ],

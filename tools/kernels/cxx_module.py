@@ -20,7 +20,9 @@ def build(place: Place, settings: Settings, pybtf: Path) -> tuple[Path, list[str
     folder = place.folder / f"{place.name or 'build'}-cxx"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HOME / "cxx", folder)
-    make(place, settings, f"M={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
+    llvm = [word.partition("=")[2] for word in settings.variables if word.startswith("LLVM=")]
+    compiler = [f"CXX=clang++{llvm[0]}"] if llvm else []
+    make(place, settings, f"M={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES=", *compiler, "modules")
     (module,) = folder.glob("*.ko")
     wrong = []
     base = ["--base", str(place.build / "vmlinux")]

@@ -90,7 +90,7 @@ class Step:
     def what(self) -> str:
         """Which step of a kernel's build it is; "" for those that are not looked at."""
         words = self.command.split()
-        if words[0] == "pybtf-pahole":
+        if words[0] == "pybtf-pahole" and "-J" in words:
             return "BTF" if "--btf_base" not in self.command else "BTF of modules"
         output = words[words.index("-o") + 1] if "-o" in words[:-1] else ""
         if output == "vmlinux.o":
