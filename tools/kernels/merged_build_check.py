@@ -111,6 +111,14 @@ class Build:
         make(self.place, self.settings, "bzImage", "modules")
         make(self.place, self.settings, f"M={self.place.external}", "modules")
 
+    def anew(self) -> None:
+        """After a change that make does not see for the module outside of the tree. (If only the command is another,
+        it links the module again, and leaves out BTF.)
+        """
+        for module in self.place.external.glob("*.ko"):
+            module.unlink()
+        self.everything()
+
     def files(self) -> dict[str, Path]:
         """What has BTF, by name."""
         return {"vmlinux": self.place.build / "vmlinux"} | {path.name: path for path in self.place.modules()}
@@ -210,7 +218,7 @@ def rounds(dwarf: Build, values: Build, count: int, ld: str, from_scratch: bool)
     pair = [timed(dwarf), timed(values)]
     source = dwarf.place.source / EDITED
     for build in pair:  # another LD is another command: all that is linked is linked anew
-        build.everything()
+        build.anew()
     print("  | build | round | `ld -r` | links | BTF | BTF of modules | whole |")
     for number in range(1, count + 1):
         with edited(source, number):
@@ -218,9 +226,7 @@ def rounds(dwarf: Build, values: Build, count: int, ld: str, from_scratch: bool)
                 again(build, number)
             wrong += same(*pair)
             if number == count and from_scratch:
-                for module in values.place.external.glob("*.ko"):  # make M= does not see that vmlinux is another
-                    module.unlink()
-                values.everything()
+                values.anew()
                 wrong += same(values, scratch(values))
     return wrong
 
