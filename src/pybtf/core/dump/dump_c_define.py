@@ -17,7 +17,7 @@ from cython.cimports.pybtf.core.btf.type_view import (
     view_record,
 )
 from cython.cimports.pybtf.core.dump.dump_c import C_MEMORY, CDump, c_declaration, c_fail, c_step
-from cython.cimports.pybtf.core.dump.dump_layout import alignment_of, is_packed, size_of
+from cython.cimports.pybtf.core.dump.dump_layout import alignment_of, is_packed, size_of, widest_bits
 from cython.cimports.pybtf.core.dump.dump_names import name_used
 from cython.cimports.pybtf.core.dump.text_buffer import (
     Text,
@@ -277,6 +277,7 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
             put(t, b": ")
             put_unsigned(t, bits)
             offset = at + bits
+            d.unlike |= bits > widest_bits(d, m[1])
         else:
             offset = at + 8 * size_of(d, m[1])
         in_bits = bits != 0
