@@ -9,7 +9,7 @@
 #   make fixtures               compile the test inputs anew and ask the reference about them
 #   make conformance            compare whole kernels with the reference, byte for byte; fetches both
 #   make conformance-modules    the same for the 1,121 modules of one
-#   make fuzz [SECONDS=300]     random damage against a build with sanitizers (docs/fuzzing.md)
+#   make fuzz [SECONDS= SEED=]  random damage against a build with sanitizers (docs/fuzzing.md)
 #   make sanitized              the tests of what reads files, against a build with sanitizers
 #   make races                  several workers and batches by threads, with ThreadSanitizer
 #   make differential           compare 2,000 random programs with it (docs/development.md); SEEDS=0:100 takes less
@@ -79,7 +79,7 @@ wheels: $(VENV)/ready
 	$(BIN)/python -m tools.project.wheels
 
 fuzz: build $(VENV)/tools
-	$(BIN)/python -m tools.fuzz.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m tools.fuzz.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 races: build
 	$(BIN)/python -m tools.fuzz.races

@@ -240,12 +240,12 @@ def fill(
     u: cython.pointer[Unit], v: cython.pointer[UnitValue], ref: cython.pointer[uint32_t], die: uint32_t
 ) -> cython.void:
     """What is of no size (void, a function, a struct that is only declared), directly or by another name, is of the
-    type behind the last instead, which `fit_parts` has made there.
+    last type instead, which `fit_parts` has added.
     """
     t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref[0])])
     if t != u.types and t.tag != DW_TAG_subroutine_type and not (is_structure(t.tag) and t.flags & T_DECLARATION):
         return
-    ref[0] = u.n_types
+    ref[0] = u.n_types - 1
     if not lose_at(cython.address(v.losses), FAULT_NO_SIZE, die, 0):
         fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
 
@@ -306,10 +306,11 @@ def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: ui
     had: uint64_t = v.losses.counts[FAULT_NO_SIZE]
     if not grow(u.types, u.cap_types, u.n_types + 1):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
-    # Made before anything refers to it: the sizes of members are asked for, and their arrays may be of it already.
+    # Added before anything refers to it: the sizes of members are asked for, and their arrays may be of it already.
     memset(cython.address(u.types[u.n_types]), 0, cython.sizeof(Type))
     u.types[u.n_types].tag = DW_TAG_structure_type
-    for i in range(u.n_types - 1, 0, -1):
+    u.n_types += 1
+    for i in range(u.n_types - 2, 0, -1):
         t = cython.address(u.types[i])
         die = t.die if t.die else die  # an inner dimension has none
         if t.tag == DW_TAG_array_type:
@@ -325,6 +326,6 @@ def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: ui
         if f.name and f.name <= n_known and not f.flags & F_DECLARATION:
             for k in range(f.first, f.first + f.count):
                 fill(u, v, cython.address(u.params[k].ref), u.params[k].die)
-    if v.losses.counts[FAULT_NO_SIZE] > had:
-        u.n_types += 1
+    if v.losses.counts[FAULT_NO_SIZE] == had:
+        u.n_types -= 1
     return v.fault.code

@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.model.faults import (
 from cython.cimports.pybtf.core.model.losses import lose_at
 from cython.cimports.pybtf.core.model.traces import trace_push
 from cython.cimports.pybtf.core.strings.string_table import Text, string_text
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
 MAX_NAME = cython.declare(uint32_t, 128)
@@ -116,6 +117,7 @@ def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
     t: cython.pointer[Type]
     while id and steps < LONGEST_TYPE_CHAIN:
         steps += 1
+        CHECK(id < u.n_types, "a reference to a type that is not there")
         t = cython.address(u.types[id])
         if t.tag == DW_TAG_array_type:
             if t.count:  # an array without any dimension is as large as its element
