@@ -31,7 +31,6 @@ from pybtf.btf.types import (
     Typedef,
     TypeTag,
 )
-from pybtf.btf.types import Union as UnionType
 from pybtf.btf.writer import BtfBuilder
 from pybtf.core.btf.type_view import View
 from pybtf.core.dump.dump_c_names import c_names
@@ -138,7 +137,7 @@ MEMBERS: dict[str, tuple[list[Type], tuple[Member, ...], int, str, list[str]]] =
     "void": ([], (Member("a", 0, 0), Member("b", 1, 0)), 4, "struct {} a;", ["sizeof(struct s) == 4"]),
     "const void": ([Const(0)], (Member("a", 3, 0), Member("b", 1, 0)), 4, "struct {} a;", ["sizeof(struct s) == 4"]),
     "array of void": (
-        [Array(0, 1, 3)], (Member("a", 3, 0), Member("b", 1, 0)), 4, "struct {} a[3];", ["sizeof(struct s) == 4"]
+        [Array(0, 1, 3)], (Member("a", 3, 0), Member("b", 1, 0)), 4, "struct {} a[3];", ["sizeof(struct s) == 4"],
     ),
     "function": ([FuncProto(1)], (Member("a", 3, 0),), 4, "struct {} a;", []),
     "declared": (
@@ -147,7 +146,8 @@ MEMBERS: dict[str, tuple[list[Type], tuple[Member, ...], int, str, list[str]]] =
         48, "struct std_string {};", ["offsetof(struct s, c) == 40", "sizeof(struct s) == 48"],
     ),
     "declared alone": (
-        [Fwd("u", kind_flag=True)], (Member("a", 3, 0), Member("b", 1, 64)), 16, "union u {};", ["sizeof(struct s) == 16"]
+        [Fwd("u", kind_flag=True)],
+        (Member("a", 3, 0), Member("b", 1, 64)), 16, "union u {};", ["sizeof(struct s) == 16"],
     ),
     "byte": (
         [Enum("byte", 1), Array(3, 1, 3)],
@@ -161,6 +161,11 @@ MEMBERS: dict[str, tuple[list[Type], tuple[Member, ...], int, str, list[str]]] =
         2, "unsigned char a: 8;", ["sizeof(struct s) == 2"],
     ),
     "wider": ([], (Member("a", 1, 0, 60),), 8, "long long unsigned int a: 60;", ["sizeof(struct s) == 8"]),
+    "nameless": (
+        [Ptr(1), Array(1, 1, 2)],
+        (Member("", 3, 0), Member("", 4, 64)), 16, "int *unnamed;\n\tint unnamed_2[2];", ["sizeof(struct s) == 16"],
+    ),
+    "nameless byte of 64 bits": ([Enum64("", 8)], (Member("a", 3, 0),), 8, "\tunnamed a;", ["sizeof(struct s) == 8"]),
     "u8": (
         [Int("u8", 1, 8), Int("char", 4, 32), Int("i64", 8, 64, IntEncoding.SIGNED), Float("f32", 4)],
         (Member("a", 3, 0), Member("b", 4, 32), Member("c", 5, 64), Member("d", 6, 128)),
@@ -276,7 +281,10 @@ def test_fixtures_of_other_languages_compile(path: Path, tmp_path: Path, require
     header(view, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["49_more.g++-O2-5-exe.all", "51_rust.gcc-O2-5-exe.usual", "47_type_units.gcc-O0-5-exe.usual"])
+ALSO_BY_BPFTOOL = ("49_more.g++-O2-5-exe.all", "51_rust.gcc-O2-5-exe.usual", "41_namespace.gcc-O0-4-exe.usual")
+
+
+@pytest.mark.parametrize("name", ALSO_BY_BPFTOOL)
 def test_bpftool_prints_the_same_of_what_c_can_say(name: str, tmp_path: Path, require: Require) -> None:
     view = View((GOLDEN / f"{name}.btf").read_bytes(), name)
     other, _, _ = c_names(view, MOST, True)

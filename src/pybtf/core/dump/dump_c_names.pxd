@@ -1,7 +1,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 from pybtf.core.btf.record_layout cimport wire_forward_kind, wire_kind
 from pybtf.core.btf.kinds cimport *
-from pybtf.core.btf.type_view cimport is_enum
+from pybtf.core.btf.type_view cimport TypeView, is_enum, view_record
 from pybtf.core.dump.dump_c_words cimport Words
 
 cdef enum:                      # Names.marks
@@ -20,6 +20,11 @@ cdef struct Names:              # of a BTF
     size_t most                 # of them
     uint32_t bad                # the id at which it takes too many steps, or 0
     bint mixed                  # a name has DECLARED_TAG and several of TAGS
+
+cdef inline bint needs_name(const TypeView *v, uint32_t id) noexcept nogil:
+    # Whether a member of this type needs a name. The others may be alone, or declare nothing.
+    cdef uint32_t kind = wire_kind(view_record(v, id)) if 0 < id < v.n else 0
+    return kind == KIND_PTR or kind == KIND_ARRAY
 
 cdef inline uint8_t tag_bit(const uint32_t *r) noexcept nogil:
     # For a struct, union or enum, or a declaration of one, a mark that tells which of the three; 0 for others.

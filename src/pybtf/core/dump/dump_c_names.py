@@ -6,9 +6,9 @@ the same of it. BTF of C is left alone; it costs a look at each name to know tha
 
 Changed are, for all of the BTF, whatever is chosen of it:
 
-- Names that are none, keywords, and names of typedefs, declarations and enumerators that are empty: their words are
-  joined by underscores, `Option_u32`. Different names stay different, with a number if need be; the numbers that tell
-  types of one name apart (`a___2`) never lead to a name that there is.
+- Names that are none, keywords, and those of typedefs, declarations, enumerators, and members that are pointers or
+  arrays, if they are empty: their words are joined by underscores, `Option_u32`. Different names stay different, with
+  a number if need be; the numbers that tell types of one name apart (`a___2`) never lead to a name that there is.
 - Numbers that are not called as C calls them (`u8` of Rust, `bool` of C++) get the C name for their size.
 - Members, parameters and elements that have no size, or no values: an empty struct stands for void and functions, a
   struct that is only declared becomes an empty one, and an enum that is (`std::byte` is such) a number. What follows
@@ -37,7 +37,6 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_STRUCT,
     KIND_TYPE_TAG,
     KIND_TYPEDEF,
-    KIND_UNION,
 )
 from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_forward_kind, wire_kind, wire_names, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import (
@@ -63,7 +62,7 @@ from cython.cimports.pybtf.core.dump.dump_c_names import (
     Names,
     tag_bit,
 )
-from cython.cimports.pybtf.core.dump.dump_c_words import Words, number_faults, word_faults, words_init
+from cython.cimports.pybtf.core.dump.dump_c_words import number_faults, word_faults, words_init
 from cython.cimports.pybtf.core.dump.dump_layout import bits_of
 
 LONGEST = 200  # bytes of a name that is made
@@ -156,7 +155,7 @@ def note_tag(f: cython.pointer[Names], r: cython.pointer[cython.const[uint32_t]]
 def look_at_elements(
     v: cython.pointer[cython.const[TypeView]], f: cython.pointer[Names], names: RefSpan, of_enum: cython.bint
 ) -> uint8_t:
-    """What of FAULTY, of EMPTY for an enum, and of HERE for others, which says that there are two of a name, is true."""
+    """Of an enum, FAULTY and EMPTY; of others, FAULTY and HERE, which says that there are two of a name."""
     i: uint32_t
     mark: uint8_t
     marks: uint8_t = 0
@@ -183,7 +182,6 @@ def look_at_elements(
 def look_at_all(v: cython.pointer[cython.const[TypeView]], f: cython.pointer[Names]) -> cython.bint:
     """Mark all names, and say whether any is one that C cannot have where it stands, or twice."""
     id: uint32_t
-    i: uint32_t
     kind: uint32_t
     tag: uint8_t
     marks: uint8_t = 0
@@ -336,10 +334,11 @@ class Rewriting:
         i: uint32_t
         name: cython.pointer[uint32_t]
         of_enum: cython.bint = is_enum(wire_kind(r))
+        of_type: cython.bint = is_composite(wire_kind(r))
         used: dict = {}
         for i in range(names.count):
             name = names.p + i * names.stride
-            self.rename(name, of_enum)
+            self.rename(name, of_enum or (of_type and needs_name(self.v, name[1])))
             if of_enum or (name[0] < self.strings_at and self.names.marks[name[0]] & EMPTY):
                 continue
             times: int = used.get(name[0], 0) + 1
@@ -415,7 +414,7 @@ class Rewriting:
             r[1] = wire_forward_kind(r) << 24
             r[2] = 0
             self.changed = True
-        elif wire_kind(r) == KIND_ENUM and wire_vlen(r) == 0:
+        elif is_enum(wire_kind(r)) and wire_vlen(r) == 0:
             signed: bool = kind_flag(r)
             self.rename(r, True)
             r[2] = self.number(r[2], signed)

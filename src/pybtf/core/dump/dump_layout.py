@@ -164,7 +164,7 @@ def alignment_of(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
             d.depth -= 1
         return known
     if kind == KIND_INT or kind == KIND_ENUM or kind == KIND_ENUM64 or kind == KIND_FLOAT:
-        if kind == KIND_ENUM and wire_vlen(r) == 0:
+        if (kind == KIND_ENUM or kind == KIND_ENUM64) and wire_vlen(r) == 0:
             d.unlike = True
         return r[2] if r[2] < d.v.pointer_size else d.v.pointer_size
     d.unlike = True
