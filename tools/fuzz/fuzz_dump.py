@@ -185,7 +185,8 @@ def dump(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Itera
     for sort in (True, False):
         with contextlib.suppress(InputError):
             # Of damage that makes a header long, half a second's worth is rarely more than a hundredth's.
-            dump_header(view, chosen, sort, *([] if chooser.random() < 0.01 else [EFFORT]))
+            effort = {} if chooser.random() < 0.01 else {"effort": EFFORT}
+            dump_header(view, chosen, sort, **effort)
             yield "headers"
     with contextlib.suppress(InputError):
         dump_types(view, len, chosen)
