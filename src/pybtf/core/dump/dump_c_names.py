@@ -407,8 +407,11 @@ class Rewriting:
         r: cython.pointer[uint32_t]
         if id >= self.v.n:
             return
+        if id == 0:
+            reference[0] = self.nothing()
+            return
         r = self.record(id)
-        if id == 0 or wire_kind(r) == KIND_FUNC_PROTO:
+        if wire_kind(r) == KIND_FUNC_PROTO:
             reference[0] = self.nothing()
         elif wire_kind(r) == KIND_FWD:
             r[1] = wire_forward_kind(r) << 24
