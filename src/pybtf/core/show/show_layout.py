@@ -364,19 +364,24 @@ def study(
 @cython.nogil
 @cython.exceptval(check=False)
 def mark_packed(s: cython.pointer[Show], id: uint32_t) -> cython.void:
-    """A struct that has holes or padding is not packed; what lies askew in it must be, then."""
+    """A struct that has holes or padding is not packed; what lies askew in it must be, then.
+
+    So must be what a union holds whose size is no multiple of its alignment. Of a struct that is known to be packed from
+    where it lies itself, nothing follows.
+    """
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     m: cython.pointer[uint32_t] = r + 3
     f: cython.pointer[Facts] = facts_of(s, id)
     natural: uint32_t
     i: uint32_t
-    if f == cython.NULL or (f.holes == 0 and f.padding == 0):
+    is_struct: cython.bint = wire_kind(r) == KIND_STRUCT
+    if f == cython.NULL or f.marked == s.round or (is_struct and f.holes == 0 and f.padding == 0):
         return
     for i in range(wire_vlen(r)):
         id = behind(s, m[1])
         if id and wire_kind(view_record(s.v, id)) == KIND_STRUCT and member_bits(r, m) == 0:
             natural = natural_of(s, id)
-            if natural and member_offset(r, m) // 8 % natural:
+            if natural and (member_offset(r, m) // 8 if is_struct else r[2]) % natural:
                 s.facts[id].marked = s.round
         m += 3
 
