@@ -26,6 +26,7 @@ from cython.cimports.pybtf.core.btf.type_view import (
     member_offset,
     view_record,
 )
+from cython.cimports.pybtf.core.show.show_layout import is_empty
 from cython.cimports.pybtf.core.show.show_types import (
     CACHELINE,
     FACTS_BUSY,
@@ -106,7 +107,7 @@ def size_of(s: cython.pointer[Show], id: uint32_t) -> int64_t:
     if kind == KIND_PTR:
         return cython.cast(uint32_t, count * s.v.pointer_size)
     if is_composite(kind) or kind == KIND_INT or kind == KIND_ENUM or kind == KIND_ENUM64 or kind == KIND_FLOAT:
-        return cython.cast(uint32_t, count * view_record(s.v, id)[2])
+        return 0 if is_empty(view_record(s.v, id)) else cython.cast(uint32_t, count * view_record(s.v, id)[2])
     return 0
 
 
