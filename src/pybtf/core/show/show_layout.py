@@ -367,8 +367,8 @@ def study(
 def mark_packed(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     """A struct that has holes or padding is not packed; what lies askew in it must be, then.
 
-    So must be what a union holds whose size is no multiple of its alignment. Of a struct that is known to be packed from
-    where it lies itself, nothing follows.
+    So must be what a union holds whose size is no multiple of its alignment. Of a struct that is known to be packed
+    from where it lies itself, nothing follows.
     """
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     m: cython.pointer[uint32_t] = r + 3
