@@ -171,6 +171,7 @@ MEMBERS: dict[str, tuple[list[Type], tuple[Member, ...], int, str, list[str]]] =
         (Member("a", 3, 0), Member("b", 4, 32), Member("c", 5, 64), Member("d", 6, 128)),
         24, "unsigned int b;", ["offsetof(struct s, d) == 16", "(__typeof__(((struct s *)0)->a))-1 == 255"],
     ),
+    "complex": ([Float("complex double", 16)], (Member("a", 3, 0),), 16, "_Complex double a;", []),
     "bool": ([Int("bool", 1, 8, IntEncoding.BOOL)], (Member("a", 3, 0),), 1, "\t_Bool a;", ["sizeof(struct s) == 1"]),
     "odd sizes": (
         [Int("u24", 3, 24)], (Member("a", 3, 0),), 3, "bytes[3]; } a;", ["sizeof(struct s) == 3"]
@@ -228,6 +229,8 @@ def test_a_clash_that_does_not_show_changes_nothing(tmp_path: Path) -> None:
 def test_functions_that_programs_call(tmp_path: Path) -> None:
     view = built(FuncProto(1, (Param("struct", 1),)), Func("f", 2), DeclTag("bpf_kfunc", 3))
     assert "extern int f(int struct_) __weak __ksym;" in header(view, tmp_path)
+    view = built(FuncProto(1), Func("f.isra.0", 2), DeclTag("bpf_kfunc", 3), Func("g.isra.0", 2))
+    assert "extern int f_isra_0(void) __weak __ksym;" in header(view, tmp_path)
 
 
 def test_other_formats_keep_the_names() -> None:

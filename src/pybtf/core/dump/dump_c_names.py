@@ -62,7 +62,7 @@ from cython.cimports.pybtf.core.dump.dump_c_names import (
     Names,
     tag_bit,
 )
-from cython.cimports.pybtf.core.dump.dump_c_words import number_faults, word_faults, words_init
+from cython.cimports.pybtf.core.dump.dump_c_words import names_a_type, number_faults, word_faults, words_init
 from cython.cimports.pybtf.core.dump.dump_layout import bits_of
 
 LONGEST = 200  # bytes of a name that is made
@@ -198,7 +198,8 @@ def look_at_all(v: cython.pointer[cython.const[TypeView]], f: cython.pointer[Nam
             mark = f.marks[r[0]]
             if mark & (SOUND | FAULTY) == 0:
                 mark = look(v, f, r[0])
-            marks |= mark & (FAULTY | EMPTY if kind == KIND_TYPEDEF or kind == KIND_FWD else FAULTY)
+            if kind != KIND_FUNC:  # few are printed (emit_kfuncs)
+                marks |= mark & (FAULTY | EMPTY if kind == KIND_TYPEDEF or kind == KIND_FWD else FAULTY)
             tag = tag_bit(r)
             if tag and r[0]:
                 note_tag(f, r, tag)
@@ -354,7 +355,10 @@ class Rewriting:
         if not number_faults(r, view_name(self.v, r[0])):
             return
         size: int = r[2]
-        if wire_kind(r) == KIND_FLOAT:
+        said: bytes = view_name(self.v, r[0])
+        if said.startswith(b"complex ") and names_a_type(said[8:]):
+            name = b"_Complex " + said[8:]
+        elif wire_kind(r) == KIND_FLOAT:
             name = FLOATS.get(size)
         elif size == 1 and (r[3] >> 24) & INT_BOOL:
             name = b"_Bool"

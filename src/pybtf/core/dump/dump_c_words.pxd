@@ -16,7 +16,7 @@ cdef extern from *:
     };
     static const char *const pybtf_type_words[] __attribute__((unused)) = {
         "_Bool", "_Complex", "_Float128", "_Float16", "_Float32", "_Float32x", "_Float64", "_Float64x", "__bf16",
-        "__float128", "__fp16", "__int128", "char", "complex", "double", "float", "int", "long", "short", "signed",
+        "__float128", "__fp16", "__int128", "char", "double", "float", "int", "long", "short", "signed",
         "unsigned", 0
     };
     """
@@ -29,4 +29,5 @@ cdef struct Words:              # by first byte: which lengths keywords have
 
 cdef void words_init(Words *w) noexcept nogil
 cdef uint32_t word_faults(const Words *w, const char *name, uint32_t *length) noexcept nogil  # 1: no name of C
+cdef bint names_a_type(const char *name) noexcept nogil
 cdef bint number_faults(const uint32_t *r, const char *name) noexcept nogil     # of INT or FLOAT: C has no such number

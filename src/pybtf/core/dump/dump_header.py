@@ -23,6 +23,7 @@ from cython.cimports.pybtf.core.dump.dump_c import (
 )
 from cython.cimports.pybtf.core.dump.dump_c_names import tag_bit
 from cython.cimports.pybtf.core.dump.dump_c_order import mark_referenced, order_type
+from cython.cimports.pybtf.core.dump.dump_c_words import Words, word_faults, words_init
 from cython.cimports.pybtf.core.dump.dump_header import AFTER_KFUNCS, BEFORE_KFUNCS, END, START, Kfunc
 from cython.cimports.pybtf.core.dump.dump_layout import check_chains
 from cython.cimports.pybtf.core.dump.dump_names import names_free
@@ -72,6 +73,8 @@ def emit_kfuncs(d: cython.pointer[CDump]) -> cython.void:
     i: cython.size_t
     id: uint32_t
     of: uint32_t
+    length: uint32_t
+    words = cython.declare(Words)
     t: cython.pointer[Text] = cython.address(d.out)
     for id in range(1, d.v.n):
         count += tagged(d, id, b"bpf_kfunc") != 0
@@ -92,8 +95,10 @@ def emit_kfuncs(d: cython.pointer[CDump]) -> cython.void:
                 kfuncs[count].id = of
                 count += 1
         qsort(kfuncs, count, cython.sizeof(Kfunc), compare)
+    words_init(cython.address(words))
     for i in range(count):
         of = kfuncs[i].id
+        d.unlike |= kfuncs[i].name[0] and word_faults(cython.address(words), kfuncs[i].name, cython.address(length))
         put(t, b"extern ")
         if fast[of]:
             put(t, b"__bpf_fastcall ")
