@@ -326,6 +326,31 @@ def test_an_array_is_taken_for_one_that_others_are_taken_for(tmp_path: Path) -> 
     assert differences(path) == []
 
 
+#: Enumerations that are taken for each other, though of two classes: of 64 bits and declared; with and without content.
+ENUMS: dict[str, tuple[list[Item], Expr, Expr]] = {
+    "declared": ([("enum", "g", 8, (("G", 0),))], ("name", "enum", "g", 0), ("name", "enum", "g", 0)),
+    "empty": ([], ("enum", 4, (("G", 0),)), ("enum", 4, ())),
+}
+
+
+@pytest.mark.parametrize("which", ENUMS)
+def test_a_declaration_is_resolved_by_a_type_of_another_class(which: str, tmp_path: Path) -> None:
+    """The second `a` goes to the first, by the enumeration they point to, and with it the declaration of `c` to the odd
+    definition, before `b` comes with the usual one.
+    """
+    enumerations, first, second = ENUMS[which]
+    b = struct("b", to("c"), to("c"))
+    path = tmp_path / "program"
+    units: list[Unit] = [
+        [struct("a", ("ptr", first), to("c")), *enumerations, b],
+        [struct("a", ("ptr", second), to("c")), struct("c", LONG)],
+        [b, struct("c")],
+        [b, struct("c")],
+    ]
+    path.write_bytes(image(units))
+    assert differences(path) == []
+
+
 def test_a_usual_type_is_met_by_a_wild_one(tmp_path: Path) -> None:
     """The last unit has `k` twice. By way of its `c` it is compared with those of the units that define `j` and `i`:
     with two, unless one was dropped. With one, the reference asks whether both are identical, and says no.

@@ -38,6 +38,7 @@ cdef enum:                      # marks of a class or a key
     CONFLICT = 8                # of a key: its definitions differ in some way
     MINOR = 16                  # not the usual definition of its name
     ODD = 32                    # some type of the class is odd
+    LOOSE = 64                  # all of its types are wild, and may be taken for such of other classes
     COMMON = 128                # of an odd class: some type is usual
     SEPARATE = 256              # no odd type of the class can be taken for a usual one
     UNCERTAIN = 512             # all types of the class are kept
@@ -91,6 +92,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint8_t *watch
     uint8_t *odd                # by unit: it has odd types
     size_t next_state           # the first function state that was not looked at
+    bint loose                  # some class is
     bint mixed                  # some class is not separate
     bint disturbed              # the unit at hand has a tainted type
     uint32_t stamp

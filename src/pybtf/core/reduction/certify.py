@@ -231,6 +231,9 @@ def doubt_enums(e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: ui
     if other and a.full[other] + a.declared[other] and a.declared[key] + a.declared[other]:
         doubt_members(a, key)
         doubt_members(a, other)
+        a.marks[key] |= LOOSE
+        a.marks[other] |= LOOSE
+        a.loose = True
     elif a.full[key] > 1:
         if a.declared[key]:
             doubt_members(a, key)
@@ -265,7 +268,8 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
         r = class_record(e.classes, c)
         kind = record_kind(r)
         if anonymous_empty and (kind == KIND_ENUM or kind == KIND_ENUM64) and r[REC_NAME] == 0:
-            doubt(a, c, WILD)
+            doubt(a, c, WILD | LOOSE)
+            a.loose = True
         if a.full[c] + a.declared[c] == 0:
             continue
         if kind == KIND_KEY_ENUM or kind == KIND_KEY_ENUM64:
@@ -280,6 +284,23 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
                 # A declaration of either goes by no name in the last phase.
                 doubt(a, c, CONFLICT)
                 doubt(a, other, CONFLICT)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def doubt_users(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """Classes with an enumeration that is taken for one of another class are taken for each other, down to names."""
+    c: uint32_t
+    k: uint32_t
+    f: Refs
+    loose: uint16_t
+    for c in range(1, a.n):
+        refs_of(class_record(e.classes, c), cython.address(f))
+        loose = a.marks[f.third]
+        for k in range(f.n):
+            loose |= a.marks[f.first[k * f.step + 1]]
+        a.marks[c] |= loose & LOOSE
 
 
 @cython.cfunc
@@ -480,6 +501,8 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
         return keep_everything(e)
     measure(e, a)
     doubt_names(e, a)
+    if a.loose:
+        doubt_users(e, a)
     doubt_units(e, a)
     masked = doubt_arrays(e, a)
     if masked < 0:

@@ -11,8 +11,8 @@ which units its types were first met with the name declared and defined. That sa
 - by when a declaration is resolved to the usual definition (`event`): the later of two units in which a compared class
   mentions it directly, declared in one, defined in the other;
 - from when on it could be resolved to an odd one (`contact`): where odd types have an odd definition in the slot, and
-  others that they may be taken for have the declaration; or where usual definitions may be taken for odd ones, which
-  come before. An event has to come before these as well.
+  others that they may be taken for have the declaration, types of other classes among them, if the class is *loose*; or
+  where usual definitions may be taken for odd ones, which come before. An event has to come before these as well.
 
 If no event comes before the first contact, the classes that meet the declaration here and the definition there are
 uncertain, and so are the classes that are not separate.
@@ -402,7 +402,9 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
             if is_mixed(a, a.usual[k]) and min(x.declared, x.odd_declared) != NO_UNIT:
                 if x.defined != NO_UNIT or a.marks[c] & ODD:
                     earliest(cython.address(a.contact[k]), a.first_odd[a.usual[k]])
-            if x.odd_defined != NO_UNIT and (x.odd_declared != NO_UNIT or (is_mixed(a, c) and x.declared != NO_UNIT)):
+            if x.odd_defined != NO_UNIT and (
+                x.odd_declared != NO_UNIT or (is_mixed(a, c) and x.declared != NO_UNIT) or a.marks[c] & LOOSE
+            ):
                 earliest(cython.address(a.contact[k]), x.odd_defined)
 
 
