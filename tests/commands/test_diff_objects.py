@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from pybtf.cli.main import main
 from pybtf.differences.objects import BROKEN, diff_objects, lines
 from pybtf.errors import InputError
 from tests.conftest import ROOT
+from tools.compare import diff_objects as tool
 from tools.compare.diff_objects import faults, told
+from tools.judge import reference
 
 FOLDER = ROOT / "fixtures" / "diff"
 OLD, NEW = str(FOLDER / "old.btf"), str(FOLDER / "new.btf")
@@ -162,3 +165,10 @@ def test_damaged(tmp_path: Path) -> None:
         except InputError:
             counts[1] += 1
     assert all(counts)
+
+
+def test_a_bpftool_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the tool that compares: nothing found on either side is not what a failure means."""
+    monkeypatch.setattr(reference, "bpftool", lambda: [sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(tool.Failed, match="status 3"):
+        tool.answers(OLD, "x.o")

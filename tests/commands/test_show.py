@@ -208,6 +208,52 @@ def test_usage(arguments: list[object], message: str, refused: Show) -> None:
 # Damage
 
 
+PACKED: dict[str, tuple[list[Type], str, list[str]]] = {
+    # types beside 1, `long int` of four bytes, and 2, `u64`; what is shown; the ends of structs, by `pahole -E`
+    "held by a union of another size": (
+        [Struct("s", 8, (Member("a", 2, 0),)), Union("u", 12, (Member("x", 3, 0), Member("y", 1, 0)))],
+        "u", ["} __attribute__((__packed__)) x; /*     0     8 */", "};"],
+    ),
+    "which is no matter if its own alignment fits": (
+        [Struct("s", 4, (Member("a", 1, 0),)), Union("u", 12, (Member("x", 3, 0), Member("y", 2, 0)))],
+        "u", ["} x; /*     0     4 */", "};"],
+    ),
+    "within what is packed for its place": (
+        [
+            Struct("s", 8, (Member("a", 2, 0),)),
+            Struct("m", 24, (Member("i", 1, 0), Member("x", 3, 32), Member("j", 2, 128))),
+            Struct("o", 40, (Member("c", 1, 0), Member("m", 4, 32), Member("z", 2, 256))),
+        ],
+        "o", ["} x; /*     8     8 */", "} __attribute__((__packed__)) m; /*     4    24 */", "};"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PACKED)
+def test_what_is_packed(case: str, tmp_path: Path, show: Show) -> None:
+    """As pahole sees it where `long` has four bytes, and so 64-bit numbers lie askew."""
+    types, name, expected = PACKED[case]
+    builder = BtfBuilder()
+    builder.extend((Int("long int", 4, 32), Int("u64", 8, 64), *types))
+    path = tmp_path / "x.btf"
+    path.write_bytes(builder.tobytes())
+    assert [line.strip() for line in show("-E", name, path).splitlines() if "}" in line] == expected
+
+
+def test_an_empty_class_takes_no_room(tmp_path: Path, show: Show) -> None:
+    """pahole's text: a class of C++ without members has one byte for itself alone."""
+    builder = BtfBuilder()
+    members = Member("a", 1, 0), Member("b", 1, 16)
+    builder.extend((Struct("e", 1), Struct("o", 4, members)))
+    path = tmp_path / "x.btf"
+    path.write_bytes(builder.tobytes())
+    assert "/* size: 1, cachelines: 0, members: 0 */\n\t/* padding: 1 */\n" in show("e", path)
+    text = show("o", path)
+    assert "\tstruct e                   a;                    /*     0     0 */\n" in text
+    assert "/* XXX 2 bytes hole, try to pack */" in text
+    assert "/* forced alignments: 1, forced holes: 1, sum forced holes: 2 */" in text
+
+
 @pytest.mark.parametrize(
     "types",
     [

@@ -132,6 +132,22 @@ def test_good_btf_compiles_as_c(tmp_path: Path) -> None:
         assert line == f"{path}: {compiler}: {reason}"
 
 
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_headers_of_pybtf_compile_and_have_the_layouts(tmp_path: Path) -> None:
+    """Also of names that C has not. Where members overlap, C puts them behind each other."""
+    members = Member("if", 1, 0), Member("b<c>", 1, 64)
+    path = write(tmp_path / "rust.btf", [GOOD[0], Struct("Option<u32>", 12, members)])
+    result = run("compare.c_roundtrip", "--pybtf", path)
+    assert result.returncode == 0, result.stdout
+    assert f"{path}: gcc: compiles\n{path}: 3 sizes and offsets, 0 differ\n" in result.stdout
+    path = write(tmp_path / "overlap.btf", [GOOD[0], Struct("s", 4, (Member("a", 1, 0), Member("b", 1, 0)))])
+    result = run("compare.c_roundtrip", "--pybtf", path)
+    assert result.returncode == 0
+    assert "3 sizes and offsets, 2 differ" in result.stdout
+    result = run("compare.c_roundtrip", "--pybtf", tmp_path / "missing")
+    assert result.returncode == 1
+
+
 @needs_bpftool
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_bad_c_is_reported(tmp_path: Path) -> None:

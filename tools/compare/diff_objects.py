@@ -38,11 +38,18 @@ VALUE = re.compile(r" = (-?\d+)$")
 Answers = dict[tuple[str, str], "int | str | None"]
 
 
+class Failed(Exception):
+    """There is no answer to compare with."""
+
+
 def answers(kernel: str, program: str) -> Answers:
-    """By what is asked for and of what: the offset or value that libbpf found, `found`, or None."""
+    """By what is asked for and of what: the offset or value that libbpf found, `found`, or None. Raises Failed."""
     with tempfile.TemporaryDirectory() as folder:
         command = [*reference.bpftool(), "-d", "gen", "min_core_btf", kernel, f"{folder}/out", program]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        reason = run.stderr.strip()[-300:]
+        raise Failed(f"bpftool, asked about {program} on {kernel}: status {run.returncode}: {reason}")
     names: dict[tuple[str, str], tuple[str, str]] = {}
     found: Answers = {}
     for line in (run.stdout + run.stderr).splitlines():
@@ -124,7 +131,12 @@ def main() -> int:
         kernels, programs = sys.argv[1:3], sys.argv[3:]
     count = 0
     for program in programs:
-        sides = [answers(kernel, program) for kernel in kernels]
+        try:
+            sides = [answers(kernel, program) for kernel in kernels]
+        except Failed as failed:
+            print(failed)
+            count += 1
+            continue
         wrong = faults(sides[0], sides[1], told(program, *kernels))
         count += len(wrong)
         print(f"{program}: {len(sides[0])} facts asked for, {len(wrong)} told wrongly", *wrong, sep="\n  ")

@@ -7,7 +7,10 @@
     python -m tools.compare.dump_compare --roots 20 FILE             also with some types chosen, 20 times
 
 Compared are the C header (sorted and not), the raw dump and the JSON (plain and pretty); --formats takes some of them.
-What differs first is shown with the lines before it. bpftool is that of Debian sid (tools/judge/reference.py bpftool).
+Of BTF that C cannot say (core/dump/dump_c_names.py) bpftool is asked twice: its text must be the header of `pybtf dump`
+before anything is replaced, and its text of the BTF that C can say the one that is printed; if both are so, that is
+`same, in C`. What differs first is shown with the lines before it. bpftool is that of Debian sid
+(tools/judge/reference.py bpftool).
 The exit status is 1 if anything differs.
 """
 
@@ -28,6 +31,7 @@ from pathlib import Path
 
 import pybtf
 from pybtf.btf.opening import open_view
+from pybtf.core.dump.dump_c_names import c_names
 from pybtf.core.dump.dump_header import dump_header
 from pybtf.core.dump.dump_types import dump_types
 from pybtf.errors import InputError, PybtfError
@@ -42,6 +46,8 @@ FORMATS = {
     "json": (["--json"], []),
     "pretty": (["--json", "--pretty"], []),
 }
+SAME = ("same", "same, in C")
+EFFORT = 1 << 40
 CONTEXT = 6
 PATIENCE = 10  # seconds; of damaged BTF, bpftool may print without end
 
@@ -60,16 +66,30 @@ def by_bpftool(path: str, base: str | None, format: str, roots: list[int]) -> by
 
 
 def by_pybtf(path: str, base: str | None, format: str, roots: list[int]) -> bytes | str:
-    """The text, or what is wrong with the file."""
+    """The text, of C as it would be if nothing were replaced; or what is wrong with the file."""
     try:
         view = open_view(path, base)
         if format in ("c", "unsorted"):
-            return dump_header(view, roots, format == "c")
+            return dump_header(view, roots, format == "c", as_is=True)
         pieces: list[bytes] = []
         dump_types(view, pieces.append, roots, format != "raw", format == "pretty")
         return b"".join(pieces)
     except InputError as error:
         return str(error)
+
+
+def in_c(path: str, base: str | None, format: str, roots: list[int], plain: bytes) -> tuple[bytes, bytes | None] | None:
+    """The header that is printed and bpftool's of the BTF that it is made of, if it is not the `plain` one."""
+    view = open_view(path, base)
+    text = dump_header(view, roots, format == "c")
+    if text == plain:
+        return None
+    other, _, _ = c_names(view, EFFORT, True)
+    assert other is not None
+    with tempfile.NamedTemporaryFile(suffix=".btf") as file:
+        file.write(other.data)
+        file.flush()
+        return text, by_bpftool(file.name, None, format, roots)
 
 
 def first_difference(ours: bytes, theirs: bytes) -> str:
@@ -147,7 +167,13 @@ def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> li
             ours = by_pybtf(path, base, format, roots)
             about = f"{format} {roots}" if roots else format
             if isinstance(ours, bytes) and ours == theirs:
-                found.append((about, "same", ""))
+                printed = in_c(path, base, format, roots, ours) if format in ("c", "unsorted") else None
+                if printed is None:
+                    found.append((about, "same", ""))
+                elif printed[0] == printed[1]:
+                    found.append((about, "same, in C", ""))
+                else:
+                    found.append((about, "DIFFERENT, in C", first_difference(printed[0], printed[1] or b"")))
             elif isinstance(ours, str):
                 found.append((about, "refused by both" if theirs is None else "refused by pybtf", ours))
             elif theirs is None:
@@ -178,14 +204,14 @@ def main() -> int:
             count += 1
             for about, verdict, text in found:
                 verdicts[verdict] += 1
-                if verdict != "same" and not options.json:
+                if verdict not in SAME and not options.json:
                     print(f"{path}: {about}: {verdict}\n{text}", flush=True)
     if options.json:
         print(json.dumps({"files": count, **verdicts}))
     else:
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
         print(f"{reference.bpftool_version()}; {count} files: {counts}")
-    return 0 if count and set(verdicts) <= {"same", "refused by both"} else 1
+    return 0 if count and set(verdicts) <= {*SAME, "refused by both"} else 1
 
 
 if __name__ == "__main__":

@@ -185,7 +185,10 @@ def dump(chooser: random.Random, data: bytes, sources: Sequence[bytes]) -> Itera
     for sort in (True, False):
         with contextlib.suppress(InputError):
             # Of damage that makes a header long, half a second's worth is rarely more than a hundredth's.
-            dump_header(view, chosen, sort, *([] if chooser.random() < 0.01 else [EFFORT]))
+            if chooser.random() < 0.01:
+                dump_header(view, chosen, sort)
+            else:
+                dump_header(view, chosen, sort, EFFORT)
             yield "headers"
     with contextlib.suppress(InputError):
         dump_types(view, len, chosen)

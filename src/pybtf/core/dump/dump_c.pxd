@@ -21,6 +21,7 @@ cdef enum:                      # CDump.state, by id
     WRITTEN = 8
     DECLARED = 16               # a forward declaration has been written; of a typedef, itself
     REFERENCED = 32             # by another type
+    LOOKED_AT = 64              # of a number: whether C calls it so
 
 cdef enum:
     MAX_CHAIN = 256             # pointers, qualifiers, typedefs... in a row
@@ -40,6 +41,7 @@ cdef struct CDump:
     uint64_t effort             # steps left
     int status
     uint32_t bad
+    bint unlike                 # something is as C has it not: a member without size, a number by another name
 
 cdef inline int c_fail(CDump *d, int status, uint32_t id) noexcept nogil:
     # Remembers the first failure. All that follows does as little as possible.

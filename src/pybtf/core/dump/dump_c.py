@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.dump.dump_c import (
     C_KIND,
     C_MEMORY,
     DECLARED,
+    LOOKED_AT,
     WRITING,
     WRITTEN,
     CDump,
@@ -51,6 +52,7 @@ from cython.cimports.pybtf.core.dump.dump_c_define import (
     put_type_name,
     put_used,
 )
+from cython.cimports.pybtf.core.dump.dump_c_words import number_faults
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_unsigned
 from cython.cimports.pybtf.core.support.memory import u32s_push
 
@@ -96,6 +98,7 @@ def put_parameters(d: cython.pointer[CDump], r: cython.pointer[uint32_t], level:
         if i == count - 1 and r[4 + 2 * i] == 0:
             put(t, b"...")
         else:
+            d.unlike |= r[4 + 2 * i] == 0
             c_declaration(d, r[4 + 2 * i], view_name(d.v, r[3 + 2 * i]), 1, level)
     put_char(t, 41)
 
@@ -128,6 +131,9 @@ def put_end(d: cython.pointer[CDump], id: uint32_t, start: cython.size_t, level:
     if kind == KIND_INT or kind == KIND_FLOAT:
         put_modifiers(d, start, True)
         put(cython.address(d.out), view_name(d.v, r[0]))
+        if not d.state[id] & LOOKED_AT:
+            d.state[id] |= LOOKED_AT
+            d.unlike |= number_faults(r, view_name(d.v, r[0]))
     elif is_composite(kind) or is_enum(kind):
         put_modifiers(d, start, True)
         if r[0]:
@@ -238,6 +244,7 @@ def c_declaration(
     start: cython.size_t = d.chain.n
     first: uint32_t = id
     kind: uint32_t
+    around: uint32_t = 0  # the kind of what this is the element of, or the result
     r: cython.pointer[uint32_t]
     if not c_step(d, id) or not c_enter(d, id):
         return
@@ -246,9 +253,14 @@ def c_declaration(
             c_fail(d, C_MEMORY, id)
             break
         if id == 0:
+            d.unlike |= around == KIND_ARRAY
             break
         r = view_record(d.v, id)
         kind = wire_kind(r)
+        if kind == KIND_FUNC_PROTO or (kind == KIND_ARRAY and around == KIND_FUNC_PROTO):
+            d.unlike |= around == KIND_FUNC_PROTO or around == KIND_ARRAY
+        if not is_modifier(kind):
+            around = kind
         if kind == KIND_ARRAY:
             id = r[3]
         elif kind == KIND_PTR or kind == KIND_FUNC_PROTO or kind == KIND_TYPE_TAG or is_modifier(kind):

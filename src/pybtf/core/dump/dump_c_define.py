@@ -17,7 +17,8 @@ from cython.cimports.pybtf.core.btf.type_view import (
     view_record,
 )
 from cython.cimports.pybtf.core.dump.dump_c import C_MEMORY, CDump, c_declaration, c_fail, c_step
-from cython.cimports.pybtf.core.dump.dump_layout import alignment_of, is_packed, size_of
+from cython.cimports.pybtf.core.dump.dump_c_names import needs_name
+from cython.cimports.pybtf.core.dump.dump_layout import alignment_of, is_packed, size_of, widest_bits
 from cython.cimports.pybtf.core.dump.dump_names import name_used
 from cython.cimports.pybtf.core.dump.text_buffer import (
     Text,
@@ -257,6 +258,7 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
     offset: int64_t = 0
     at: int64_t
     bits: uint32_t
+    name: cython.p_const_char
     i: uint32_t
     put_keyword(d, r)
     if r[0]:
@@ -272,11 +274,14 @@ def put_composite(d: cython.pointer[CDump], id: uint32_t, level: uint32_t) -> cy
             d, offset, at, 1 if packed else alignment_of(d, m[1]), bits and in_bits, level + 1
         )  # fmt: skip
         new_line(d, level + 1)
-        c_declaration(d, m[1], view_name(d.v, m[0]), 1, level + 1)
+        name = view_name(d.v, m[0])
+        d.unlike |= name[0] == 0 and needs_name(d.v, m[1])
+        c_declaration(d, m[1], name, 1, level + 1)
         if bits:
             put(t, b": ")
             put_unsigned(t, bits)
             offset = at + bits
+            d.unlike |= bits > widest_bits(d, m[1])
         else:
             offset = at + 8 * size_of(d, m[1])
         in_bits = bits != 0

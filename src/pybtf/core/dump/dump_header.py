@@ -21,13 +21,17 @@ from cython.cimports.pybtf.core.dump.dump_c import (
     c_emit,
     c_fail,
 )
+from cython.cimports.pybtf.core.dump.dump_c_names import tag_bit
 from cython.cimports.pybtf.core.dump.dump_c_order import mark_referenced, order_type
+from cython.cimports.pybtf.core.dump.dump_c_words import Words, word_faults, words_init
 from cython.cimports.pybtf.core.dump.dump_header import AFTER_KFUNCS, BEFORE_KFUNCS, END, START, Kfunc
 from cython.cimports.pybtf.core.dump.dump_layout import check_chains
 from cython.cimports.pybtf.core.dump.dump_names import names_free
 from cython.cimports.pybtf.core.dump.dump_sort import sort_types
 from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, Text, put, text_free
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push
+
+from pybtf.core.dump.dump_c_names import c_names
 
 FREE_EFFORT = cython.declare(cython.size_t, 1 << 26)
 NO_COMPONENT = cython.declare(uint32_t, 0xFFFFFFFF)
@@ -69,6 +73,8 @@ def emit_kfuncs(d: cython.pointer[CDump]) -> cython.void:
     i: cython.size_t
     id: uint32_t
     of: uint32_t
+    length: uint32_t
+    words = cython.declare(Words)
     t: cython.pointer[Text] = cython.address(d.out)
     for id in range(1, d.v.n):
         count += tagged(d, id, b"bpf_kfunc") != 0
@@ -89,8 +95,10 @@ def emit_kfuncs(d: cython.pointer[CDump]) -> cython.void:
                 kfuncs[count].id = of
                 count += 1
         qsort(kfuncs, count, cython.sizeof(Kfunc), compare)
+    words_init(cython.address(words))
     for i in range(count):
         of = kfuncs[i].id
+        d.unlike |= kfuncs[i].name[0] and word_faults(cython.address(words), kfuncs[i].name, cython.address(length))
         put(t, b"extern ")
         if fast[of]:
             put(t, b"__bpf_fastcall ")
@@ -165,25 +173,88 @@ REASONS = {
 
 
 def dump_header(
-    view: View, chosen: object = (), sorted: cython.bint = True, effort: cython.size_t = FREE_EFFORT
+    view: View,
+    chosen: object = (),
+    sorted: cython.bint = True,
+    effort: cython.size_t = FREE_EFFORT,
+    as_is: cython.bint = False,
 ) -> bytes:
     """The header as `bpftool btf dump ... format c` writes it, `unsorted` or not.
 
+    What C cannot say is replaced (dump_c_names.py), unless all is to be written `as_is`.
     `chosen` are the ids of the types that are wanted, with what they need; without any, all, the base's, too. `effort`
     is the number of steps and bytes that any BTF may take, in addition to those for its length. Raises `InputError` if
     a type contains itself, or is not one of C, or if it takes more.
+    """
+    most: cython.size_t = effort + EFFORT_PER_WORD * view.n_words
+    unlike = cython.declare(cython.bint)
+    other: object = None
+    used: View
+    bad: uint32_t = 0
+    mixed: cython.bint = False
+    text: bytes
+    for id in chosen:
+        if not 0 < id < view.v.n:
+            raise IndexError(id)
+    if not as_is:
+        other, bad, mixed = c_names(view, most)
+    if not bad:
+        used = view if other is None else other
+        text = written(view, used, chosen, sorted, most, mixed, cython.address(unlike))
+        if as_is or not unlike or other is not None:
+            return text
+        other, bad, mixed = c_names(view, most, True)
+    if bad:
+        refuse(view, C_EFFORT, bad)
+    used = view if other is None else other
+    return written(view, used, chosen, sorted, most, False, cython.address(unlike))
+
+
+@cython.cfunc
+def refuse(view: View, status: cython.int, id: uint32_t):
+    found, expected = REASONS[status]
+    view.fail(id, 0, found.format(id=id), expected)
+
+
+@cython.cfunc
+def names_clash(d: cython.pointer[CDump]) -> cython.bint:
+    """Whether a header that is written declares `struct a` and has a union or an enum that is called so, too."""
+    tags: dict = {}
+    id: uint32_t
+    tag: uint8_t
+    r: cython.pointer[uint32_t]
+    for id in range(1, d.v.n):
+        r = view_record(d.v, id)
+        tag = tag_bit(r)
+        if d.use[id] == 1 and tag and r[0]:
+            if tags.setdefault(r[0], tag) != tag:
+                return True
+    return False
+
+
+@cython.cfunc
+def written(
+    given: View,
+    view: View,
+    chosen: object,
+    sorted: cython.bint,
+    most: cython.size_t,
+    mixed: cython.bint,
+    unlike: cython.pointer[cython.bint],
+) -> bytes:
+    """The header of a view that is made of the one that was given, or is that one.
+
+    `unlike`: whether something is as C has it not. `mixed`: names are to be looked at for that, too.
     """
     ids = cython.declare(U32s)
     d = cython.declare(CDump)
     memset(cython.address(ids), 0, cython.sizeof(U32s))
     memset(cython.address(d), 0, cython.sizeof(CDump))
     d.v = cython.address(view.v)
-    d.effort = effort + EFFORT_PER_WORD * view.n_words
+    d.effort = most
     d.out.limit = d.effort
     try:
         for id in chosen:
-            if not 0 < id < view.v.n:
-                raise IndexError(id)
             if not u32s_push(cython.address(ids), id):
                 raise MemoryError
         d.state = cython.cast(cython.pointer[uint8_t], calloc(view.v.n, 1))
@@ -198,8 +269,8 @@ def dump_header(
         if d.status == C_OK and d.out.status:
             c_fail(cython.address(d), C_EFFORT, 0)
         if d.status != C_OK:
-            found, expected = REASONS[d.status]
-            view.fail(d.bad, 0, found.format(id=d.bad), expected)
+            refuse(given, d.status, d.bad if d.bad < given.v.n else 0)
+        unlike[0] = d.unlike or (mixed and names_clash(cython.address(d)))
         return d.out.p[: d.out.n]
     finally:
         text_free(cython.address(d.out))

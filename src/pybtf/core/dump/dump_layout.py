@@ -18,6 +18,7 @@ from cython.cimports.pybtf.core.btf.type_view import (
     view_record,
 )
 from cython.cimports.pybtf.core.dump.dump_c import C_CYCLE, C_DEEP, C_MEMORY, MAX_CHAIN, CDump, c_enter, c_fail, c_step
+from cython.cimports.pybtf.core.dump.dump_layout import bits_of
 
 COMPUTING = cython.declare(uint32_t, 255)  # in CDump.alignment
 LARGEST = cython.declare(int64_t, 0xFFFFFFFF)  # size in bytes
@@ -99,6 +100,17 @@ def size_of(d: cython.pointer[cython.const[CDump]], id: uint32_t) -> int64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def widest_bits(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
+    while id and is_chain(wire_kind(view_record(d.v, id))):
+        if wire_kind(view_record(d.v, id)) == KIND_PTR or wire_kind(view_record(d.v, id)) == KIND_ARRAY:
+            return 0
+        id = chain_next(view_record(d.v, id))
+    return bits_of(view_record(d.v, id)) if id else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def composite_alignment(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
     """The largest alignment of a member; 1 of what cannot but be packed; 0 if a member has none."""
     i: uint32_t
@@ -134,6 +146,7 @@ def alignment_of(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
             break
         id = chain_next(r)
     if id == 0:
+        d.unlike = True
         return 0
     if kind == KIND_PTR:
         return d.v.pointer_size
@@ -151,7 +164,10 @@ def alignment_of(d: cython.pointer[CDump], id: uint32_t) -> uint32_t:
             d.depth -= 1
         return known
     if kind == KIND_INT or kind == KIND_ENUM or kind == KIND_ENUM64 or kind == KIND_FLOAT:
+        if (kind == KIND_ENUM or kind == KIND_ENUM64) and wire_vlen(r) == 0:
+            d.unlike = True
         return r[2] if r[2] < d.v.pointer_size else d.v.pointer_size
+    d.unlike = True
     return 0
 
 

@@ -26,6 +26,7 @@ from cython.cimports.pybtf.core.btf.type_view import (
     member_offset,
     view_record,
 )
+from cython.cimports.pybtf.core.show.show_layout import is_empty
 from cython.cimports.pybtf.core.show.show_types import (
     CACHELINE,
     FACTS_BUSY,
@@ -106,7 +107,7 @@ def size_of(s: cython.pointer[Show], id: uint32_t) -> int64_t:
     if kind == KIND_PTR:
         return cython.cast(uint32_t, count * s.v.pointer_size)
     if is_composite(kind) or kind == KIND_INT or kind == KIND_ENUM or kind == KIND_ENUM64 or kind == KIND_FLOAT:
-        return cython.cast(uint32_t, count * view_record(s.v, id)[2])
+        return 0 if is_empty(view_record(s.v, id)) else cython.cast(uint32_t, count * view_record(s.v, id)[2])
     return 0
 
 
@@ -364,19 +365,24 @@ def study(
 @cython.nogil
 @cython.exceptval(check=False)
 def mark_packed(s: cython.pointer[Show], id: uint32_t) -> cython.void:
-    """A struct that has holes or padding is not packed; what lies askew in it must be, then."""
+    """A struct that has holes or padding is not packed; what lies askew in it must be, then.
+
+    So must be what a union holds whose size is no multiple of its alignment. Of a struct that is known to be packed
+    from where it lies itself, nothing follows.
+    """
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     m: cython.pointer[uint32_t] = r + 3
     f: cython.pointer[Facts] = facts_of(s, id)
     natural: uint32_t
     i: uint32_t
-    if f == cython.NULL or (f.holes == 0 and f.padding == 0):
+    is_struct: cython.bint = wire_kind(r) == KIND_STRUCT
+    if f == cython.NULL or f.marked == s.round or (is_struct and f.holes == 0 and f.padding == 0):
         return
     for i in range(wire_vlen(r)):
         id = behind(s, m[1])
         if id and wire_kind(view_record(s.v, id)) == KIND_STRUCT and member_bits(r, m) == 0:
             natural = natural_of(s, id)
-            if natural and member_offset(r, m) // 8 % natural:
+            if natural and (member_offset(r, m) // 8 if is_struct else r[2]) % natural:
                 s.facts[id].marked = s.round
         m += 3
 

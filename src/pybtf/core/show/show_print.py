@@ -402,8 +402,7 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
         show_fail(s, SHOW_MEMORY, id)
         return
     study(s, id, cython.address(f), layouts)
-    if is_struct:
-        mark_packed(s, id)
+    mark_packed(s, id)
     s.within[id] += s.format.expand
     put(t, b"struct " if is_struct else b"union ")
     if r[0]:

@@ -6,7 +6,7 @@ from cython.cimports.pybtf.core.btf.kinds import KIND_STRUCT
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
-from cython.cimports.pybtf.core.show.show_layout import facts_of
+from cython.cimports.pybtf.core.show.show_layout import facts_of, is_empty
 from cython.cimports.pybtf.core.show.show_types import CACHELINE, Facts, Show
 
 
@@ -145,7 +145,7 @@ def put_summary(
     size: uint32_t = r[2]
     put_char(t, 10)
     line(t, level, b"size: ", size)
-    more(t, b", cachelines: ", size // CACHELINE + (size % CACHELINE != 0))
+    more(t, b", cachelines: ", 0 if is_empty(r) else size // CACHELINE + (size % CACHELINE != 0))
     more(t, b", members: ", wire_vlen(r))
     put(t, b" */\n")
     if f.holes or f.bit_holes:

@@ -1,0 +1,3 @@
+from pybtf.core.btf.type_view import View
+
+def c_names(view: View, most: int, always: bool = False) -> tuple[View | None, int, bool]: ...
