@@ -140,16 +140,11 @@ def _check_sources(sources: list[Source]) -> None:
 def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
     """Warn of DWARF that is only a part: of other objects it was taken out when they got values."""
     for image in images:
-        others = [
-            section
-            for section in image.sections
-            if section.name.startswith(".debug_") and section.name not in DWARF_SECTIONS and section.size
-        ]
-        if not others:
+        if image.dwarf.keys() <= DWARF_SECTIONS:
             continue
         from pybtf.elf.values_index import stripped_objects
 
-        count = stripped_objects(image, others)
+        count = stripped_objects(image)
         report.stripped += count
         if count:
             report.warnings.append(

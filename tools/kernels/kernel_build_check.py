@@ -37,7 +37,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -363,6 +363,22 @@ def check(place: Place, settings: Settings) -> list[str]:
     return wrong
 
 
+def run(parser: argparse.ArgumentParser, versions: Sequence[str], check: Callable[[str], list[str]]) -> int:
+    """Checks these versions, or all, and prints what is not as it should be; the exit status."""
+    if unknown := set(versions) - set(SUITES):
+        parser.error(f"no kernel {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    failures = 0
+    try:
+        for version in versions or SUITES:
+            for line in check(version):
+                failures += 1
+                print(f"{version}: WRONG: {line}")
+    except (Failed, reference.Unavailable, kernel_boot.BootFailed, subprocess.CalledProcessError) as reason:
+        print(f"cannot go on: {reason}", file=sys.stderr)
+        return 1
+    return 1 if failures else 0
+
+
 def default_program(folder: Path, name: str = "pybtf-pahole", module: str = "pybtf.pahole") -> Path:
     """An executable that runs a module of this checkout."""
     program = folder / "bin" / name
@@ -381,21 +397,10 @@ def main() -> int:
     parser.add_argument("--program", type=Path, help="the program under test (default: this checkout)")
     parser.add_argument("--cc", default="", help="the compiler, if not gcc")
     options = parser.parse_args()
-    if unknown := set(options.versions) - set(SUITES):
-        parser.error(f"no kernel {', '.join(unknown)}; there are {', '.join(SUITES)}")
     work = (options.work or reference.cache_root() / "kernel-build").absolute()
     program = options.program.absolute() if options.program else default_program(work)
     settings = Settings(options.jobs, program, options.cc)
-    failures = 0
-    try:
-        for version in options.versions or SUITES:
-            for line in check(Place(version, work / version), settings):
-                failures += 1
-                print(f"{version}: WRONG: {line}")
-    except (Failed, reference.Unavailable, kernel_boot.BootFailed, subprocess.CalledProcessError) as reason:
-        print(f"cannot go on: {reason}", file=sys.stderr)
-        return 1
-    return 1 if failures else 0
+    return run(parser, options.versions, lambda version: check(Place(version, work / version), settings))
 
 
 if __name__ == "__main__":

@@ -40,11 +40,10 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from tools.judge import reference
-from tools.kernels import cxx_module, kernel_boot
+from tools.kernels import cxx_module
 from tools.kernels.kernel_build_check import (
     HOME,
     SUITES,
-    Failed,
     Place,
     Settings,
     compare,
@@ -54,6 +53,7 @@ from tools.kernels.kernel_build_check import (
     forget_btf,
     look,
     make,
+    run,
     section,
 )
 
@@ -301,19 +301,8 @@ def main() -> int:
     parser.add_argument("--net", action="store_true", help="a kernel with network, a third larger")
     parser.add_argument("--bin", type=Path, help="the folder of pybtf and pybtf-pahole (default: this checkout's)")
     options = parser.parse_args()
-    if unknown := set(options.versions) - set(SUITES):
-        parser.error(f"no kernel {', '.join(unknown)}; there are {', '.join(SUITES)}")
     work = (options.work or reference.cache_root() / "kernel-build").absolute()
-    failures = 0
-    try:
-        for version in options.versions or SUITES:
-            for line in check(work, version, options):
-                failures += 1
-                print(f"{version}: WRONG: {line}")
-    except (Failed, reference.Unavailable, kernel_boot.BootFailed, subprocess.CalledProcessError) as reason:
-        print(f"cannot go on: {reason}", file=sys.stderr)
-        return 1
-    return 1 if failures else 0
+    return run(parser, options.versions, lambda version: check(work, version, options))
 
 
 if __name__ == "__main__":

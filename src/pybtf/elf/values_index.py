@@ -6,11 +6,10 @@ says so (merging/pieces.py has its format); here it is only walked, as far as no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from struct import Struct
 
-from pybtf.elf.constants import SHF_ALLOC, SHT_PROGBITS
-from pybtf.elf.image import ElfImage, Section
+from pybtf.elf.constants import DWARF_SECTIONS, SHF_ALLOC, SHT_PROGBITS
+from pybtf.elf.image import ElfImage
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -23,23 +22,27 @@ STRIPPED: Final = 4
 """The flag of a piece whose object has no DWARF any more."""
 _SIZE_AT: Final = 8
 _FLAGS_AT: Final = 12
-_STRIDE: Final = 1 << 16
 
 
-def stripped_objects(image: ElfImage, sections: Iterable[Section]) -> int:
-    """Of how many objects the index, if one of the sections is one, says that their DWARF was taken out."""
+def stripped_objects(image: ElfImage) -> int:
+    """Of how many objects the index, if there is one, says that their DWARF was taken out."""
     count = 0
     magic = MAGIC if image.little else MAGIC[::-1]
     word = Struct("<I" if image.little else ">I")
-    for section in sections:
-        if section.type != SHT_PROGBITS or section.flags & SHF_ALLOC or image.head(section, len(magic)) != magic:
+    for section in image.sections:
+        if (
+            section.type != SHT_PROGBITS
+            or section.flags & SHF_ALLOC
+            or not section.name.startswith(".debug_")
+            or section.name in DWARF_SECTIONS
+            or image.head(section, len(magic)) != magic
+        ):
             continue
-        data = memoryview(image.data(section))
+        data = image.data(section)
         at = 0
         while at + _FLAGS_AT + 4 <= len(data):
             if data[at : at + 4] != magic:  # zeros between pieces
-                ahead = bytes(data[at : at + _STRIDE])
-                at += (len(ahead) - len(ahead.lstrip(b"\0"))) // 8 * 8 or 8
+                at += 8
                 continue
             count += bool(word.unpack_from(data, at + _FLAGS_AT)[0] & STRIPPED)
             at += max(word.unpack_from(data, at + _SIZE_AT)[0], 8)
