@@ -7,10 +7,11 @@
     python -m tools.compare.dump_compare --roots 20 FILE             also with some types chosen, 20 times
 
 Compared are the C header (sorted and not), the raw dump and the JSON (plain and pretty); --formats takes some of them.
-Of BTF that C cannot say (core/dump/dump_c_names.py) bpftool is asked twice: its text must be the header of `pybtf dump`
-before anything is replaced, and its text of the BTF that C can say the one that is printed; if both are so, that is
-`same, in C`. What differs first is shown with the lines before it. bpftool is that of Debian sid
-(tools/judge/reference.py bpftool).
+Of BTF that C cannot say (core/dump/dump_c_names.py) bpftool is asked twice: its text must be the header of
+`pybtf dump` before anything is replaced, and its text of the BTF that C can say the one that is printed; if both are
+so, that is `same, in C`. Where the compilers that are here take both texts, it says that, too: an enumeration without
+a name or a value compiles, for one, but the member of that type is none. What differs first is shown with the lines
+before it. bpftool is that of Debian sid (tools/judge/reference.py bpftool).
 The exit status is 1 if anything differs.
 """
 
@@ -35,6 +36,7 @@ from pybtf.core.dump.dump_c_names import c_names
 from pybtf.core.dump.dump_header import dump_header
 from pybtf.core.dump.dump_types import dump_types
 from pybtf.errors import InputError, PybtfError
+from tools.compare.c_roundtrip import COMPILERS, Verdict, compile_c
 from tools.generate import randbtf, randprog
 from tools.golden import toolchain
 from tools.judge import reference
@@ -46,7 +48,7 @@ FORMATS = {
     "json": (["--json"], []),
     "pretty": (["--json", "--pretty"], []),
 }
-SAME = ("same", "same, in C")
+SAME = ("same", "same, in C", "same, in C; both compile")
 EFFORT = 1 << 40
 CONTEXT = 6
 PATIENCE = 10  # seconds; of damaged BTF, bpftool may print without end
@@ -90,6 +92,12 @@ def in_c(path: str, base: str | None, format: str, roots: list[int], plain: byte
         file.write(other.data)
         file.flush()
         return text, by_bpftool(file.name, None, format, roots)
+
+
+def compiles(source: bytes) -> bool:
+    """Whether every compiler that is here takes it."""
+    text = source.decode(errors="surrogateescape")
+    return all(compile_c(text, each).verdict is Verdict.COMPILES for each in COMPILERS if shutil.which(each))
 
 
 def first_difference(ours: bytes, theirs: bytes) -> str:
@@ -170,10 +178,12 @@ def compare(path: str, base: str | None, formats: list[str], n_roots: int) -> li
                 printed = in_c(path, base, format, roots, ours) if format in ("c", "unsorted") else None
                 if printed is None:
                     found.append((about, "same", ""))
-                elif printed[0] == printed[1]:
-                    found.append((about, "same, in C", ""))
-                else:
+                elif printed[0] != printed[1]:
                     found.append((about, "DIFFERENT, in C", first_difference(printed[0], printed[1] or b"")))
+                elif not roots and compiles(ours):
+                    found.append((about, "same, in C; both compile", ""))
+                else:
+                    found.append((about, "same, in C", ""))
             elif isinstance(ours, str):
                 found.append((about, "refused by both" if theirs is None else "refused by pybtf", ours))
             elif theirs is None:
