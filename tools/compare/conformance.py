@@ -95,10 +95,15 @@ def main() -> int:
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--strict", action="store_true", help="what is skipped is a failure")
     parser.add_argument("--ci", action="store_true", help="the same, unless the archive can't be reached: status 77")
-    parser.add_argument("--kernels", nargs="+", choices=list(reference.KERNELS))
+    parser.add_argument("--kernels", nargs="+", metavar="NAME", help="as tools/judge/reference.py knows them")
     parser.add_argument("--features", nargs="+", choices=list(feature_sets()))
     parser.add_argument("--jobs", nargs="+", type=int)
     options = parser.parse_args()
+    for name in options.kernels or ():
+        try:
+            reference.known(name)
+        except reference.Unavailable as reason:
+            parser.error(str(reason))
     kernels = options.kernels or (["6.1-amd64"] if options.short else list(DEFAULT_KERNELS))
     labels = options.features or ([USUAL] if options.short else list(feature_sets()))
     jobs = options.jobs or ([1, 2] if options.short else [1, 2, 3, 8])

@@ -3,6 +3,7 @@
     python -m tools.judge.reference pahole                print the command that runs the reference
     python -m tools.judge.reference bpftool               print the command that runs bpftool, which judges `pybtf dump`
     python -m tools.judge.reference kernel 6.1-amd64      print the path of that kernel's vmlinux
+    python -m tools.judge.reference kernel sid/loong64/linux-image-loong64-dbg       of any other of Debian's
     python -m tools.judge.reference judges                fetch both, and print a folder for PATH that has `bpftool`
     python -m tools.judge.reference versions              print what is there, as JSON
 
@@ -75,6 +76,19 @@ KERNELS = {
 
 class Unavailable(Exception):
     """The reference or a kernel cannot be had here; the text says why."""
+
+
+def known(name: str) -> Kernel:
+    """One of KERNELS, or any other that Debian has: SUITE/ARCHITECTURE/PACKAGE.
+
+    :raises Unavailable: neither.
+    """
+    parts = name.split("/")
+    if name in KERNELS:
+        return KERNELS[name]
+    if len(parts) == 3 and all(re.fullmatch(r"[\w][\w.+-]*", part) for part in parts):
+        return Kernel(*parts)
+    raise Unavailable(f"no kernel is called {name}; there are {', '.join(KERNELS)}, and SUITE/ARCHITECTURE/PACKAGE")
 
 
 def cache_root() -> Path:
@@ -295,12 +309,11 @@ def _fetch_kernel(kernel: Kernel, target: Path) -> None:
 
 
 def kernel(name: str) -> Path:
-    """The vmlinux of one of KERNELS.
+    """The vmlinux of a kernel by its name, see `known`.
 
     :raises Unavailable: unknown name, or not there and not to be fetched.
     """
-    if name not in KERNELS:
-        raise Unavailable(f"no kernel is called {name}; there are {', '.join(KERNELS)}")
+    wanted, name = known(name), name.replace("/", "_")
     if named := os.environ.get("PYBTF_KERNELS"):
         path = Path(named) / name / "vmlinux"
         if path.is_file():
@@ -309,7 +322,7 @@ def kernel(name: str) -> Path:
     target = cache_root() / "kernels" / name
     with locked(cache_root() / "kernels"):
         if not target.exists():
-            _fetch_kernel(KERNELS[name], target)
+            _fetch_kernel(wanted, target)
     return target / "vmlinux"
 
 
@@ -328,19 +341,18 @@ def _fetch_modules(kernel: Kernel, target: Path) -> None:
 
 
 def modules(name: str) -> list[Path]:
-    """The modules of one of KERNELS with their DWARF, by name.
+    """The modules of a kernel with their DWARF, by name.
 
     :raises Unavailable: unknown name, or not there and not to be fetched.
     """
-    if name not in KERNELS:
-        raise Unavailable(f"no kernel is called {name}; there are {', '.join(KERNELS)}")
+    wanted, name = known(name), name.replace("/", "_")
     if named := os.environ.get("PYBTF_KERNELS"):
         folder = Path(named) / name / "modules"
     else:
         folder = cache_root() / "modules" / name
         with locked(cache_root() / "modules"):
             if not folder.exists():
-                _fetch_modules(KERNELS[name], folder)
+                _fetch_modules(wanted, folder)
     found = sorted(folder.rglob("*.ko"), key=lambda path: (path.name, path))
     if not found:
         raise Unavailable(f"no modules in {folder}")
@@ -382,7 +394,7 @@ def _fetch_shipped(kernel: Kernel, package: str, target: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("what", choices=["pahole", "bpftool", "judges", "kernel", "versions"])
-    parser.add_argument("name", nargs="?", help="a kernel: " + " ".join(KERNELS))
+    parser.add_argument("name", nargs="?", help="a kernel: SUITE/ARCHITECTURE/PACKAGE, or " + " ".join(KERNELS))
     options = parser.parse_args()
     if (options.what == "kernel") != bool(options.name):
         parser.error("a name goes with `kernel`, and only with it")
