@@ -481,6 +481,15 @@ def test_names_in_the_middle_of_each_other(tmp_path: Path) -> None:
     refuses(path, "names in the middle of each other")
 
 
+def test_names_that_some_types_share(tmp_path: Path) -> None:
+    """A linker may have put equal strings together: each name is there once, and ten types have it."""
+    path = tmp_path / "x"
+    names = [b"%0100d" % i for i in range(200)]
+    words = [word for i in range(2000) for word in record(8, 0, name=1 + i % 200 * 101)]
+    path.write_bytes(program(raw_btf(words, b"\0" + b"\0".join(names) + b"\0"), source()))
+    assert merge(path).report.units.kept == 2
+
+
 def test_what_very_many_functions_share(tmp_path: Path) -> None:
     """A name, or a prototype: looking at each would take hours, and so much memory."""
     path = tmp_path / "x"

@@ -250,14 +250,16 @@ def test_offset_and_count(tmp_path: Path, run: Run) -> None:
         (["int", "DATA", "--offset", "3"], 1, "3 bytes at offset 0x3; expected a value of 4 bytes"),
         (["int", "DATA", "--count", "2"], 1, "2 bytes at offset 0x4; expected a value of 4 bytes"),
         (["int", "DATA", "--offset", "6", "--count", "all"], 1, "0 bytes at offset 0x6"),
-        (["vast", "DATA"], 1, "at most 268,435,456"),
+        (["most", "DATA"], 1, "6 bytes at offset 0x0; expected a value of 268,435,456 bytes"),
+        (["more", "DATA"], 1, "268,435,457 bytes; expected a type of at most 268,435,456"),
         (["empty", "DATA", "--count", "all"], 2, "has no bytes, so there is no end"),
         (["int", "NOTHING"], 1, "No such file"),
     ],
 )
 def test_mistakes(arguments: list[str], status: int, words: str, run: Run, tmp_path: Path) -> None:
     btf = tmp_path / "btf"
-    btf.write_bytes(made(INT, Struct("empty", 0), Struct("vast", 0x7FFFFFFF), Typedef("f", 0)).data)
+    structs = Struct("empty", 0), Struct("most", 1 << 28), Struct("more", (1 << 28) + 1)
+    btf.write_bytes(made(INT, *structs, Typedef("f", 0)).data)
     (tmp_path / "data").write_bytes(struct.pack("<ih", 1, 2))
     names = {"DATA": str(tmp_path / "data"), "NOTHING": str(tmp_path / "nothing")}
     given = [names.get(each, each) for each in arguments]

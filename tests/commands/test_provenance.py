@@ -106,6 +106,7 @@ def test_what_is_said_is_what_the_dwarf_says(path: Path) -> None:
     for id, kind, name, _, at, _, line, definitions, declarations, file, unit_name in rows:
         if at is None:
             assert kind in ("DATASEC", "DECL_TAG", "INT", "TYPE_TAG"), id
+            assert (definitions, declarations) == (0, 0)
             continue
         unit, die = independent.die(at)
         assert die.tag.removeprefix("DW_TAG_") in TAGS.get(kind, (die.tag.removeprefix("DW_TAG_"),)), id

@@ -195,6 +195,7 @@ def test_cpus_without_a_quota_are_the_affinity(tmp_path: Path, monkeypatch: pyte
         ("150000 100000", 2),
         ("50000 100000", 1),
         ("900000 100000", 8),
+        ("0 100000", 8),
         ("nonsense", 8),
         ("", 8),
     ],
@@ -212,7 +213,7 @@ def test_cpus_under_a_quota_of_version_2(
     assert available_cpus(str(tmp_path), str(proc)) == cpus
 
 
-@pytest.mark.parametrize(("quota", "cpus"), [(-1, 8), (250_000, 3)])
+@pytest.mark.parametrize(("quota", "cpus"), [(-1, 8), (0, 8), (250_000, 3)])
 def test_cpus_under_a_quota_of_version_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: int, cpus: int
 ) -> None:
