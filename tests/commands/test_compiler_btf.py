@@ -481,12 +481,12 @@ def test_names_in_the_middle_of_each_other(tmp_path: Path) -> None:
     refuses(path, "names in the middle of each other")
 
 
-def test_names_that_some_types_share(tmp_path: Path) -> None:
-    """A linker may have put equal strings together: each name is there once, and ten types have it."""
+def test_many_functions_of_long_names(tmp_path: Path) -> None:
+    """Each name is looked up, and kept: some twice the length of all strings."""
     path = tmp_path / "x"
-    names = [b"%0100d" % i for i in range(200)]
-    words = [word for i in range(2000) for word in record(8, 0, name=1 + i % 200 * 101)]
-    path.write_bytes(program(raw_btf(words, b"\0" + b"\0".join(names) + b"\0"), source()))
+    names = [b"%0100d" % i for i in range(2000)]
+    functions = [word for i in range(2000) for word in record(12, 1, name=1 + i * 101)]
+    path.write_bytes(program(raw_btf((*record(13, 0), *functions), b"\0" + b"\0".join(names) + b"\0"), source()))
     assert merge(path).report.units.kept == 2
 
 

@@ -1,4 +1,4 @@
-"""Mutations at random places: operators swapped, conditions negated, numbers one off, in the core and in Python."""
+"""Mutations at random places in functions: operators swapped, conditions negated, numbers one off."""
 
 from __future__ import annotations
 
@@ -84,8 +84,11 @@ def drawn(root: Path, seed: int, count: int) -> list[Mutation]:
             edit(source, start, end, new, 1)
         except ValueError:
             continue
-        if not any(replaceable(source, node) for node in source.around(start, end)):
+        around = list(source.around(start, end))
+        if not any(replaceable(source, node) for node in around):
             continue
+        if not any(isinstance(node, ast.FunctionDef) for node in around):
+            continue  # it is computed when the tests are collected, before a mistake is chosen
         taken.add((file, line))
         result.append(Mutation(f"{Path(file).stem}:{line}", file, source.text[start:end], new, "", f"@{start}"))
     return result
