@@ -326,6 +326,11 @@ def kernel(name: str) -> Path:
     return target / "vmlinux"
 
 
+def package(name: str) -> dict[str, str]:
+    """The `package` that a kernel was taken out of, and its `version`. Raises as `kernel`."""
+    return dict(json.loads(kernel(name).with_name("package.json").read_text()))
+
+
 def _fetch_modules(kernel: Kernel, target: Path) -> None:
     """Puts the modules of a kernel's package into `target`; complete or not at all."""
     stage = target.with_name(target.name + ".part")
@@ -360,25 +365,23 @@ def modules(name: str) -> list[Path]:
 
 
 def shipped(name: str) -> list[Path]:
-    """Some modules of one of KERNELS as users get them: dummy.ko and those of net/sched.
+    """Some modules of a kernel as users get them: dummy.ko and those of net/sched.
 
     :raises Unavailable: as `modules`.
     """
-    target = cache_root() / "shipped" / name
+    target = cache_root() / "shipped" / name.replace("/", "_")
     with locked(cache_root() / "shipped"):
         if not target.exists():
-            record = kernel(name).with_name("package.json")
-            package = json.loads(record.read_text())["package"].removesuffix("-dbg")
-            _fetch_shipped(KERNELS[name], package, target)
+            _fetch_shipped(known(name), package(name)["package"].removesuffix("-dbg"), target)
     return sorted(path for path in target.rglob("*.ko*") if path.is_file())
 
 
-def _fetch_shipped(kernel: Kernel, package: str, target: Path) -> None:
+def _fetch_shipped(kernel: Kernel, image: str, target: Path) -> None:
     """Takes them out of the image's package, or of that with its modules."""
     stage = target.with_name(target.name + ".part")
     shutil.rmtree(stage, ignore_errors=True)
     apt = PrivateApt(kernel.suite, kernel.arch)
-    for each in (package, package.replace("-image-", "-modules-")):
+    for each in (image, image.replace("-image-", "-modules-")):
         (deb,) = apt.download([each], stage / "debs" / each)
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE) as source:
             wanted = ["tar", "-x", "-C", str(stage), "--wildcards", "*/net/dummy.ko*", "*/net/sched/*"]
@@ -386,7 +389,7 @@ def _fetch_shipped(kernel: Kernel, package: str, target: Path) -> None:
         if taken.returncode == 0:
             break
     else:
-        raise Unavailable(f"{package}: no modules could be taken out of it")
+        raise Unavailable(f"{image}: no modules could be taken out of it")
     shutil.rmtree(stage / "debs")
     stage.rename(target)
 
