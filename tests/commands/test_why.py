@@ -83,6 +83,15 @@ def inlined() -> list[Die]:
     ]  # fmt: skip
 
 
+def halved() -> list[Die]:
+    """Functions of which the compiler has put parts elsewhere; one is inlined but for that, one is called nowhere."""
+    return [
+        subprogram("halved", None, RETURNS, ("inline", "data1", 3), label="halved"),
+        subprogram("pieces", None, RETURNS, ("inline", "data1", 3)),
+        subprogram("joined", 208, RETURNS, children=[die("inlined_subroutine", origin("halved"))]),
+    ]
+
+
 def moved() -> list[Die]:
     """The second parameter is in the first register."""
     return [
@@ -135,7 +144,7 @@ def everything() -> bytes:
         subprogram("differs", None, RETURNS, ("inline", "data1", 1), children=[parameter("b", "long")]),
     ]
     children: list[Die | bytes] = [
-        INT, LONG, CHAR, point(), POINTER, PACKED, *fine(), *inlined(), *moved(), *reordered(), *unnamed(),
+        INT, LONG, CHAR, point(), POINTER, PACKED, *fine(), *inlined(), *halved(), *moved(), *reordered(), *unnamed(),
         *uncertain(), *clone(),
         subprogram("differs", 80, RETURNS, children=[parameter("a", "int", register(5))]),
         *second,
@@ -171,7 +180,8 @@ def everything() -> bytes:
     at = {
         "good": 16, "caller": 32, "moved": 48, "swapped": 64, "differs": 80, "anonymous": 96, "stacked": 112,
         "dropped.constprop.0": 128, "good.cold": 200, "__pfx_good": 8, "everywhere": 144, "rusty": 160,
-        "assembled": 176,
+        "assembled": 176, "joined": 208, "halved.part.0": 216, "halved.part.0.cold": 220, "pieces.part.0": 224,
+        "pieces.part.1": 228,
     }  # fmt: skip
     symbols = [Symbol(name, TEXT + offset, 16) for name, offset in at.items()]
     symbols += [COUNTER, Symbol("everywhere", TEXT + 192, 16), Symbol("alias", TEXT + 16, 16), *ids]
@@ -200,6 +210,16 @@ VERDICTS = {
         "no_symbol",
         "the function tiny is not in BTF: there is no function symbol of this name; it is inlined everywhere, 2 times "
         "in 1 function",
+    ),
+    "halved": (
+        "no_symbol",
+        "the function halved is not in BTF: there is no function symbol of this name; it is inlined, all "
+        "but halved.part.0, 1 time in 1 function",
+    ),
+    "pieces": (
+        "no_symbol",
+        "the function pieces is not in BTF: there is no function symbol of this name, only of a part of "
+        "it, pieces.part.0 and 1 more",
     ),
     "removed": (
         "no_symbol",
@@ -459,7 +479,7 @@ def test_json(run_cli: RunCli, path: Path) -> None:
 def test_the_summary(run_cli: RunCli, path: Path) -> None:
     run = run_cli("why", "-j1", path)
     assert run.returncode == 0
-    assert "functions: 2 in BTF\n" in run.stdout
+    assert "functions: 3 in BTF\n" in run.stdout
     assert "variables: 1 in BTF\n" in run.stdout
     assert "        1  inconsistent: units disagree about the prototype\n" in run.stdout
     rows = json.loads(run_cli("why", "-j1", "--json", path).stdout)
@@ -468,7 +488,7 @@ def test_the_summary(run_cli: RunCli, path: Path) -> None:
 
 def test_lists(run_cli: RunCli, path: Path) -> None:
     run = run_cli("why", "-j1", "--list", "no_symbol", path)
-    assert (run.returncode, run.stdout) == (0, "removed\ntiny\n")
+    assert (run.returncode, run.stdout) == (0, "halved\npieces\nremoved\ntiny\n")
     assert run_cli("why", "-j1", "--list", "no_symbol", "t*", path).stdout == "tiny\n"
     assert run_cli("why", "-j1", "--list", "variable:language", path).stdout == "RUSTY\n"
 

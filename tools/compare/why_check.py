@@ -286,7 +286,9 @@ class Program:
     # ---- what a reason says ----
 
     def no_symbol(self, name: str) -> bool:
-        return name not in self.by_base and bool(self.defined(name))
+        """Nothing of the symbol table is all of it: parts may be there."""
+        whole = [symbol for symbol, _ in self.by_base.get(name, ()) if not {"part", "cold"} & set(symbol.split("."))]
+        return not whole and bool(self.defined(name))
 
     def declaration(self, name: str) -> bool:
         return bool(self.functions.get(name)) and not self.defined(name)

@@ -121,9 +121,10 @@ def _clone(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
 
 
 def _no_symbol(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
-    """Where the abstract instances are, and who inlines them."""
+    """Where the abstract instances are, who inlines them, and what is left of them."""
     abstract = [trace for trace in traces if trace["what"] == "no_symbol"]
-    return {"places": places(inquiry, abstract), "inlined": _inlined(inquiry, abstract)}
+    parts = sorted(inquiry.parts.get(name, ()))[:MOST]
+    return {"places": places(inquiry, abstract), "inlined": _inlined(inquiry, abstract), "parts": parts}
 
 
 def _inlined(inquiry: Inquiry, abstract: list[Trace]) -> dict[str, Any]:

@@ -92,6 +92,16 @@ class Inquiry:
         return {name: address for name, address in symbol_source(self.image, symtab).function_names() if name}
 
     @cached_property
+    def parts(self) -> dict[str, list[str]]:
+        """By the name in the source: the symbols of what the compiler has cut out of a function (`.part.0`)."""
+        found: dict[str, list[str]] = {}
+        for symbol in self.symbols:
+            stem, _, suffix = symbol.partition(".")
+            if suffix.startswith("part.") and "cold" not in suffix:
+                found.setdefault(stem, []).append(symbol)
+        return found
+
+    @cached_property
     def emitted(self) -> dict[str, tuple[str, int]]:
         """By the name in BTF: the name in the source, and the state (core/fates.py) that gave the prototype."""
         return self.fates.emitted()

@@ -42,13 +42,17 @@ def _as(kind: str, found: dict[str, Any]) -> str:
 def _precisely(reason: str, found: dict[str, Any]) -> str:
     """The reason with the evidence in it; empty if the general words are as good."""
     if reason == "no_symbol" and "inlined" in found:
-        inlined = found["inlined"]
+        inlined, parts = found["inlined"], found["parts"]
+        rest = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
         if inlined["copies"]:
+            where = f", all but {parts[0]}{rest}" if parts else " everywhere"
             most = "" if inlined["complete"] else "at least "
             return (
-                f"there is no function symbol of this name; it is inlined everywhere, {most}"
+                f"there is no function symbol of this name; it is inlined{where}, {most}"
                 f"{_number(inlined['copies'], 'time')} in {_number(inlined['callers'], 'function')}"
             )
+        if parts:
+            return f"there is no function symbol of this name, only of a part of it, {parts[0]}{rest}"
         return "there is no function symbol of this name, and nothing inlines it: the code was removed"
     if reason == "inconsistent" and "distinct" in found:
         return f"units disagree about its prototype: there are {found['distinct']}"
