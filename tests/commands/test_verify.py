@@ -197,10 +197,10 @@ def bases(tmp_path: Path) -> tuple[Path, Path, Path]:
 def test_a_module_fits_its_base(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
     right, wrong, module = bases
     status, text = verify("--base", right, module)
-    assert (status, text.splitlines()[0]) == (0, f"{module}: accepted on {right} (kernel 7.2, loader module; 3 types)")
+    assert (status, text.splitlines()[0]) == (0, f"{module}: accepted on {right} (kernel 7.3, loader module; 3 types)")
     status, text = verify("--base", wrong, module)
     assert status == 1
-    assert text.startswith(f"{module}: does not belong to {wrong}; kernel 7.2 ")
+    assert text.startswith(f"{module}: does not belong to {wrong}; kernel 7.3 ")
 
 
 def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Path, Path, Path]) -> None:

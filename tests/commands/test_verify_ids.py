@@ -104,7 +104,12 @@ def test_a_kfunc_without_a_tag(verify: Verify, tmp_path: Path) -> None:
     data = UNRESOLVED.read_bytes()
     untagged = tmp_path / "untagged.elf"
     untagged.write_bytes(data.replace(b"bpf_kfunc\0", b"bpf_kfunk\0"))
-    _, (result,) = verify(untagged)
+    _, (result,) = verify("--kernel", "7.2", untagged)
+    assert {each["name"] for each in result["findings"] if each["rule"] == "IDS3"} == {"kf_good", "kf_plain"}
+    _, (result,) = verify("--kernel", "7.3", untagged)  # its resolve_btfids makes them
+    assert not [each for each in result["findings"] if each["rule"] == "IDS3"]
+    untagged.write_bytes(RESOLVED.read_bytes().replace(b"bpf_kfunc\0", b"bpf_kfunk\0"))
+    _, (result,) = verify("--kernel", "7.3", untagged)
     assert {each["name"] for each in result["findings"] if each["rule"] == "IDS3"} == {"kf_good", "kf_plain"}
 
 

@@ -166,6 +166,11 @@ def everything() -> bytes:
             named("base_type", "u8", ("byte_size", "data1", 1), ("encoding", "data1", 7), label="u8"),
             named("structure_type", "only_in_rust", ("byte_size", "data1", 1)),
             subprogram("rusty", 160),
+            named(
+                "structure_type", "Holder", ("byte_size", "data1", 1),
+                children=[subprogram("method", None, ("declaration", "flag", 1), label="method")],
+            ),
+            subprogram(None, 232, ("specification", "ref4", "method")),
             named("variable", "RUSTY", ("type", "ref4", "u8"), ("location", "exprloc", [("addr", X86.percpu + 32)])),
         ],
     )  # fmt: skip
@@ -269,6 +274,7 @@ VERDICTS = {
         "the function everywhere is not in BTF: there are 2 functions of this name at different addresses",
     ),
     "rusty": ("language", "the function rusty is not in BTF: defined only in units of a language that is left out"),
+    "method": ("language", "the function method is not in BTF: defined only in units of a language that is left out"),
     "counter": (IN_BTF, "counter is in BTF: VAR [{id}], 4 bytes in .data..percpu (per CPU)"),
     "in_data": ("section", "the variable in_data is not in BTF: in a section that was not asked for"),
     "only_declared": ("declaration", "the variable only_declared is not in BTF: only declared"),

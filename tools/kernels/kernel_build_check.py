@@ -47,7 +47,7 @@ from elftools.elf.elffile import ELFFile
 from tools.judge import reference
 from tools.kernels import kernel_boot
 
-SUITES = {"6.12": "trixie", "7.2": "sid"}
+SUITES = {"6.12": "trixie", "7.2": "sid", "7.3": "trixie-backports"}
 """Debian's release by version of the kernel."""
 
 HOME = Path(__file__).resolve().parent / "kernel_build"

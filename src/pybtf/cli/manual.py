@@ -420,7 +420,7 @@ What is asked:
   --base FILE          The BTF of a kernel, for modules. May be repeated: it is said which one a module fits
   --kernel VERSION|all
                        As this version would answer, 4.18 or newer; default: the version that FILE is of, or
-                       is for, if it says so, else 7.2. With all, a table of those that differ
+                       is for, if it says so, else 7.3. With all, a table of those that differ
   --loader user|vmlinux|module
                        Who loads it; default: what FILE is for. A program (user), which is judged most
                        strictly; the kernel its own (vmlinux), or a module's

@@ -8,11 +8,13 @@ from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.dwarf.alternate_units import is_needed, survey_alternates
 from cython.cimports.pybtf.core.dwarf.attributes import D_DWO_NAME, D_LANGUAGE, D_NAME
+from cython.cimports.pybtf.core.dwarf.die_index import map_put, map_reset
 from cython.cimports.pybtf.core.dwarf.die_reader import die_has, die_number
 from cython.cimports.pybtf.core.dwarf.left_out import Tables, leave_out_for_fault, tables_back, tables_mark
 from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE, unit_open
 from cython.cimports.pybtf.core.dwarf.walk import walk_children
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, walk_name, walker_reset
+from cython.cimports.pybtf.core.functions.resolve import function_at
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import (
     F_DECLARATION,
@@ -20,6 +22,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     V_DECLARATION,
     V_TOP_LEVEL,
     Function,
+    Unit,
     Variable,
 )
 from cython.cimports.pybtf.core.model.encoded_unit import COUNT_PARTIAL, UnitValue
@@ -118,6 +121,9 @@ def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> c
     i: uint32_t
     f: cython.pointer[Function]
     d: cython.pointer[Variable]
+    declared: cython.pointer[Function]
+    name: uint32_t
+    u: cython.pointer[Unit] = cython.address(w.walker.u)
     failed: cython.bint = False
     w.walker.names.deferred = 0
     failed = walk_children(cython.address(w.walker)) != 0
@@ -125,12 +131,21 @@ def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> c
     if failed:
         w.walker.fault.code = FAULT_NONE
         return 0
-    for i in range(w.walker.u.n_functions):
-        f = w.walker.u.functions + i
-        if f.name and not f.flags & F_DECLARATION:
-            failed |= trace_push(cython.address(v.traces), f.die, f.name, TRACE_EXCLUDED) == cython.NULL
-    for i in range(w.walker.u.n_variables):
-        d = w.walker.u.variables + i
+    failed = map_reset(cython.address(u.function_at), u.n_functions)
+    if failed:
+        return fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
+    for i in range(u.n_functions):
+        map_put(cython.address(u.function_at), u.functions[i].die, i)
+    for i in range(u.n_functions):
+        f = u.functions + i
+        name = f.name
+        if name == 0 and f.origin == 0:  # a method, say, which is declared in its struct
+            declared = function_at(u, f.spec)
+            name = 0 if declared == cython.NULL else declared.name
+        if name and not f.flags & F_DECLARATION:
+            failed |= trace_push(cython.address(v.traces), f.die, name, TRACE_EXCLUDED) == cython.NULL
+    for i in range(u.n_variables):
+        d = u.variables + i
         if d.name and d.flags & V_TOP_LEVEL and not d.flags & V_DECLARATION:
             failed |= trace_push(cython.address(v.traces), d.die, d.name, TRACE_EXCLUDED_VAR) == cython.NULL
     return failed and fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)

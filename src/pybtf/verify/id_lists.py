@@ -6,8 +6,9 @@ none stays 0, which is `void`. Symbols of sets, `__BTF_ID__set8__NAME`, have as 
 flags), then the members, which resolve_btfids sorts by id. A set of pairs with flag 1 is one of kfuncs, before 6.9
 every set of pairs. A kernel refuses a whole set of kfuncs for one id of 0 (6.4 and newer).
 
-What resolve_btfids does was seen with that of 6.12 and 7.2. If the words are there already, they are compared with what
-the BTF says; the order of the members of a set is then no longer that of their symbols.
+What resolve_btfids does was seen with that of 6.12, 7.2 and 7.3, which makes the tags of kfuncs itself. If the words
+are there already, they are compared with what the BTF says; the order of the members of a set is then no longer that
+of their symbols.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SECTION = ".BTF_ids"
 _PREFIX = b"__BTF_ID__"
 _KINDS = {"func": Kind.FUNC, "struct": Kind.STRUCT, "union": Kind.UNION, "typedef": Kind.TYPEDEF}
 
-LOWEST_SINCE, FAILS_BEFORE, WHOLE_SET_SINCE, FLAGGED_SINCE = 511, 512, 604, 609
+LOWEST_SINCE, FAILS_BEFORE, WHOLE_SET_SINCE, FLAGGED_SINCE, TAGS_SINCE = 511, 512, 604, 609, 703
 """Versions: the lowest of several ids is taken, before that the last; names without a type no longer stop the link; a
 set of kfuncs with an id of 0 is refused; sets of kfuncs have a flag."""
 
@@ -79,6 +80,7 @@ def check_ids(image: ElfImage, btf: BTF, version: int) -> dict[str, Any]:
     values = [words.at(each.at) for each in ids]
     resolved = any(values)
     tagged = {each.type for each in btf.all_by_name("bpf_kfunc", Kind.DECL_TAG) if isinstance(each, DeclTag)}
+    will_tag = version >= TAGS_SINCE and not resolved
     expected = {}
     known: dict[tuple[str, str], list[int]] = {}
     findings: list[dict[str, Any]] = []
@@ -92,7 +94,7 @@ def check_ids(image: ElfImage, btf: BTF, version: int) -> dict[str, Any]:
             findings.append(_unresolved(each, version))
         elif len(found) > 1:
             findings.append(_several(each, found, version))
-        if found and each.within is not None and each.within.kfuncs and found[0] not in tagged:
+        if found and each.within is not None and each.within.kfuncs and found[0] not in tagged and not will_tag:
             text = "no declaration tag bpf_kfunc: its prototype is not shown, and from 7.0 on implicit arguments stay"
             findings.append(_finding("IDS3", ODD, each, text))
     if resolved:

@@ -13,7 +13,7 @@ READ_SINCE = {USER: 418, VMLINUX: 505, MODULE: 511}
 """The first version in which a loader reads BTF."""
 
 VERSIONS = (418, 500, 501, 502, 504, 505, 506, 511, 512, 513, 516, 517, 519, 600, 601, 602, 603, 604, 609, 611, 615,
-            700, 701, 702)  # fmt: skip
+            700, 701, 702, 703)  # fmt: skip
 """Versions that changed a rule. Between two of them a kernel answers as the first."""
 NEWEST = VERSIONS[-1]
 
