@@ -22,6 +22,8 @@ STRIPPED: Final = 4
 """The flag of a piece whose object has no DWARF any more."""
 _SIZE_AT: Final = 8
 _FLAGS_AT: Final = 12
+_GAPS: Final = (4096, 8)
+"""Zeros that may stand between pieces; what is neither is no index."""
 
 
 def stripped_objects(image: ElfImage) -> int:
@@ -41,8 +43,11 @@ def stripped_objects(image: ElfImage) -> int:
         data = image.data(section)
         at = 0
         while at + _FLAGS_AT + 4 <= len(data):
-            if data[at : at + 4] != magic:  # zeros between pieces
-                at += 8
+            if data[at : at + 4] != magic:
+                step = next((n for n in _GAPS if data[at : at + n] == bytes(n)), 0)
+                if step == 0:
+                    break
+                at += step
                 continue
             count += bool(word.unpack_from(data, at + _FLAGS_AT)[0] & STRIPPED)
             at += max(word.unpack_from(data, at + _SIZE_AT)[0], 8)

@@ -42,7 +42,7 @@ _KINDS = {"func": Kind.FUNC, "struct": Kind.STRUCT, "union": Kind.UNION, "typede
 
 LOWEST_SINCE, FAILS_BEFORE, WHOLE_SET_SINCE, FLAGGED_SINCE, TAGS_SINCE = 511, 512, 604, 609, 703
 """Versions: the lowest of several ids is taken, before that the last; names without a type no longer stop the link; a
-set of kfuncs with an id of 0 is refused; sets of kfuncs have a flag."""
+set of kfuncs with an id of 0 is refused; sets of kfuncs have a flag; resolve_btfids makes their tags."""
 
 
 @record()

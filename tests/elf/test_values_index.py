@@ -1,0 +1,31 @@
+"""How far an index of values is walked where nothing of it is unpacked."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from pybtf.elf.image import ElfImage
+from pybtf.elf.values_index import MAGIC, STRIPPED, stripped_objects
+from tests.builders.elfwriter import Section, elf
+
+
+def piece(flags: int) -> bytes:
+    return MAGIC + struct.pack("<III", 0, 24, flags) + bytes(8)
+
+
+@pytest.mark.parametrize(
+    ("contents", "count"),
+    [
+        (piece(STRIPPED) + piece(0) + piece(STRIPPED), 2),
+        (piece(STRIPPED) + bytes(8 + 4096 + 16) + piece(STRIPPED), 2),
+        (piece(STRIPPED) + b"\0\0\0\1" * 2 + piece(STRIPPED), 1),  # no index
+        (piece(STRIPPED) + MAGIC + struct.pack("<III", 0, 0, STRIPPED) + bytes(8), 2),  # a size that cannot be
+        (piece(STRIPPED)[:15], 0),
+        (bytes(8) + piece(STRIPPED), 0),
+    ],
+)
+def test_stripped_objects_are_counted(contents: bytes, count: int) -> None:
+    with ElfImage("x", elf([Section(".debug_own", contents)]).data) as image:
+        assert stripped_objects(image) == count
