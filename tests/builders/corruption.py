@@ -59,14 +59,14 @@ def regions(data: bytes) -> list[tuple[int, int]]:
     with tempfile.TemporaryFile() as handle:
         handle.write(data)
         file = ELFFile(handle)
-        table = file["e_shoff"], file["e_shoff"] + file["e_shnum"] * file["e_shentsize"]
+        table = file["e_shoff"], file["e_shoff"] + file.num_sections() * file["e_shentsize"]
         found = [(0, file["e_ehsize"]), table]
         for section in file.iter_sections():
             if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL") and section["sh_size"]:
                 found += [(section["sh_offset"], section["sh_offset"] + section["sh_size"])] * (
                     4 if section.name in (".debug_info", ".debug_abbrev") else 1
                 )
-    return found
+    return [(start, end) for start, end in found if start < end]
 
 
 def mutate(data: bytes, places: Sequence[tuple[int, int]], seed: str) -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import corruption, synthetic
 from tests.conftest import ROOT
 from tools.fuzz import cases, fuzz, fuzz_dump, fuzz_verify
 
@@ -70,3 +71,13 @@ def test_cases_are_what_their_numbers_say(
     assert said[0] == said[1]
     assert said[0].startswith("50 cases: ")
     assert (tmp_path / "at").read_text().strip() == "49"
+
+
+def test_any_file_of_the_corpus_can_be_damaged() -> None:
+    """Also one whose sections are counted in section 0, or that has none."""
+    for case in synthetic.load().values():
+        data = case.build()
+        places = corruption.regions(data)
+        assert all(0 <= start < end for start, end in places)
+        for number in range(20):
+            corruption.mutate(data, places, f"corpus/{number}")
