@@ -12,21 +12,18 @@ from typing import Any
 import pytest
 
 import pybtf
-from pybtf.cli.main import main
 from pybtf.core.codes import COUNT_NAMES, TRACE_NAMES
 from pybtf.errors import UsageError
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
 from pybtf.explain.reasons import ADVICE, FATES, FUNCTIONS, IN_BTF, TRACES, VARIABLES, check_reason
 from pybtf.report import FUNCTION_REASONS, VARIABLE_REASONS
-from tests.builders import bad
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.elfwriter import Symbol, btf_ids
 from tests.builders.kernelish import INT, kernel, point, unit
-from tests.builders.synthetic import COUNTER, TEXT, X86, functions, load, named, parameter, subprogram
+from tests.builders.synthetic import COUNTER, TEXT, X86, functions, named, parameter, subprogram
 from tests.conftest import ROOT, RunCli
 
-bad.load()
 FIXTURES = sorted((ROOT / "fixtures" / "bin").glob("*.elf"))
 
 
@@ -542,22 +539,6 @@ def test_a_damaged_unit_that_is_left_out_does_not_matter(tmp_path: Path) -> None
     assert pybtf.why(path, "good", jobs=1)[0].in_btf
 
 
-@pytest.mark.parametrize("name", sorted(load()))
-def test_odd_files(tmp_path: Path, name: str) -> None:
-    """Everything is asked of every file of tests/cases_*.py that can be encoded: nothing is raised."""
-    case = load()[name]
-    path = tmp_path / "input"
-    case.write(path)
-    try:
-        pybtf.encode(path, features=case.features, jobs=1, **case.options)
-    except pybtf.PybtfError as error:
-        with pytest.raises(type(error)):
-            pybtf.why(path, "f", features=case.features, jobs=1, **case.options)
-        return
-    found = pybtf.why(path, "*", "struct point", "int", features=case.features, jobs=1, **case.options)
-    assert all(each.verdict for each in found)
-
-
 def test_the_report_with_names(run_cli: RunCli, path: Path, tmp_path: Path) -> None:
     """`encode --report-detail` says of each name what `why` says, and encodes the same."""
     report, out = tmp_path / "report.json", tmp_path / "out.btf"
@@ -586,31 +567,6 @@ def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
     run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
     assert run.returncode == 0, run.stderr
     assert " of the base, " in run.stdout
-
-
-@pytest.mark.parametrize("name", bad.BAD)
-def test_damaged_files(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """One message, status 1, and the file as it was."""
-    path = tmp_path / "input"
-    path.write_bytes(bad.BAD[name].build())
-    before = path.read_bytes()
-    assert main(["why", "-j1", "f", "*", str(path)]) == 1
-    captured = capfd.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("pybtf: error: ")
-    assert captured.err.count("\n") == 1
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("name", bad.ODD)
-def test_odd_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """It ends, with an answer or a message."""
-    path = tmp_path / "input"
-    path.write_bytes(bad.ODD[name]())
-    assert main(["why", "-j1", "f", "*", "struct *", "int", str(path)]) in (0, 1)
-    captured = capfd.readouterr()
-    assert "Traceback" not in captured.err
-    assert captured.out or captured.err.count("\n") == 1
 
 
 def test_what_is_inlined_into_another_unit(tmp_path: Path) -> None:
