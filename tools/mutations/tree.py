@@ -89,10 +89,11 @@ def prepare(tree: Path, edits: dict[str, list[Edit]]) -> None:
 
 
 def _write(to: Path, data: bytes, like: Path | None) -> None:
-    if to.exists() and to.read_bytes() == data:
+    changed = to.exists()  # what has changed since is newer than what was compiled of it, whatever its time elsewhere
+    if changed and to.read_bytes() == data:
         return
     to.parent.mkdir(parents=True, exist_ok=True)
     to.unlink(missing_ok=True)
     to.write_bytes(data)
     if like is not None:
-        (shutil.copystat if like.read_bytes() == data else shutil.copymode)(like, to)
+        (shutil.copystat if like.read_bytes() == data and not changed else shutil.copymode)(like, to)

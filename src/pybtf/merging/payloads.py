@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
+from pybtf.core.elf.find_section import find_section
 from pybtf.core.support.mapped_file import MappedFile
 from pybtf.elf.constants import SHF_EXECINSTR
 from pybtf.elf.image import ElfImage, Source
@@ -20,7 +21,7 @@ from pybtf.errors import InputError
 from pybtf.merging.archives import check_member, is_archive, members
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, source_digest
-from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, payloads
+from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, first_payload, payloads
 from pybtf.merging.placing import stored_path
 from pybtf.pipeline import Buffer
 
@@ -29,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.merging.cache import Cache
 
+_PAYLOAD_NAME = PAYLOAD.encode()
 _ADVICE = "Link again, with the objects as they are."
 
 
@@ -100,7 +102,13 @@ class Payloads:
     def _look_beside(self, piece: Piece, file: str) -> None:
         """Look at the object where it was when it was encoded: from here, and from where the linked file is."""
         for path in dict.fromkeys((piece.path, os.path.join(os.path.dirname(file), piece.path))):
-            if path and path not in self._held and os.path.isfile(path):
+            if not path or path in self._held:
+                continue
+            values = _at_hand(piece, path)
+            if values is not None:
+                self.found[piece.payload_digest] = values, path
+                return
+            if os.path.isfile(path):
                 self._take_object(path)
                 if piece.payload_digest in self.found:
                     return
@@ -160,6 +168,19 @@ class Payloads:
                 "values of this DWARF",
                 "Run pybtf object again.",
             )
+
+
+def _at_hand(piece: Piece, path: str) -> memoryview | None:
+    """The values, if the object at `path` is as usual: a file with a payload in a section, of which it is the first.
+
+    This is for the thousands that are; of all others `_take_image` knows what is wrong with them.
+    """
+    try:
+        view = memoryview(MappedFile(path))
+    except OSError:
+        return None
+    where = find_section(view, _PAYLOAD_NAME)
+    return first_payload(view[slice(*where)], piece.payload_digest) if where is not None else None
 
 
 def images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:

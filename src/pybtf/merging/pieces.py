@@ -253,3 +253,15 @@ def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes
             raise _damaged(Place(place.file, place.section, at), f"a payload of {size} bytes")
         yield its_digest, view[start : start + size]
         at = start + size + -size % 8
+
+
+def first_payload(data: memoryview, its_digest: bytes) -> memoryview | None:
+    """The payload with which a section begins, if it is called so. Whoever uses it compares it with that."""
+    if len(data) < _STORED_SIZE or data[8:24] != its_digest:
+        return None
+    magic = bytes(data[:4])
+    little = magic == PAYLOAD_MAGIC
+    if not little and magic != PAYLOAD_MAGIC[::-1]:
+        return None
+    size = int.from_bytes(data[4:8], "little" if little else "big")
+    return data[_STORED_SIZE : _STORED_SIZE + size] if size <= len(data) - _STORED_SIZE else None

@@ -1,0 +1,3 @@
+from _typeshed import ReadableBuffer
+
+def find_section(file: ReadableBuffer, name: bytes) -> tuple[int, int] | None: ...
