@@ -258,6 +258,18 @@ def test_reorganizing_puts_everything_back() -> None:
             assert (shower.text(id), shower.sums(id)) == before
 
 
+def test_packed_is_what_the_first_step_says(tmp_path: Path, run: Run) -> None:
+    """On the way to 32 bytes the struct has 28, as if it were packed: in pahole's text it stays so."""
+    numbers = (Int("int", 4, 32), Int("long int", 8, 64))
+    places = (("b", 2, 0), ("a", 1, 8), ("d", 2, 16), ("c", 1, 24), ("e", 1, 28))
+    members = tuple(Member(name, type, 8 * at) for name, type, at in places)
+    path = built(tmp_path, *numbers, Struct("s", 32, members))
+    text = run(main, "show", "-R", "--steps", "s", path)
+    ends = [line for line in text.splitlines() if line.startswith("}")]
+    assert ends == ["} __attribute__((__packed__))", "} __attribute__((__packed__));"]
+    assert "__packed__" not in run(main, "show", "-R", "s", path)
+
+
 def test_only_structs_are_reorganized(tmp_path: Path, run: Run) -> None:
     path = built(tmp_path, Int("int", 4, 32), FuncProto(1, ()), Func("f", 2), Typedef("t", 1))
     assert run(main, "show", "-R", "f", "t", path) == "int f(void);\ntypedef int t;\n"

@@ -355,6 +355,8 @@ def study(
             f.align = forced_alignment(cython.cast(uint32_t, (whole - solid) // 8), r[2], f.natural)
     if f.holes or f.padding or not is_struct:
         f.packed = False
+    if s.plan != cython.NULL and s.plan.id == id and s.plan.shown:
+        f.packed = s.plan.packed
     if f.packed:
         f.align = 0
     if s.plan != cython.NULL and s.plan.id == id:

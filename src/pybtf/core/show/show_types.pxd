@@ -91,6 +91,8 @@ cdef struct Plan:               # to reorganize a struct
     uint32_t moved              # what the last step has done: the member that was there
     uint32_t behind             # is now behind this one
     uint32_t to_padding         # bytes where it was that are padding now
+    bint shown                  # a text of it has been made,
+    bint packed                 # in which it was packed: it stays so in those that follow, or not
 
 cdef struct Called:             # what stands behind a type
     uint32_t stars

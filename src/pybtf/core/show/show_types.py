@@ -8,7 +8,7 @@ from cython.cimports.pybtf.core.btf.kinds import KIND_DECL_TAG, KIND_FUNC, KIND_
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, text_free
-from cython.cimports.pybtf.core.show.show_layout import behind, facts_of, study
+from cython.cimports.pybtf.core.show.show_layout import behind, facts_of, is_packed, study
 from cython.cimports.pybtf.core.show.show_names import put_type
 from cython.cimports.pybtf.core.show.show_print import put_definition
 from cython.cimports.pybtf.core.show.show_reorganize import plan_close, plan_open, plan_step
@@ -164,6 +164,8 @@ class Shower:
                 if steps:
                     names = (before[plan.moved], before[plan.moved - 1], before[plan.behind])
                     done.append((*names, plan.to_padding, self.text(id)))
+                    plan.packed = plan.packed if plan.shown else is_packed(cython.address(self.s), id)
+                    plan.shown = True
             self.check()
             if plan.endless:
                 self.view.fail(id, 0, f"members of type {id} move without end", "a struct that can be reorganized")
