@@ -37,7 +37,10 @@ def by_image(content: bytes, name: str) -> bytes | None:
 
 def found(content: bytes, name: str) -> bytes | None:
     where = find_section(content, name.encode())
-    return None if where is None else content[slice(*where)]
+    if where is None:
+        return None
+    assert where[0] <= where[1] <= len(content)
+    return content[slice(*where)]
 
 
 @pytest.mark.parametrize("bits", [32, 64])

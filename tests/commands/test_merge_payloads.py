@@ -1,0 +1,51 @@
+"""Where the values of an object are in its section: the first, as in nearly all objects, or one of several."""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+
+import pytest
+
+from pybtf.errors import InputError
+from pybtf.merging.payloads import Payloads
+from pybtf.merging.pieces import PAYLOAD, RULES, Piece, digest, pack_payload
+from tests.builders.elfwriter import Section, elf
+
+
+def piece_of(values: bytes, path: Path) -> Piece:
+    return Piece(0, 1, 0, RULES, digest(values), digest(), len(values), 8, str(path), (), array("Q"))
+
+
+def written(path: Path, contents: bytes, *, bits: int = 64, little: bool = True) -> None:
+    sections = [Section(".text", bytes(16)), Section(PAYLOAD, contents), Section(".data", bytes(8))]
+    path.write_bytes(elf(sections, bits=bits, little=little, type="ET_REL").data)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("little", [True, False])
+def test_each_of_several(bits: int, little: bool, tmp_path: Path) -> None:
+    """An object that `ld -r` has made of several has the values of all of them."""
+    path = tmp_path / "a.o"
+    several = (b"first", b"the second", b"")
+    written(path, b"".join([pack_payload(each, little=little) for each in several]), bits=bits, little=little)
+    for values in several:
+        found, where = Payloads()(piece_of(values, path), "linked", None)
+        assert (bytes(found), where) == (values, str(path))
+    with pytest.raises(InputError, match="not those of the object that was linked"):
+        Payloads()(piece_of(b"other", path), "linked", None)
+
+
+def test_values_that_end_behind_their_section(tmp_path: Path) -> None:
+    path = tmp_path / "a.o"
+    whole = pack_payload(b"twenty-four bytes, or so", little=True)
+    written(path, whole[:-8])
+    with pytest.raises(InputError, match="a payload of 24 bytes"):
+        Payloads()(piece_of(b"twenty-four bytes, or so", path), "linked", None)
+
+
+def test_values_with_a_digest_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "a.o"
+    written(path, pack_payload(b"twenty-four bytes, or so", little=True).replace(b"four", b"five"))
+    with pytest.raises(InputError, match="are not those that were linked"):
+        Payloads()(piece_of(b"twenty-four bytes, or so", path), "linked", None)
