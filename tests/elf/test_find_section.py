@@ -68,8 +68,8 @@ def test_files_that_are_not_as_usual(bits: int) -> None:
     assert find_section(elf(sections, bits=bits, header={"shstrndx": 200}).data, b".values") is None
 
 
-def test_a_name_that_ends_with_the_file() -> None:
-    """The names may be the last of the file: none is looked at behind its end."""
+def test_names_that_end_within_a_name() -> None:
+    """What stands behind the section of names is no part of them."""
     content = example().data
     names = content.rindex(b".values\0") + len(b".valu")
     header = struct.unpack_from("<Q", content, 40)[0]

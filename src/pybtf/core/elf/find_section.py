@@ -1,7 +1,7 @@
 """One section of an ELF file, by its name, without a table of the others.
 
 A merge opens as many objects as a kernel has, each for one section among fifty. Making an `ElfImage` of each takes
-longer than all the rest of it. What is found here is what `ElfImage.section` and `data` would give. Of anything that
+as long as all the rest of it. What is found here is what `ElfImage.section` and `data` would give. Of anything that
 is not as usual nothing is said: whoever needs to know, or wants a message, makes the image.
 """
 
