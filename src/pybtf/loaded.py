@@ -18,7 +18,7 @@ from pybtf.timings import Timings
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Buffer = bytes | bytearray | memoryview
 
@@ -37,10 +37,12 @@ UNPACKED = frozenset(
 class Given:
     """Unit values that take the place of a file's DWARF, in order (docs/merge.md)."""
 
-    pieces: list[tuple[Buffer, Buffer]]
-    """The values of each object, and the addresses of its functions and variables, as `Run.give` takes them."""
+    pieces: Iterable[tuple[Buffer, Buffer]]
+    """The values of each object, and the addresses of its functions and variables, as `Run.give` takes them, once."""
     paths: list[str]
-    """Where the values of each object were found, for messages."""
+    """Where the values of each object were found, for messages: of those that have been taken at least."""
+    size: int
+    """Bytes of all values."""
 
 
 @record(frozen=True)
@@ -75,7 +77,7 @@ def load(
     with timings.pass_("symbols"):
         # The numbers of sections are those of the first file, so that which of them count is not known here.
         objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)
-        if options.jobs > 1 and not one_of_several and given is None:
+        if options.jobs > 1 and not one_of_several:
             symbols, wait = function_table_meanwhile(image, objects)
             return LoadedFile(image, addresses, sections, symbols, wait, given)
         return LoadedFile(image, addresses, sections, function_table(image, objects), None, given)

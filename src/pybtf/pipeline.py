@@ -208,7 +208,7 @@ def _encode_images(
             functions=functions,
             tracing=look is not None,
             placing=placing,
-            given_bytes=sum(len(values) for values, _ in given.pieces) if given is not None else 0,
+            given_bytes=given.size if given is not None else 0,
             later=files[0].wait is not None,
         )
 
@@ -242,7 +242,7 @@ def _encode(
 
     # Find the units; decode them on all workers; encode them in order.
     for file in files:
-        with timings.pass_("unit headers"):
+        with timings.pass_("unit headers" if file.given is None else "values"):
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_mapped=file.mapped)
             try:

@@ -21,6 +21,7 @@ from pybtf.merging.pieces import pack_payload
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
 from pybtf.pipeline import encode_images
+from pybtf.records import replace
 from tests.commands.test_merge import FEATURES, NAMES
 
 CACHE = Path("cache")
@@ -186,6 +187,7 @@ def while_it_is_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], objec
     """Between the comparison of digests and the reading of types."""
 
     def changed(*arguments: Any, **named: Any) -> Any:
+        named["given"] = replace(named["given"], pieces=list(named["given"].pieces))
         change()
         return encode_images(*arguments, **named)
 

@@ -59,7 +59,7 @@ def read_back(path: Path, features: str, values: bytes, addresses: bytes, jobs: 
     options = make_options(features, jobs)
     report = Report(str(path), jobs=jobs)
     with open_module(str(path)) as image:
-        given = Given([(values, addresses)], ["values"])
+        given = Given([(values, addresses)], ["values"], len(values))
         return bytes(encode_images([image], options, None, report, None, given=given).data), report
 
 
@@ -129,7 +129,7 @@ def test_a_language_is_left_out() -> None:
     with open_module(str(path)) as image:
         report = Report(str(path))
         with pytest.raises(PybtfError, match="no unit has anything to encode"):
-            encode_images([image], options, None, report, None, given=Given([given], ["values"]))
+            encode_images([image], options, None, report, None, given=Given([given], ["values"], len(given[0])))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -97,17 +97,15 @@ def _merge(
     with timings.pass_("values"):
         written = _chosen(image, _of_objects(image, objects, without) if objects else None)
         units = _Units(image, options)
-        given = Given([], [])
-        for each in written:
-            given.pieces.append(units.value(each))
-            given.paths.append(str(each.place))
+        pieces = [units.value(each) for each in written]
+        given = Given(pieces, [str(each.place) for each in written], sum(len(values) for values, _ in pieces))
         del written
     report.merged = {
         "source": "compiler_btf",
         "exact": False,
         "note": NOTE,
         "objects": len(given.paths),
-        "values_xxh3_128": digest(*[values for values, _ in given.pieces]).hex(),
+        "values_xxh3_128": digest(*[values for values, _ in pieces]).hex(),
         "rules": RULES,
     }
     tell_of_others(report, without, "objects, with code, but without BTF")

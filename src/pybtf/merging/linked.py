@@ -118,11 +118,10 @@ def _merge(
         else:
             what = "sources that the symbol table names, without values"
             tell_of_others(report, _files_without(image, pieces), what)
-        given = Given([], [])
-        for piece in pieces:
-            values, where = payloads(piece, image.path, sources.store)
-            given.pieces.append((values, memoryview(piece.addresses)))
-            given.paths.append(where)
+    paths: list[str] = []
+    given = Given(
+        payloads.each(pieces, image.path, sources.store, paths), paths, sum(piece.payload_size for piece in pieces)
+    )
     report.merged = {
         "source": "values",
         "exact": True,

@@ -47,6 +47,21 @@ class Payloads:
         """Objects that have code, but neither values nor DWARF."""
         self._held: dict[str, list[bytes]] = {}
 
+    def each(
+        self, pieces: list[Piece], file: str, store: str | None, paths: list[str]
+    ) -> Iterator[tuple[Buffer, Buffer]]:
+        """The values of all pieces of `file` and the addresses of these, in order; where each was is put into `paths`.
+
+        Each is looked for when it is asked for, and what has to be seen of all of them at that moment is: its pages do
+        not count for this process afterwards. Raises `InputError` for the first that is nowhere.
+        """
+        for piece in pieces:
+            values, where = self(piece, file, store)
+            paths.append(where)
+            yield values, memoryview(piece.addresses)
+            if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
+                values.obj.pass_over(values)
+
     def __call__(self, piece: Piece, file: str, store: str | None) -> tuple[Buffer, str]:
         """The values that a piece of `file` stands for, and where they were. Raises `InputError` if they are nowhere.
         """
@@ -55,7 +70,7 @@ class Payloads:
         cached = self.cache.find(piece.payload_digest) if self.cache is not None else None
         if cached is not None and self.cache is not None:
             self.wanted[piece.payload_digest] = cached
-            return self._passed_over(cached), self.cache.path
+            return cached, self.cache.path
         known = self.found.get(piece.payload_digest)
         if known is None and store is not None:
             known = self._stored(piece, stored_path(store, piece.payload_digest))
@@ -73,14 +88,7 @@ class Payloads:
             raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
         if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
             self._mapped[id(values.obj)] = values.obj, where
-        return self._passed_over(values), where
-
-    @staticmethod
-    def _passed_over(values: Buffer) -> Buffer:
-        """Of what has been looked at, for its digest, the greater part will not be looked at again."""
-        if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
-            values.obj.pass_over(values)
-        return values
+        return values, where
 
     def check_unchanged(self) -> None:
         """Raise `InputError` if somebody has written to a file since its values were compared with their digest."""
@@ -101,17 +109,19 @@ class Payloads:
 
     def _look_beside(self, piece: Piece, file: str) -> None:
         """Look at the object where it was when it was encoded: from here, and from where the linked file is."""
-        for path in dict.fromkeys((piece.path, os.path.join(os.path.dirname(file), piece.path))):
-            if not path or path in self._held:
-                continue
-            values = _at_hand(piece, path)
-            if values is not None:
-                self.found[piece.payload_digest] = values, path
-                return
-            if os.path.isfile(path):
-                self._take_object(path)
-                if piece.payload_digest in self.found:
-                    return
+        if piece.path and not self._look_at(piece, piece.path):
+            self._look_at(piece, os.path.join(os.path.dirname(file), piece.path))
+
+    def _look_at(self, piece: Piece, path: str) -> bool:
+        """Whether the object at `path` has the values."""
+        if path in self._held:
+            return False
+        values = _at_hand(piece, path)
+        if values is not None:
+            self.found[piece.payload_digest] = values, path
+        elif os.path.isfile(path):
+            self._take_object(path)
+        return piece.payload_digest in self.found
 
     def _missing(self, piece: Piece, store: str | None) -> InputError:
         changed = any(self._held.get(path) for path in self._held if path.endswith(piece.path))

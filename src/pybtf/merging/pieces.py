@@ -26,7 +26,7 @@ from __future__ import annotations
 from array import array
 from struct import Struct
 
-from xxhash import xxh3_128
+from xxhash import xxh3_128, xxh3_128_digest
 
 from pybtf.elf.values_index import MAGIC, STRIPPED
 from pybtf.errors import InputError, Place
@@ -53,15 +53,18 @@ INLINE: Final = 1
 ONE_UNIT: Final = 2
 _FLAGS: Final = INLINE | ONE_UNIT | STRIPPED
 
-_HEAD: Final = "4sHHIIIIII16s16sIIII"
+_HEADS: Final = tuple([Struct(order + "4sHHIIIIII16s16sIIII") for order in "><"])
 _HEAD_SIZE: Final = 80
-_STORED: Final = "4sI16sQ"
+_STORED: Final = tuple([Struct(order + "4sI16sQ") for order in "><"])
 _STORED_SIZE: Final = 32
+"""Both by byte order, the little-endian one second."""
 Bytes = bytes | bytearray | memoryview
 
 
 def digest(*parts: Bytes) -> bytes:
     """What identifies these bytes: XXH3 of 128 bits. It tells what was changed or mistaken, not what was forged."""
+    if len(parts) == 1:
+        return xxh3_128_digest(parts[0])
     made = xxh3_128()
     for part in parts:
         made.update(part)
@@ -93,13 +96,12 @@ class Piece:
 
 def pack(piece: Piece, *, little: bool) -> bytes:
     """The piece as it stands in the index of an object."""
-    order = "<" if little else ">"
     names = b"".join([_encode(name) for name in (piece.path, *piece.files)])
     words = array("Q" if piece.word == 8 else "I", piece.addresses)
     if little != _LITTLE:
         words.byteswap()
     body = [_padded(words.tobytes()), _padded(bytes(piece.payload)), _padded(names)]
-    head = Struct(order + _HEAD).pack(
+    head = _HEADS[little].pack(
         MAGIC if little else MAGIC[::-1],
         VERSION,
         _HEAD_SIZE,
@@ -141,44 +143,46 @@ def unpack(data: Bytes, place: Place, *, little: bool) -> list[Piece]:
     at = 0
     view = memoryview(data)
     while at < len(view):
-        if not any(view[at : at + 8]):
+        if view[at] == 0 and not any(view[at : at + 8]):
             at += 8
             continue
-        piece, size = _piece(view[at:], Place(place.file, place.section, at), little, at)
+        piece, size = _piece(view[at:], place, little, at)
         found.append(piece)
         at += size
     return found
 
 
-def _piece(view: memoryview, place: Place, little: bool, at: int) -> tuple[Piece, int]:
-    """The piece at the start, which is `at` of the index, and its size."""
-    order = "<" if little else ">"
-    magic = bytes(view[:4])
-    if magic == (MAGIC[::-1] if little else MAGIC):
-        raise InputError(place, "values of an object of the other byte order", f"a {_name(little)}-endian object")
-    if magic != (MAGIC if little else MAGIC[::-1]) or len(view) < _HEAD_SIZE:
-        raise _damaged(place, f"{magic.hex(' ')}, where the values of an object should begin")
-    fields = Struct(order + _HEAD).unpack_from(view)
+def _piece(view: memoryview, section: Place, little: bool, at: int) -> tuple[Piece, int]:
+    """The piece at the start of `view`, which is `at` of the index, and its size."""
+    if len(view) < _HEAD_SIZE or view[:4] != (MAGIC if little else MAGIC[::-1]):
+        raise _no_piece(view, _at(section, at), little)
+    fields = _HEADS[little].unpack_from(view)
     _, version, head, size, flags, units, n, options, rules = fields[:9]
     payload_digest, source_digest, payload, names, word, zero = fields[9:]
     if version != VERSION or head != _HEAD_SIZE:
         raise InputError(
-            place, f"values of version {version}", f"{VERSION}", "Encode the objects anew, with one version of pybtf."
+            _at(section, at),
+            f"values of version {version}",
+            f"{VERSION}",
+            "Encode the objects anew, with one version of pybtf.",
         )
-    inline = payload if flags & INLINE else 0
     if word not in (4, 8) or flags & ~_FLAGS or zero:
-        raise _damaged(place, "a head that is damaged")
-    ends = [_HEAD_SIZE]
-    for part in (n * word, inline, names):
-        ends.append(ends[-1] + part + -part % 8)
-    if ends[-1] != size or size > len(view):
-        raise _damaged(place, f"a piece of {size} bytes, {ends[-1]} by its parts, with {len(view)} left")
-    if any(any(view[end - -part % 8 : end]) for part, end in zip((n * word, inline, names), ends[1:], strict=True)):
-        raise _damaged(place, "something between the parts of a piece")
-    addresses = array("Q" if word == 8 else "I", bytes(view[_HEAD_SIZE : _HEAD_SIZE + n * word]))
+        raise _damaged(_at(section, at), "a head that is damaged")
+    # The parts, each with its padding.
+    inline = payload if flags & INLINE else 0
+    first = _HEAD_SIZE + n * word
+    second = first + -first % 8 + inline
+    third = second + -second % 8 + names
+    end = third + -third % 8
+    if end != size or size > len(view):
+        raise _damaged(_at(section, at), f"a piece of {size} bytes, {end} by its parts, with {len(view)} left")
+    for part in (first, second, third):
+        if part % 8 and any(view[part : part + -part % 8]):
+            raise _damaged(_at(section, at), "something between the parts of a piece")
+    addresses = array("Q" if word == 8 else "I", bytes(view[_HEAD_SIZE:first]))
     if little != _LITTLE:
         addresses.byteswap()
-    path, *files = _names(bytes(view[ends[2] : ends[2] + names]), place)
+    path, *files = _names(bytes(view[third - names : third]), section, at)
     return (
         Piece(
             flags,
@@ -192,18 +196,30 @@ def _piece(view: memoryview, place: Place, little: bool, at: int) -> tuple[Piece
             path,
             tuple(files),
             addresses if word == 8 else array("Q", addresses),
-            view[ends[1] : ends[1] + inline],
+            view[second - inline : second],
             at,
         ),
         size,
     )
 
 
-def _names(data: bytes, place: Place) -> list[str]:
+def _no_piece(view: memoryview, place: Place, little: bool) -> InputError:
+    """What is wrong with bytes that do not begin as a piece does."""
+    magic = bytes(view[:4])
+    if magic == (MAGIC[::-1] if little else MAGIC):
+        return InputError(place, "values of an object of the other byte order", f"a {_name(little)}-endian object")
+    return _damaged(place, f"{magic.hex(' ')}, where the values of an object should begin")
+
+
+def _at(section: Place, at: int) -> Place:
+    return Place(section.file, section.section, at)
+
+
+def _names(data: bytes, section: Place, at: int) -> list[str]:
     """At least one."""
     parts = data.split(b"\0")
     if len(parts) < 2 or parts[-1]:
-        raise _damaged(place, "names that are damaged")
+        raise _damaged(_at(section, at), "names that are damaged")
     return [part.decode("utf-8", "surrogateescape") for part in parts[:-1]]
 
 
@@ -225,8 +241,7 @@ def _damaged(place: Place, found: str) -> InputError:
 
 def pack_payload(payload: Bytes, *, little: bool) -> bytes:
     """A payload as it stands in its section."""
-    order = "<" if little else ">"
-    head = Struct(order + _STORED).pack(
+    head = _STORED[little].pack(
         PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1], len(payload), digest(payload), 0
     )
     return head + _padded(bytes(payload))
@@ -241,16 +256,16 @@ def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes
     """The payloads of a section, one behind the other, by the digests that they have themselves. Whoever uses one
     compares it with that. Raises `InputError` for anything that is none.
     """
-    stored = Struct(("<" if little else ">") + _STORED)
+    stored = _STORED[little]
     magic = PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1]
     view, at = memoryview(data), 0
     while at < len(view):
         if len(view) - at < _STORED_SIZE or bytes(view[at : at + 4]) != magic:
-            raise _damaged(Place(place.file, place.section, at), "no payload")
+            raise _damaged(_at(place, at), "no payload")
         _, size, its_digest, _ = stored.unpack_from(view, at)
         start = at + _STORED_SIZE
         if size > len(view) - start:
-            raise _damaged(Place(place.file, place.section, at), f"a payload of {size} bytes")
+            raise _damaged(_at(place, at), f"a payload of {size} bytes")
         yield its_digest, view[start : start + size]
         at = start + size + -size % 8
 
