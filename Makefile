@@ -104,6 +104,7 @@ bench: build
 	@mkdir -p build
 	$(BIN)/python -m tools.bench.bench --json build/bench.json
 	$(BIN)/python -m tools.bench.bench_modules
+	$(BIN)/python -m tools.bench.bench_merge
 	$(BIN)/python -m tools.bench.bench_why
 	$(BIN)/python -m tools.bench.bench_show
 	$(BIN)/python -m tools.bench.bench_chart build/bench.json build/bench.svg

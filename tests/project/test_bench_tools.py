@@ -27,6 +27,11 @@ def test_passes_are_all_timed() -> None:
         assert 0 <= least <= median
 
 
+def test_values_of_objects_are_merged() -> None:
+    rows = [line.split() for line in tool("bench_merge", "--rounds", "1", str(EXAMPLE)).splitlines()]
+    assert [row[:2] for row in rows[3:]] == [[jobs, name] for jobs in "12" for name in ("encode", "merge", "cached")]
+
+
 def test_the_chart_shows_every_figure(tmp_path: Path) -> None:
     def figures(wall: float, peak: float) -> dict[str, float]:
         return {"wall": wall, "peak": peak}
