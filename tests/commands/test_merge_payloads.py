@@ -16,9 +16,9 @@ LARGE = 8 << 20
 
 
 def mapped() -> int:
-    """Bytes of files that count as memory of this process."""
+    """Bytes of files that count as memory of this process: of a file system in memory, too."""
     status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("RssFile:"))
+    return sum(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(("RssFile:", "RssShmem:")))
 
 
 def piece_of(values: bytes, path: Path) -> Piece:

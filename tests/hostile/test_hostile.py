@@ -285,7 +285,7 @@ def origins_of_parameters_in_a_long_list() -> bytes:
     return w.kernel()
 
 
-@case("cycle|itself|ends")
+@case("takes too long")
 def bitfields_of_a_type_that_is_a_circle_of_typedefs() -> bytes:
     """The size of each of 60,000 bitfields was looked for through a circle of 200,000 typedefs."""
     w = RawDwarf()
@@ -485,6 +485,7 @@ def test_ends_soon(name: str, tmp_path: Path) -> None:
     empty.write_bytes(kernel().data)
     base = encode(empty)
     run = encode(path, features)
-    assert any(part in run.answer for part in expected.split("|")), run.answer
+    answer = run.answer.replace(str(path), "")
+    assert any(part in answer for part in expected.split("|")), answer
     assert run.seconds < SECONDS, run
     assert run.megabytes - base.megabytes < MEGABYTES, run

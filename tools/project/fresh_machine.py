@@ -205,9 +205,10 @@ def last_step(log: Path) -> str:
 
 
 def counted(log: Path) -> str:
-    """What pytest says at its end."""
-    found = re.findall(r"^=+ (.*\b(?:passed|failed|error)\b.*) in [\d.]+s.*$", log.read_text(errors="replace"), re.M)
-    return f"; {found[-1]}" if found else ""
+    """What pytest says at its end, and which tests have failed."""
+    said = log.read_text(errors="replace")
+    found = re.findall(r"^=+ (.*\b(?:passed|failed|error)\b.*) in [\d.]+s.*$", said, re.M)
+    return "; ".join(["", *found[-1:], *re.findall(r"^(?:FAILED|ERROR) (\S+)", said, re.M)])
 
 
 def commands(suite: str, case: str, tests: str, logs: Path) -> Iterator[tuple[str, bool, str]]:
