@@ -287,20 +287,21 @@ def origins_of_parameters_in_a_long_list() -> bytes:
 
 @case("takes too long")
 def bitfields_of_a_type_that_is_a_circle_of_typedefs() -> bytes:
-    """The size of each of 60,000 bitfields was looked for through a circle of 200,000 typedefs."""
+    """The size of each of 240,000 bitfields was looked for through a circle of 50,000 typedefs."""
     w = RawDwarf()
     w.begin()
     first = w.at()
     step = len(w.info)
     w.die(TYPEDEF, (NAME, STRING, "t"), (TYPE, REF4, first))
     step = len(w.info) - step
-    for i in range(1, 200_000):
+    for i in range(1, 50_000):
         w.die(TYPEDEF, (NAME, STRING, "t"), (TYPE, REF4, first + (i - 1) * step))
-    struct.pack_into("<I", w.info, len(w.info) - 200_000 * step + step - 4, first + 199_999 * step)
-    w.die(STRUCT, (NAME, STRING, "s"), (SIZE, DATA1, 4), children=True)
-    for _ in range(60_000):
-        w.die(MEMBER, (TYPE, REF4, first), (PLACE, DATA1, 0), (BIT_SIZE, DATA1, 1))
-    w.null()
+    struct.pack_into("<I", w.info, len(w.info) - 50_000 * step + step - 4, first + 49_999 * step)
+    for name in ("a", "b", "c", "d"):
+        w.die(STRUCT, (NAME, STRING, name), (SIZE, DATA1, 4), children=True)
+        for _ in range(60_000):
+            w.die(MEMBER, (TYPE, REF4, first), (PLACE, DATA1, 0), (BIT_SIZE, DATA1, 1))
+        w.null()
     w.end()
     return w.kernel()
 
