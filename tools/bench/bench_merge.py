@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -127,12 +128,12 @@ def one_kernel(kernel: Path, folder: Path, rounds: int, language: str) -> bool:
             return False
         for name, each in runs.items():
             figures = Figures.of(each)
-            wall = sorted(mine.wall / other.wall for mine, other in zip(each, runs["encode"], strict=True))
-            cpu = sorted(mine.cpu / other.cpu for mine, other in zip(each, runs["encode"], strict=True))
+            pairs = list(zip(each, runs["encode"], strict=True))
+            wall = statistics.median(mine.wall / other.wall for mine, other in pairs)
+            cpu = statistics.median(mine.cpu / other.cpu for mine, other in pairs)
             spread = f"{figures.fastest:.2f}-{figures.slowest:.2f}"
             line = f"  {jobs:>4}  {name:<8} {figures.wall:7.2f} {spread:>13} {figures.cpu:7.2f} {figures.peak:9.0f}"
-            middle = len(wall) // 2
-            print(f"{line}   {wall[middle]:.2f} of the time, {cpu[middle]:.2f} of the CPU time", flush=True)
+            print(f"{line}   {wall:.2f} of the time, {cpu:.2f} of the CPU time", flush=True)
     return True
 
 
