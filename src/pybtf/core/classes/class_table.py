@@ -16,7 +16,7 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memcmp, memcpy
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count
+from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count, buckets_new
 from cython.cimports.pybtf.core.support.hashing import hash_words, load_acquire, lock, store_release, unlock
 
 PREFIX = cython.declare(cython.int, 2)  # words in front of a record: next id of the bucket, hash
@@ -32,7 +32,7 @@ def classes_new(expected: cython.size_t) -> cython.pointer[ClassTable]:
     if t == cython.NULL:
         return cython.NULL
     t.mask = buckets - 1
-    t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
+    t.heads = cython.cast(cython.pointer[uint32_t], buckets_new(buckets, cython.sizeof(uint32_t)))
     t.records = cython.cast(
         cython.pointer[cython.pointer[cython.pointer[uint32_t]]], malloc(CLASS_CHUNKS * cython.sizeof(cython.p_void))
     )

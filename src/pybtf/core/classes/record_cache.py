@@ -17,7 +17,7 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.classes.record_cache import *
-from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count
+from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count, buckets_new
 from cython.cimports.pybtf.core.support.hashing import lock, unlock
 
 
@@ -31,7 +31,7 @@ def seen_new(expected: cython.size_t) -> cython.pointer[SeenTable]:
     if t == cython.NULL:
         return cython.NULL
     t.mask = buckets - 1
-    t.heads = cython.cast(cython.pointer[cython.pointer[Seen]], calloc(buckets, cython.sizeof(cython.p_void)))
+    t.heads = cython.cast(cython.pointer[cython.pointer[Seen]], buckets_new(buckets, cython.sizeof(cython.p_void)))
     if t.heads == cython.NULL:
         free(t)
         return cython.NULL

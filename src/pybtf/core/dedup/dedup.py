@@ -24,7 +24,7 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.kinds import KIND_FWD
 from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, wire_compact, wire_store, wire_store_header
 from cython.cimports.pybtf.core.dedup.base import Base, Space, room_reserve
-from cython.cimports.pybtf.core.dedup.candidates import candidates_free, candidates_init
+from cython.cimports.pybtf.core.dedup.candidates import candidates_expect, candidates_free, candidates_init
 from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput
 from cython.cimports.pybtf.core.dedup.phases import (
     Work,
@@ -60,6 +60,8 @@ from cython.cimports.pybtf.core.support.memory import u32s_free
 from pybtf.core.btf.type_section import wire_header
 from pybtf.errors import InputError, Place
 
+MOST_EXPECTED = cython.declare(uint32_t, 1 << 17)  # chains of a kernel; a list may consist of repeats
+
 
 @cython.cfunc
 @cython.nogil
@@ -72,6 +74,7 @@ def start_tables(w: cython.pointer[Work]) -> cython.bint:
     if base == cython.NULL:
         return (
             candidates_init(cython.address(w.table), n, cython.NULL, 0)
+            and candidates_expect(cython.address(w.table), min(n // 2, MOST_EXPECTED))
             and candidates_init(cython.address(w.enums), n, cython.NULL, 0)
             and candidates_init(cython.address(w.mixed), n, cython.NULL, 0)
         )

@@ -28,7 +28,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
     Strings,
     string_entry,
 )
-from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count
+from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count, buckets_new
 from cython.cimports.pybtf.core.support.hashing import hash_bytes, load_acquire, lock, store_release, unlock
 from cython.cimports.pybtf.core.support.memory import prefetch
 
@@ -58,7 +58,7 @@ def strings_new(expected: cython.size_t) -> cython.pointer[Strings]:
     if t == cython.NULL:
         return cython.NULL
     t.mask = buckets - 1
-    t.heads = cython.cast(cython.pointer[uint32_t], calloc(buckets, cython.sizeof(uint32_t)))
+    t.heads = cython.cast(cython.pointer[uint32_t], buckets_new(buckets, cython.sizeof(uint32_t)))
     t.chunks = cython.cast(
         cython.pointer[cython.pointer[StringEntry]], malloc(STRING_CHUNKS * cython.sizeof(cython.p_void))
     )

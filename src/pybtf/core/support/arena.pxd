@@ -5,6 +5,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
+from pybtf.core.support.hugepages cimport large_zeroed
 from pybtf.core.support.memory cimport grow
 
 cdef enum:
@@ -50,3 +51,7 @@ cdef inline uint32_t bucket_count(size_t expected) noexcept nogil:
     while n < expected and n < (1 << 21):
         n *= 2
     return n
+
+cdef inline void *buckets_new(uint32_t n, size_t size) noexcept nogil:
+    # Empty buckets of `size` bytes, or NULL. They are visited all over the place.
+    return large_zeroed(n * size)

@@ -17,7 +17,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.classes.record_cache import load_pointer, store_pointer
-from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count
+from cython.cimports.pybtf.core.support.arena import arena_free, arena_take, bucket_count, buckets_new
 from cython.cimports.pybtf.core.support.hashing import SALT, SALT2, fold, lock, unlock
 from cython.cimports.pybtf.core.values.known_types import KnownType, KnownTypes
 
@@ -32,7 +32,7 @@ def known_new(expected: cython.size_t) -> cython.pointer[KnownTypes]:
     if t == cython.NULL:
         return cython.NULL
     t.mask = buckets - 1
-    t.heads = cython.cast(cython.pointer[cython.pointer[KnownType]], calloc(buckets, cython.sizeof(cython.p_void)))
+    t.heads = cython.cast(cython.pointer[cython.pointer[KnownType]], buckets_new(buckets, cython.sizeof(cython.p_void)))
     if t.heads == cython.NULL:
         free(t)
         return cython.NULL
