@@ -12,7 +12,7 @@ from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.symbols import function_table, function_table_meanwhile
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
-from pybtf.records import record
+from pybtf.records import NamedTuple, record
 from pybtf.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -33,16 +33,20 @@ UNPACKED = frozenset(
 )  # fmt: skip
 
 
-@record(frozen=True)
-class Given:
-    """Unit values that take the place of a file's DWARF, in order (docs/merge.md)."""
+class GivenPiece(NamedTuple):
+    """The unit values of one object, and the addresses of its functions and variables: 64-bit words in the host's byte
+    order.
 
-    pieces: Iterable[tuple[Buffer, Buffer]]
-    """The values of each object, and the addresses of its functions and variables, as `Run.give` takes them, once."""
-    paths: list[str]
-    """Where the values of each object were found, for messages: of those that have been taken at least."""
-    size: int
-    """Bytes of all values."""
+    With a digest it has just one unit, which is awaited: whoever reads it compares the values with the digest. Where
+    there are none, it takes them, `size` bytes, out of the file at `path`: an object, or what has them at `at`.
+    """
+
+    addresses: Buffer
+    values: Buffer | None
+    digest: bytes | None = None
+    path: bytes | None = None
+    size: int = 0
+    at: int = 0
 
 
 @record(frozen=True)
@@ -55,7 +59,6 @@ class LoadedFile:
     symbols: FunctionTable
     wait: Callable[[], None] | None
     """What waits for the symbols, if they are still being read. Raises `InputError`."""
-    given: Given | None
 
     @property
     def mapped(self) -> bool:
@@ -64,13 +67,29 @@ class LoadedFile:
         return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
 
 
+@record(frozen=True)
+class Given:
+    """Unit values that take the place of a file's DWARF, in order (docs/merge.md)."""
+
+    file: LoadedFile
+    pieces: Iterable[GivenPiece]
+    """Of each object, taken once."""
+    paths: list[str]
+    """Where the values of each object were found, for messages: of those that have been taken at least."""
+    size: int
+    """Bytes of all values."""
+    digest: Callable[[Buffer], bytes] | None = None
+    find: Callable[[int], Buffer] | None = None
+    """Finds the values of a piece that are not where it says. Workers call it. Raises `InputError`."""
+
+
 def load(
-    image: ElfImage, options: EncodeOptions, timings: Timings, one_of_several: bool, given: Given | None
+    image: ElfImage, options: EncodeOptions, timings: Timings, *, one_of_several: bool = False, dwarf: bool = True
 ) -> LoadedFile:
-    """Reads what `LoadedFile` has. `given`: what there is in place of the DWARF. Raises `InputError`."""
+    """Reads what `LoadedFile` has. `dwarf`: whether units come from it. Raises `InputError`."""
     with timings.pass_("sections"):
         addresses = section_addresses(image)
-        if given is None:
+        if dwarf:
             sections = debug_sections(image, addresses, package=options.dwp, degrade=options.degrade)
         else:
             sections = DebugSections(image)
@@ -79,8 +98,8 @@ def load(
         objects = ALL_SECTIONS if one_of_several else _object_section(image, options.features)
         if options.jobs > 1 and not one_of_several:
             symbols, wait = function_table_meanwhile(image, objects)
-            return LoadedFile(image, addresses, sections, symbols, wait, given)
-        return LoadedFile(image, addresses, sections, function_table(image, objects), None, given)
+            return LoadedFile(image, addresses, sections, symbols, wait)
+        return LoadedFile(image, addresses, sections, function_table(image, objects), None)
 
 
 def _object_section(image: ElfImage, features: Features) -> int | None:

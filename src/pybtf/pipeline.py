@@ -175,7 +175,10 @@ def _encode_images(
 
     # Read what does not change any more: sections, symbols. With several workers, symbols and unit headers are read at
     # the same time. Several files share one table of functions.
-    files = [load(each, options, timings, len(images) > 1, given) for each in images]
+    if given is not None:
+        files = [given.file]
+    else:
+        files = [load(each, options, timings, one_of_several=len(images) > 1) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
     if given is None:
@@ -213,7 +216,7 @@ def _encode_images(
         )
 
     try:
-        data, base_data = _encode(run, files, options, base, report, progress)
+        data, base_data = _encode(run, files, given, options, base, report, progress)
         if base is not None and compare_sizes:
             from pybtf.belonging import check_sizes
 
@@ -230,6 +233,7 @@ def _encode_images(
 def _encode(
     run: Run,
     files: list[LoadedFile],
+    given: Given | None,
     options: EncodeOptions,
     base: Base | None,
     report: Report,
@@ -242,11 +246,11 @@ def _encode(
 
     # Find the units; decode them on all workers; encode them in order.
     for file in files:
-        with timings.pass_("unit headers" if file.given is None else "values"):
+        with timings.pass_("unit headers" if given is None else "values"):
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_mapped=file.mapped)
             try:
-                _scan(file, run, features)
+                _scan(file, given, run, features)
             except InputError:
                 if file.wait is not None:  # what is wrong with symbols is said first, by any number of workers
                     file.wait()
@@ -258,7 +262,7 @@ def _encode(
                 run.start()
         with timings.pass_("units"):
             _work(run, options.jobs, progress)
-            _check(file.image, run, given=file.given)
+            _check(file.image, run, given)
         if options.degrade:
             from pybtf.losses import losses
 
@@ -268,7 +272,7 @@ def _encode(
     with timings.pass_("certify"):
         if run.certify():
             _work(run, options.jobs, None)
-        _check(image, run, given=files[0].given)
+        _check(image, run, given)
         if options.degrade:
             from pybtf.losses import renamed
 
@@ -348,11 +352,11 @@ def option_bits(features: tuple[str, ...]) -> int:
     return bits | (OPTIONS["variables"] if "var" in features or "global_var" in features else 0)
 
 
-def _scan(file: LoadedFile, run: Run, features: Features) -> None:
-    if file.given is not None:
-        damaged = run.give(file.given.pieces)
+def _scan(file: LoadedFile, given: Given | None, run: Run, features: Features) -> None:
+    if given is not None:
+        damaged = run.give(given.pieces, given.digest, given.find)
         if damaged is not None:
-            place = Place(file.given.paths[damaged[0]], VALUES, damaged[1])
+            place = Place(given.paths[damaged[0]], VALUES, damaged[1])
             raise InputError(place, "values that are damaged", "what pybtf object has written")
         return
     alternate = file.sections.alternate

@@ -27,7 +27,6 @@ from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, pack, unpack
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
-from pybtf.records import replace
 from tests.builders.dwarfwriter import die
 from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import FLAVOURS, INT, OBJECTS, kernel, relocatable, standard, unit
@@ -555,7 +554,7 @@ def test_pieces_keep_what_they_are_given() -> None:
     piece = Piece(1, 3, 15, RULES, b"a" * 16, b"b" * 16, 5, 8, "x/y.o", ("y.c", "z.c"), array("Q", [1, 2]), b"12345")
     for little in (True, False):
         for word in (4, 8):
-            mine = replace(piece, word=word)
+            mine = piece._replace(word=word)
             packed_twice = pack(mine, little=little) + bytes(8) + pack(mine, little=little)
             first, second = unpack(packed_twice, Place("x"), little=little)
             for found in (first, second):

@@ -12,14 +12,6 @@ from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import PAYLOAD, RULES, Piece, digest, pack_payload
 from tests.builders.elfwriter import Section, elf
 
-LARGE = 8 << 20
-
-
-def mapped() -> int:
-    """Bytes of files that count as memory of this process: of a file system in memory, too."""
-    status = Path("/proc/self/status").read_text()
-    return sum(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(("RssFile:", "RssShmem:")))
-
 
 def piece_of(values: bytes, path: Path) -> Piece:
     return Piece(0, 1, 0, RULES, digest(values), digest(), len(values), 8, str(path), (), array("Q"))
@@ -57,19 +49,6 @@ def test_values_with_a_digest_of_others(tmp_path: Path) -> None:
     written(path, pack_payload(b"twenty-four bytes, or so", little=True).replace(b"four", b"five"))
     with pytest.raises(InputError, match="are not those that were linked"):
         Payloads()(piece_of(b"twenty-four bytes, or so", path), "linked", None)
-
-
-def test_what_has_been_looked_at_does_not_count_as_memory(tmp_path: Path) -> None:
-    """A kernel has thousands of objects: each is looked at, for its digest and its head, and read much later."""
-    path = tmp_path / "a.o"
-    values = bytes(range(256)) * (LARGE // 256)
-    written(path, pack_payload(values, little=True))
-    paths: list[str] = []
-    before = mapped()
-    for found, addresses in Payloads().each([piece_of(values, path)], "linked", None, paths):
-        assert (bytes(found), len(memoryview(addresses)), paths) == (values, 0, [str(path)])
-        assert mapped() - before >= LARGE * 3 // 4
-    assert mapped() - before <= LARGE // 4
 
 
 def test_an_object_beside_the_linked_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,13 +18,15 @@ import pybtf
 from pybtf.core.export import Export
 from pybtf.dwarf.merging import built_with_lto
 from pybtf.dwarf.sections import debug_sections
+from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, PybtfError
-from pybtf.loaded import Given
-from pybtf.options import make_options
+from pybtf.loaded import Given, GivenPiece, load
+from pybtf.options import EncodeOptions, make_options
 from pybtf.pipeline import encode_images, option_bits
 from pybtf.report import Report
+from pybtf.timings import Timings
 from tests.builders import narrow
 from tests.builders.conflicts import program, with_uses
 from tests.builders.conflictswriter import image
@@ -55,11 +57,16 @@ def exported(path: Path, features: str) -> tuple[bytes, bytes] | None:
         return values, addresses
 
 
+def as_given(image: ElfImage, values: bytes, addresses: bytes, options: EncodeOptions) -> Given:
+    loaded = load(image, options, Timings(), dwarf=False)
+    return Given(loaded, [GivenPiece(addresses, values)], ["values"], len(values))
+
+
 def read_back(path: Path, features: str, values: bytes, addresses: bytes, jobs: int = 1) -> tuple[bytes, Report]:
     options = make_options(features, jobs)
     report = Report(str(path), jobs=jobs)
     with open_module(str(path)) as image:
-        given = Given([(values, addresses)], ["values"], len(values))
+        given = as_given(image, values, addresses, options)
         return bytes(encode_images([image], options, None, report, None, given=given).data), report
 
 
@@ -129,7 +136,7 @@ def test_a_language_is_left_out() -> None:
     with open_module(str(path)) as image:
         report = Report(str(path))
         with pytest.raises(PybtfError, match="no unit has anything to encode"):
-            encode_images([image], options, None, report, None, given=Given([given], ["values"], len(given[0])))
+            encode_images([image], options, None, report, None, given=as_given(image, *given, options))
 
 
 @pytest.mark.parametrize("seed", range(40))

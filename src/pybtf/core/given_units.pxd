@@ -3,12 +3,21 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.elf.function_table cimport FunctionTable
 from pybtf.core.model.encoded_unit cimport UnitValue
+from pybtf.core.values.unit_read cimport GivenUnit, Reading
 from pybtf.core.worker cimport Context, Worker
 
-# Appends the units of a piece to `x.given`; `map`: the mapped file in which it lies, or NULL. 0, or 1: no memory, 2: damaged, at `at`.
-cdef int take_piece(Context *x, uint32_t piece, const uint8_t *p, uint64_t size, const uint8_t *map,
-                    uint64_t map_size, const uint8_t *addresses, uint64_t n_addresses, uint32_t *cap, uint64_t *at) noexcept nogil
+# Appends the units of a piece to `x.given`: one, if it is awaited, else as many as its values hold. `whole` is like a unit, but of all the
+# piece has. 0, or 1: no memory, 2: damaged, at `at`.
+cdef int take_piece(Context *x, const GivenUnit *whole, uint32_t *cap, uint64_t *at) noexcept nogil
 
-# As `decode_unit`, of a unit that is given. Unless it is `whole`, records that the encoder will not ask for are left out.
-cdef int read_unit(Worker *w, const Context *x, uint32_t number, UnitValue *v, FunctionTable symbols,
+# Reads the values of a unit that is awaited from its file, if that is known; an object has to have a payload of this size and no other.
+# They are in `r` until the next. False: whoever can find them elsewhere, or say what is wrong, has to.
+cdef bint read_stored(Reading *r, GivenUnit *g, bint swap) noexcept nogil
+
+# The empty value of a unit, by its number.
+cdef void begin_value(const Context *x, uint32_t number, UnitValue *v) noexcept nogil
+
+# As `decode_unit`, of a unit that is given and here, into a value that has begun. Unless it is `whole`, records that the encoder will
+# not ask for are left out.
+cdef int read_unit(Worker *w, const Context *x, const GivenUnit *g, UnitValue *v, FunctionTable symbols,
                    bint whole) noexcept nogil

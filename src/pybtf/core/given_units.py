@@ -2,19 +2,29 @@
 
 A worker reads such a unit as it decodes one from DWARF (worker.py): any of them, in any order, into its own scratch
 memory and a value. All that follows, the encoder included, does not know the difference.
+
+Nearly all objects have one unit, and their values are *awaited*: nobody has looked at them before a worker claims the
+unit. It reads them from the object (`read_stored`), or gets them from Python, and compares them with their digest
+(ring.py), so that files are opened and read by all workers, and no more memory is taken than one unit needs.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.string import strlen
+from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
+from cython.cimports.pybtf.core.elf.read_section import read_range, read_section
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
 from cython.cimports.pybtf.core.support.mapped_file import give_back_around
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.unit_walk import excluded
+from cython.cimports.pybtf.core.values.unit_layout import STORED_HEAD, STORED_SIZE
 from cython.cimports.pybtf.core.values.unit_read import (
     GivenUnit,
+    Reading,
     begin_unit,
+    damaged,
     given_language,
     given_partial,
     given_size,
@@ -23,47 +33,94 @@ from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, 
 from cython.cimports.pybtf.core.values.unit_read_types import read_types
 from cython.cimports.pybtf.core.worker import Context, Worker, value_reset
 
+VALUES = cython.declare(cython.p_const_char, b".debug_btf_values")  # `VALUES` of pipeline.py
+STORED_MAGIC = cython.declare(uint32_t, 0x50565562)  # "bUVP"
+
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def take_piece(
     x: cython.pointer[Context],
-    piece: uint32_t,
-    p: cython.pointer[cython.const[uint8_t]],
-    size: uint64_t,
-    map: cython.pointer[cython.const[uint8_t]],
-    map_size: uint64_t,
-    addresses: cython.pointer[cython.const[uint8_t]],
-    n_addresses: uint64_t,
+    whole: cython.pointer[cython.const[GivenUnit]],
     cap: cython.pointer[uint32_t],
     at: cython.pointer[uint64_t],
 ) -> cython.int:
     """See `given_units.pxd`."""
-    g: cython.pointer[GivenUnit]
-    taken: uint64_t
-    n: uint32_t = 0
+    g: GivenUnit = whole[0]
+    left: uint32_t = whole.n_addresses
     at[0] = 0
-    while at[0] < size:
-        taken = given_size(p + at[0], size - at[0], x.sections.swap, cython.address(n))
-        if taken == 0 or n > n_addresses:
-            return 2
+    while at[0] < whole.size or g.awaited:
+        if not g.awaited:
+            g.p = whole.p + at[0]
+            g.size = given_size(g.p, whole.size - at[0], x.sections.swap, cython.address(g.n_addresses))
+            if g.size == 0 or g.n_addresses > left:
+                return 2
         if not grow(x.given, cap[0], x.n_units + 1):
             return 1
-        g = cython.address(x.given[x.n_units])
-        x.n_units += 1
-        g.p = p + at[0]
-        g.size = taken
-        g.addresses = addresses
-        g.n_addresses = n
-        g.piece = piece
         g.at = at[0]
-        g.map = map
-        g.map_size = map_size
-        addresses += 8 * cython.cast(cython.size_t, n)
-        n_addresses -= n
-        at[0] += taken
-    return 2 if n_addresses else 0
+        x.given[x.n_units] = g
+        x.n_units += 1
+        g.addresses += 8 * cython.cast(cython.size_t, g.n_addresses)
+        left -= g.n_addresses
+        at[0] += g.size
+        if g.awaited:
+            break
+    return 2 if left else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_stored(r: cython.pointer[Reading], g: cython.pointer[GivenUnit], swap: cython.bint) -> cython.bint:
+    """See `given_units.pxd`."""
+    head: uint32_t[2]
+    most: uint64_t = STORED_HEAD + g.size + 7
+    if g.path == cython.NULL:
+        return False
+    if g.stored_at:
+        if not read_range(g.path, g.stored_at, g.size, cython.address(r.stored)):
+            return False
+        g.p = r.stored.p
+        return True
+    if not read_section(g.path, VALUES, strlen(VALUES), most, cython.address(r.stored)):
+        return False
+    if r.stored.n < STORED_HEAD + g.size:
+        return False
+    wire_load(cython.address(head[0]), r.stored.p, 2, swap)
+    if head[0] != STORED_MAGIC or head[STORED_SIZE // 4] != g.size:
+        return False
+    g.p = r.stored.p + STORED_HEAD
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def begin_value(
+    x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+) -> cython.void:
+    """See `given_units.pxd`."""
+    value_reset(v)
+    v.number = x.first_unit + number
+    v.offset = x.given[number].at
+    v.tracing = False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_one_unit(
+    g: cython.pointer[cython.const[GivenUnit]], v: cython.pointer[UnitValue], swap: cython.bint
+) -> cython.bint:
+    """Whether values that were awaited are those of one unit with so many addresses. False: fault."""
+    n: uint32_t = 0
+    size: uint64_t = given_size(g.p, g.size, swap, cython.address(n))
+    if size == g.size and n == g.n_addresses:
+        return True
+    v.offset = size
+    damaged(v, 0)
+    return False
 
 
 @cython.cfunc
@@ -72,21 +129,18 @@ def take_piece(
 def read_given(
     w: cython.pointer[Worker],
     x: cython.pointer[cython.const[Context]],
-    number: uint32_t,
+    g: cython.pointer[cython.const[GivenUnit]],
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
     whole: cython.bint,
 ) -> cython.int:
     """`read_unit`, without giving anything back."""
-    g: cython.pointer[GivenUnit] = cython.address(x.given[number])
-    value_reset(v)
-    v.number = x.first_unit + number
-    v.offset = g.at
-    v.tracing = False
     w.classifier.failed = 0
     w.walker.names.bytes = 0
     w.walker.names.budget = 0
     w.observer.align.n = 0
+    if g.awaited and not is_one_unit(g, v, x.sections.swap):
+        return 1
     if not given_partial(g) and excluded(x, given_language(g, x.sections.swap)):
         v.filtered = True
         return 0
@@ -114,14 +168,13 @@ def read_given(
 def read_unit(
     w: cython.pointer[Worker],
     x: cython.pointer[cython.const[Context]],
-    number: uint32_t,
+    g: cython.pointer[cython.const[GivenUnit]],
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
     whole: cython.bint,
 ) -> cython.int:
     """See `given_units.pxd`. A unit that is left out by its language is not read."""
-    g: cython.pointer[GivenUnit] = cython.address(x.given[number])
-    failed: cython.int = read_given(w, x, number, v, symbols, whole)
+    failed: cython.int = read_given(w, x, g, v, symbols, whole)
     if g.map != cython.NULL:
         give_back_around(g.map, g.map_size, g.p - g.map, g.p - g.map + g.size)
     return failed

@@ -10,7 +10,11 @@ from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.model.losses cimport Losses
 from pybtf.core.support.monitor cimport Monitor
+from pybtf.core.values.unit_read cimport GivenUnit
 from pybtf.core.worker cimport Context
+
+# Points a unit at a buffer, which is to be held as long as it is read.
+cdef void point_at(GivenUnit *g, values) except *
 
 cdef class Inputs:
     cdef Context x
@@ -39,6 +43,11 @@ cdef class Inputs:
     cdef FunctionTable symbols  # of the file in work
     cdef FunctionTable functions    # of all files
     cdef list buffers           # what the sections are in
+    cdef list given             # the pieces
+    cdef object digest          # what `give` was given
+    cdef object find
+    cdef dict failures          # what `find` has raised, by piece
+    cdef dict held              # what each worker reads of
     cdef readonly object sections
     cdef Base base
     cdef tuple variables        # what `start` is to know of them: ranges, names of sections, whether all are taken

@@ -40,6 +40,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
 from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
+from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.support.mapped_file import MappedFile
@@ -47,6 +48,22 @@ from pybtf.core.support.mapped_file import MappedFile
 SECTION_NAMES = (
     "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
 )  # fmt: skip
+
+
+@cython.cfunc
+def point_at(g: cython.pointer[GivenUnit], values) -> cython.void:
+    """See `inputs.pxd`."""
+    view = cython.declare(cython.Py_buffer)
+    file = getattr(values, "obj", None)
+    PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
+    g.p = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
+    g.size = view.len
+    PyBuffer_Release(cython.address(view))
+    if isinstance(file, MappedFile):
+        PyObject_GetBuffer(file, cython.address(view), PyBUF_SIMPLE)
+        g.map = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
+        g.map_size = view.len
+        PyBuffer_Release(cython.address(view))
 
 
 @cython.cclass
@@ -107,6 +124,8 @@ class Inputs:
         """
         self.functions = symbols if functions is None else functions
         self.buffers = []
+        self.failures = {}
+        self.held = {}
         self.x.little = little
         self.x.options = options
         self.x.tracing = tracing
@@ -288,51 +307,43 @@ class Inputs:
             self.bad_unit = 0xFFFFFFFF
         return self.x.n_units
 
-    def give(self, pieces):
-        """Takes units from values of objects in place of DWARF: (values, addresses) of each piece, in order.
+    def give(self, pieces, digest=None, find=None):
+        """Takes units from values of objects in place of DWARF: pieces as loaded.py describes them, in order.
 
-        The values are bytes as `Export.units` returns them, addresses 64-bit words in the host's byte order. Returns
-        None, or the number of the piece that is damaged, and where.
+        Of those that are awaited a worker reads the values when it has claimed the unit. Where they are not, or
+        `digest(values)` is another one than the piece's, `find(number of the piece)` returns them, or raises what
+        `fault` is to raise. Returns None, or the number of the piece that is damaged, and where.
         """
-        view = cython.declare(cython.Py_buffer)
         where = cython.declare(cython.Py_buffer)
-        whole = cython.declare(cython.Py_buffer)
         at: uint64_t = 0
         cap: uint32_t = 0
         number: uint32_t
         status: cython.int
-        for number, (values, addresses) in enumerate(pieces):
-            PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
-            file = getattr(values, "obj", None)
-            whole.buf = cython.NULL
-            whole.len = 0
-            if isinstance(file, MappedFile):
-                PyObject_GetBuffer(file, cython.address(whole), PyBUF_SIMPLE)
-                PyBuffer_Release(cython.address(whole))
-            try:
-                PyObject_GetBuffer(addresses, cython.address(where), PyBUF_SIMPLE)
-                with cython.nogil:
-                    status = take_piece(
-                        cython.address(self.x),
-                        number,
-                        cython.cast(cython.pointer[cython.const[uint8_t]], view.buf),
-                        view.len,
-                        cython.cast(cython.pointer[cython.const[uint8_t]], whole.buf),
-                        whole.len,
-                        cython.cast(cython.pointer[cython.const[uint8_t]], where.buf),
-                        where.len // 8,
-                        cython.address(cap),
-                        cython.address(at),
-                    )
-                PyBuffer_Release(cython.address(where))
-            finally:
-                PyBuffer_Release(cython.address(view))
+        g: GivenUnit
+        self.given = []
+        self.digest, self.find = digest, find
+        for number, piece in enumerate(pieces):
+            memset(cython.address(g), 0, cython.sizeof(GivenUnit))
+            g.piece = number
+            g.awaited = piece.digest is not None
+            if not g.awaited:
+                point_at(cython.address(g), piece.values)
+            elif piece.path is not None:
+                path: bytes = piece.path
+                g.path = path
+                g.size = piece.size
+                g.stored_at = piece.at
+            self.given.append(piece)
+            PyObject_GetBuffer(piece.addresses, cython.address(where), PyBUF_SIMPLE)
+            g.addresses = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf)
+            g.n_addresses = cython.cast(uint32_t, where.len // 8)
+            with cython.nogil:
+                status = take_piece(cython.address(self.x), cython.address(g), cython.address(cap), cython.address(at))
+            PyBuffer_Release(cython.address(where))
             if status == 1:
                 raise MemoryError
             if status:
                 return number, at
-            self.buffers.append(values)
-            self.buffers.append(addresses)
         self.units = self.x.n_units
         if not context_given(cython.address(self.x)):
             raise MemoryError

@@ -12,27 +12,33 @@ Worker 0 belongs to the main thread and comes back to Python now and then, for s
 """
 
 import cython
+from cython.cimports.cpython.buffer import PyBUF_READ
+from cython.cimports.cpython.memoryview import PyMemoryView_FromMemory
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
-from cython.cimports.pybtf.core.given_units import read_unit
-from cython.cimports.pybtf.core.inputs import Inputs
+from cython.cimports.pybtf.core.given_units import begin_value, read_stored, read_unit
+from cython.cimports.pybtf.core.inputs import Inputs, point_at
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_DISCARDED,
     FAULT_SPLIT,
+    FAULT_VALUES,
     FAULT_VARIABLE_NAME,
     FAULT_VARIABLE_TYPE,
     IN_INFO,
+    IN_VALUES,
     Fault,
+    fault_set,
 )
 from cython.cimports.pybtf.core.model.losses import losses_reset, losses_take
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 from cython.cimports.pybtf.core.support.monitor import *
+from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.codes import ERROR_NAMES, FAULT_NAMES
@@ -131,6 +137,42 @@ class Ring(Inputs):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
+    def take(self, w: cython.pointer[Worker], number: uint32_t, v: cython.pointer[UnitValue]) -> cython.void:
+        """Makes the value of a unit that does not come from DWARF."""
+        g: GivenUnit = self.x.given[number]
+        begin_value(cython.address(self.x), number, v)
+        if g.awaited:
+            read_stored(cython.address(w.reading), cython.address(g), self.x.sections.swap)
+            if not self.compare(w, cython.address(g)):
+                fault_set(cython.address(v.fault), FAULT_VALUES, IN_VALUES, 0, 0, 0)
+                return
+        read_unit(w, cython.address(self.x), cython.address(g), v, self.symbols, self.again)
+
+    @cython.cfunc
+    @cython.with_gil
+    @cython.exceptval(check=False)
+    def compare(self, w: cython.pointer[Worker], g: cython.pointer[GivenUnit]) -> cython.bint:
+        """Points a unit at values that have its digest. False: there are none, and `failures` says why."""
+        read: cython.p_char = cython.cast(cython.p_char, g.p)
+        try:
+            piece = self.given[g.piece]
+            values = piece.values
+            if read != cython.NULL:
+                if self.digest(PyMemoryView_FromMemory(read, g.size, PyBUF_READ)) == piece.digest:
+                    return True
+                values = None
+            if values is None or self.digest(values) != piece.digest:
+                values = self.find(g.piece)
+            point_at(g, values)
+            self.held[cython.cast(cython.size_t, w)] = values
+        except BaseException as error:
+            self.failures[g.piece] = error
+            return False
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
     def loop(self, w: cython.pointer[Worker], milliseconds: cython.long) -> cython.bint:
         """Decodes until nothing is left (1) or the time is up (0); `milliseconds` 0: without limit."""
         end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
@@ -147,14 +189,7 @@ class Ring(Inputs):
                 if self.x.given == cython.NULL:
                     decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
                 else:
-                    read_unit(
-                        w,
-                        cython.address(self.x),
-                        self.unit(cython.cast(uint32_t, number)),
-                        v,
-                        self.symbols,
-                        self.again,
-                    )
+                    self.take(w, self.unit(cython.cast(uint32_t, number)), v)
                 if lent:
                     self.e.words.p = v.words.p
                     self.e.words.cap = v.words.cap
@@ -191,6 +226,7 @@ class Ring(Inputs):
         finally:
             for i in range(w.classifier.renamed.n):
                 self.renamed.add(w.classifier.renamed.p[i])
+            self.held.pop(cython.cast(cython.size_t, w), None)
             worker_free(w)
             free(w)
 
@@ -202,12 +238,14 @@ class Ring(Inputs):
         monitor_leave(cython.address(self.monitor))
 
     def fault(self):
-        """The first fault in unit order, or None."""
+        """The first fault in unit order, or None. Raises what `find` of `give` has raised for that unit."""
         f: Fault = self.bad
         if f.code == 0:
             return None
         unit = -1
         if self.x.given != cython.NULL:
+            if self.x.given[self.bad_unit].piece in self.failures:
+                raise self.failures[self.x.given[self.bad_unit].piece]
             found = self.describe(f, unit)
             found["unit_name"] = self.text(self.bad_name)
             found["piece"] = self.x.given[self.bad_unit].piece

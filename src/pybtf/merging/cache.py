@@ -1,9 +1,9 @@
 """The cache of `pybtf merge`: the payloads of the last link in one file.
 
-A kernel has thousands of objects; to open each of them takes longer than to read what is in them. So with `--cache` the
-payloads that a merge has found are kept together, and the next one looks there first. What was linked says by digest
-which payload it wants, and what is found is compared with it, here as everywhere: a cache can be too old, cut off or
-damaged, and never make a wrong result. Nor are the objects needed any more.
+With `--cache` the payloads that a merge has found are kept together, and the next one looks there first: the objects
+are not needed any more, and there are no thousands of files to be found. What was linked says by digest which payload
+it wants, and what is read is compared with it, here as everywhere: a cache can be too old, cut off, damaged or written
+to, and never make a wrong result.
 
 The file is a head of 16 bytes, "bUVCache", version and rules, in the byte order of the ELF file; then payloads as
 they stand in the section of an object (pieces.py). New ones are put behind the old ones, under a lock; once more than
@@ -11,7 +11,7 @@ half of the file is not wanted any more, it is written anew. A file that begins 
 """
 
 # ruff: noqa: PTH116
-# To import pathlib takes longer than to read a cache.
+# To import pathlib takes longer than to read what is in a cache.
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ import os
 import stat
 from struct import Struct
 
-from pybtf.core.support.mapped_file import MappedFile
 from pybtf.elf.atomic import write_all, write_file
 from pybtf.errors import InputError, OutputError, Place
-from pybtf.merging.pieces import RULES, Bytes, digest, pack_payload, packed_size, payloads
+from pybtf.merging.pieces import RULES, STORED_HEAD, Bytes, digest, pack_payload, packed_size, stored_head
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Final
 
 MAGIC: Final = b"bUVCache"
@@ -45,9 +44,8 @@ class Cache:
 
     def __init__(self, path: str, *, little: bool) -> None:
         self.path = path
-        self._found: dict[bytes, memoryview] = {}
-        self._used: dict[bytes, memoryview] = {}
-        self._mapped: MappedFile | None = None
+        self._found: dict[bytes, tuple[int, int]] = {}
+        """Where the values of each are, and their size."""
         self._little = little
         self._head = Struct(("<" if little else ">") + _HEAD).pack(MAGIC, _VERSION, RULES)
         self._size = 0
@@ -55,78 +53,82 @@ class Cache:
         self._end = 0
         """Where the last payload that is whole ends; 0: the file is to be written anew."""
         try:
-            self._mapped = MappedFile(path)
-        except OSError:
-            self._check_absent()
-            return
-        data = memoryview(self._mapped)
-        if bytes(data[: len(MAGIC)]) != MAGIC:
-            raise InputError(Place(path, None, 0), "not a cache of pybtf merge", "one, or a file that does not exist")
-        self._size = len(data)
-        if bytes(data[:_HEAD_SIZE]) == self._head:
-            self._read(data)
-
-    def find(self, wanted: bytes) -> memoryview | None:
-        """The payload of this digest. One that has another one in truth is not there, and the file written anew."""
-        values = self._found.get(wanted)
-        if values is not None and digest(values) != wanted:
-            self._found.clear()
-            self._end = 0
-            return None
-        if values is not None:
-            self._used[wanted] = values
-        return values
-
-    def was_changed(self) -> bool:
-        """Whether what was found is no longer what it was. Others may put payloads behind it meanwhile."""
-        if self._mapped is None or not self._mapped.was_written():
-            return False
-        return any(digest(values) != each for each, values in self._used.items())
-
-    def _check_absent(self) -> None:
-        """Raise `InputError` if there is something that is no file, or may not be read. An empty file is none yet."""
-        try:
-            status = os.stat(self.path)
+            status = os.stat(path)
             if not stat.S_ISREG(status.st_mode):
-                raise InputError(self.path, "is not a regular file", "a cache of pybtf merge")
-            if status.st_size:
-                with open(self.path, "rb"):
-                    return
+                raise InputError(path, "is not a regular file", "a cache of pybtf merge")
+            if status.st_size == 0:  # it is none yet
+                return
+            with open(path, "rb", buffering=0) as file:
+                self._read(file.fileno())
         except FileNotFoundError:
             return
         except OSError as error:
-            raise InputError(self.path, f"cannot be read: {error.strerror}", "a cache of pybtf merge") from None
+            raise InputError(path, f"cannot be read: {error.strerror}", "a cache of pybtf merge") from None
 
-    def _read(self, data: memoryview) -> None:
+    def place(self, wanted: bytes, size: int) -> int:
+        """Where in the file the values are that are said to have this digest, if there are some of this size, else 0.
+        Whoever uses them compares them with it.
+        """
+        at, its_size = self._found.get(wanted, (0, 0))
+        return at if its_size == size else 0
+
+    def find(self, wanted: bytes) -> bytes | None:
+        """The values of this digest. If what is there has another one in truth, the file will be written anew."""
+        if wanted not in self._found:
+            return None
+        at, size = self._found[wanted]
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(at)
+                values = file.read(size)
+        except OSError:
+            values = b""
+        if digest(values) == wanted:
+            return values
+        self._found.clear()
+        self._end = 0
+        return None
+
+    def _read(self, fd: int) -> None:
         """Up to the end, or to what is none: an interrupted run has left it."""
-        self._end = _HEAD_SIZE
-        try:
-            for each, values in payloads(data[_HEAD_SIZE:], Place(self.path), little=self._little):
-                self._found[each] = values
-                self._end += packed_size(values)
-        except InputError:
+        self._size = os.fstat(fd).st_size
+        head = os.pread(fd, _HEAD_SIZE, 0)
+        if head[: len(MAGIC)] != MAGIC:
+            place = Place(self.path, None, 0)
+            raise InputError(place, "not a cache of pybtf merge", "one, or a file that does not exist")
+        if head != self._head:
             return
+        self._end = _HEAD_SIZE
+        while (stored := stored_head(os.pread(fd, STORED_HEAD, self._end), little=self._little)) is not None:
+            its_digest, size = stored
+            end = self._end + packed_size(size)
+            if end > self._size:
+                return
+            self._found[its_digest] = self._end + STORED_HEAD, size
+            self._end = end
 
-    def keep(self, wanted: dict[bytes, Bytes]) -> str | None:
-        """Make the file have these payloads, by digest. What went wrong, or None: a merge does not fail for it."""
-        new = [each for each in wanted if each not in self._found]
-        sizes = {each: packed_size(values) for each, values in wanted.items()}
-        stale = self._end - _HEAD_SIZE - sum(sizes[each] for each in wanted if each in self._found)
+    def keep(self, sizes: dict[bytes, int], values: Callable[[bytes], Bytes]) -> str | None:
+        """Make the file have the payloads of these digests and sizes. What went wrong, or None: a merge does not fail
+        for it. `values` finds those of a digest, or raises `InputError`.
+        """
+        new = [each for each in sizes if each not in self._found]
+        wanted = sum(packed_size(size) for size in sizes.values())
+        stale = self._end - _HEAD_SIZE - sum(packed_size(sizes[each]) for each in sizes if each in self._found)
         try:
-            if self._end == 0 or stale > sum(sizes.values()):
-                write_file(self.path, self._all(wanted), durable=False)
+            if self._end == 0 or stale > wanted:
+                write_file(self.path, self._all(sizes, values), durable=False)
             elif new:
-                self._append(pack_payload(wanted[each], little=self._little) for each in new)
-        except OutputError as error:
+                self._append(pack_payload(values(each), little=self._little) for each in new)
+        except (InputError, OutputError) as error:
             return str(error)
         except OSError as error:
             return f"{self.path}: cannot be written: {error.strerror}"
         return None
 
-    def _all(self, wanted: dict[bytes, Bytes]) -> Iterator[bytes]:
+    def _all(self, sizes: dict[bytes, int], values: Callable[[bytes], Bytes]) -> Iterator[bytes]:
         yield self._head
-        for values in wanted.values():
-            yield pack_payload(values, little=self._little)
+        for each in sizes:
+            yield pack_payload(values(each), little=self._little)
 
     def _append(self, new: Iterable[bytes]) -> None:
         """Put payloads behind the last one; unless somebody else does so, or has done so."""

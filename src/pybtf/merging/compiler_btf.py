@@ -27,7 +27,7 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
-from pybtf.loaded import PERCPU, Given
+from pybtf.loaded import PERCPU, Given, GivenPiece, load
 from pybtf.merging.linked import check_options, tell_of_others
 from pybtf.merging.objects import has_dwarf
 from pybtf.merging.payloads import images
@@ -94,11 +94,14 @@ def _merge(
 ) -> Encoded:
     report = new_report(image.path, options, timings)
     without: list[str] = []
+    loaded = load(image, options, timings, dwarf=False)
     with timings.pass_("values"):
         written = _chosen(image, _of_objects(image, objects, without) if objects else None)
         units = _Units(image, options)
         pieces = [units.value(each) for each in written]
-        given = Given(pieces, [str(each.place) for each in written], sum(len(values) for values, _ in pieces))
+        size = sum(len(values) for values, _ in pieces)
+        paths = [str(each.place) for each in written]
+        given = Given(loaded, [GivenPiece(addresses, values) for values, addresses in pieces], paths, size)
         del written
     report.merged = {
         "source": "compiler_btf",

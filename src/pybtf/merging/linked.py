@@ -15,7 +15,7 @@ from pybtf.elf.symbols import symbol_source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
-from pybtf.loaded import Given
+from pybtf.loaded import LoadedFile, load
 from pybtf.merging.cache import Cache
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, shaping, shaping_names
@@ -70,6 +70,7 @@ def merge_file(
                 "objects that pybtf object or pybtf cc has encoded",
                 _advice(image),
             )
+        loaded = load(image, options, timings, dwarf=False)  # by several jobs, symbols are read beside the index
         with timings.pass_("values"):
             pieces = index_of(image, section)
             _check_alike(image, section, pieces, options)
@@ -78,7 +79,7 @@ def merge_file(
             encoded = encode_file(path, options, progress, timings)
             encoded.report.warnings.append(f"{path}: {why}: the DWARF of the file is encoded instead")
             return encoded
-        return _merge(image, section, pieces, options, sources, base, timings, progress)
+        return _merge(loaded, pieces, options, sources, base, timings, progress)
 
 
 def check_options(path: str, options: EncodeOptions) -> None:
@@ -98,8 +99,7 @@ def _advice(image: ElfImage) -> str:
 
 
 def _merge(
-    image: ElfImage,
-    section: Section,
+    loaded: LoadedFile,
     pieces: list[Piece],
     options: EncodeOptions,
     sources: Sources,
@@ -107,6 +107,7 @@ def _merge(
     timings: Timings,
     progress: Progress | None,
 ) -> Encoded:
+    image = loaded.image
     report = new_report(image.path, options, timings)
     with timings.pass_("values"):
         cache = Cache(sources.cache, little=image.little) if sources.cache is not None else None
@@ -118,10 +119,7 @@ def _merge(
         else:
             what = "sources that the symbol table names, without values"
             tell_of_others(report, _files_without(image, pieces), what)
-    paths: list[str] = []
-    given = Given(
-        payloads.each(pieces, image.path, sources.store, paths), paths, sum(piece.payload_size for piece in pieces)
-    )
+    given = payloads.given(loaded, pieces, sources.store)
     report.merged = {
         "source": "values",
         "exact": True,
@@ -133,7 +131,7 @@ def _merge(
     payloads.check_unchanged()
     if cache is not None:
         with timings.pass_("cache"):
-            problem = cache.keep(payloads.wanted)
+            problem = payloads.keep(cache, pieces, image.path, sources.store)
         if problem is not None:
             report.warnings.append(f"the cache is as it was: {problem}")
     if options.features.global_var:

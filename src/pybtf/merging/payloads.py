@@ -1,7 +1,8 @@
 """Where the values of a linked file's objects are: in the index itself, in objects and archives, in a store, a cache.
 
 Each is asked for by its digest, and what is found is compared with it. So no object can be taken for another, nor one
-that was compiled anew for the one that was linked.
+that was compiled anew for the one that was linked. Where all is as usual, an object with one unit, workers do that
+(core/given_units.py), and here is only said where to look first.
 """
 
 # ruff: noqa: PTH113, PTH118, PTH120
@@ -10,18 +11,20 @@ that was compiled anew for the one that was linked.
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 from collections.abc import Iterable, Iterator
 
-from pybtf.core.elf.find_section import find_section
+from pybtf.core.elf.read_section import section_of_file
 from pybtf.core.support.mapped_file import MappedFile
 from pybtf.elf.constants import SHF_EXECINSTR
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
+from pybtf.loaded import Given, GivenPiece, LoadedFile
 from pybtf.merging.archives import check_member, is_archive, members
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import has_dwarf, source_digest
-from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, first_payload, payloads
+from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, packed_size, payloads, stored_payload
 from pybtf.merging.placing import stored_path
 from pybtf.pipeline import Buffer
 
@@ -39,28 +42,48 @@ class Payloads:
 
     def __init__(self, cache: Cache | None = None) -> None:
         self.cache = cache
-        self.wanted: dict[bytes, Buffer] = {}
-        """What has been asked for and was not inline, for a cache to keep."""
-        self._mapped: dict[int, tuple[MappedFile, str]] = {}
         self.found: dict[bytes, tuple[Buffer, str]] = {}
         self.without: list[str] = []
         """Objects that have code, but neither values nor DWARF."""
+        self._mapped: dict[int, tuple[MappedFile, str]] = {}
         self._held: dict[str, list[bytes]] = {}
+        self._lock = allocate_lock()
 
-    def each(
-        self, pieces: list[Piece], file: str, store: str | None, paths: list[str]
-    ) -> Iterator[tuple[Buffer, Buffer]]:
-        """The values of all pieces of `file` and the addresses of these, in order; where each was is put into `paths`.
+    def given(self, linked: LoadedFile, pieces: list[Piece], store: str | None) -> Given:
+        """The values of all pieces of the linked file, in order.
 
-        Each is looked for when it is asked for, and what has to be seen of all of them at that moment is: its pages do
-        not count for this process afterwards. Raises `InputError` for the first that is nowhere.
+        Those of an object with one unit are awaited: found and compared with their digest by the worker that reads the
+        unit. Those of others are looked for now: it depends on them how many units there are. Raises `InputError` for
+        the first that is nowhere; so does `Given.find`.
         """
-        for piece in pieces:
-            values, where = self(piece, file, store)
-            paths.append(where)
-            yield values, memoryview(piece.addresses)
-            if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
-                values.obj.pass_over(values)
+        file = linked.image.path
+        paths = [piece.path for piece in pieces]
+        cache = os.fsencode(self.cache.path) if self.cache is not None else None
+
+        def find(number: int) -> Buffer:
+            with self._lock:
+                values, paths[number] = self(pieces[number], file, store)
+            return values
+
+        def each() -> Iterator[GivenPiece]:
+            for number, piece in enumerate(pieces):
+                addresses, its_digest, size = memoryview(piece.addresses), piece.payload_digest, piece.payload_size
+                if piece.units != 1:
+                    yield GivenPiece(addresses, find(number))
+                elif piece.flags & INLINE:
+                    yield GivenPiece(addresses, piece.payload, its_digest)
+                elif at := self.cache.place(its_digest, size) if self.cache is not None else 0:
+                    yield GivenPiece(addresses, None, its_digest, cache, size, at)
+                elif known := self.found.get(its_digest):
+                    values, paths[number] = known
+                    self._watch(*known)
+                    yield GivenPiece(addresses, values, its_digest)
+                elif store is None and piece.path:
+                    yield GivenPiece(addresses, None, its_digest, os.fsencode(piece.path), size)
+                else:
+                    yield GivenPiece(addresses, None, its_digest)
+
+        return Given(linked, each(), paths, sum(piece.payload_size for piece in pieces), digest, find)
 
     def __call__(self, piece: Piece, file: str, store: str | None) -> tuple[Buffer, str]:
         """The values that a piece of `file` stands for, and where they were. Raises `InputError` if they are nowhere.
@@ -69,34 +92,38 @@ class Payloads:
             return self._checked(piece, piece.payload, file)
         cached = self.cache.find(piece.payload_digest) if self.cache is not None else None
         if cached is not None and self.cache is not None:
-            self.wanted[piece.payload_digest] = cached
             return cached, self.cache.path
         known = self.found.get(piece.payload_digest)
         if known is None and store is not None:
             known = self._stored(piece, stored_path(store, piece.payload_digest))
         if known is None:
-            self._look_beside(piece, file)
-            known = self.found.get(piece.payload_digest)
+            known = self._beside(piece, file)
         if known is None:
             raise self._missing(piece, store)
-        values, where = self._checked(piece, *known)
-        self.wanted[piece.payload_digest] = values
-        return values, where
+        return self._checked(piece, *known)
 
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
         if digest(values) != piece.payload_digest or len(values) != piece.payload_size:
             raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
+        self._watch(values, where)
+        return values, where
+
+    def _watch(self, values: Buffer, where: str) -> None:
+        """See `check_unchanged`. What was read, and not mapped, is what it was when it was compared."""
         if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
             self._mapped[id(values.obj)] = values.obj, where
-        return values, where
 
     def check_unchanged(self) -> None:
         """Raise `InputError` if somebody has written to a file since its values were compared with their digest."""
-        changed = [where for mapped, where in self._mapped.values() if mapped.was_written()]
-        if self.cache is not None and self.cache.was_changed():
-            changed.append(self.cache.path)
-        if changed:
-            raise InputError(changed[0], "was changed while it was read", "a file that nobody writes to")
+        changed = next((where for mapped, where in self._mapped.values() if mapped.was_written()), None)
+        if changed is not None:
+            raise InputError(changed, "was changed while it was read", "a file that nobody writes to")
+
+    def keep(self, cache: Cache, pieces: list[Piece], file: str, store: str | None) -> str | None:
+        """Have the cache keep the values of all pieces of `file` that are not inline. What went wrong, or None."""
+        wanted = {piece.payload_digest: piece for piece in pieces if not piece.flags & INLINE}
+        sizes = {its_digest: piece.payload_size for its_digest, piece in wanted.items()}
+        return cache.keep(sizes, lambda its_digest: self(wanted[its_digest], file, store)[0])
 
     def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
         try:
@@ -107,21 +134,24 @@ class Payloads:
         except OSError as error:
             raise InputError(path, f"cannot be read: {error.strerror}", f"the values of {piece.path}") from None
 
-    def _look_beside(self, piece: Piece, file: str) -> None:
-        """Look at the object where it was when it was encoded: from here, and from where the linked file is."""
-        if piece.path and not self._look_at(piece, piece.path):
-            self._look_at(piece, os.path.join(os.path.dirname(file), piece.path))
+    def _beside(self, piece: Piece, file: str) -> tuple[Buffer, str] | None:
+        """The values in the object where it was when it was encoded: from here, or from where the linked file is."""
+        if not piece.path:
+            return None
+        return self._of_object(piece, piece.path) or self._of_object(
+            piece, os.path.join(os.path.dirname(file), piece.path)
+        )
 
-    def _look_at(self, piece: Piece, path: str) -> bool:
-        """Whether the object at `path` has the values."""
+    def _of_object(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
+        """The values, if the object at `path` has them."""
         if path in self._held:
-            return False
+            return None
         values = _at_hand(piece, path)
         if values is not None:
-            self.found[piece.payload_digest] = values, path
-        elif os.path.isfile(path):
+            return values, path
+        if os.path.isfile(path):
             self._take_object(path)
-        return piece.payload_digest in self.found
+        return self.found.get(piece.payload_digest)
 
     def _missing(self, piece: Piece, store: str | None) -> InputError:
         changed = any(self._held.get(path) for path in self._held if path.endswith(piece.path))
@@ -180,17 +210,14 @@ class Payloads:
             )
 
 
-def _at_hand(piece: Piece, path: str) -> memoryview | None:
-    """The values, if the object at `path` is as usual: a file with a payload in a section, of which it is the first.
+def _at_hand(piece: Piece, path: str) -> bytes | None:
+    """The values, if the object at `path` is as usual: a file with them, and no others, in its section.
 
     This is for the thousands that are; of all others `_take_image` knows what is wrong with them.
     """
-    try:
-        view = memoryview(MappedFile(path))
-    except OSError:
-        return None
-    where = find_section(view, _PAYLOAD_NAME)
-    return first_payload(view[slice(*where)], piece.payload_digest) if where is not None else None
+    size = piece.payload_size
+    data = section_of_file(path, _PAYLOAD_NAME, packed_size(size))
+    return stored_payload(data, size, piece.payload_digest) if data is not None else None
 
 
 def images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:

@@ -31,7 +31,7 @@ from xxhash import xxh3_128, xxh3_128_digest
 from pybtf.elf.values_index import MAGIC, STRIPPED
 from pybtf.errors import InputError, Place
 from pybtf.pipeline import VALUES
-from pybtf.records import record
+from pybtf.records import NamedTuple
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ _FLAGS: Final = INLINE | ONE_UNIT | STRIPPED
 _HEADS: Final = tuple([Struct(order + "4sHHIIIIII16s16sIIII") for order in "><"])
 _HEAD_SIZE: Final = 80
 _STORED: Final = tuple([Struct(order + "4sI16sQ") for order in "><"])
-_STORED_SIZE: Final = 32
+STORED_HEAD: Final = 32
 """Both by byte order, the little-endian one second."""
 Bytes = bytes | bytearray | memoryview
 
@@ -71,8 +71,7 @@ def digest(*parts: Bytes) -> bytes:
     return made.digest()
 
 
-@record(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """What the index says of one object.
 
     `files`: the names of its STT_FILE symbols; `addresses`: as many words as it has functions and variables, in the
@@ -146,19 +145,21 @@ def unpack(data: Bytes, place: Place, *, little: bool) -> list[Piece]:
         if view[at] == 0 and not any(view[at : at + 8]):
             at += 8
             continue
-        piece, size = _piece(view[at:], place, little, at)
+        piece, at = _piece(view, place, little, at)
         found.append(piece)
-        at += size
     return found
 
 
 def _piece(view: memoryview, section: Place, little: bool, at: int) -> tuple[Piece, int]:
-    """The piece at the start of `view`, which is `at` of the index, and its size."""
-    if len(view) < _HEAD_SIZE or view[:4] != (MAGIC if little else MAGIC[::-1]):
-        raise _no_piece(view, _at(section, at), little)
-    fields = _HEADS[little].unpack_from(view)
-    _, version, head, size, flags, units, n, options, rules = fields[:9]
+    """The piece at `at` of the index, and where it ends."""
+    left = len(view) - at
+    if left < _HEAD_SIZE:
+        raise _no_piece(view[at:], _at(section, at), little)
+    fields = _HEADS[little].unpack_from(view, at)
+    magic, version, head, size, flags, units, n, options, rules = fields[:9]
     payload_digest, source_digest, payload, names, word, zero = fields[9:]
+    if magic != (MAGIC if little else MAGIC[::-1]):
+        raise _no_piece(view[at:], _at(section, at), little)
     if version != VERSION or head != _HEAD_SIZE:
         raise InputError(
             _at(section, at),
@@ -168,18 +169,18 @@ def _piece(view: memoryview, section: Place, little: bool, at: int) -> tuple[Pie
         )
     if word not in (4, 8) or flags & ~_FLAGS or zero:
         raise _damaged(_at(section, at), "a head that is damaged")
-    # The parts, each with its padding.
+    # The parts, each with its padding; all pieces begin at a multiple of 8.
     inline = payload if flags & INLINE else 0
-    first = _HEAD_SIZE + n * word
+    first = at + _HEAD_SIZE + n * word
     second = first + -first % 8 + inline
     third = second + -second % 8 + names
     end = third + -third % 8
-    if end != size or size > len(view):
-        raise _damaged(_at(section, at), f"a piece of {size} bytes, {end} by its parts, with {len(view)} left")
+    if end - at != size or size > left:
+        raise _damaged(_at(section, at), f"a piece of {size} bytes, {end - at} by its parts, with {left} left")
     for part in (first, second, third):
         if part % 8 and any(view[part : part + -part % 8]):
             raise _damaged(_at(section, at), "something between the parts of a piece")
-    addresses = array("Q" if word == 8 else "I", bytes(view[_HEAD_SIZE:first]))
+    addresses = array("Q" if word == 8 else "I", bytes(view[at + _HEAD_SIZE : first]))
     if little != _LITTLE:
         addresses.byteswap()
     path, *files = _names(bytes(view[third - names : third]), section, at)
@@ -199,7 +200,7 @@ def _piece(view: memoryview, section: Place, little: bool, at: int) -> tuple[Pie
             view[second - inline : second],
             at,
         ),
-        size,
+        end,
     )
 
 
@@ -247,36 +248,41 @@ def pack_payload(payload: Bytes, *, little: bool) -> bytes:
     return head + _padded(bytes(payload))
 
 
-def packed_size(payload: Bytes) -> int:
-    """Bytes that `pack_payload` makes of it."""
-    return _STORED_SIZE + len(payload) + -len(payload) % 8
+def packed_size(size: int) -> int:
+    """Bytes that `pack_payload` makes of so many."""
+    return STORED_HEAD + size + -size % 8
+
+
+def stored_head(head: bytes, *, little: bool) -> tuple[bytes, int] | None:
+    """The digest and the size of the payload that begins so; None: none does."""
+    magic = PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1]
+    if len(head) != STORED_HEAD or head[:4] != magic:
+        return None
+    _, size, its_digest, _ = _STORED[little].unpack(head)
+    return its_digest, size
 
 
 def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes, memoryview]]:
     """The payloads of a section, one behind the other, by the digests that they have themselves. Whoever uses one
     compares it with that. Raises `InputError` for anything that is none.
     """
-    stored = _STORED[little]
-    magic = PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1]
     view, at = memoryview(data), 0
     while at < len(view):
-        if len(view) - at < _STORED_SIZE or bytes(view[at : at + 4]) != magic:
+        stored = stored_head(bytes(view[at : at + STORED_HEAD]), little=little)
+        if stored is None:
             raise _damaged(_at(place, at), "no payload")
-        _, size, its_digest, _ = stored.unpack_from(view, at)
-        start = at + _STORED_SIZE
+        its_digest, size = stored
+        start = at + STORED_HEAD
         if size > len(view) - start:
             raise _damaged(_at(place, at), f"a payload of {size} bytes")
         yield its_digest, view[start : start + size]
         at = start + size + -size % 8
 
 
-def first_payload(data: memoryview, its_digest: bytes) -> memoryview | None:
-    """The payload with which a section begins, if it is called so. Whoever uses it compares it with that."""
-    if len(data) < _STORED_SIZE or data[8:24] != its_digest:
+def stored_payload(data: bytes, size: int, its_digest: bytes) -> bytes | None:
+    """The payload that is all of a section, if it is of this size and called so. Whoever uses it compares it with that.
+    """
+    head = stored_head(data[:STORED_HEAD], little=data[:4] == PAYLOAD_MAGIC)
+    if head != (its_digest, size) or len(data) != packed_size(size):
         return None
-    magic = bytes(data[:4])
-    little = magic == PAYLOAD_MAGIC
-    if not little and magic != PAYLOAD_MAGIC[::-1]:
-        return None
-    size = int.from_bytes(data[4:8], "little" if little else "big")
-    return data[_STORED_SIZE : _STORED_SIZE + size] if size <= len(data) - _STORED_SIZE else None
+    return data[STORED_HEAD : STORED_HEAD + size]

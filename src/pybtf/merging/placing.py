@@ -18,7 +18,7 @@ from pybtf.elf.rebuild import NewSection, rebuild
 from pybtf.elf.writer import rewrite
 from pybtf.merging.objects import Values
 from pybtf.merging.pieces import INDEX, INLINE, PAYLOAD, digest, pack, pack_payload
-from pybtf.records import record, replace
+from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def with_values(outline: Outline, values: Values, how: Placing) -> bytes:
     little = outline.wire.little
     piece = values.piece
     if how.inline:
-        piece = replace(piece, flags=piece.flags | INLINE, payload=values.payload)
+        piece = piece._replace(flags=piece.flags | INLINE, payload=values.payload)
     new = [
         NewSection(
             how.section,

@@ -1,4 +1,4 @@
-# Maps of files (see mapped_file.py).
+# Maps of files (see mapped_file.py), and reading from them.
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -21,26 +21,51 @@ cdef extern from *:
         pybtf_state s = {status->st_dev, status->st_ino, status->st_size, status->st_mtim};
         return s;
     }
+    static inline void pybtf_close(int fd) {
+        int failed = errno;
+        close(fd);
+        errno = failed;
+    }
+    /* Opens a regular file that is not empty. -1: errno. */
+    static inline int pybtf_open_regular(const char *path, struct stat *status) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0) return -1;
+        if (fstat(fd, status) == 0) {
+            if (S_ISREG(status->st_mode) && status->st_size > 0) return fd;
+            errno = EINVAL;
+        }
+        pybtf_close(fd);
+        return -1;
+    }
+    static inline int pybtf_open_sized(const char *path, uint64_t *size) {
+        struct stat status;
+        int fd = pybtf_open_regular(path, &status);
+        if (fd >= 0) *size = (uint64_t)status.st_size;
+        return fd;
+    }
+    /* Reads just so many bytes; 0: there are less, or they cannot be read. */
+    static inline int pybtf_read_at(int fd, uint8_t *to, uint64_t n, uint64_t offset) {
+        while (n) {
+            ssize_t got = pread(fd, to, n < 1 << 30 ? n : 1 << 30, (off_t)offset);
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return 0;
+            to += got;
+            n -= (uint64_t)got;
+            offset += (uint64_t)got;
+        }
+        return 1;
+    }
     /* Maps a regular file that is not empty, and leaves no descriptor open. NULL: errno. */
     static inline void *pybtf_map_file(const char *path, size_t *size, pybtf_state *state) {
         struct stat status;
-        void *p = NULL;
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed;
+        int fd = pybtf_open_regular(path, &status);
+        void *p;
         if (fd < 0) return NULL;
-        if (fstat(fd, &status) == 0) {
-            if (!S_ISREG(status.st_mode) || status.st_size == 0) {
-                errno = EINVAL;
-            } else {
-                *size = (size_t)status.st_size;
-                *state = pybtf_state_of(&status);
-                p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
-                if (p == MAP_FAILED) p = NULL;
-            }
-        }
-        failed = errno;
-        close(fd);
-        errno = failed;
-        return p;
+        *size = (size_t)status.st_size;
+        *state = pybtf_state_of(&status);
+        p = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+        pybtf_close(fd);
+        return p == MAP_FAILED ? NULL : p;
     }
     /* Whether the file that was mapped is still there by this name, and somebody has written to it. */
     static inline int pybtf_was_written(const char *path, const pybtf_state *state) {
@@ -60,6 +85,9 @@ cdef extern from *:
     void *map_file "pybtf_map_file"(const char *path, size_t *size, FileState *state) noexcept nogil
     bint written_since "pybtf_was_written"(const char *path, const FileState *state) noexcept nogil
     void unmap "pybtf_unmap"(void *p, size_t size) noexcept nogil
+    int open_sized "pybtf_open_sized"(const char *path, uint64_t *size) noexcept nogil     # -1: no file, or none that is regular and not empty
+    bint read_at "pybtf_read_at"(int fd, uint8_t *to, uint64_t n, uint64_t offset) noexcept nogil  # False: not so many
+    void close_file "pybtf_close"(int fd) noexcept nogil
 
 cdef enum:
     MAPPED_AROUND = 65536       # bytes that Linux maps around a page that is touched

@@ -26,6 +26,12 @@ cdef enum:                      # words of the head
 cdef enum:
     DIGEST_WORDS = 4
 
+# A payload as an object has it, "bUVP" in the byte order of the file: these, eight zeros, then the values (merging/pieces.py).
+cdef enum:
+    STORED_SIZE = 4             # bytes of the values
+    STORED_DIGEST = 8           # theirs, 16 bytes
+    STORED_HEAD = 32
+
 cdef enum:                      # H_FLAGS
     UNIT_TAGS_CUT = 1           # an empty declaration tag: functions and variables are not there
 

@@ -4,18 +4,21 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.model.dwarf_unit cimport Annotation
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
-from pybtf.core.support.memory cimport U32s
+from pybtf.core.support.memory cimport U8s, U32s
 from pybtf.core.values.known_types cimport KnownType
 
 cdef struct GivenUnit:
-    const uint8_t *p
-    uint64_t size               # bytes; that it is the unit's own idea of its size has been checked
+    const uint8_t *p            # NULL: whoever reads the unit fetches it
+    uint64_t size               # bytes; unless it is to be fetched, its own idea of its size, too
     const uint8_t *addresses    # of its functions and variables: 64-bit words in the host's byte order
     uint32_t n_addresses
     uint32_t piece              # number of the object's piece
     uint64_t at                 # where in that it begins
     const uint8_t *map          # the mapped file in which it lies, `map_size` bytes; NULL: in memory
     uint64_t map_size
+    bint awaited                # it is compared with its digest when it is read
+    const char *path            # of the file in which it is; NULL: not known
+    uint64_t stored_at          # where in that; 0: it is an object, and has a payload in a section, if all is as usual
 
 cdef enum:
     DAMAGED_STRING = 0xFFFFFFFE # no string id: see `given_string`
@@ -31,6 +34,7 @@ cdef struct Reading:            # scratch of one worker
     U32s unknown                # small ids of types that have not been met before
     Annotation *anns
     uint32_t cap_anns
+    U8s stored                  # the payload of an object
 
 # How a unit begins that takes up to `left` bytes: its size, and how many addresses it has; 0: it is damaged.
 cdef uint64_t given_size(const uint8_t *p, uint64_t left, bint swap, uint32_t *addresses) noexcept nogil

@@ -19,7 +19,7 @@ from cython.cimports.pybtf.core.model.faults import (
     fault_set,
 )
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, string_intern
-from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import u8s_free, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, GivenUnit, Reading
 
@@ -30,6 +30,7 @@ from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, GivenUni
 def reading_free(r: cython.pointer[Reading]) -> cython.void:
     u32s_free(cython.address(r.words))
     u32s_free(cython.address(r.unknown))
+    u8s_free(cython.address(r.stored))
     free(r.anns)
     r.anns = cython.NULL
     r.cap_anns = 0

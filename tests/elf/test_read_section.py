@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 import struct
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from pybtf.core.elf.find_section import find_section
+from pybtf.core.elf.read_section import section_of_file
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Elf, Section, elf
@@ -35,12 +37,10 @@ def by_image(content: bytes, name: str) -> bytes | None:
     return bytes(ElfImage("x", content).data(section)) if section is not None and section.plain else None
 
 
-def found(content: bytes, name: str) -> bytes | None:
-    where = find_section(content, name.encode())
-    if where is None:
-        return None
-    assert where[0] <= where[1] <= len(content)
-    return content[slice(*where)]
+def found(content: bytes, name: str, most: int = 1 << 20) -> bytes | None:
+    with tempfile.NamedTemporaryFile(buffering=0) as file:
+        file.write(content)
+        return section_of_file(file.name, name.encode(), most)
 
 
 @pytest.mark.parametrize("bits", [32, 64])
@@ -54,18 +54,29 @@ def test_what_an_image_gives(bits: int, little: bool) -> None:
             assert found(content, name) == by_image(content, name), name
 
 
+def test_a_section_may_be_too_large() -> None:
+    content = example().data
+    assert found(content, ".values", 18) == b"what is looked for"
+    assert found(content, ".values", 17) is None
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent", tmp_path / "a\0b"):
+        assert section_of_file(str(path), b".values", 100) is None
+
+
 @pytest.mark.parametrize("bits", [32, 64])
 def test_files_that_are_not_as_usual(bits: int) -> None:
     usual = example(bits=bits)
-    assert find_section(b"", b".values") is None
-    assert find_section(usual.data[:63], b".values") is None
+    assert found(b"", ".values") is None
+    assert found(usual.data[:63], ".values") is None
     sections = [Section(".values", b"here"), Section(".other", b"")]
-    assert find_section(elf(sections, bits=bits, extended=True).data, b".values") is None
+    assert found(elf(sections, bits=bits, extended=True).data, ".values") is None
     for at in (3, 4, 5, 6):  # the end of the magic number, class, byte order, version
-        assert find_section(usual.data[:at] + b"\x07" + usual.data[at + 1 :], b".values") is None
+        assert found(usual.data[:at] + b"\x07" + usual.data[at + 1 :], ".values") is None
     for field in ("shoff", "shnum", "shstrndx", "shentsize"):
-        assert find_section(elf(sections, bits=bits, header={field: 0}).data, b".values") is None
-    assert find_section(elf(sections, bits=bits, header={"shstrndx": 200}).data, b".values") is None
+        assert found(elf(sections, bits=bits, header={field: 0}).data, ".values") is None
+    assert found(elf(sections, bits=bits, header={"shstrndx": 200}).data, ".values") is None
 
 
 def test_names_that_end_within_a_name() -> None:

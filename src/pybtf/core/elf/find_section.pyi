@@ -1,3 +1,0 @@
-from _typeshed import ReadableBuffer
-
-def find_section(file: ReadableBuffer, name: bytes) -> tuple[int, int] | None: ...

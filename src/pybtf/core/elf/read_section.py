@@ -1,0 +1,174 @@
+"""One section of an ELF file, by its name, without a table of the others.
+
+A merge opens as many objects as a kernel has, each for one section among fifty. Making an `ElfImage` of each takes
+as long as all the rest of it, and mapping them makes workers wait for each other: the system changes the address space
+of a process for one thread at a time. So the header, the table of sections, their names and the section are read,
+into memory that is used again. What is read here is what `ElfImage.section` and `data` would give. Of anything that is
+not as usual nothing is said: whoever needs to know, or wants a message, makes the image.
+"""
+
+import os
+
+import cython
+from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
+from cython.cimports.libc.stdint import uint8_t, uint64_t
+from cython.cimports.libc.string import memcmp, memset
+from cython.cimports.pybtf.core.elf.elf_constants import *
+from cython.cimports.pybtf.core.elf.symbols import load16, load32, load64
+from cython.cimports.pybtf.core.support.mapped_file import close_file, open_sized, read_at
+from cython.cimports.pybtf.core.support.memory import U8s, u8s_free, u8s_reserve
+
+Bytes = cython.typedef(cython.pointer[cython.const[uint8_t]])
+MOST_NAMES = cython.declare(uint64_t, 1 << 20)  # bytes of sections' names that count as usual
+
+
+def section_of_file(path: str, name: bytes, most: int):
+    """The data of the first section called `name`, a name of ASCII, of the file at `path`.
+
+    None if there is no such file or section, if that has no data of its own, more than `most` bytes or is compressed,
+    or if the file is not as usual.
+    """
+    limit: uint64_t = most
+    data = cython.declare(U8s)
+    where: bytes = os.fsencode(path)
+    text: cython.p_char = name
+    length: cython.size_t = len(name)
+    found: cython.bint
+    if b"\0" in where:
+        return None
+    file: cython.p_char = where
+    memset(cython.address(data), 0, cython.sizeof(U8s))
+    try:
+        with cython.nogil:
+            found = read_section(file, text, length, limit, cython.address(data))
+        if not found:
+            return None
+        return PyBytes_FromStringAndSize(cython.cast(cython.p_char, data.p), cython.cast(cython.Py_ssize_t, data.n))
+    finally:
+        u8s_free(cython.address(data))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_section(
+    path: cython.p_const_char,
+    name: cython.p_const_char,
+    length: cython.size_t,
+    most: uint64_t,
+    data: cython.pointer[U8s],
+) -> cython.bint:
+    """See `read_section.pxd`."""
+    size: uint64_t = 0
+    found: cython.bint
+    file: cython.int = open_sized(path, cython.address(size))
+    if file < 0:
+        return False
+    found = look_for(file, size, name, length + 1, most, data)  # with its NUL
+    close_file(file)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_range(path: cython.p_const_char, start: uint64_t, n: uint64_t, data: cython.pointer[U8s]) -> cython.bint:
+    """See `read_section.pxd`."""
+    size: uint64_t = 0
+    found: cython.bint
+    file: cython.int = open_sized(path, cython.address(size))
+    if file < 0:
+        return False
+    data.n = 0
+    found = start <= size and n <= size - start and read_part(file, start, n, data)
+    close_file(file)
+    return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_part(file: cython.int, offset: uint64_t, n: uint64_t, data: cython.pointer[U8s]) -> cython.bint:
+    """Puts a part of the file behind what is there. False: it cannot be read, or there is no memory."""
+    if not u8s_reserve(data, n) or not read_at(file, data.p + data.n, n, offset):
+        return False
+    data.n += n
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def look_for(
+    file: cython.int,
+    n: uint64_t,
+    name: cython.p_const_char,
+    length: uint64_t,
+    most: uint64_t,
+    data: cython.pointer[U8s],
+) -> cython.bint:
+    p: uint8_t[64]
+    is64: cython.bint
+    swap: cython.bint
+    size: uint64_t
+    count: uint64_t
+    table: uint64_t
+    start: uint64_t = 0
+    end: uint64_t = 0
+    text: uint64_t
+    i: uint64_t
+    last: uint64_t
+    names: Bytes
+    if n < 64 or not read_at(file, cython.address(p[0]), 64, 0) or memcmp(cython.address(p[0]), b"\x7fELF", 4) != 0:
+        return False
+    if p[4] not in (1, 2) or p[5] not in (1, 2) or p[6] != 1:
+        return False
+    is64, swap = p[4] == 2, p[5] == 2
+    size = 64 if is64 else 40
+    table = load64(cython.address(p[40]), swap) if is64 else load32(cython.address(p[32]), swap)
+    i = 58 if is64 else 46  # e_shentsize, e_shnum, e_shstrndx
+    count = load16(cython.address(p[i + 2]), swap)
+    last = load16(cython.address(p[i + 4]), swap)
+    if load16(cython.address(p[i]), swap) != size or table == 0 or table > n or count > (n - table) // size:
+        return False
+    if last == 0 or last >= count:
+        return False
+    data.n = 0
+    if not read_part(file, table, count * size, data):
+        return False
+    if not data_of(n, data.p + last * size, is64, swap, cython.address(start), cython.address(end)):
+        return False
+    if end - start > MOST_NAMES or not read_part(file, start, end - start, data):
+        return False
+    names = data.p + count * size
+    for i in range(count):
+        text = load32(data.p + i * size, swap)
+        if text > end - start or end - start - text < length or memcmp(names + text, name, length) != 0:
+            continue
+        if not data_of(n, data.p + i * size, is64, swap, cython.address(start), cython.address(end)):
+            return False
+        if end - start > most:
+            return False
+        data.n = 0
+        return read_part(file, start, end - start, data)
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def data_of(
+    n: uint64_t,
+    entry: Bytes,
+    is64: cython.bint,
+    swap: cython.bint,
+    start: cython.pointer[uint64_t],
+    end: cython.pointer[uint64_t],
+) -> cython.bint:
+    """Where in the file of `n` bytes the data of a section lies; false if it has none, or it is not plainly there."""
+    type: uint64_t = load32(entry + 4, swap)
+    flags: uint64_t = load64(entry + 8, swap) if is64 else load32(entry + 8, swap)
+    offset: uint64_t = load64(entry + 24, swap) if is64 else load32(entry + 16, swap)
+    size: uint64_t = load64(entry + 32, swap) if is64 else load32(entry + 20, swap)
+    start[0], end[0] = offset, offset + size
+    return type not in (SHT_NULL, SHT_NOBITS) and not flags & SHF_COMPRESSED and offset <= n and size <= n - offset
