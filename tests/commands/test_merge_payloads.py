@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from pybtf.core.elf.function_table import FunctionTable
+from pybtf.dwarf.sections import DebugSections
+from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
+from pybtf.loaded import LoadedFile
 from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import PAYLOAD, RULES, Piece, digest, pack_payload
-from tests.builders.elfwriter import Section, elf
+from tests.builders.elfwriter import Section, bare, elf
 
 
 def piece_of(values: bytes, path: Path) -> Piece:
@@ -56,5 +60,31 @@ def test_an_object_beside_the_linked_file(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "build").mkdir()
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "build" / "a.o", pack_payload(b"values", little=True))
-    found, where = Payloads()(piece_of(b"values", Path("a.o")), "build/linked", None)
+    piece = piece_of(b"values", Path("a.o"))
+    found, where = Payloads()(piece, "build/linked", None)
     assert (bytes(found), where) == (b"values", "build/a.o")
+
+
+@pytest.mark.parametrize(
+    ("there", "from_", "wanted"),
+    [
+        (["a.o", "build/a.o"], "build/linked", "a.o"),
+        (["build/a.o"], "build/linked", "build/a.o"),
+        (["other"], "build/linked", "a.o"),
+        (["a.o"], "linked", "a.o"),
+    ],
+)
+def test_where_workers_look_first(
+    there: list[str], from_: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the first object is, or else where they all should be."""
+    monkeypatch.chdir(tmp_path)
+    Path("build").mkdir()
+    for path in there:
+        Path(path).touch()
+    with ElfImage(from_, bare([Section(".symtab", b"")])) as image:
+        linked = LoadedFile(image, memoryview(b""), DebugSections(image), FunctionTable(), None)
+        given = Payloads().given(linked, [piece_of(b"values", Path("a.o"))] * 2, None)
+    pieces = list(given.pieces)
+    assert [piece.path for piece in pieces] == [wanted.encode()] * 2
+    assert given.paths == [wanted] * 2

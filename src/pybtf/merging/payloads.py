@@ -5,7 +5,7 @@ that was compiled anew for the one that was linked. Where all is as usual, an ob
 (core/given_units.py), and here is only said where to look first.
 """
 
-# ruff: noqa: PTH113, PTH118, PTH120
+# ruff: noqa: PTH110, PTH113, PTH118, PTH120
 # To import pathlib takes longer than to look for an object.
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Payloads:
         """
         file = linked.image.path
         paths = [piece.path for piece in pieces]
+        beside = _beside_linked(pieces, file)
         cache = os.fsencode(self.cache.path) if self.cache is not None else None
 
         def find(number: int) -> Buffer:
@@ -79,7 +80,9 @@ class Payloads:
                     self._watch(*known)
                     yield GivenPiece(addresses, values, its_digest)
                 elif store is None and piece.path:
-                    yield GivenPiece(addresses, None, its_digest, os.fsencode(piece.path), size)
+                    if beside:
+                        paths[number] = os.path.join(beside, piece.path)
+                    yield GivenPiece(addresses, None, its_digest, os.fsencode(paths[number]), size)
                 else:
                     yield GivenPiece(addresses, None, its_digest)
 
@@ -208,6 +211,16 @@ class Payloads:
                 "values of this DWARF",
                 "Run pybtf object again.",
             )
+
+
+def _beside_linked(pieces: list[Piece], file: str) -> str:
+    """Where the objects are looked for first: in the folder of the linked file, if the first of them is there and not
+    where we are, else "".
+    """
+    path = next((piece.path for piece in pieces if piece.path), "")
+    folder = os.path.dirname(file)
+    here = not folder or os.path.exists(path) or not os.path.exists(os.path.join(folder, path))
+    return "" if here else folder
 
 
 def _at_hand(piece: Piece, path: str) -> bytes | None:
