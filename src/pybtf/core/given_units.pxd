@@ -6,8 +6,10 @@ from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.values.unit_read cimport GivenUnit, Reading
 from pybtf.core.worker cimport Context, Worker
 
-# Appends the units of a piece to `x.given`: one, if it is awaited, else as many as its values hold. `whole` is like a unit, but of all the
-# piece has. 0, or 1: no memory, 2: damaged, at `at`.
+# Appends a unit to `x.given`. False: no memory.
+cdef bint take_unit(Context *x, const GivenUnit *g, uint32_t *cap) noexcept nogil
+
+# Appends as many as the values of a piece hold. `whole` is like a unit, but of all that the piece has. 0, or 1: no memory, 2: damaged, at `at`.
 cdef int take_piece(Context *x, const GivenUnit *whole, uint32_t *cap, uint64_t *at) noexcept nogil
 
 # Reads the values of a unit that is awaited from its file, if that is known; an object has to have a payload of this size and no other.

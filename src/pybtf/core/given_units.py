@@ -40,6 +40,20 @@ STORED_MAGIC = cython.declare(uint32_t, 0x50565562)  # "bUVP"
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def take_unit(
+    x: cython.pointer[Context], g: cython.pointer[cython.const[GivenUnit]], cap: cython.pointer[uint32_t]
+) -> cython.bint:
+    """See `given_units.pxd`."""
+    if not grow(x.given, cap[0], x.n_units + 1):
+        return False
+    x.given[x.n_units] = g[0]
+    x.n_units += 1
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def take_piece(
     x: cython.pointer[Context],
     whole: cython.pointer[cython.const[GivenUnit]],
@@ -50,22 +64,17 @@ def take_piece(
     g: GivenUnit = whole[0]
     left: uint32_t = whole.n_addresses
     at[0] = 0
-    while at[0] < whole.size or g.awaited:
-        if not g.awaited:
-            g.p = whole.p + at[0]
-            g.size = given_size(g.p, whole.size - at[0], x.sections.swap, cython.address(g.n_addresses))
-            if g.size == 0 or g.n_addresses > left:
-                return 2
-        if not grow(x.given, cap[0], x.n_units + 1):
-            return 1
+    while at[0] < whole.size:
+        g.p = whole.p + at[0]
         g.at = at[0]
-        x.given[x.n_units] = g
-        x.n_units += 1
+        g.size = given_size(g.p, whole.size - at[0], x.sections.swap, cython.address(g.n_addresses))
+        if g.size == 0 or g.n_addresses > left:
+            return 2
+        if not take_unit(x, cython.address(g), cap):
+            return 1
         g.addresses += 8 * cython.cast(cython.size_t, g.n_addresses)
         left -= g.n_addresses
         at[0] += g.size
-        if g.awaited:
-            break
     return 2 if left else 0
 
 

@@ -23,7 +23,7 @@ from cython.cimports.pybtf.core.encode.emit import Layout
 from cython.cimports.pybtf.core.encode.encoder import Encoder, encoder_free, encoder_init
 from cython.cimports.pybtf.core.functions.calling_convention import machine_init
 from cython.cimports.pybtf.core.functions.variables import SectionRange
-from cython.cimports.pybtf.core.given_units import take_piece
+from cython.cimports.pybtf.core.given_units import take_piece, take_unit
 from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span, SplitUnit
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
@@ -338,7 +338,12 @@ class Inputs:
             g.addresses = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf)
             g.n_addresses = cython.cast(uint32_t, where.len // 8)
             with cython.nogil:
-                status = take_piece(cython.address(self.x), cython.address(g), cython.address(cap), cython.address(at))
+                if g.awaited:
+                    status = 0 if take_unit(cython.address(self.x), cython.address(g), cython.address(cap)) else 1
+                else:
+                    status = take_piece(
+                        cython.address(self.x), cython.address(g), cython.address(cap), cython.address(at)
+                    )
             PyBuffer_Release(cython.address(where))
             if status == 1:
                 raise MemoryError
