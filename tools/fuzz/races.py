@@ -6,8 +6,8 @@
 
 Python itself is not built with it, so that only what the core does is seen, and what it does while it holds the GIL is
 in order. Each file is encoded by four workers, with all features, too; then all files at once by four threads, each
-with two workers. The modules of fixtures/split are encoded by four threads on one base. Exit status: 1 if a race is
-reported or the bytes differ.
+with two workers. The modules of fixtures/split are encoded by four threads on one base, and the objects of
+fixtures/objects merged by four workers. Exit status: 1 if a race is reported or the bytes differ.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import argparse
 import os
 import subprocess
 import sys
+import tarfile
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -74,6 +76,32 @@ def on_one_base() -> int:
     return wrong
 
 
+def of_objects() -> int:
+    """Merges of values, whose workers look for them. How many outputs differ."""
+    from pybtf.merging.linked import Sources, merge_file
+    from pybtf.options import make_options
+
+    home = Path.cwd()
+    wrong = merged = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        with tarfile.open(fuzz.ROOT / "fixtures" / "objects" / "objects.tar.xz") as archive:
+            for entry in archive:
+                path = Path(scratch, entry.name)
+                path.parent.mkdir(exist_ok=True)
+                if content := archive.extractfile(entry):
+                    path.write_bytes(content.read())
+        for folder in sorted(path for path in Path(scratch).iterdir() if path.is_dir()):
+            os.chdir(folder)  # the objects' names in the index are relative
+            for sources in (Sources(), Sources(("sa.o", "sb.o")), Sources(cache="cache")) * 4:
+                data = merge_file("merged", make_options("default", 4), sources).data
+                alone = merge_file("merged", make_options("default", 1), sources).data
+                wrong += bytes(data) != bytes(alone)
+                merged += 1
+        os.chdir(home)
+    print(f"{merged} merges: {wrong} differ", flush=True)
+    return wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
@@ -81,7 +109,7 @@ def main() -> int:
     options = parser.parse_args()
     files = [str(path) for path in options.files or sorted((fuzz.ROOT / "fixtures" / "bin").glob("*.elf"))]
     if options.plain:
-        return 1 if work(files) + on_one_base() else 0
+        return 1 if work(files) + on_one_base() + of_objects() else 0
     fuzz.build(BUILD, "thread")
     environment = {
         **os.environ,

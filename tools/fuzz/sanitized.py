@@ -18,9 +18,9 @@ TESTS = (
     "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing", "compiler_btf",
     "containers", "corruption", "dedup", "degrade", "degrade_merged", "diff", "dump", "dwarf_forms",
     "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance", "keeping", "kfuncs",
-    "long_chains", "merge_cache", "merge_digests", "merge_values", "min_core", "models", "offsets", "output_check",
-    "relocate", "rules_locations", "rules_packed", "rules_signature", "show", "show_options", "size", "split",
-    "split_dwarf", "verify", "verify_ids", "why",
+    "long_chains", "merge_awaited", "merge_cache", "merge_digests", "merge_payloads", "merge_values", "min_core",
+    "models", "offsets", "output_check", "read_section", "relocate", "rules_locations", "rules_packed",
+    "rules_signature", "show", "show_options", "size", "split", "split_dwarf", "verify", "verify_ids", "why",
 )  # fmt: skip
 
 
