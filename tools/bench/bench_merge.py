@@ -46,7 +46,7 @@ def prepare(kernel: Path, folder: Path) -> None:
     from pybtf.elf.layout import section_addresses
     from pybtf.elf.symbols import symbol_source
     from pybtf.features import Features
-    from pybtf.merging.objects import shaping
+    from pybtf.merging.facts import shaping
     from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, digest, pack, pack_payload
     from tests.builders.elfwriter import Section, bare
 

@@ -28,8 +28,8 @@ from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
 from pybtf.loaded import PERCPU, Given, GivenPiece, load
+from pybtf.merging.facts import has_dwarf
 from pybtf.merging.linked import check_options, tell_of_others
-from pybtf.merging.objects import has_dwarf
 from pybtf.merging.payloads import images
 from pybtf.merging.pieces import RULES, digest
 from pybtf.options import EncodeOptions

@@ -12,10 +12,11 @@ from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
 from pybtf.features import Features
 from pybtf.merging.archives import THIN, Member, check_member, is_archive, members, replaced
+from pybtf.merging.facts import has_dwarf, is_for_lto, shaping, source_digest
 from pybtf.merging.index import find_index, index_of
-from pybtf.merging.objects import has_dwarf, is_for_lto, object_values, shaping, source_digest
-from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, Piece
-from pybtf.merging.placing import Placing, put_values, stored_path, with_values
+from pybtf.merging.objects import object_values
+from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, Piece, stored_path
+from pybtf.merging.placing import Placing, put_values, with_values
 from pybtf.records import record
 
 DONE = "done"

@@ -16,9 +16,8 @@ from pybtf.elf.values_index import STRIPPED
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
 from pybtf.loaded import LoadedFile, load
-from pybtf.merging.cache import Cache
+from pybtf.merging.facts import has_dwarf, shaping, shaping_names
 from pybtf.merging.index import find_index, index_of
-from pybtf.merging.objects import has_dwarf, shaping, shaping_names
 from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, digest
 from pybtf.options import EncodeOptions
@@ -110,7 +109,11 @@ def _merge(
     image = loaded.image
     report = new_report(image.path, options, timings)
     with timings.pass_("values"):
-        cache = Cache(sources.cache, little=image.little) if sources.cache is not None else None
+        cache = None
+        if sources.cache is not None:
+            from pybtf.merging.cache import Cache
+
+            cache = Cache(sources.cache, little=image.little)
         payloads = Payloads(cache)
         payloads.take(sources.objects)
         if sources.objects:

@@ -11,7 +11,6 @@ import os
 from array import array
 from struct import Struct
 
-from pybtf.core.codes import OPTIONS
 from pybtf.core.elf.address_tokens import put_tokens
 from pybtf.core.elf.relocate import apply_relocations
 from pybtf.core.export import Export
@@ -27,8 +26,8 @@ from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import EncodeError, InputError
 from pybtf.features import Features
 from pybtf.merging.discarded import mark_discarded
+from pybtf.merging.facts import shaping, source_digest, source_files
 from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, addresses_at, digest
-from pybtf.pipeline import option_bits
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -36,21 +35,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-SHAPING: Final = ("float", "enum64", "decl_tag", "type_tag", "true_signature", "attributes")
-"""The features that change values. All others are asked for when the values are merged."""
-
 _TOKEN_BITS: Final = 21  # of the gap between two tokens in 64 bits; offsets of merged globals have some 16
 _PARTS: Final = (("info", ".debug_info"), ("addr", ".debug_addr"))
-
-
-def shaping(features: Features) -> int:
-    """The options of an encoding that its objects must have been given."""
-    return option_bits(tuple([name for name in features.on if name in SHAPING]))
-
-
-def shaping_names(options: int) -> str:
-    """The features that these options stand for."""
-    return ",".join([name for name in SHAPING if options & OPTIONS[name]]) or "none"
 
 
 @record(frozen=True)
@@ -66,34 +52,6 @@ class Values:
     relocations: bytes
     rela: bool
     symtab: int
-
-
-def has_dwarf(image: ElfImage) -> bool:
-    """Whether the object has units of its own."""
-    info = image.section(".debug_info") or image.section(".zdebug_info")
-    return info is not None and info.size > 0
-
-
-def is_for_lto(image: ElfImage) -> bool:
-    """Whether the object is one for link-time optimisation by gcc: it has no code to speak of yet."""
-    return any(section.name.startswith(".gnu.debuglto_") for section in image.sections)
-
-
-def source_digest(image: ElfImage) -> bytes:
-    """That of .debug_info and .debug_abbrev, as they are in the object."""
-    return digest(
-        *[
-            image.data(section)
-            for section in image.sections
-            if section.name in (".debug_info", ".debug_abbrev") and section.size
-        ]
-    )
-
-
-def source_files(image: ElfImage) -> tuple[str, ...]:
-    """The names of the STT_FILE symbols."""
-    symtab = next(iter(image.of_type(SHT_SYMTAB)), None)
-    return tuple(symbol_source(image, symtab).file_names()) if symtab is not None else ()
 
 
 def object_values(image: ElfImage, path: str, features: Features, stripped: bool) -> Values:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from collections.abc import Iterable, Iterator
 
 from pybtf.core.elf.read_section import section_of_file
 from pybtf.core.support.mapped_file import MappedFile
@@ -22,15 +21,16 @@ from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
 from pybtf.loaded import Given, GivenPiece, LoadedFile
 from pybtf.merging.archives import check_member, is_archive, members
+from pybtf.merging.facts import has_dwarf, source_digest
 from pybtf.merging.index import find_index, index_of
-from pybtf.merging.objects import has_dwarf, source_digest
-from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, packed_size, payloads, stored_payload
-from pybtf.merging.placing import stored_path
+from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, packed_size, payloads, stored_path, stored_payload
 from pybtf.pipeline import Buffer
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pybtf.merging.cache import Cache
 
 _PAYLOAD_NAME = PAYLOAD.encode()

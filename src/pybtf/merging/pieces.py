@@ -23,7 +23,8 @@ A payload is kept as "bUVP", u32 bytes, its digest, 8 bytes of zeros, and the va
 
 from __future__ import annotations
 
-from array import array
+import os
+import sys
 from struct import Struct
 
 from xxhash import xxh3_128, xxh3_128_digest
@@ -33,9 +34,10 @@ from pybtf.errors import InputError, Place
 from pybtf.pipeline import VALUES
 from pybtf.records import NamedTuple
 
-# Known to type checkers under this name; importing `typing` takes longer than this module.
+# Known to type checkers under this name; importing `typing` takes longer than this module, and `array` nearly so long.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Iterator
     from typing import Final
 
@@ -88,7 +90,7 @@ class Piece(NamedTuple):
     word: int
     path: str
     files: tuple[str, ...]
-    addresses: array[int]
+    addresses: array[int] | memoryview[int]
     payload: Bytes = b""
     at: int = 0
 
@@ -96,10 +98,8 @@ class Piece(NamedTuple):
 def pack(piece: Piece, *, little: bool) -> bytes:
     """The piece as it stands in the index of an object."""
     names = b"".join([_encode(name) for name in (piece.path, *piece.files)])
-    words = array("Q" if piece.word == 8 else "I", piece.addresses)
-    if little != _LITTLE:
-        words.byteswap()
-    body = [_padded(words.tobytes()), _padded(bytes(piece.payload)), _padded(names)]
+    words = _words(len(piece.addresses), piece.word, little).pack(*piece.addresses)
+    body = [_padded(words), _padded(bytes(piece.payload)), _padded(names)]
     head = _HEADS[little].pack(
         MAGIC if little else MAGIC[::-1],
         VERSION,
@@ -120,7 +120,11 @@ def pack(piece: Piece, *, little: bool) -> bytes:
     return b"".join((head, *body))
 
 
-_LITTLE: Final = array("H", [1]).tobytes() == b"\1\0"
+_LITTLE: Final = sys.byteorder == "little"
+
+
+def _words(n: int, size: int, little: bool) -> Struct:
+    return Struct(f"{'<' if little else '>'}{n}{'Q' if size == 8 else 'I'}")
 
 
 def _encode(name: str) -> bytes:
@@ -180,9 +184,9 @@ def _piece(view: memoryview, section: Place, little: bool, at: int) -> tuple[Pie
     for part in (first, second, third):
         if part % 8 and any(view[part : part + -part % 8]):
             raise _damaged(_at(section, at), "something between the parts of a piece")
-    addresses = array("Q" if word == 8 else "I", bytes(view[at + _HEAD_SIZE : first]))
-    if little != _LITTLE:
-        addresses.byteswap()
+    words = bytes(view[at + _HEAD_SIZE : first])
+    if word != 8 or little != _LITTLE:
+        words = _words(n, 8, _LITTLE).pack(*_words(n, word, little).unpack(words))
     path, *files = _names(bytes(view[third - names : third]), section, at)
     return (
         Piece(
@@ -196,7 +200,7 @@ def _piece(view: memoryview, section: Place, little: bool, at: int) -> tuple[Pie
             word,
             path,
             tuple(files),
-            addresses if word == 8 else array("Q", addresses),
+            memoryview(words).cast("Q"),
             view[second - inline : second],
             at,
         ),
@@ -260,6 +264,12 @@ def stored_head(head: bytes, *, little: bool) -> tuple[bytes, int] | None:
         return None
     _, size, its_digest, _ = _STORED[little].unpack(head)
     return its_digest, size
+
+
+def stored_path(store: str, name: bytes) -> str:
+    """Where in a store a payload is: two letters of its digest are a folder, so that none has too many files."""
+    text = name.hex()
+    return os.path.join(store, text[:2], text[2:])  # noqa: PTH118
 
 
 def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes, memoryview]]:

@@ -4,7 +4,7 @@ The payload may be in three places. In the object, in a section that a final lin
 the index, which goes through the link; or in a *store*, a folder of files called by their digests.
 """
 
-# ruff: noqa: PTH103, PTH118
+# ruff: noqa: PTH103
 # To import pathlib takes as long as to encode an object.
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pybtf.elf.outline import Outline
 from pybtf.elf.rebuild import NewSection, rebuild
 from pybtf.elf.writer import rewrite
 from pybtf.merging.objects import Values
-from pybtf.merging.pieces import INDEX, INLINE, PAYLOAD, digest, pack, pack_payload
+from pybtf.merging.pieces import INDEX, INLINE, PAYLOAD, digest, pack, pack_payload, stored_path
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -75,12 +75,6 @@ def _dwarf(outline: Outline, index: str) -> set[int]:
         if name.startswith(DWARF) and name not in keep:
             found.add(number)
     return found
-
-
-def stored_path(store: str, name: bytes) -> str:
-    """Where in a store a payload is: two letters of its digest are a folder, so that none has too many files."""
-    text = name.hex()
-    return os.path.join(store, text[:2], text[2:])
 
 
 def _store(store: str, payload: bytes) -> None:

@@ -1,0 +1,60 @@
+"""What is asked of an object before its values are made, or used: whether it has DWARF, which, and what shapes values.
+
+Who merges asks for this much only; to import what makes values takes longer than to merge those of a module.
+"""
+
+from __future__ import annotations
+
+from pybtf.core.codes import OPTIONS
+from pybtf.elf.constants import SHT_SYMTAB
+from pybtf.elf.image import ElfImage
+from pybtf.elf.symbols import symbol_source
+from pybtf.features import Features
+from pybtf.merging.pieces import digest
+from pybtf.pipeline import option_bits
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+SHAPING: Final = ("float", "enum64", "decl_tag", "type_tag", "true_signature", "attributes")
+"""The features that change values. All others are asked for when the values are merged."""
+
+
+def shaping(features: Features) -> int:
+    """The options of an encoding that its objects must have been given."""
+    return option_bits(tuple([name for name in features.on if name in SHAPING]))
+
+
+def shaping_names(options: int) -> str:
+    """The features that these options stand for."""
+    return ",".join([name for name in SHAPING if options & OPTIONS[name]]) or "none"
+
+
+def has_dwarf(image: ElfImage) -> bool:
+    """Whether the object has units of its own."""
+    info = image.section(".debug_info") or image.section(".zdebug_info")
+    return info is not None and info.size > 0
+
+
+def is_for_lto(image: ElfImage) -> bool:
+    """Whether the object is one for link-time optimisation by gcc: it has no code to speak of yet."""
+    return any(section.name.startswith(".gnu.debuglto_") for section in image.sections)
+
+
+def source_digest(image: ElfImage) -> bytes:
+    """That of .debug_info and .debug_abbrev, as they are in the object."""
+    return digest(
+        *[
+            image.data(section)
+            for section in image.sections
+            if section.name in (".debug_info", ".debug_abbrev") and section.size
+        ]
+    )
+
+
+def source_files(image: ElfImage) -> tuple[str, ...]:
+    """The names of the STT_FILE symbols."""
+    symtab = next(iter(image.of_type(SHT_SYMTAB)), None)
+    return tuple(symbol_source(image, symtab).file_names()) if symtab is not None else ()
