@@ -12,9 +12,9 @@ cdef bint take_unit(Context *x, const GivenUnit *g, uint32_t *cap) noexcept nogi
 # Appends as many as the values of a piece hold. `whole` is like a unit, but of all that the piece has. 0, or 1: no memory, 2: damaged, at `at`.
 cdef int take_piece(Context *x, const GivenUnit *whole, uint32_t *cap, uint64_t *at) noexcept nogil
 
-# Reads the values of a unit that is awaited from its file, if that is known; an object has to have a payload of this size and no other.
-# They are in `r` until the next. False: whoever can find them elsewhere, or say what is wrong, has to.
-cdef bint read_stored(Reading *r, GivenUnit *g, bint swap) noexcept nogil
+# Reads the values of a unit that is awaited from its file, if that is known, into `r`, where they are until the next; of an object, a
+# payload of this size and no other. False: whoever can find them elsewhere, or say what is wrong, has to.
+cdef bint read_stored(Reading *r, GivenUnit *g) noexcept nogil
 
 # The empty value of a unit, by its number.
 cdef void begin_value(const Context *x, uint32_t number, UnitValue *v) noexcept nogil

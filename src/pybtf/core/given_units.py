@@ -11,7 +11,6 @@ unit. It reads them from the object (`read_stored`), or gets them from Python, a
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import strlen
-from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.elf.read_section import read_range, read_section
 from cython.cimports.pybtf.core.model.encoded_unit import *
@@ -19,7 +18,7 @@ from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
 from cython.cimports.pybtf.core.support.mapped_file import give_back_around
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.unit_walk import excluded
-from cython.cimports.pybtf.core.values.unit_layout import STORED_HEAD, STORED_SIZE
+from cython.cimports.pybtf.core.values.unit_layout import STORED_HEAD
 from cython.cimports.pybtf.core.values.unit_read import (
     GivenUnit,
     Reading,
@@ -34,7 +33,6 @@ from cython.cimports.pybtf.core.values.unit_read_types import read_types
 from cython.cimports.pybtf.core.worker import Context, Worker, value_reset
 
 VALUES = cython.declare(cython.p_const_char, b".debug_btf_values")  # `VALUES` of pipeline.py
-STORED_MAGIC = cython.declare(uint32_t, 0x50565562)  # "bUVP"
 
 
 @cython.cfunc
@@ -81,25 +79,21 @@ def take_piece(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_stored(r: cython.pointer[Reading], g: cython.pointer[GivenUnit], swap: cython.bint) -> cython.bint:
-    """See `given_units.pxd`."""
-    head: uint32_t[2]
-    most: uint64_t = STORED_HEAD + g.size + 7
+def read_stored(r: cython.pointer[Reading], g: cython.pointer[GivenUnit]) -> cython.bint:
+    """See `given_units.pxd`. What it has read, the digest says."""
+    head: cython.size_t = 0
     if g.path == cython.NULL:
         return False
     if g.stored_at:
         if not read_range(g.path, g.stored_at, g.size, cython.address(r.stored)):
             return False
-        g.p = r.stored.p
-        return True
-    if not read_section(g.path, VALUES, strlen(VALUES), most, cython.address(r.stored)):
-        return False
-    if r.stored.n < STORED_HEAD + g.size:
-        return False
-    wire_load(cython.address(head[0]), r.stored.p, 2, swap)
-    if head[0] != STORED_MAGIC or head[STORED_SIZE // 4] != g.size:
-        return False
-    g.p = r.stored.p + STORED_HEAD
+    else:
+        head = STORED_HEAD
+        if not read_section(g.path, VALUES, strlen(VALUES), head + g.size + 7, cython.address(r.stored)):
+            return False
+        if r.stored.n < head + g.size:
+            return False
+    g.p = r.stored.p + head
     return True
 
 

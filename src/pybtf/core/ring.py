@@ -142,7 +142,7 @@ class Ring(Inputs):
         g: GivenUnit = self.x.given[number]
         begin_value(cython.address(self.x), number, v)
         if g.awaited:
-            read_stored(cython.address(w.reading), cython.address(g), self.x.sections.swap)
+            read_stored(cython.address(w.reading), cython.address(g))
             if not self.compare(w, cython.address(g)):
                 fault_set(cython.address(v.fault), FAULT_VALUES, IN_VALUES, 0, 0, 0)
                 return

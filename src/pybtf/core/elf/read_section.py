@@ -136,7 +136,7 @@ def look_for(
     data.n = 0
     if not read_part(file, table, count * size, data):
         return False
-    if not data_of(n, data.p + last * size, is64, swap, cython.address(start), cython.address(end)):
+    if not data_of(data.p + last * size, is64, swap, cython.address(start), cython.address(end)):
         return False
     if end - start > MOST_NAMES or not read_part(file, start, end - start, data):
         return False
@@ -145,7 +145,7 @@ def look_for(
         text = load32(data.p + i * size, swap)
         if text > end - start or end - start - text < length or memcmp(names + text, name, length) != 0:
             continue
-        if not data_of(n, data.p + i * size, is64, swap, cython.address(start), cython.address(end)):
+        if not data_of(data.p + i * size, is64, swap, cython.address(start), cython.address(end)):
             return False
         if end - start > most:
             return False
@@ -158,17 +158,16 @@ def look_for(
 @cython.nogil
 @cython.exceptval(check=False)
 def data_of(
-    n: uint64_t,
     entry: Bytes,
     is64: cython.bint,
     swap: cython.bint,
     start: cython.pointer[uint64_t],
     end: cython.pointer[uint64_t],
 ) -> cython.bint:
-    """Where in the file of `n` bytes the data of a section lies; false if it has none, or it is not plainly there."""
+    """Where the data of a section lies, if that is in the file; false if it has none, or it is not plainly there."""
     type: uint64_t = load32(entry + 4, swap)
     flags: uint64_t = load64(entry + 8, swap) if is64 else load32(entry + 8, swap)
     offset: uint64_t = load64(entry + 24, swap) if is64 else load32(entry + 16, swap)
     size: uint64_t = load64(entry + 32, swap) if is64 else load32(entry + 20, swap)
     start[0], end[0] = offset, offset + size
-    return type not in (SHT_NULL, SHT_NOBITS) and not flags & SHF_COMPRESSED and offset <= n and size <= n - offset
+    return type not in (SHT_NULL, SHT_NOBITS) and not flags & SHF_COMPRESSED

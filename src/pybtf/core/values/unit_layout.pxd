@@ -26,10 +26,8 @@ cdef enum:                      # words of the head
 cdef enum:
     DIGEST_WORDS = 4
 
-# A payload as an object has it, "bUVP" in the byte order of the file: these, eight zeros, then the values (merging/pieces.py).
+# What is before the values where an object has them (merging/pieces.py).
 cdef enum:
-    STORED_SIZE = 4             # bytes of the values
-    STORED_DIGEST = 8           # theirs, 16 bytes
     STORED_HEAD = 32
 
 cdef enum:                      # H_FLAGS
