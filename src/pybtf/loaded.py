@@ -75,7 +75,7 @@ class Given:
     pieces: Iterable[GivenPiece]
     """Of each object, taken once."""
     paths: list[str]
-    """Where the values of each object were found, for messages: of those that have been taken at least."""
+    """Where the values of each object are, for messages."""
     size: int
     """Bytes of all values."""
     digest: Callable[[Buffer], bytes] | None = None

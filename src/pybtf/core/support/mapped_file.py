@@ -7,21 +7,9 @@ that is kept.
 import os
 
 import cython
-from cython.cimports.cpython.buffer import (
-    PyBUF_SIMPLE,
-    PyBuffer_FillInfo,
-    PyBuffer_Release,
-    PyObject_GetBuffer,
-)
+from cython.cimports.cpython.buffer import PyBuffer_FillInfo
 from cython.cimports.cpython.exc import PyErr_SetFromErrno
-from cython.cimports.libc.stdint import uint8_t
-from cython.cimports.pybtf.core.support.mapped_file import (
-    FileState,
-    give_back_around,
-    map_file,
-    unmap,
-    written_since,
-)
+from cython.cimports.pybtf.core.support.mapped_file import FileState, map_file, unmap, written_since
 
 
 @cython.final
@@ -54,20 +42,6 @@ class MappedFile:
         been replaced by another one is still what it was.
         """
         return bool(written_since(self.name, cython.address(self.state)))
-
-    def pass_over(self, part):
-        """Counts the pages of a part, a buffer, and those that the system maps around them, no longer as memory of this
-        process, until they are looked at again.
-        """
-        view = cython.declare(cython.Py_buffer)
-        start: cython.size_t
-        end: cython.size_t
-        PyObject_GetBuffer(part, cython.address(view), PyBUF_SIMPLE)
-        start = cython.cast(cython.p_char, view.buf) - cython.cast(cython.p_char, self.p)
-        end = start + view.len
-        PyBuffer_Release(cython.address(view))
-        if start <= end <= self.n:
-            give_back_around(cython.cast(cython.pointer[cython.const[uint8_t]], self.p), self.n, start, end)
 
     def __getbuffer__(self, view: cython.pointer[cython.Py_buffer], flags: cython.int):
         PyBuffer_FillInfo(view, self, self.p, self.n, True, flags)
