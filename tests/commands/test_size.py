@@ -106,10 +106,24 @@ def test_what_is_gone_without_a_type(seed: int) -> None:
     btf = BTF.from_bytes(data)
     graph = TypeGraph(View(data, "x"))
     records, retained = graph.records(), graph.retained()
+    assert retained is not None
     chooser = random.Random(seed)
     for id in chooser.sample(range(1, btf.end_id), min(60, len(btf))):
         gone = set(range(1, btf.end_id)) - needed(btf, id)
         assert retained[id - 1] == sum(records[each - 1] for each in gone), id
+
+
+def test_too_much_to_follow(run: Run, tmp_path: Path) -> None:
+    """Two long chains end in structs that have the same members: each member climbs both to where they meet."""
+    chain, members = 20_000, 30_000
+    types: list[Type] = [Const(2 + at) for at in range(chain - 1)]
+    end = 2 * chain + 1
+    types += [Const(end), *(Const(chain + 2 + at) for at in range(chain - 1)), Const(end + 1)]
+    types += [Struct(name, 8, tuple(Member("", end + 2 + at, 0) for at in range(members))) for name in "ab"]
+    types += [Ptr(0)] * members
+    path = tmp_path / "x.btf"
+    path.write_bytes(written(*types))
+    assert "not known, as there are too many ways to follow" in run("size", path)
 
 
 def test_prefixes_and_types(run: Run) -> None:

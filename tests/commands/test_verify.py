@@ -173,6 +173,8 @@ def test_pointers_of_four_bytes() -> None:
     assert judge(pair.make(), pointer=8).errno == 22
     told = Maker().add(INT, "long unsigned int", 4, 32).add(PTR, 0, 0).struct("s", 8, ("a", 3, 0), ("b", 3, 32))
     assert judge(told.make()).errno == 0
+    clang = Maker().add(INT, "unsigned long", 4, 32).add(PTR, 0, 0).struct("s", 8, ("a", 3, 0), ("b", 3, 32))
+    assert judge(clang.make()).errno == 0
 
 
 # Fit

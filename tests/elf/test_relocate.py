@@ -14,6 +14,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationHandler, RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
+from pybtf.core.elf.address_tokens import put_tokens
+from pybtf.core.elf.relocate import OPERATIONS
+from pybtf.core.elf.symbols import SymbolSource
 from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
@@ -409,3 +412,36 @@ def test_place_of_a_bad_relocation() -> None:
     ]
     with pytest.raises(InputError, match=r"t\.o: \.rela\.debug_info\+0x18: relocation 1: a field at 0x63"):
         result(ElfImage("t.o", bare(sections)))
+
+
+@pytest.mark.parametrize(
+    ("is64", "little", "mips64", "kind"),
+    [
+        (True, True, False, 1),
+        (True, False, False, 22),
+        (False, True, False, 1),
+        (True, True, True, 18),
+        (True, False, True, 18),
+    ],
+)
+def test_tokens_stand_where_a_relocation_sets_an_address(is64: bool, little: bool, mips64: bool, kind: int) -> None:
+    """Of three records the first refers to code, the second to a section without addresses; the third has another type."""
+    order, width = "<" if little else ">", 8 if is64 else 4
+    symbols = b"".join(
+        struct.pack(order + ("IBBHQQ" if is64 else "IIIBBH"), 0, *((1, 0, n, 0, 0) if is64 else (0, 0, 1, 0, n)))
+        for n in (0, 1, 2)
+    )
+    records = b""
+    for at, (symbol, each) in enumerate([(1, kind), (2, kind), (1, kind + 1)]):
+        if mips64:
+            records += struct.pack(order + "QIBBBBq", at * width, symbol, 0, 0, 0, each, 0)
+        elif is64:
+            records += struct.pack(order + "QQq", at * width, symbol << 32 | each, 0)
+        else:
+            records += struct.pack(order + "IIi", at * width, symbol << 8 | each, 0)
+    table = bytearray(kind + 2)
+    table[kind] = OPERATIONS["set"] | width << 4
+    out = bytearray(3 * width)
+    source = SymbolSource(symbols, b"\0", is64=is64, little=little)
+    put_tokens(out, records, source, bytes([0, 0, 1]), bytes(table), rela=True, mips64=mips64, base=0x1000, gap=16)
+    assert out == (0x1000).to_bytes(width, "little" if little else "big") + bytes(2 * width)

@@ -32,6 +32,7 @@ OPTIONS = (
 )
 _STRINGS = {1: "of types", 2: "of members", 4: "of enumerators", 8: "of parameters", 0: "of nothing"}
 _SHARED = "of several of these"
+_TOO_MUCH = "gone without the type: not known, as there are too many ways to follow"
 SHOWN = 10
 
 Row = tuple[str, int, int]
@@ -135,12 +136,14 @@ def measure(view: View, by: str | None, count: int) -> list[Table]:
         ("types", types, len(records)), ("strings", text, sum(row[2] for row in named)),
         ("header and the rest", total - types - text, 1),
     ]  # fmt: skip
+    retained = graph.retained()
+    gone = [] if retained is None else _largest(view, retained, kinds, count)
     return [
         ("all", whole, total),
         ("types", rows, types),
         ("strings", named, text),
         ("largest records", _largest(view, records, kinds, count), types),
-        ("gone without the type", _largest(view, graph.retained(), kinds, count), types),
+        ("gone without the type" if retained is not None else _TOO_MUCH, gone, types),
     ]
 
 

@@ -241,6 +241,7 @@ class Inputs:
         to.n_split = 0
         if rows is None or len(rows) == 0:
             return
+        rows = memoryview(rows)
         PyObject_GetBuffer(rows, cython.address(view), PyBUF_SIMPLE)
         to.split = cython.cast(cython.pointer[cython.const[SplitUnit]], view.buf)
         to.n_split = view.len // cython.sizeof(SplitUnit)
@@ -260,6 +261,7 @@ class Inputs:
             data = sections.get(SECTION_NAMES[i])
             if data is None or len(data) == 0:
                 continue
+            data = memoryview(data)  # whoever has it cannot resize or unmap it while this is kept
             PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
             spans[i].p = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
             spans[i].n = view.len

@@ -92,6 +92,11 @@ def relocated(image: ElfImage, section: Section, addresses: memoryview) -> memor
     return out
 
 
+def is_mips64(image: ElfImage) -> bool:
+    """Whether records of relocations hold a symbol, a special symbol and three types, instead of one number."""
+    return image.machine == EM_MIPS and image.is64
+
+
 def relocation_table(image: ElfImage) -> bytes | None:
     """Operation | bytes << 4 by relocation type, of a machine that is known."""
     key = image.machine, image.little
@@ -131,7 +136,7 @@ def _apply(
             addresses,
             table,
             rela=rela,
-            mips64=image.machine == EM_MIPS and image.is64,
+            mips64=is_mips64(image),
         )
     except RelocationError as error:
         found = f"relocation {error.index}: {error.found}"

@@ -20,7 +20,7 @@ from pybtf.dwarf.sections import DebugSections, debug_sections
 from pybtf.elf.constants import ET_REL, SHF_ALLOC, SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, machine_name
 from pybtf.elf.layout import section_addresses
-from pybtf.elf.relocation import relocation_table
+from pybtf.elf.relocation import is_mips64, relocation_table
 from pybtf.elf.symbols import symbol_source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import EncodeError, InputError
@@ -153,6 +153,7 @@ class _Tokens:
         self._entries: list[tuple[str, memoryview, int]] = []  # the DWARF, its relocations, number of the first
         self.count = 0
         self.bits = 64 if image.is64 else 32
+        self.mips64 = is_mips64(image)
         self._collect()
         self._put()
 
@@ -207,6 +208,7 @@ class _Tokens:
                 unallocated,
                 table,
                 rela=self.rela,
+                mips64=self.mips64,
                 base=self.base + self.gap * first,
                 gap=self.gap,
             )
@@ -230,6 +232,7 @@ class _Tokens:
                 self._unallocated(),
                 table,
                 rela=relocation.type == SHT_RELA,
+                mips64=self.mips64,
                 base=0,
                 gap=0,
             )
@@ -265,7 +268,7 @@ class _Tokens:
         if not 0 <= number < self.count:
             return _Reference(False, 0, 0, address)
         name, data, first = next(entry for entry in reversed(self._entries) if entry[2] <= number)
-        offset, info, addend = self._entry(data, number - first)
+        offset, symbol, kind, addend = self._entry(data, number - first)
         more = (address - self.base) % self.gap
         if not self.rela:
             word = self.bits // 8
@@ -273,13 +276,22 @@ class _Tokens:
             assert section is not None
             field = bytes(self.image.data(section)[offset : offset + word])
             addend = int.from_bytes(field, "little" if self.image.little else "big")
-        shift = 32 if self.bits == 64 else 8
-        return _Reference(True, info >> shift, info & ((1 << shift) - 1), addend + more)
+        return _Reference(True, symbol, kind, addend + more)
 
-    def _entry(self, data: memoryview, number: int) -> tuple[int, int, int]:
-        """Offset, symbol and type, and addend of a relocation."""
+    def _entry(self, data: memoryview, number: int) -> tuple[int, int, int, int]:
+        """Offset, symbol, type and addend of a relocation."""
         fields = self._struct().unpack_from(data, number * self._size)
-        return fields[0], fields[1], fields[2] if self.rela else 0
+        addend = fields[2] if self.rela else 0
+        if self.mips64 and self.image.little:
+            return fields[0], fields[1] & 0xFFFFFFFF, fields[1] >> 56, addend
+        shift = 32 if self.bits == 64 else 8
+        return fields[0], fields[1] >> shift, fields[1] & ((1 << shift) - 1), addend
+
+    def _info(self, ref: _Reference) -> int:
+        """Symbol and type as a record has them."""
+        if self.mips64 and self.image.little:
+            return ref.symbol | ref.type << 56
+        return ref.symbol << (32 if self.bits == 64 else 8) | ref.type
 
     def _struct(self) -> Struct:
         letters = ("QQq" if self.rela else "QQ") if self.bits == 64 else ("IIi" if self.rela else "II")
@@ -287,11 +299,11 @@ class _Tokens:
 
     def relocations(self, refs: list[_Reference], start: int) -> bytes:
         """The relocations of words at `start`, one behind the other, that refer to this."""
-        pack, word, shift = self._struct().pack, self.bits // 8, 32 if self.bits == 64 else 8
+        pack, word = self._struct().pack, self.bits // 8
         out = []
         for i, ref in enumerate(refs):
             if ref.relocated:
-                place, info = start + i * word, ref.symbol << shift | ref.type
+                place, info = start + i * word, self._info(ref)
                 out.append(pack(place, info, self._signed(ref.addend)) if self.rela else pack(place, info))
         return b"".join(out)
 
@@ -317,7 +329,7 @@ def _check(
     table = relocation_table(image)
     if table is not None and tokens.symtab:
         source = symbol_source(image, image.table.at(tokens.symtab))
-        apply_relocations(found, tokens.relocations(refs, 0), source, places, table, rela=tokens.rela, mips64=False)
+        apply_relocations(found, tokens.relocations(refs, 0), source, places, table, rela=tokens.rela, mips64=tokens.mips64)
     if list(order.unpack(found)) != list(wanted):
         raise InputError(
             image.place(image.debug_section(".debug_info")),

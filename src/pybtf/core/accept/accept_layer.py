@@ -5,7 +5,7 @@ from sys import byteorder
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
-from cython.cimports.libc.string import memset, strcmp
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.accept.accept import (
     CODES,
     KIND_DATASEC,
@@ -23,6 +23,7 @@ from cython.cimports.pybtf.core.accept.accept_layer import Types
 from cython.cimports.pybtf.core.accept.accept_meta import check_records
 from cython.cimports.pybtf.core.accept.accept_resolve import resolve_all
 from cython.cimports.pybtf.core.btf.type_section import wire_load
+from cython.cimports.pybtf.core.btf.type_view import is_long
 
 
 @cython.cfunc
@@ -32,12 +33,10 @@ def pointer_size(y: cython.pointer[cython.const[Types]]) -> uint32_t:
     """BTF does not tell. On Linux it is the size of `long`, and 8 if there is no `long`."""
     id: uint32_t
     r: cython.pointer[cython.const[uint32_t]]
-    name: cython.p_const_char
     for id in range(y.first, y.end):
         r = record_of(y, id)
         if kind_of(y, id) == KIND_INT and (r[2] == 4 or r[2] == 8) and r[0] < y.text_end:
-            name = text_of(y, r[0])
-            if strcmp(name, b"long unsigned int") == 0 or strcmp(name, b"long int") == 0:
+            if is_long(text_of(y, r[0])):
                 return r[2]
     return 8
 

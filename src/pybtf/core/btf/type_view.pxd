@@ -14,6 +14,9 @@ cdef struct TypeView:
     const char *own_text        # continues the strings of the base
     uint32_t pointer_size
 
+# Whether C calls a type of this name `long` or `unsigned long`.
+cdef bint is_long(const char *name) noexcept nogil
+
 cdef inline uint32_t *view_record(const TypeView *v, uint32_t id) noexcept nogil:
     return v.words + v.offs[id]
 

@@ -29,7 +29,7 @@ from pybtf.errors import InputError, Place
 @cython.nogil
 @cython.exceptval(check=False)
 def is_long(name: cython.p_const_char) -> cython.bint:
-    """Whether C calls a type of this name `long` or `unsigned long`; the words may come in any order."""
+    """See `type_view.pxd`; the words may come in any order."""
     i: cython.int
     spellings: cython.p_const_char[11]
     spellings[0] = b"long unsigned int"

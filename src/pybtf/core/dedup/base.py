@@ -88,16 +88,22 @@ def room_make(r: cython.pointer[Room], n: cython.size_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def room_renew(r: cython.pointer[Room], n: uint32_t) -> cython.bint:
-    """Move `nodes` and `map`, of which `n` entries count, to other memory. 0 if out of memory."""
+    """Move `nodes` and `map`, of which `n` entries count, to other memory. 0 if out of memory, and they stay."""
     nodes: cython.pointer[Node] = r.nodes
     map: cython.pointer[uint32_t] = r.map
     done: cython.bint = room_make(r, r.cap)
     if done:
         memcpy(r.nodes, nodes, n * cython.sizeof(Node))
         memcpy(r.map, map, n * cython.sizeof(uint32_t))
+    else:
+        free(r.nodes)
+        free(r.map)
+        r.nodes = nodes
+        r.map = map
+        return False
     free(nodes)
     free(map)
-    return done
+    return True
 
 
 @cython.cfunc

@@ -31,7 +31,7 @@ from cython.cimports.pybtf.core.btf.type_view import (
     view_name,
     view_record,
 )
-from cython.cimports.pybtf.core.dump.dump_c import CDump, c_enter, c_step
+from cython.cimports.pybtf.core.dump.dump_c import C_OK, CDump, c_enter, c_step
 from cython.cimports.pybtf.core.dump.dump_sort import Entry
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
 
@@ -160,8 +160,8 @@ def compare(a: cython.p_const_void, b: cython.p_const_void) -> cython.int:
     order: cython.int
     if left.start != right.start:
         return -1 if left.start < right.start else 1
-    order = strcmp(left.group, right.group)
-    if order == 0:
+    order = 0 if left.group == right.group else strcmp(left.group, right.group)
+    if order == 0 and left.name != right.name:
         order = strcmp(left.name, right.name)
     if order:
         return order
@@ -209,6 +209,9 @@ def sort_types(d: cython.pointer[CDump], ids: cython.pointer[U32s]) -> cython.bi
             continue
         enter(d, entries + n, id)
         n += 1
+    if d.status != C_OK:  # the effort is used up, and names may be too long to be compared
+        free(entries)
+        return True
     qsort(entries, n, cython.sizeof(Entry), compare)
     for i in range(1, n):
         done = done and u32s_push(ids, entries[i].id)

@@ -21,7 +21,7 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
 from cython.cimports.pybtf.core.strings.lazy_names import NAME_AT, name_short
 from cython.cimports.pybtf.core.support.check import FIXED_SIZE
-from cython.cimports.pybtf.core.support.cursor import bswap32, bswap64
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap32, bswap64
 from cython.cimports.pybtf.core.support.memory import grow
 
 FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
@@ -50,7 +50,9 @@ def value_at(
     word: uint64_t
     memcpy(cython.address(word), p, 8)
     if swap:
-        word = bswap64(word) >> s.value_shift
+        word = bswap64(word)
+    if swap != HOST_IS_BIG:
+        word >>= s.value_shift
     return word & s.value_mask
 
 

@@ -14,11 +14,9 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffe
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.elf.elf_constants import *
-from cython.cimports.pybtf.core.elf.relocate import RELOC_SET
-from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolSource, SymbolView, load32, load64, read_symbol
+from cython.cimports.pybtf.core.elf.relocate import RELOC_SET, Entry, entry_read, entry_size
+from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolSource, SymbolView, read_symbol
 from cython.cimports.pybtf.core.support.cursor import bswap32, bswap64
-
-NUMBER = cython.declare(uint64_t, 0xFFFFFFFF)  # of the type, in 64 bits
 
 
 def put_tokens(
@@ -29,6 +27,7 @@ def put_tokens(
     table: bytes,
     *,
     rela: cython.bint,
+    mips64: cython.bint,
     base: uint64_t,
     gap: uint64_t,
 ):
@@ -53,6 +52,7 @@ def put_tokens(
                 cython.cast(cython.pointer[cython.const[uint8_t]], cython.cast(cython.p_char, table)),
                 len(table),
                 rela,
+                mips64,
                 base,
                 gap,
             )
@@ -76,43 +76,31 @@ def put_all(
     table: cython.pointer[cython.const[uint8_t]],
     types: uint64_t,
     rela: cython.bint,
+    mips64: cython.bint,
     base: uint64_t,
     gap: uint64_t,
 ) -> cython.void:
     word: uint64_t = 8 if symbols.is64 else 4
-    step: uint64_t = word * (3 if rela else 2)
+    step: uint64_t = entry_size(symbols.is64, rela)
     cell: uint8_t = cython.cast(uint8_t, RELOC_SET | cython.cast(cython.int, word) << 4)
     swap: cython.bint = symbols.swap
     i: uint64_t
-    offset: uint64_t
     token: uint64_t
-    kind: uint64_t
-    index: uint32_t
     short_token: uint32_t
-    p: cython.pointer[cython.const[uint8_t]]
+    e = cython.declare(Entry)
     s = cython.declare(Symbol)
     for i in range(relocs_size // step):
-        p = relocs + i * step
-        if symbols.is64:
-            offset = load64(p, swap)
-            token = load64(p + 8, swap)
-            index = cython.cast(uint32_t, token >> 32)
-            kind = token & NUMBER
-        else:
-            offset = load32(p, swap)
-            token = load32(p + 4, swap)
-            index = cython.cast(uint32_t, token >> 8)
-            kind = token & 0xFF
-        if kind >= types or table[kind] != cell or index >= symbols.n or offset > size or size - offset < word:
+        entry_read(cython.address(e), relocs + i * step, symbols.is64, swap, rela, mips64)
+        if e.type >= types or table[e.type] != cell or e.symbol >= symbols.n or e.offset > size or size - e.offset < word:
             continue
-        read_symbol(symbols, index, cython.address(s))
+        read_symbol(symbols, e.symbol, cython.address(s))
         if s.section < sections and (s.section < SHN_LORESERVE or s.extended) and unallocated[s.section]:
             continue
         token = base + gap * i
         if word == 8:
             token = bswap64(token) if swap else token
-            memcpy(out + offset, cython.address(token), 8)
+            memcpy(out + e.offset, cython.address(token), 8)
         else:
             short_token = cython.cast(uint32_t, token)
             short_token = bswap32(short_token) if swap else short_token
-            memcpy(out + offset, cython.address(short_token), 4)
+            memcpy(out + e.offset, cython.address(short_token), 4)

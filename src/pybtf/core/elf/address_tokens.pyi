@@ -10,6 +10,7 @@ def put_tokens(
     table: bytes,
     *,
     rela: bool,
+    mips64: bool,
     base: int,
     gap: int,
 ) -> None: ...

@@ -41,7 +41,7 @@ from cython.cimports.pybtf.core.elf.symbols import (
     name_ok,
     read_symbol,
 )
-from cython.cimports.pybtf.core.support.cursor import bswap64
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap64
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
 
 from pybtf.core.elf.symbols import bad_name, too_long
@@ -268,7 +268,7 @@ def first_bytes(name: cython.p_const_char, size: cython.size_t) -> uint64_t:
         memcpy(cython.address(v), name, 8)
     else:
         memcpy(cython.address(v), name, size)
-    return bswap64(v)
+    return v if HOST_IS_BIG else bswap64(v)
 
 
 @cython.cfunc

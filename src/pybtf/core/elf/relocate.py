@@ -20,7 +20,7 @@ from cython.cimports.cpython.buffer import (
     PyBuffer_Release,
     PyObject_GetBuffer,
 )
-from cython.cimports.libc.stdint import int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.relocate import (
@@ -29,6 +29,9 @@ from cython.cimports.pybtf.core.elf.relocate import (
     RELOC_SET,
     RELOC_SUB,
     RELOC_UNKNOWN,
+    Entry,
+    entry_read,
+    entry_size,
 )
 from cython.cimports.pybtf.core.elf.symbols import (
     Symbol,
@@ -92,8 +95,6 @@ Job = cython.struct(
     bad=uint64_t,
     number=uint64_t,
 )
-
-Entry = cython.struct(offset=uint64_t, addend=uint64_t, symbol=uint32_t, type=uint32_t)
 
 # What is known of relocations that look like one before: of a plain job, and setting 4 or 8 bytes.
 Known = cython.struct(info=uint64_t, value=uint64_t, width=uint64_t)
@@ -159,14 +160,6 @@ def explain(job: cython.pointer[Job], status: cython.int):
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-@cython.inline
-def entry_size(is64: cython.bint, rela: cython.bint) -> cython.uint:
-    return (8 if is64 else 4) * (3 if rela else 2)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def apply_all(job: cython.pointer[Job]) -> cython.int:
     e = cython.declare(Entry)
     value: uint64_t = 0
@@ -183,8 +176,7 @@ def apply_all(job: cython.pointer[Job]) -> cython.int:
     known[0].info = 1
     while i < job.n:
         job.bad = i
-        if not read_entry(job, job.relocs + i * step, cython.address(e)):
-            return BAD_TYPE
+        entry_read(cython.address(e), job.relocs + i * step, job.symbols.is64, job.symbols.swap, job.rela, job.mips64)
         i += 1
         cell = job.table[e.type] if e.type < job.types else 0
         if cell & 15 == RELOC_LEAVE:
@@ -256,41 +248,6 @@ def apply_known(
             memcpy(out + offset, cython.address(value), 8)
         p += 24
     return cython.cast(uint64_t, p - job.relocs) // 24
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.inline
-def read_entry(
-    job: cython.pointer[Job], p: cython.pointer[cython.const[uint8_t]], e: cython.pointer[Entry]
-) -> cython.bint:
-    """Read a record of either class. False: a MIPS record that combines several types."""
-    swap: cython.bint = job.symbols.swap
-    info: uint64_t
-    e.addend = 0
-    if job.symbols.is64:
-        e.offset = load64(p, swap)
-        info = load64(p + 8, swap)
-        if job.rela:
-            e.addend = load64(p + 16, swap)
-        if job.mips64:
-            # Not one number but a symbol, a special symbol, and three types of a byte each, the last one
-            # first.
-            e.symbol = cython.cast(uint32_t, load32(p + 8, swap))
-            e.type = p[15]
-            job.number = (p[13] << 16) | (p[14] << 8) | p[15]
-            return p[13] == 0 and p[14] == 0
-        e.symbol = cython.cast(uint32_t, info >> 32)
-        e.type = cython.cast(uint32_t, info)
-    else:
-        e.offset = load32(p, swap)
-        info = load32(p + 4, swap)
-        if job.rela:
-            e.addend = cython.cast(uint64_t, cython.cast(int64_t, cython.cast(int32_t, load32(p + 8, swap))))
-        e.symbol = cython.cast(uint32_t, info >> 8)
-        e.type = cython.cast(uint32_t, info & 0xFF)
-    return True
 
 
 @cython.cfunc

@@ -59,6 +59,7 @@ cdef inline void losses_reset(Losses *l) noexcept nogil:
             l.counts[code] = 0
 
 cdef inline void losses_free(Losses *l) noexcept nogil:
+    losses_reset(l)
     free(l.p)
     l.p = NULL
-    l.n = l.cap = 0
+    l.cap = 0

@@ -10,6 +10,6 @@ cdef class TypeGraph:
     cdef uint32_t *starts       # by id: where in `users` its own begin
     cdef uint32_t *users        # ids of those that refer to it
     cdef uint32_t *scratch
-    cdef uint64_t effort        # steps to dependents that may still be taken
+    cdef uint64_t effort        # steps to dependents and dominators that may still be taken
     cdef number(self, uint32_t *order, uint32_t *rank)
-    cdef uint32_t dominators(self, const uint32_t *order, uint32_t count, const uint32_t *rank, uint32_t *idom) noexcept
+    cdef bint dominators(self, const uint32_t *order, uint32_t count, const uint32_t *rank, uint32_t *idom) noexcept

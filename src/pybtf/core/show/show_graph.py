@@ -19,7 +19,7 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 )
 from cython.cimports.pybtf.core.btf.type_view import View, view_record
 
-EFFORT = cython.declare(uint64_t, 1 << 30)  # steps to dependents in all, some seconds: each count may go through all
+EFFORT = cython.declare(uint64_t, 1 << 30)  # steps to dependents and dominators in all: some seconds
 OF_TYPE = cython.declare(uint8_t, 1)
 OF_MEMBER = cython.declare(uint8_t, 2)
 OF_ENUMERATOR = cython.declare(uint8_t, 4)
@@ -152,11 +152,12 @@ class TypeGraph:
     def dominators(
         self, order: cython.pointer[cython.const[uint32_t]], count: uint32_t,
         rank: cython.pointer[cython.const[uint32_t]], idom: cython.pointer[uint32_t]
-    ) -> uint32_t:  # fmt: skip
-        """Fill `idom` with the rank of each type's dominator, by rank; the last rank + 1 is the root of all. Rounds."""
+    ) -> cython.bint:  # fmt: skip
+        """Fill `idom` with the rank of each type's dominator, by rank; the last rank + 1 is the root of all. False once
+        EFFORT is used up.
+        """
         root: uint32_t = count + 1
         changed: cython.bint = True
-        rounds: uint32_t = 0
         at: uint32_t
         id: uint32_t
         i: uint32_t
@@ -165,7 +166,6 @@ class TypeGraph:
         idom[root] = root
         while changed:
             changed = False
-            rounds += 1
             at = count
             while at:
                 if idom[at] == root:
@@ -173,6 +173,9 @@ class TypeGraph:
                     continue
                 id = order[at - 1]
                 found = 0
+                if self.effort < self.starts[id + 1] - self.starts[id]:
+                    return False
+                self.effort -= self.starts[id + 1] - self.starts[id]
                 for i in range(self.starts[id], self.starts[id + 1]):
                     one = rank[self.users[i]]
                     if idom[one] == 0 or one == at:
@@ -181,9 +184,12 @@ class TypeGraph:
                         found = one
                         continue
                     while one != found:
-                        while one < found:
+                        if self.effort == 0:
+                            return False
+                        self.effort -= 1
+                        if one < found:
                             one = idom[one]
-                        while found < one:
+                        else:
                             found = idom[found]
                 if found == 0:
                     found = root
@@ -191,10 +197,12 @@ class TypeGraph:
                     idom[at] = found
                     changed = True
                 at -= 1
-        return rounds
+        return True
 
-    def retained(self) -> list:
-        """By own id: the bytes of the records that would be gone without the type, its own included."""
+    def retained(self) -> object:
+        """By own id: the bytes of the records that would be gone without the type, its own included. None once EFFORT is
+        used up.
+        """
         count: uint32_t = self.n - self.first
         at: uint32_t
         found: list = []
@@ -206,7 +214,8 @@ class TypeGraph:
             if order == cython.NULL or rank == cython.NULL or idom == cython.NULL or sums == cython.NULL:
                 raise MemoryError
             self.number(order, rank)
-            self.dominators(order, count, rank, idom)
+            if not self.dominators(order, count, rank, idom):
+                return None
             for at in range(1, count + 1):
                 sums[at] += 4 * wire_words(view_record(cython.address(self.view.v), order[at - 1])[1])
                 sums[idom[at]] += sums[at]
