@@ -11,9 +11,19 @@ from .report import Report
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from .base import Base
     from .btf import BTF
     from .elf.writer import Written
+
+
+_UNFIT: Final = {
+    ".BTF.base": "has a .BTF.base, on which the new BTF is not built. Encode with --features +distilled_base, or "
+    "remove the section first: objcopy --remove-section .BTF.base FILE",
+    ".BTF.ext": "has a .BTF.ext, which refers to the BTF that is there and would not fit another one. "
+    "Use --detached to write the BTF to a file of its own.",
+}
 
 
 @record(frozen=True)
@@ -51,7 +61,8 @@ class Encoded:
     def embed(self, path: str | os.PathLike[str], *, durable: bool = True) -> Written:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
 
-        A distilled base becomes `.BTF.base`.
+        A distilled base becomes `.BTF.base`. A file that has one although there is none now is refused, as is one with
+        a `.BTF.ext`: what refers to the old BTF would mean something else in the new one.
 
         The file is replaced as a whole, at once; `durable` as for `write`. Raises `InputError` if it is no ELF
         that can take it, `OutputError` if it cannot be written, or if it is the input and has changed since it
@@ -64,4 +75,4 @@ class Encoded:
         sections = {".BTF": self.data}
         if self.base_data is not None:
             sections[".BTF.base"] = self.base_data
-        return put_sections(target, sections, expect=expect, durable=durable)
+        return put_sections(target, sections, expect=expect, durable=durable, unfit=_UNFIT)

@@ -294,6 +294,20 @@ def bitfield_too_far() -> bytes:
 
 
 @case
+def bitfield_behind_all_bits() -> bytes:
+    """A bitfield beyond 2^32 bits: counted from there."""
+    return of(
+        INT,
+        named(
+            "structure_type",
+            "s",
+            ("byte_size", "data4", 0x20001000),
+            children=[bitfield("a", ("bit_size", "data1", 3), ("data_bit_offset", "data8", (1 << 32) + 69))],
+        ),
+    )
+
+
+@case
 def member_far_away() -> bytes:
     """Without bitfields, offsets have 32 bits; with one, the word of a plain member is not masked."""
     far = bitfield("far", ("data_member_location", "data4", 0x200001))

@@ -425,7 +425,7 @@ def test_place_of_a_bad_relocation() -> None:
     ],
 )
 def test_tokens_stand_where_a_relocation_sets_an_address(is64: bool, little: bool, mips64: bool, kind: int) -> None:
-    """Of three records the first refers to code, the second to a section without addresses; the third has another type."""
+    """The first of three records refers to code, the second to no place in memory; the third has another type."""
     order, width = "<" if little else ">", 8 if is64 else 4
     symbols = b"".join(
         struct.pack(order + ("IBBHQQ" if is64 else "IIIBBH"), 0, *((1, 0, n, 0, 0) if is64 else (0, 0, 1, 0, n)))

@@ -249,6 +249,22 @@ def test_base_in_an_elf_file(tmp_path: Path) -> None:
     assert mine.members[0].type < encoded.btf.first_id
 
 
+def test_what_belongs_to_other_btf_is_not_left_beside_new_one(tmp_path: Path) -> None:
+    """A distilled base under split BTF, or `.BTF.ext` beside other BTF, would be read and mean something else."""
+    path = tmp_path / "m.ko"
+    path.write_bytes(module("gcc", "reuse").read_bytes())
+    for _ in range(2):
+        pybtf.encode(path, features="+distilled_base", base=base_path("gcc")).embed(path)
+    before = path.read_bytes()
+    split = pybtf.encode(path, base=base_path("gcc"))
+    with pytest.raises(pybtf.OutputError, match=r"m\.ko: has a \.BTF\.base, on which the new BTF is not built"):
+        split.embed(path)
+    assert path.read_bytes() == before
+    put_sections(path, {".BTF.ext": b"x"})
+    with pytest.raises(pybtf.OutputError, match=r"m\.ko: has a \.BTF\.ext, which refers to the BTF"):
+        pybtf.encode(path, features="+distilled_base", base=base_path("gcc")).embed(path)
+
+
 def test_base_without_types() -> None:
     """Then everything is the module's own, under the numbers it has without a base."""
     path = module("gcc", "reuse")

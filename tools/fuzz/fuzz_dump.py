@@ -75,7 +75,7 @@ def look_at(data: bytes) -> Iterator[str]:
     treemap(view, "x", chooser.random() < 0.5)
     graph = TypeGraph(view)
     assert sum(graph.records()) == view.sizes()[1]
-    assert max(graph.retained(), default=0) <= view.sizes()[1]
+    assert max(graph.retained() or [0], default=0) <= view.sizes()[1]
     graph.strings()
     yield "sizes"
     with contextlib.suppress(InputError):

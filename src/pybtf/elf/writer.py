@@ -73,17 +73,22 @@ def put_sections(
     *,
     expect: os.stat_result | None = None,
     durable: bool = True,
+    unfit: Mapping[str, str] | None = None,
 ) -> Written:
     """Make each of `sections` (contents by name) a section of the ELF file `path`, all of them or none.
 
     The file keeps mode, owner and extended attributes, and gets a new modification time, also if it held the
     sections already. `expect` is the stat of the file the sections were made from. `durable=False` leaves out
-    the fsync. Raises `InputError` if the file is missing, no ELF, or damaged; `OutputError` if it is not the
-    expected one, if a section cannot be put in without breaking it, or if it cannot be written.
+    the fsync. `unfit` has the names of sections that would not fit the new ones, and why. Raises `InputError` if the
+    file is missing, no ELF, or damaged; `OutputError` if it is not the expected one, if it has an unfit section, if a
+    section cannot be put in without breaking it, or if it cannot be written.
     """
     name = os.fspath(path)
     with _Source(name, expect) as source:
         outline = read_outline(name, source.fd, source.stat.st_size)
+        for section, why in (unfit or {}).items():
+            if section not in sections and outline.find(section.encode()) is not None:
+                raise OutputError(f"{name}: {why}")
         if is_current(outline, sections):
             with explained(name, DETACHED_ADVICE):
                 os.utime(source.fd)

@@ -329,7 +329,8 @@ def _check(
     table = relocation_table(image)
     if table is not None and tokens.symtab:
         source = symbol_source(image, image.table.at(tokens.symtab))
-        apply_relocations(found, tokens.relocations(refs, 0), source, places, table, rela=tokens.rela, mips64=tokens.mips64)
+        records = tokens.relocations(refs, 0)
+        apply_relocations(found, records, source, places, table, rela=tokens.rela, mips64=tokens.mips64)
     if list(order.unpack(found)) != list(wanted):
         raise InputError(
             image.place(image.debug_section(".debug_info")),

@@ -91,7 +91,9 @@ def put_all(
     s = cython.declare(Symbol)
     for i in range(relocs_size // step):
         entry_read(cython.address(e), relocs + i * step, symbols.is64, swap, rela, mips64)
-        if e.type >= types or table[e.type] != cell or e.symbol >= symbols.n or e.offset > size or size - e.offset < word:
+        if e.type >= types or table[e.type] != cell or e.symbol >= symbols.n:
+            continue
+        if e.offset > size or size - e.offset < word:
             continue
         read_symbol(symbols, e.symbol, cython.address(s))
         if s.section < sections and (s.section < SHN_LORESERVE or s.extended) and unallocated[s.section]:

@@ -149,7 +149,7 @@ def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython
             return fault(v, t, FAULT_UNION_OFFSET, cython.cast(int64_t, m.bit_offset))
         if m.bitfield_size:
             flag = 1
-            if m.bit_offset > MAX_BITFIELD_OFFSET:
+            if cython.cast(uint32_t, m.bit_offset) > MAX_BITFIELD_OFFSET:  # pahole counts in 32 bits, here as above
                 return fault(v, t, FAULT_BITFIELD_OFFSET, cython.cast(int64_t, m.bit_offset))
         elif m.bit_offset & 7:
             return fault(v, t, FAULT_MEMBER_OFFSET, cython.cast(int64_t, m.bit_offset))

@@ -200,8 +200,9 @@ class TypeGraph:
         return True
 
     def retained(self) -> object:
-        """By own id: the bytes of the records that would be gone without the type, its own included. None once EFFORT is
-        used up.
+        """By own id: the bytes of the records that would be gone without the type, its own included.
+
+        None once EFFORT is used up.
         """
         count: uint32_t = self.n - self.first
         at: uint32_t
