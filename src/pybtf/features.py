@@ -35,13 +35,13 @@ class Features:
     enum64: bool = False
     """ENUM64 for enumerations wider than 32 bits; without it their values are truncated."""
     optimized_func: bool = False
-    """Accepted for compatibility; no effect in 1.32."""
+    """Accepted for compatibility; no effect in 1.32 (Q16)."""
     consistent_func: bool = False
     """Leave out functions whose units disagree about the prototype."""
     decl_tag_kfuncs: bool = False
     """Declaration tags on the kfuncs that `.BTF_ids` lists."""
     reproducible_build: bool = False
-    """Accepted for compatibility; the output is always reproducible."""
+    """Accepted for compatibility; the output is always reproducible (Q16)."""
     distilled_base: bool = False
     """With a base: also a minimal copy of what is used of it, in `.BTF.base`."""
     global_var: bool = False
@@ -51,7 +51,7 @@ class Features:
     true_signature: bool = False
     """Functions with the signature of the optimised code."""
     layout: bool = False
-    """Accepted for compatibility; no effect with the library pahole uses."""
+    """Accepted for compatibility; no effect with the library pahole uses (Q1)."""
     force_cu_merging: bool = False
     """Treat all units of the file as one."""
 
@@ -103,7 +103,7 @@ DEFAULT = NAMES[: NAMES.index("decl_tag_kfuncs") + 1]
 """What `default` and a leading `+` switch on."""
 
 ALL = (*DEFAULT, "reproducible_build", "global_var", "attributes", "true_signature")
-"""What `all` switches on: as in pahole, it leaves out `distilled_base` and `force_cu_merging`."""
+"""What `all` switches on: as in pahole, it leaves out `distilled_base` and `force_cu_merging` (Q16)."""
 
 SINCE = {
     "float": (5, 13), "decl_tag": (5, 16), "decl_tag_kfuncs": (5, 16), "type_tag": (5, 17), "enum64": (6, 0),

@@ -276,7 +276,7 @@ def walk_alternates(
     w.walker.survey = False
     if failed or walker_reset(cython.address(w.walker)):
         return 1
-    # What is true of the logical unit comes from the first unit of the file itself.
+    # What is true of the logical unit comes from the first unit of the file itself (Q24).
     i = main_unit(cython.address(w.walker), 0)
     if i < x.n_own or w.walker.lost == cython.NULL:
         if unit_open(cython.address(w.walker), cython.address(x.headers[i if i < x.n_own else 0]), True):

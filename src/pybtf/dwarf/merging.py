@@ -19,5 +19,5 @@ LTO_NOTE: Final = 0x101
 
 
 def built_with_lto(image: ElfImage) -> bool:
-    """Whether a Linux note of type 0x101 with a nonzero descriptor says so."""
+    """Whether a Linux note of type 0x101 with a nonzero descriptor says so; one that is zero decides nothing (Q33)."""
     return any(kind == LTO_NOTE and any(desc[:4]) for _, kind, desc in notes(image, b"Linux") if len(desc) >= 4)

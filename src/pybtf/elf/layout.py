@@ -47,8 +47,8 @@ def owners(
 
     `sizes`: of those that take more than the table says, by index.
 
-    Where several overlap, the one with the lowest index owns the address. A sweep over all starts and ends, so that
-    the time does not depend on how much they overlap.
+    Where several overlap, the one with the lowest index owns the address (Q26). A sweep over all starts and ends, so
+    that the time does not depend on how much they overlap.
     """
     from heapq import heappop, heappush  # few files have variables
     from itertools import pairwise

@@ -1,4 +1,5 @@
-# The BTF type record: 32-bit words in host byte order, `name`, `info`, `third`, then what its kind adds (rules, 1.3).
+# The BTF type record: 32-bit words in host byte order, `name`, `info`, `third`, then what its kind adds (docs/rules.md,
+# 1.3).
 #
 # Only this file knows how long a record is and where its references and names are.
 

@@ -1,4 +1,4 @@
-# Chains of canonical types that share a hash, in the order libbpf tries them.
+# Chains of canonical types that share a hash, in the order libbpf tries them (Q19).
 #
 # libbpf keeps them in a chained hash table: a new entry goes to the front of its chain, and whenever
 # the table grows all entries are moved bucket by bucket to the fronts of new chains, which reverses the order

@@ -1,6 +1,6 @@
 """De-duplication of BTF types: many units in, each distinct type once out, in the bytes of libbpf.
 
-docs/rules.md, section 9, has the rules. The hard part is not to find duplicates but to choose, among
+The rules are in docs/rules.md, 9. The hard part is not to find duplicates but to choose, among
 equal types, the one libbpf keeps, because survivors stay where they were and keep their number. Three
 things decide that:
 

@@ -8,7 +8,7 @@ from pybtf.core.dedup.type_graph cimport TypeGraph, record_of
 cdef enum:                      # answers of `equivalent` and `identical`; below 0: minus a DEDUP_* status
     EQ_NO = 0
     EQ_YES = 1
-    IDENTICAL_DEPTH = 16        # structs and prototypes that `identical` looks into
+    IDENTICAL_DEPTH = 16        # structs and prototypes that `identical` looks into (Q21)
 
 cdef inline bint equal_three(const uint32_t *a, const uint32_t *b) noexcept nogil:
     return a[1] == b[1] and a[2] == b[2] and a[0] == b[0]

@@ -121,7 +121,7 @@ def identical(g: cython.pointer[TypeGraph], a: uint32_t, b: uint32_t, depth: cyt
     """Whether two candidates are copies of one type, looking `depth` structs or prototypes deep.
 
     Recursion is bounded by `IDENTICAL_DEPTH`. An array is judged by its own words alone: the elements are not
-    compared (a quirk of libbpf).
+    compared (Q21).
     """
     ra: cython.pointer[uint32_t]
     rb: cython.pointer[uint32_t]

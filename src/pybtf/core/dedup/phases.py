@@ -127,7 +127,7 @@ def find_or_insert(
     return DEDUP_OK
 
 
-# Enums. libbpf walks the chain of a name, which holds every anonymous enum of a kernel. All entries of
+# Enums. libbpf walks the chain of a name (Q19), which holds every anonymous enum of a kernel. All entries of
 # a chain without empty enums and without duplicates are mutually unequal, so there the walk can only find the
 # one equal entry: a look-up by all words does the same. `mixed` has the names whose chains are not so.
 
@@ -210,7 +210,7 @@ def find_or_insert_enum(
 def enter_base(w: cython.pointer[Work]) -> cython.int:
     """Put all types, those of a base, into the tables. Their nodes are made.
 
-    Typedefs get another hash than own ones look for [quirk].
+    Typedefs get another hash than own ones look for (Q22).
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     first: uint32_t
@@ -464,7 +464,7 @@ def enter_names(w: cython.pointer[Work], names: cython.pointer[Candidates]) -> c
 def resolve_forwards(w: cython.pointer[Work]) -> cython.int:
     """A declaration that is left goes to the only struct or union of its name, if that is of its kind.
 
-    Structs and unions share the names here: one of each blocks both.
+    Structs and unions share the names here: one of each blocks both (Q23).
     """
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     names = cython.declare(Candidates)

@@ -1,7 +1,7 @@
 """The phase of reference types: pointers, arrays, prototypes and the like, see `dedup.py`.
 
-A type comes after all that it refers to, so that its words are final when it is looked up. A chain of any length waits
-on a stack of its own.
+A type comes after all that it refers to, so that its words are final when it is looked up. So of equal types the one
+that is reached first stays, not the first of the list (Q20). A chain of any length waits on a stack of its own.
 
 Most of these types need no look-up on a base: a comparison of two structs has passed through them and through their
 likes in the base.

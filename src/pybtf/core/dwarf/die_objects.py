@@ -101,7 +101,7 @@ def open_function(w: cython.pointer[Walker]) -> cython.int:
     func.ref = reference(w, D_TYPE)
     func.origin = reference(w, D_ORIGIN)
     func.spec = reference(w, D_SPECIFICATION)
-    if die_has(d, D_LOW_PC):
+    if die_has(d, D_LOW_PC):  # one that has only ranges is at 0 (Q7)
         func.address = low_pc(w)
     if die_has(d, D_DECLARATION):
         func.flags |= F_DECLARATION
@@ -208,7 +208,9 @@ def open_component(w: cython.pointer[Walker], mode: uint8_t, index: cython.int) 
 @cython.nogil
 @cython.exceptval(check=False)
 def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
-    """A member or an inheritance of the struct of frame `f`."""
+    """A member or an inheritance of the struct of frame `f`. Tags of members count both, though only members are
+    written; static ones, too (Q10).
+    """
     d: cython.pointer[Die] = cython.address(w.d)
     m: cython.pointer[Member]
     a: cython.pointer[Attr]

@@ -57,7 +57,9 @@ def opened(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def close_frame(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
-    """Ends the topmost frame: its object enters its table. -1: fault."""
+    """Ends the topmost frame: its object enters its table. -1: fault. Chains count for members, parameters, functions,
+    structs and pointers, not for typedefs, variables and unions (Q18).
+    """
     mode: uint8_t = f.mode
     w.n_frames -= 1
     if mode == IN_STRUCT:
@@ -167,7 +169,7 @@ def close_struct(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.
     f.type.count = count
     u.n_members += count
     w.n_members = f.mark
-    if f.chain and f.type.tag != DW_TAG_union_type and annotation_chain(w, f.chain, -1):
+    if f.chain and f.type.tag != DW_TAG_union_type and annotation_chain(w, f.chain, -1):  # Q18
         return -1
     if take_anns(w, f.anns_mark, cython.address(f.type.anns), cython.address(f.type.n_anns)):
         return -1
@@ -196,7 +198,9 @@ def close_enum(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
 @cython.nogil
 @cython.exceptval(check=False)
 def close_array(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
-    """One slot per dimension, the innermost first; only the last one stands for the DIE."""
+    """One slot per dimension, the innermost first; only the last one stands for the DIE. Without any, it has no
+    elements (Q31).
+    """
     t: Type = f.type
     n: uint32_t = w.n_dims - f.mark
     i: uint32_t

@@ -87,7 +87,9 @@ def nested_table(w: cython.pointer[Walker]) -> cython.int:
 @cython.nogil
 @cython.exceptval(check=False)
 def import_unit(w: cython.pointer[Walker]) -> cython.int:
-    """Merge mode: the children of an imported partial unit are read here, the first time it is imported."""
+    """Merge mode: the children of an imported partial unit are read here, the first time it is imported, and once more
+    at its own place (Q33).
+    """
     target: uint64_t = 0
     low: uint32_t = 0
     high: uint32_t = w.n_headers

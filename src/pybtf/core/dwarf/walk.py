@@ -163,7 +163,9 @@ def in_function(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.i
 @cython.nogil
 @cython.exceptval(check=False)
 def in_pointer(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
-    """btf_type_tag children: each becomes a slot in front of the pointer, referring to the one before it."""
+    """btf_type_tag children, which only pointers may have (Q18): each becomes a slot in front of the pointer, referring
+    to the one before it.
+    """
     t: Type
     value: uint32_t
     if (

@@ -13,7 +13,7 @@ stay where the mapped file has them, and `SymbolSource` keeps that memory alive.
 
 Ambiguity, as pahole has it: walk an entry's addresses with a remembered one, at first 0; if the
 remembered one is not 0 and differs from the next, the entry is ambiguous. So 0 followed by an address is
-not ambiguous, an address followed by 0 is. The last entry in sort order is never ambiguous.
+not ambiguous, an address followed by 0 is. The last entry in sort order is never ambiguous (Q6).
 
 Hostile input. Offsets of names are compared with the size of the string table, which must end with a NUL,
 so no name runs out of it. Names may overlap in ways that make a small file expensive (a million symbols
@@ -122,7 +122,7 @@ class FunctionTable:
         return bool(object_symbol(self, section, name, len(name)))
 
     def mark_kfunc(self, name: bytes, flags: uint32_t):
-        """Make the entry of this base name a kfunc; a repeated mark replaces the flags. False: no entry."""
+        """Make the entry of this base name a kfunc; a repeated mark replaces the flags (Q29). False: no entry."""
         if self.frozen:
             raise RuntimeError("the function table is frozen")
         entry: uint32_t = functable_find(cython.address(self.t), name, len(name))

@@ -291,7 +291,7 @@ def save_traces(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
 @cython.nogil
 @cython.exceptval(check=False)
 def save_states(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cython.int:
-    """Keeps what the unit observed about functions; their strings are inserted now, whatever becomes of them."""
+    """Keeps what the unit observed about functions; their strings are inserted now, whatever becomes of them (Q2)."""
     i: uint32_t
     k: uint32_t
     s: cython.pointer[State]
@@ -407,7 +407,8 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
         v.classes.n = 0
         if not u32s_push(cython.address(v.classes), 0):
             return encoder_fail(e, ENCODE_MEMORY)
-    # All arrays of the run share one index type: the first "int" met, or one made after the first unit with arrays.
+    # All arrays of the run share one index type: the first "int" met, or one made after the first unit with arrays
+    # (Q13).
     if e.index_unit == NO_UNIT and (v.int_id or v.n_arrays):
         e.index_unit = v.number
         e.index_local = v.int_id if v.int_id else v.n_types

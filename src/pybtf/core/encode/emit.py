@@ -1,7 +1,7 @@
 """From the type list to the bytes of the `.BTF` section: compaction, renumbering, header, strings, byte order.
 
 Survivors of the de-duplication keep their order and get consecutive ids. Strings are written in order of first
-insertion, all of them, whether a surviving type uses them or not.
+insertion, all of them, whether a surviving type uses them or not (Q2).
 """
 
 import cython

@@ -41,7 +41,7 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_push,
 )
 
-LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in pahole
+LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in pahole (Q28)
 #: pahole counts parameters in a byte when it stores them: the 257th takes the place of the first, and so on.
 PLACES = cython.declare(uint32_t, 256)
 KFUNC_FASTCALL = cython.declare(uint32_t, 1 << 12)
@@ -146,7 +146,7 @@ def add_tag(e: cython.pointer[Encoder], value: uint32_t, target: uint32_t, compo
 @cython.nogil
 @cython.exceptval(check=False)
 def cut_name(e: cython.pointer[Encoder], sid: uint32_t) -> uint32_t:
-    """Names of parameters and tag values of functions pass through a short buffer in pahole."""
+    """Names of parameters and tag values of functions pass through a short buffer in pahole (Q28)."""
     x: Text
     cut: uint32_t
     if sid == 0:
@@ -235,6 +235,7 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
         name = string_intern(e.strings, f.name, f.name_len, True)
         if name == NO_STRING:
             return encoder_fail(e, ENCODE_MEMORY)
+    # The linkage is always that of a static function (Q12).
     if encoder_add(e, name, KIND_FUNC << 24, cython.cast(uint32_t, e.offs.n - 1), 0) == cython.NULL:
         return 1
     name = cython.cast(uint32_t, e.offs.n - 1)

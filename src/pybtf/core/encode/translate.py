@@ -58,6 +58,7 @@ def base_type(
     known: cython.pointer[cython.const[KnownStrings]],
     options: cython.int,
 ) -> cython.int:
+    """An INT, `char` as well (Q12), or a FLOAT."""
     size: uint32_t = t.size & 0x1FFF  # pahole keeps 16 bits of the size in bits
     encoding: uint32_t = 0
     name: uint32_t = t.name
@@ -71,7 +72,7 @@ def base_type(
     elif options & OPT_FLOAT and (
         ate == DW_ATE_complex_float or ate == DW_ATE_float or ate == DW_ATE_imaginary_float
     ):
-        if ate != DW_ATE_float:
+        if ate != DW_ATE_float:  # Q4
             return fault(v, t, FAULT_FLOAT_COMPLEX, t.tag)
         if size != 2 and size != 4 and size != 8 and size != 12 and size != 16:
             return fault(v, t, FAULT_FLOAT_SIZE, size)
@@ -116,6 +117,7 @@ def plain_members(m: cython.pointer[Member], count: uint32_t, p: cython.pointer[
 @cython.nogil
 @cython.exceptval(check=False)
 def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type]) -> cython.int:
+    """A struct or union, or its declaration. Static members count, with offset 0; bases do not (Q10)."""
     union_: cython.bint = t.tag == DW_TAG_union_type
     kind: uint32_t = KIND_UNION if union_ else KIND_STRUCT
     m: cython.pointer[Member]
@@ -169,6 +171,9 @@ def struct_type(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython
 def enum_type(
     u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type], options: cython.int
 ) -> cython.int:
+    """An ENUM64 is signed if the type below it is, an ENUM if a value is; without the feature none is, and values are
+    cut (Q11).
+    """
     size: uint32_t = t.size if t.size else 4
     e: cython.pointer[Enumerator]
     i: uint32_t
@@ -273,7 +278,7 @@ def translate(
         if t.name == 0:
             return fault(v, t, FAULT_NO_NAME, DW_TAG_LLVM_annotation)
         put(v, t.name, KIND_TYPE_TAG, 0, 0, t.ref)
-    else:
+    else:  # _Atomic, references and the like (Q4)
         return fault(v, t, FAULT_UNSUPPORTED_TAG, tag)
     return 0
 
@@ -301,7 +306,9 @@ def degraded(
 @cython.nogil
 @cython.exceptval(check=False)
 def type_tags(u: cython.pointer[Unit], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
-    """The declaration tags of one struct, union or typedef."""
+    """The declaration tags of one struct, union or typedef; a class has none (Q18). An empty one ends all that follows
+    in the unit (Q17).
+    """
     t: cython.pointer[Type] = cython.address(u.types[id])
     i: uint32_t
     if t.tag != DW_TAG_structure_type and t.tag != DW_TAG_union_type and t.tag != DW_TAG_typedef:

@@ -8,7 +8,7 @@ one has at entry (`locations.py`) is compared with the register the convention g
 Two variants exist. Clang marks functions whose signature changed (DW_CC_nocall); for the others only
 registers that contradict the convention count. GCC gives no mark, so every parameter is accounted for; the
 clone suffix of the symbol (`function_merge.py`) later tells whether an optimised parameter matters. Floating-point
-parameters are counted like integers: that is pahole's behaviour, on which the output depends.
+parameters are counted like integers: that is pahole's behaviour, on which the output depends (Q35).
 """
 
 import cython
@@ -111,6 +111,7 @@ def slots_of(
 def analyse_plain_clang(
     unit: cython.pointer[Unit], func: cython.pointer[Function], m: cython.pointer[cython.const[Machine]]
 ) -> cython.void:
+    """No register is the expected one where the machine's are not known (Q35)."""
     p: cython.pointer[Param]
     i: uint32_t
     k: cython.int
@@ -280,7 +281,7 @@ def uncertain_location(
     m: cython.pointer[cython.const[Machine]],
     align: cython.pointer[U32s],
 ) -> cython.int:
-    """See calling_convention.pxd. Only a named struct that the parameter's type refers to directly counts."""
+    """See calling_convention.pxd. Only a named struct that the parameter's type refers to directly counts (Q32)."""
     t: cython.pointer[Type]
     i: uint32_t
     ref: uint32_t

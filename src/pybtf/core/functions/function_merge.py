@@ -9,7 +9,7 @@ The order decides in three cases: which state is compared with all others (the f
 and in which order flags flow from state to state. So the states are sorted once, stably: by entry, those with
 an address first. Entries are in name order already; with several input files entries of one name are
 neighbours and sort as one, which may split the states of one entry into two runs. Each run then stands for
-itself.
+itself (Q30).
 
 When two prototypes agree is the matter of prototype_match.py.
 """
@@ -102,7 +102,11 @@ def find_sites(c: cython.pointer[Combiner], entry: uint32_t) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def site_of(c: cython.pointer[Combiner], address: uint64_t) -> cython.pointer[Site]:
-    """What the entry's symbols say about an address; NULL if there is none."""
+    """What the entry's symbols say about an address; NULL if there is none.
+
+    In a relocatable file there hardly ever is one: symbols have offsets in their sections, and DWARF the addresses of
+    sections that have been laid out (Q5).
+    """
     low: uint32_t = 0
     high: uint32_t = c.n_sites
     middle: uint32_t
@@ -134,7 +138,7 @@ def accumulate(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.si
     for i in range(begin + 1, end):
         b = c.states + c.order[i]
         merged |= c.flags[i] & shared
-        # A copy that was only inlined cannot contradict real code, if true signatures are wanted.
+        # A copy that was only inlined cannot contradict real code, if true signatures are wanted (Q34).
         if not merged & (S_UNEXPECTED | S_INCONSISTENT | S_REORDERED) and not (
             c.options & FN_TRUE_SIGNATURE and a.address and not b.address
         ):
@@ -187,7 +191,9 @@ def canonical_of(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.
 @cython.nogil
 @cython.exceptval(check=False)
 def true_clone(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.size_t) -> cython.size_t:
-    """The index of the first sound state at the address of a suffixed symbol; `end` if there is none."""
+    """The index of the first sound state at the address of a suffixed symbol; `end` if there is none. What else is said
+    against the function does not count, and it gets no tags of kfuncs (Q29).
+    """
     i: cython.size_t
     site: cython.pointer[Site]
     for i in range(begin, end):
@@ -203,7 +209,7 @@ def true_clone(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.si
 @cython.nogil
 @cython.exceptval(check=False)
 def fate_of(c: cython.pointer[Combiner], begin: cython.size_t, canonical: cython.size_t) -> cython.int:
-    """Why the run is dropped, or FATE_EMITTED. Only the test for inconsistency can be switched off."""
+    """Why the run is dropped, or FATE_EMITTED. Only the test for inconsistency can be switched off (Q15)."""
     flags: uint8_t = c.flags[begin]
     if flags & S_UNEXPECTED:
         return FATE_UNEXPECTED

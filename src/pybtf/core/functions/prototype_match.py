@@ -157,7 +157,10 @@ def push_parameters(
 @cython.nogil
 @cython.exceptval(check=False)
 def walk_pair(m: cython.pointer[Matcher], a: uint32_t, b: uint32_t) -> cython.int:
-    """Compare two types down to where prototypes branch; parameters are queued. See `matcher_compare`."""
+    """Compare two types down to where prototypes branch; parameters are queued. See `matcher_compare`.
+
+    A `const` is passed over on either side, but void is only void: not the target of a pointer to `const void` (Q14).
+    """
     ra: cython.pointer[cython.const[uint32_t]]
     rb: cython.pointer[cython.const[uint32_t]]
     kind: cython.int

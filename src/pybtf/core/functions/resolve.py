@@ -180,7 +180,7 @@ def param_index(u: cython.pointer[Unit], f: cython.pointer[Function], die: uint3
 @cython.nogil
 @cython.exceptval(check=False)
 def map_params(u: cython.pointer[Unit]) -> cython.int:
-    """Fills `param_at`. A partial unit that is imported is there twice: the first counts. Nonzero: no memory."""
+    """Fills `param_at`. A partial unit that is imported is there twice (Q33): the first counts. Nonzero: no memory."""
     i: uint32_t
     k: uint32_t
     if map_reset(cython.address(u.param_at), u.n_params):
@@ -280,7 +280,9 @@ def locate(
 @cython.nogil
 @cython.exceptval(check=False)
 def inherit(p: cython.pointer[Param], o: cython.pointer[Param]) -> cython.void:
-    """A parameter of an out-of-line copy takes name and type of its origin, which learns where the copy has it."""
+    """A parameter of an out-of-line copy takes name and type of its origin, which learns where the copy has it: of
+    several copies, what the last says of its register counts (Q8).
+    """
     p.ref = o.ref
     p.name = o.name
     p.named = o.named
@@ -355,7 +357,7 @@ def resolve_functions(
         f = cython.address(u.functions[i])
         if f.name and f.name <= n_known and not f.flags & F_DECLARATION:
             analyse_function(u, f, machine, true_signature)
-        if f.ref == 0 and f.flags & F_HAS_ORIGIN:
+        if f.ref == 0 and f.flags & F_HAS_ORIGIN:  # what is specified gives no return type (Q8)
             origin = function_at(u, f.origin)
             if origin == cython.NULL:
                 fault_set(fault, FAULT_ORIGIN, IN_INFO, f.die, f.die, cython.cast(int64_t, f.origin))

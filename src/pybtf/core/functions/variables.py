@@ -2,7 +2,7 @@
 
 A variable counts if it is a top-level DIE with a fixed address inside a section that is wanted. Relocated and per-CPU
 addresses start at 0, where everything without an address seems to lie as well; so at the very start of a
-section the symbol table has to confirm the name.
+section the symbol table has to confirm the name (Q26).
 """
 
 import cython
@@ -36,7 +36,7 @@ LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
 @cython.nogil
 @cython.exceptval(check=False)
 def section_of(rules: cython.pointer[cython.const[VariableRules]], address: uint64_t) -> cython.pointer[SectionRange]:
-    """The range that holds an address, if its section is wanted. Ranges ascend and do not overlap."""
+    """The range that holds an address, if its section is wanted (Q26). Ranges ascend and do not overlap."""
     low: uint32_t = 0
     high: uint32_t = rules.n_sections
     middle: uint32_t
@@ -120,7 +120,7 @@ def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
         CHECK(id < u.n_types, "a reference to a type that is not there")
         t = cython.address(u.types[id])
         if t.tag == DW_TAG_array_type:
-            if t.count:  # an array without any dimension is as large as its element
+            if t.count:  # an array without any dimension is as large as its element (Q31)
                 times *= t.first
             id = t.ref
         elif (
@@ -139,7 +139,7 @@ def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
         elif t.tag == DW_TAG_string_type:
             return times * t.size
         elif is_structure(t.tag):
-            if t.size == 1 and not instance_members(u, t):
+            if t.size == 1 and not instance_members(u, t):  # Q27
                 return 0
             return times * t.size
         else:
@@ -272,6 +272,8 @@ def candidate(
 ) -> cython.pointer[Variable]:
     """The DIE with name, type and annotations of variable `i`, if it is one of the file with an address; else NULL: it
     does not count, or `v.counts` says why, or there is a fault.
+
+    That may be the one it specifies (Q26), but not its abstract origin, which is all that gcc's LTO leaves (Q24).
     """
     own: cython.pointer[Variable] = cython.address(u.variables[i])
     spec: uint32_t = NO_INDEX
