@@ -45,9 +45,7 @@ from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.support.mapped_file import MappedFile
 
-SECTION_NAMES = (
-    "info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists", "ranges", "rnglists",
-)  # fmt: skip
+SECTION_NAMES = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 
 
 @cython.cfunc

@@ -52,7 +52,6 @@ def read_header(
         return fault_set(fault, FAULT_UNIT_LENGTH, IN_INFO, h.offset, 0, cython.cast(int64_t, length))
     h.end = cur_tell(c) + length
     c.end = c.base + h.end
-    h.version = cython.cast(uint8_t, 0)
     length = cur_u16(c)
     if not c.bad and (length < 2 or length > 5):
         return fault_set(fault, FAULT_VERSION, IN_INFO, h.offset, 0, cython.cast(int64_t, length))

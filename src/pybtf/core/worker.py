@@ -310,7 +310,6 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.walker.want_decl_tags = (x.options & OPT_DECL_TAG) != 0
     w.walker.want_type_tags = (x.options & OPT_TYPE_TAG) != 0
     w.walker.want_parameter_names = (x.options & OPT_TRUE_SIGNATURE) != 0
-    w.walker.want_variables = (x.options & OPT_VARIABLES) != 0
     w.walker.type_units = cython.address(x.type_units)
     w.classifier.classes = x.classes
     w.classifier.known = x.seen

@@ -19,7 +19,6 @@ _SECTIONS: Final = (
     ".debug_line_str",
     ".debug_str_offsets",
     ".debug_addr",
-    ".debug_types",
     ".debug_loc",
     ".debug_loclists",
     ".debug_btf_values",

@@ -30,10 +30,10 @@ cdef extern from *:
     uint64_t EACH "PYBTF_EACH"          # ENUM and FUNC_PROTO two, STRUCT, UNION, DATASEC and ENUM64 three
 
 cdef inline uint32_t wire_kind(const uint32_t *r) noexcept nogil:
-    return (r[1] >> 24) & 0x1F
+    return (r[W_INFO] >> 24) & 0x1F
 
 cdef inline uint32_t wire_vlen(const uint32_t *r) noexcept nogil:
-    return r[1] & 0xFFFF
+    return r[W_INFO] & 0xFFFF
 
 cdef inline bint wire_third_is_type(uint32_t kind) noexcept nogil:
     # PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, VAR, DECL_TAG, TYPE_TAG

@@ -60,8 +60,6 @@ cdef class View:
     cdef readonly str name
     cdef str base_name
     cdef size_t cap
-    cdef size_t own_at          # offset of the type section in the file
-    cdef size_t base_at
     cdef size_t own_words       # where own records begin in `words`
     cdef size_t n_words         # of all records
     cdef size_t own_size        # bytes of own strings

@@ -104,7 +104,6 @@ class View:
         if strings > 0xFFFFFFFF:
             raise InputError(Place(name, "strings"), f"{strings} bytes of strings", "less than 4 GiB")
         self.v.own_text = text + cython.cast(cython.size_t, header[3])
-        self.own_at, self.base_at = header[1], base_header[1]
         words = header[2] // 4
         base_words = base_header[2] // 4
         grown = realloc(cython.NULL, (words + base_words + 1) * cython.sizeof(uint32_t))

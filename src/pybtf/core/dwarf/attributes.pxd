@@ -33,7 +33,6 @@ cdef enum:                      # slots for wanted attributes; the second byte o
     D_STR_OFFSETS_BASE
     D_ADDR_BASE
     D_LOCLISTS_BASE
-    D_RNGLISTS_BASE
     D_SIGNATURE
     D_DWO_NAME
     D_DECL_FILE                 # these are only wanted of a table with `declarations`
@@ -102,8 +101,6 @@ cdef inline uint8_t wanted(uint64_t attribute) noexcept nogil:
         return D_STR_OFFSETS_BASE
     if attribute == DW_AT_addr_base or attribute == DW_AT_GNU_addr_base:
         return D_ADDR_BASE
-    if attribute == DW_AT_rnglists_base:
-        return D_RNGLISTS_BASE
     if attribute == DW_AT_dwo_name or attribute == DW_AT_GNU_dwo_name:
         return D_DWO_NAME
     if attribute == DW_AT_loclists_base:

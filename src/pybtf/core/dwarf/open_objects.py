@@ -209,7 +209,7 @@ def close_array(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.i
         t.die = f.type.die if i + 1 >= n else 0
         # `size` stands for the DIE's DW_AT_byte_size, which only the outermost has.
         t.size = f.type.size if i + 1 >= n else 0
-        t.count = n if n else 0
+        t.count = n
         if i:
             t.ref = w.u.n_types - 1
             t.flags |= T_REF_LOCAL

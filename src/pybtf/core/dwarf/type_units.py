@@ -26,7 +26,7 @@ FIRST_SIZE = cython.declare(uint64_t, 64)
 @cython.exceptval(check=False)
 def slot_for(t: cython.pointer[cython.const[TypeUnits]], signature: uint64_t) -> uint64_t:
     """Where the signature is, or the free slot where it would be."""
-    at: uint64_t = fold(signature ^ SALT, SALT2 | 1) & t.mask
+    at: uint64_t = fold(signature ^ SALT, SALT2) & t.mask
     CHECK(t.n <= t.mask, "no slot is free for a type unit")
     while t.dies[at] and t.signatures[at] != signature:
         at = (at + 1) & t.mask

@@ -4,7 +4,7 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.attributes import *
-from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_has, die_number
+from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number
 from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.dwarf.open_objects import open_frame
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
@@ -26,7 +26,6 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     """
     u: cython.pointer[Unit] = cython.address(w.u)
     d: cython.pointer[Die] = cython.address(w.d)
-    r: cython.pointer[Reader] = cython.address(w.r)
     b: cython.pointer[Bases]
     text: cython.p_const_char
     size: cython.size_t
@@ -41,10 +40,8 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
         return no_memory(w)
     b = cython.address(u.bases[u.n_bases])
     u.n_bases += 1
-    b.str_offsets = r.str_offsets_base
     b.addr = d.a[D_ADDR_BASE].v if die_has(d, D_ADDR_BASE) else 0
     b.loclists = d.a[D_LOCLISTS_BASE].v if die_has(d, D_LOCLISTS_BASE) else 0
-    b.rnglists = d.a[D_RNGLISTS_BASE].v if die_has(d, D_RNGLISTS_BASE) else 0
     b.lists = 0
     b.split = h.split != cython.NULL
     if b.split:
@@ -61,7 +58,6 @@ def unit_open(w: cython.pointer[Walker], h: cython.pointer[UnitHeader], first: c
     u.address_size = h.address_size
     u.language = cython.cast(uint32_t, die_number(d, D_LANGUAGE))
     u.name = walk_name(w, D_NAME)
-    u.low_pc = die_number(d, D_LOW_PC)
     u.is_clang = False
     if walk_text(w, D_PRODUCER, cython.address(text), cython.address(size), cython.address(transient)):
         return 1

@@ -68,7 +68,7 @@ cdef struct Walker:
     Strings *strings
     const DebugSections *sections
     Names names
-    bint want_decl_tags, want_type_tags, want_variables, want_parameter_names
+    bint want_decl_tags, want_type_tags, want_parameter_names
     Frame *frames
     uint32_t n_frames, cap_frames
     # children of open frames; a frame's own are the topmost when it closes

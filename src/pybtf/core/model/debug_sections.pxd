@@ -28,8 +28,6 @@ cdef struct DebugSections:
     Span addr
     Span loc            # .debug_loc, DWARF 2 to 4
     Span loclists       # .debug_loclists, DWARF 5
-    Span ranges
-    Span rnglists
     bint swap           # the file's byte order differs from the host's
     uint64_t types_at   # where in `info` what was .debug_types starts (DWARF 4); its size if there is none
     uint64_t alternate_at   # where in `info` the units of the alternate file start; its size if there is none

@@ -81,7 +81,6 @@ cdef enum:
     DW_AT_data_bit_offset = 0x6b
     DW_AT_str_offsets_base = 0x72
     DW_AT_addr_base = 0x73
-    DW_AT_rnglists_base = 0x74
     DW_AT_dwo_name = 0x76
     DW_AT_loclists_base = 0x8c
     DW_AT_GNU_dwo_name = 0x2130

@@ -142,10 +142,8 @@ cdef struct Alias:              # a DIE that only says, by its signature, which 
     uint32_t target             # that type's DIE
 
 cdef struct Bases:              # of one DWARF unit; in merge mode a logical unit has many
-    uint64_t str_offsets
     uint64_t addr
     uint64_t loclists
-    uint64_t rnglists
     uint64_t lists              # what is added to offsets of location lists
     uint8_t version
     uint8_t offset_size         # 4 or 8
@@ -179,11 +177,8 @@ cdef struct Unit:
     uint8_t is_clang
     uint32_t language
     uint32_t name
-    uint64_t low_pc             # base address of location and range lists
     uint64_t addr_base
-    uint64_t str_offsets_base
     uint64_t loclists_base
-    uint64_t rnglists_base
     uint64_t lists_at
     uint8_t split
     Bases *bases
@@ -215,10 +210,8 @@ cdef struct Unit:
 
 cdef inline void unit_bases(Unit *u, uint32_t i) noexcept nogil:
     # Makes the bases of DWARF unit `i` those of the logical unit.
-    u.str_offsets_base = u.bases[i].str_offsets
     u.addr_base = u.bases[i].addr
     u.loclists_base = u.bases[i].loclists
-    u.rnglists_base = u.bases[i].rnglists
     u.lists_at = u.bases[i].lists
     u.split = u.bases[i].split
     u.version = u.bases[i].version

@@ -11,10 +11,9 @@ cdef enum:                      # Fault.section
     IN_LINE_STR = 3
     IN_STR_OFFSETS = 4
     IN_ADDR = 5
-    IN_TYPES = 6
-    IN_LOC = 7
-    IN_LOCLISTS = 8
-    IN_VALUES = 9               # the values of an object (core/values)
+    IN_LOC = 6
+    IN_LOCLISTS = 7
+    IN_VALUES = 8               # the values of an object (core/values)
 
 cdef enum:                      # Fault.code
     FAULT_NONE = 0

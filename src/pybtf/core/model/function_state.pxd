@@ -9,7 +9,6 @@ cdef enum:                      # State.flags
     S_REORDERED = 8
     S_OPTIMIZED = 16
     S_SIGNATURE_CHANGED = 32
-    S_OPTIMIZED_SYMBOL = 64     # computed by `function_merge.py`
 
 cdef struct State:              # one remembered instance of a function
     uint64_t address
