@@ -9,6 +9,7 @@ from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_enough, abbrevs_hav
 from cython.cimports.pybtf.core.dwarf.type_units import type_units_free
 from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader
 from cython.cimports.pybtf.core.elf.function_table import functable_head
+from cython.cimports.pybtf.core.model.dwarf_constants import DW_FORM_ref_addr
 from cython.cimports.pybtf.core.model.faults import FAULT_SHARED, IN_ABBREV, Fault, fault_set
 from cython.cimports.pybtf.core.strings.string_table import (
     NO_STRING,
@@ -19,8 +20,6 @@ from cython.cimports.pybtf.core.strings.string_table import (
 )
 from cython.cimports.pybtf.core.values.known_types import known_delete, known_new
 from cython.cimports.pybtf.core.worker import Context
-
-REF_ADDR = cython.declare(uint64_t, 0x10)
 
 
 @cython.cfunc
@@ -100,7 +99,7 @@ def context_is_one(
         h = cython.address(x.headers[i])
         if i and h.abbrev == x.headers[i - 1].abbrev:
             continue
-        if abbrevs_have_form(x.sections.abbrev, h.abbrev, REF_ADDR, cython.address(read)):
+        if abbrevs_have_form(x.sections.abbrev, h.abbrev, DW_FORM_ref_addr, cython.address(read)):
             return True
         if abbrevs_enough(read, x.sections.abbrev):
             fault_set(fault, FAULT_SHARED, IN_ABBREV, h.abbrev, 0, cython.cast(int64_t, read))

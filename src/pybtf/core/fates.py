@@ -10,7 +10,7 @@ from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset, strlen
 from cython.cimports.pybtf.core.elf.function_table import NO_ENTRY, FuncTable, functable_find
 from cython.cimports.pybtf.core.encode.encoder import Encoder
-from cython.cimports.pybtf.core.functions.function_merge import Emission
+from cython.cimports.pybtf.core.functions.function_merge import FATE_UNSEEN, Emission
 from cython.cimports.pybtf.core.functions.prototype_match import types_match
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.function_state import *
@@ -148,7 +148,7 @@ class Fates:
         i: uint32_t
         fate: uint8_t
         for i in range(table.n):
-            fate = 0 if out.fate == cython.NULL else out.fate[i]
+            fate = FATE_UNSEEN if out.fate == cython.NULL else out.fate[i]
             result.append((
                 table.name[i][: table.name_len[i]].decode("utf-8", "surrogateescape"),
                 FATE_NAMES[fate],
@@ -230,7 +230,7 @@ class Fates:
         entry: uint32_t = functable_find(self.x.table, wanted, len(wanted))
         if entry == NO_ENTRY:
             return None
-        return FATE_NAMES[0 if self.e.emission.fate == cython.NULL else self.e.emission.fate[entry]]
+        return FATE_NAMES[FATE_UNSEEN if self.e.emission.fate == cython.NULL else self.e.emission.fate[entry]]
 
     def symbols(self, name: str):
         """(name, address) of the symbols with this base name; and whether they make the name ambiguous."""

@@ -37,7 +37,7 @@ def read_header(
     """One unit header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.2 for units from `types_at` on). Nonzero: fault."""
     length: uint64_t
     type_die: uint64_t
-    kind: uint8_t = 1
+    kind: uint8_t = DW_UT_compile
     h.offset = cur_tell(c)
     h.offset_size = 4
     h.signature = h.type_die = 0

@@ -226,13 +226,16 @@ cdef inline const char *text_of(const Layer *y, uint32_t offset) noexcept nogil:
         return y.base.text + offset
     return y.text + (offset - y.text_first)
 
+cdef enum:                      # sets of kinds
+    MODIFYING = 1 << KIND_TYPEDEF | 1 << KIND_VOLATILE | 1 << KIND_CONST | 1 << KIND_RESTRICT | 1 << KIND_TYPE_TAG
+    SOURCE_ONLY = 1 << KIND_VAR | 1 << KIND_DATASEC | 1 << KIND_DECL_TAG
+
 cdef inline bint modifies(uint32_t kind) noexcept nogil:
-    # TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG
-    return kind < 32 and (0x40F00 >> kind) & 1
+    return kind < 32 and (MODIFYING >> kind) & 1
 
 cdef inline bint is_source_only(uint32_t kind) noexcept nogil:
-    # VAR, DATASEC, DECL_TAG: nothing but a section or a tag may be about them
-    return kind < 32 and (0x2C000 >> kind) & 1
+    # Nothing but a section or a tag may be about them.
+    return kind < 32 and (SOURCE_ONLY >> kind) & 1
 
 cdef inline bint has_members(uint32_t kind) noexcept nogil:
     return kind == KIND_STRUCT or kind == KIND_UNION

@@ -2,6 +2,7 @@
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t
+from pybtf.core.btf.kinds cimport *
 
 cdef extern from *:
     """
@@ -33,6 +34,10 @@ cdef extern from *:
     object new_row "pybtf_new_row"(object type, Py_ssize_t size)
     void set_item "pybtf_set_item"(object row, Py_ssize_t index, object value)
     PyObject *PyDict_GetItemWithError(object names, object offset) except? NULL
+
+cdef enum:                      # kinds whose flag means something
+    FLAGGED = (1 << KIND_STRUCT | 1 << KIND_UNION | 1 << KIND_ENUM | 1 << KIND_FWD | 1 << KIND_DECL_TAG
+               | 1 << KIND_TYPE_TAG | 1 << KIND_ENUM64)
 
 cdef class TypeIndex:
     cdef object data            # keeps what lies in it alive

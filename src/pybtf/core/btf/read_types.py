@@ -24,7 +24,14 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_UNION,
     KIND_VAR,
 )
-from cython.cimports.pybtf.core.btf.read_types import PyDict_GetItemWithError, new, new_row, set_item, set_slot
+from cython.cimports.pybtf.core.btf.read_types import (
+    FLAGGED,
+    PyDict_GetItemWithError,
+    new,
+    new_row,
+    set_item,
+    set_slot,
+)
 from cython.cimports.pybtf.core.btf.record_layout import (
     WIRE_INFO_RESERVED,
     WIRE_KINDS,
@@ -39,7 +46,6 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
 
-FLAGGED = cython.declare(uint32_t, 0xE00F0)  # kinds whose flag means something
 MAX_LINKAGE = cython.declare(uint32_t, 2)
 
 # What objects are made of, once pybtf.btf.types has been imported: see `teach`.

@@ -11,23 +11,24 @@ cdef enum:                      # words of a record
     W_INFO = 1
     W_THIRD = 2                 # size, or the type referred to
     W_EXTRA = 3                 # INT, VAR, DECL_TAG: one word; ARRAY: element, index, nelems; or the elements
-    WIRE_KINDS = 20             # kinds of the format, the 0 of void included
+    WIRE_KINDS = KIND_ENUM64 + 1        # kinds of the format, the 0 of void included
     WIRE_INFO_RESERVED = 0x60FF0000     # bits of the info word without meaning
+
+cdef enum:                      # sets of kinds
+    LINKS = (1 << KIND_PTR | 1 << KIND_TYPEDEF | 1 << KIND_VOLATILE | 1 << KIND_CONST | 1 << KIND_RESTRICT
+             | 1 << KIND_FUNC | 1 << KIND_TYPE_TAG)
+    THIRD_IS_TYPE = LINKS | 1 << KIND_FUNC_PROTO | 1 << KIND_VAR | 1 << KIND_DECL_TAG
+    PRIMITIVES = 1 << KIND_INT | 1 << KIND_ENUM | 1 << KIND_FWD | 1 << KIND_FLOAT | 1 << KIND_ENUM64
+    WITH_TYPED_ELEMENTS = 1 << KIND_STRUCT | 1 << KIND_UNION | 1 << KIND_FUNC_PROTO
 
 cdef struct RefSpan:            # references or names of a record: p[0], p[stride], ... `count` of them
     uint32_t *p
     uint32_t count
     uint32_t stride
 
-cdef extern from *:
-    """
-    #define PYBTF_KIND(kind, words) ((uint64_t)(words) << 2 * (kind))
-    #define PYBTF_FIXED (PYBTF_KIND(1, 1) | PYBTF_KIND(3, 3) | PYBTF_KIND(14, 1) | PYBTF_KIND(17, 1))
-    #define PYBTF_EACH (PYBTF_KIND(4, 3) | PYBTF_KIND(5, 3) | PYBTF_KIND(6, 2) | PYBTF_KIND(13, 2) | \\
-                        PYBTF_KIND(15, 3) | PYBTF_KIND(19, 3))
-    """
-    uint64_t FIXED "PYBTF_FIXED"        # two bits for each kind: INT, VAR and DECL_TAG one word, ARRAY three
-    uint64_t EACH "PYBTF_EACH"          # ENUM and FUNC_PROTO two, STRUCT, UNION, DATASEC and ENUM64 three
+cdef inline uint64_t per_kind(uint32_t kind, uint64_t words) noexcept nogil:
+    # In a word that has two bits for each kind, those of this one.
+    return words << 2 * kind
 
 cdef inline uint32_t wire_kind(const uint32_t *r) noexcept nogil:
     return (r[W_INFO] >> 24) & 0x1F
@@ -36,16 +37,19 @@ cdef inline uint32_t wire_vlen(const uint32_t *r) noexcept nogil:
     return r[W_INFO] & 0xFFFF
 
 cdef inline bint wire_third_is_type(uint32_t kind) noexcept nogil:
-    # PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, FUNC_PROTO, VAR, DECL_TAG, TYPE_TAG
-    return (0x67F04 >> kind) & 1
+    return (THIRD_IS_TYPE >> kind) & 1
 
 cdef inline uint32_t wire_fixed(uint32_t kind) noexcept nogil:
     # words after the first three, whatever vlen says
-    return (FIXED >> 2 * kind) & 3 if kind < 32 else 0
+    cdef uint64_t fixed = per_kind(KIND_INT, 1) | per_kind(KIND_VAR, 1) | per_kind(KIND_DECL_TAG, 1)
+    fixed |= per_kind(KIND_ARRAY, 3)
+    return (fixed >> 2 * kind) & 3 if kind < 32 else 0
 
 cdef inline uint32_t wire_each(uint32_t kind) noexcept nogil:
     # words per element
-    return (EACH >> 2 * kind) & 3 if kind < 32 else 0
+    cdef uint64_t each = per_kind(KIND_ENUM, 2) | per_kind(KIND_FUNC_PROTO, 2)
+    each |= per_kind(KIND_STRUCT, 3) | per_kind(KIND_UNION, 3) | per_kind(KIND_DATASEC, 3) | per_kind(KIND_ENUM64, 3)
+    return (each >> 2 * kind) & 3 if kind < 32 else 0
 
 cdef inline uint32_t wire_size(const uint32_t *r) noexcept nogil:
     cdef uint32_t kind = wire_kind(r)
@@ -58,8 +62,8 @@ cdef inline uint32_t wire_forward_kind(const uint32_t *r) noexcept nogil:
     return KIND_STRUCT
 
 cdef inline bint wire_is_link(uint32_t kind) noexcept nogil:
-    # PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, TYPE_TAG: three words, of which the third is the only reference.
-    return (0x41F04 >> kind) & 1
+    # Whether a record has three words, of which the third is the only reference.
+    return (LINKS >> kind) & 1
 
 cdef inline size_t wire_words(uint32_t info) noexcept nogil:
     # Length of a record in words, 0 if its kind does not exist.
@@ -87,8 +91,8 @@ cdef inline RefSpan wire_names(uint32_t *r) noexcept nogil:
     return s
 
 cdef inline bint wire_is_primitive(uint32_t kind) noexcept nogil:
-    # INT, ENUM, FWD, FLOAT, ENUM64: kinds without references.
-    return (0x900C2 >> kind) & 1
+    # Kinds without references.
+    return (PRIMITIVES >> kind) & 1
 
 cdef struct Extremes:           # of what the records of a section name and refer to, the largest
     uint32_t name
@@ -101,7 +105,7 @@ cdef inline void wire_look(const uint32_t *r, Extremes *x) noexcept nogil:
     # Takes a record into account. With as few branches as can be: kinds follow each other in no order.
     cdef uint32_t kind = wire_kind(r)
     cdef uint32_t each = wire_each(kind)
-    cdef uint32_t types = 0xFFFFFFFF if (0x2030 >> kind) & 1 else 0     # STRUCT, UNION and FUNC_PROTO: name, type
+    cdef uint32_t types = 0xFFFFFFFF if (WITH_TYPED_ELEMENTS >> kind) & 1 else 0    # name, type
     cdef const uint32_t *p = r + W_EXTRA
     cdef const uint32_t *end = p + <size_t> each * wire_vlen(r)
     x.name = larger(x.name, r[0])

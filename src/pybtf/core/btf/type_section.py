@@ -16,6 +16,7 @@ from cython.cimports.libc.string import memcpy, memmove
 from cython.cimports.pybtf.core.btf.record_layout import (
     W_NAME,
     WIRE_INFO_RESERVED,
+    WIRE_KINDS,
     Extremes,
     RefSpan,
     wire_look,
@@ -324,7 +325,7 @@ def wire_compact(
 
 
 REASONS = {
-    WIRE_KIND: ("info word {value:#010x} of type {id} has an unknown kind", "a kind from 1 to 19"),
+    WIRE_KIND: ("info word {value:#010x} of type {id} has an unknown kind", f"a kind from 1 to {WIRE_KINDS - 1}"),
     WIRE_RESERVED: (
         "info word {value:#010x} of type {id} has reserved bits set",
         "bits 16-23, 29 and 30 zero",

@@ -4,6 +4,11 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.btf.kinds cimport *
 from pybtf.core.btf.record_layout cimport RefSpan, wire_kind, wire_refs, wire_vlen
 
+cdef enum:                      # sets of kinds
+    MODIFIERS = 1 << KIND_VOLATILE | 1 << KIND_CONST | 1 << KIND_RESTRICT
+    CHAINS = (MODIFIERS | 1 << KIND_PTR | 1 << KIND_ARRAY | 1 << KIND_TYPEDEF | 1 << KIND_FUNC | 1 << KIND_VAR
+              | 1 << KIND_DECL_TAG | 1 << KIND_TYPE_TAG)
+
 cdef struct TypeView:
     uint32_t *words
     const size_t *offs          # of the record of each id, in words; offs[0] is not used
@@ -26,12 +31,11 @@ cdef inline const char *view_name(const TypeView *v, uint32_t offset) noexcept n
     return v.own_text + (offset - v.base_size)
 
 cdef inline bint is_chain(uint32_t kind) noexcept nogil:
-    # PTR, ARRAY, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC, VAR, DECL_TAG, TYPE_TAG: kinds that are about one type.
-    return (0x65F0C >> kind) & 1
+    # Kinds that are about one type.
+    return (CHAINS >> kind) & 1
 
 cdef inline bint is_modifier(uint32_t kind) noexcept nogil:
-    # VOLATILE, CONST, RESTRICT
-    return (0xE00 >> kind) & 1
+    return (MODIFIERS >> kind) & 1
 
 cdef inline bint is_composite(uint32_t kind) noexcept nogil:
     return kind == KIND_STRUCT or kind == KIND_UNION

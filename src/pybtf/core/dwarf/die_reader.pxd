@@ -3,12 +3,13 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrevs cimport AbbrevTable
 from pybtf.core.dwarf.attributes cimport N_SLOTS
+from pybtf.core.dwarf.forms cimport A_ADDR, A_CONST
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.support.cursor cimport Cursor, cur_tell
 
 cdef struct Attr:
-    uint64_t v                  # what it is depends on the class: see the list of A_* in abbrevs.pxd
+    uint64_t v                  # what it is depends on the class: see the list of A_* in forms.pxd
     uint32_t size               # of a block, bytes
     uint8_t cls                 # A_*
 
@@ -55,6 +56,6 @@ cdef inline bint die_has(const Die *d, int slot) noexcept nogil:
 
 cdef inline uint64_t die_number(const Die *d, int slot) noexcept nogil:
     # A numeric attribute: constants, addresses and flags count, other forms are 0, as is an absent one.
-    if (d.seen >> slot) & 1 and 1 <= d.a[slot].cls <= 3:
+    if (d.seen >> slot) & 1 and A_CONST <= d.a[slot].cls <= A_ADDR:
         return d.a[slot].v
     return 0

@@ -196,7 +196,7 @@ def die_read(r: cython.pointer[Reader], d: cython.pointer[Die]) -> cython.int:
             skip_value(r, operation, d.offset)
             continue
         slot = (word >> 8) & 0xFF
-        if slot == 0xFF:  # an unwanted value of indirect form
+        if slot == NO_SLOT:  # an unwanted value of indirect form
             if read_value(r, word, cython.address(scratch), d.offset):
                 return 1
             continue

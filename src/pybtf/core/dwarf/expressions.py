@@ -26,6 +26,7 @@ from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import Unit
 from cython.cimports.pybtf.core.support.cursor import (
+    CUR_TRUNCATED,
     Cursor,
     cur_fail,
     cur_init,
@@ -35,8 +36,6 @@ from cython.cimports.pybtf.core.support.cursor import (
     cur_u32,
     cur_u64,
 )
-
-CUR_TRUNCATED = cython.declare(cython.int, 1)
 
 operands_of = cython.declare(cython.uchar[256])  # ARG_* of each operation
 

@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import Param, Unit
 from cython.cimports.pybtf.core.support.cursor import (
+    CUR_TRUNCATED,
     Cursor,
     cur_fail,
     cur_init,
@@ -47,7 +48,6 @@ from cython.cimports.pybtf.core.support.cursor import (
     cur_uleb,
 )
 
-CUR_TRUNCATED = cython.declare(cython.int, 1)
 ENTRY_BYTES = cython.declare(uint64_t, 16)  # what the range of an entry is counted as
 
 # ---------------------------------------------------------------- one expression of a parameter

@@ -11,6 +11,7 @@ from cython.cimports.libc.stdint import int32_t, uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
+from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.btf.record_layout import wire_kind
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.elf.function_table import functable_head
@@ -348,7 +349,7 @@ def encode_sections(
         while i < e.n_entries and e.entries[i].section == e.entries[first].section:
             i += 1
         n = i - first
-        if n > 65535 or e.entries[first].section >= n_names:
+        if n > MAX_VLEN or e.entries[first].section >= n_names:
             e.error_entry = e.entries[first].section
             return encoder_fail(e, ENCODE_SECTION)
         p = encoder_add(

@@ -203,6 +203,7 @@ cdef enum:
     DW_ATE_imaginary_float = 0x09
     DW_CC_nocall = 0x03
     DW_LANG_Rust = 0x1c
+    DW_LANG_C11 = 0x1d
     DW_LLE_end_of_list = 0x00
     DW_LLE_base_addressx = 0x01
     DW_LLE_startx_endx = 0x02

@@ -34,6 +34,7 @@ from cython.cimports.pybtf.core.elf.function_table import (
     FunctionTable,
     functable_find,
 )
+from cython.cimports.pybtf.core.model.dwarf_constants import DW_LANG_C11
 from cython.cimports.pybtf.core.model.function_state import S_OPTIMIZED, S_SIGNATURE_CHANGED
 from cython.cimports.pybtf.core.support.memory import (
     u8s_append,
@@ -66,7 +67,7 @@ LONGEST_CHAIN = cython.declare(uint32_t, 256)
 MAX_BYTES = cython.declare(uint64_t, 0x7FFFFFFF)
 EXTERN = cython.declare(uint32_t, 2)
 OVERLAP = cython.declare(uint64_t, 16)  # times as long as strings and records may be what shares them
-LANGUAGE = cython.declare(uint32_t, 0x1D)  # DW_LANG_C11: BTF does not say, and only C's compilers write it
+LANGUAGE = cython.declare(uint32_t, DW_LANG_C11)  # BTF does not say, and only C's compilers write it
 
 PROBLEMS = {
     UNIT_RECORD: "record",

@@ -1,6 +1,7 @@
 # One piece of a compiler's BTF on its way to a unit value (see btf_unit_types.py, btf_unit.py).
 
 from libc.stdint cimport uint32_t, uint64_t
+from pybtf.core.btf.kinds cimport KIND_DATASEC, KIND_DECL_TAG, KIND_FUNC, KIND_VAR
 from pybtf.core.btf.type_view cimport TypeView
 from pybtf.core.support.memory cimport U8s, U32s, U64s
 
@@ -12,6 +13,9 @@ cdef enum:                      # what is wrong with a piece
     UNIT_SHARED = 4             # names or prototypes that are shared by far more than compilers have
     UNIT_FEATURE = 5            # a kind that has no stand-in, and whose feature is off
     UNIT_LARGE = 6
+
+cdef enum:                      # kinds that are no types of a unit value
+    NO_TYPES = 1 << KIND_FUNC | 1 << KIND_VAR | 1 << KIND_DATASEC | 1 << KIND_DECL_TAG
 
 cdef struct Making:             # the piece at hand
     const TypeView *v

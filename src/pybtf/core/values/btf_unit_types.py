@@ -13,6 +13,7 @@ from cython.cimports.pybtf.core.btf.type_view import view_name, view_record
 from cython.cimports.pybtf.core.model.options import OPT_DECL_TAG, OPT_ENUM64, OPT_FLOAT, OPT_TYPE_TAG
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.values.btf_unit_types import (
+    NO_TYPES,
     UNIT_FEATURE,
     UNIT_MEMORY,
     UNIT_OK,
@@ -48,8 +49,8 @@ def zeros(a: cython.pointer[U32s], n: cython.size_t) -> cython.bint:
 @cython.inline
 @cython.exceptval(check=False)
 def is_type(kind: uint32_t) -> cython.bint:
-    """Whether a unit value has such a record: all but FUNC, VAR, DATASEC and DECL_TAG."""
-    return not (0x2D000 >> kind) & 1
+    """Whether a unit value has such a record."""
+    return not (NO_TYPES >> kind) & 1
 
 
 # ---- strings ------------------------------------------------------------------------------------------------
