@@ -9,7 +9,7 @@ from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.btf.type_section import WireError, wire_store, wire_swap
+from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, WireError, wire_store, wire_swap
 from cython.cimports.pybtf.core.btf.verify import Written, verify, verify_error
 from cython.cimports.pybtf.core.classes.class_record import REC_NAME, class_record
 from cython.cimports.pybtf.core.dedup.base import room_reserve
@@ -117,7 +117,7 @@ class Run(Ring):
                 raise MemoryError
             raise OverflowError(self.layout.type_size + self.layout.string_size)
         data = PyBytes_FromStringAndSize(
-            cython.NULL, cython.cast(cython.Py_ssize_t, 24 + self.layout.type_size + self.layout.string_size)
+            cython.NULL, cython.cast(cython.Py_ssize_t, WIRE_HEADER + self.layout.type_size + self.layout.string_size)
         )
         out = cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data))
         memset(cython.address(written), 0, cython.sizeof(Written))
@@ -207,7 +207,7 @@ class Run(Ring):
         d.words = self.e.words.p
         d.offs = self.e.offs.p
         d.strings = cython.address(self.base.strings)
-        d.own_text = raw + 24 + self.layout.type_size
+        d.own_text = raw + WIRE_HEADER + self.layout.type_size
         d.n_own = self.layout.type_size // 4
         if d.n_own:
             d.own = self.e.words.p + self.e.offs.p[self.first]

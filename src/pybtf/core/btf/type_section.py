@@ -368,7 +368,7 @@ def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, i
     is ignored. Raises `InputError`.
     """
     if len(data) < 4:
-        raise InputError(Place(name), f"{len(data)} bytes", "at least a BTF header of 24 bytes")
+        raise InputError(Place(name), f"{len(data)} bytes", f"at least a BTF header of {WIRE_HEADER} bytes")
     magic = data[:2]
     little = magic == b"\x9f\xeb"
     if not little and magic != b"\xeb\x9f":
@@ -377,11 +377,11 @@ def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, i
         raise InputError(Place(name, None, 2), f"version {data[2]}", "version 1")
     if data[3]:
         raise InputError(Place(name, None, 3), f"flags {data[3]:#x}", "none")
-    if len(data) < 24:
-        raise InputError(Place(name), f"{len(data)} bytes", "at least a BTF header of 24 bytes")
+    if len(data) < WIRE_HEADER:
+        raise InputError(Place(name), f"{len(data)} bytes", f"at least a BTF header of {WIRE_HEADER} bytes")
     length, type_off, type_len, str_off, str_len, _, _ = header_words(data, little)
-    if length < 24 or length > len(data):
-        raise InputError(Place(name, None, 4), f"header length {length}", f"24 to {len(data)}")
+    if length < WIRE_HEADER or length > len(data):
+        raise InputError(Place(name, None, 4), f"header length {length}", f"{WIRE_HEADER} to {len(data)}")
     left = len(data) - length
     if type_off + type_len > left or type_off % 4 or type_len % 4:
         raise InputError(

@@ -39,6 +39,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_TYPEDEF,
 )
 from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_forward_kind, wire_kind, wire_names, wire_vlen
+from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, wire_store_header
 from cython.cimports.pybtf.core.btf.type_view import (
     TypeView,
     View,
@@ -515,9 +516,12 @@ class Rewriting:
 
 def raw(words: bytes, strings: bytes) -> bytes:
     """BTF of these types and strings, in the machine's byte order."""
-    lengths = (24, 0, len(words), len(words), len(strings))
-    header = (0xEB9F).to_bytes(2, byteorder) + b"\1\0" + b"".join(each.to_bytes(4, byteorder) for each in lengths)
-    return header + words + strings
+    header = bytearray(WIRE_HEADER)
+    start: cython.p_char = header
+    if len(words) + len(strings) > 0xFFFFFFFF:
+        raise OverflowError("the BTF would be larger than 4 GiB")
+    wire_store_header(cython.cast(cython.pointer[uint8_t], start), len(words), len(strings), False)
+    return bytes(header + words + strings)
 
 
 def c_names(view: View, most: cython.size_t, always: cython.bint = False) -> tuple:

@@ -159,7 +159,7 @@ def raw_btf(words: cython.pointer[U32s], text: cython.pointer[U8s], swap: cython
     if layout.type_size + layout.string_size > 0xFFFFFFFF:
         raise OverflowError("the BTF would be larger than 4 GiB")
     data = PyBytes_FromStringAndSize(
-        cython.NULL, cython.cast(cython.Py_ssize_t, 24 + layout.type_size + layout.string_size)
+        cython.NULL, cython.cast(cython.Py_ssize_t, WIRE_HEADER + layout.type_size + layout.string_size)
     )
     out = emit_header(
         cython.address(layout), cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data)), swap
