@@ -396,7 +396,7 @@ class BtfUnits:
         functions of the object that the piece is from. Raises `UnitError`.
         """
         m: cython.pointer[Making] = cython.address(self.m)
-        head: uint32_t[20]
+        head: UnitHead
         status: cython.int
         known: cython.pointer[FuncTable] = cython.NULL
         table: cython.pointer[FuncTable] = cython.address(self.functions.t)
@@ -445,10 +445,10 @@ class BtfUnits:
                 return UNIT_SHARED
             known: list = self.objects.get(view_name(m.v, r[0]))
             if r[3] == EXTERN or (known is not None and known[3]):
-                head[H_COUNTS + 4] += 1
+                head[H_COUNTS + HELD_VAR_DECLARATION] += 1
                 continue
             if known is None:
-                head[H_COUNTS + 5] += 1
+                head[H_COUNTS + HELD_VAR_NO_ADDRESS] += 1
                 continue
             size = size_of(m.v, r[2])
             if known[2] != 1 or size != known[1] or size == 0:

@@ -321,7 +321,7 @@ def put_functions(
         if f.flags & F_DECLARATION:
             continue
         if f.name == 0 and not f.flags & F_EMPTY_NAME:
-            head[H_COUNTS + 3] += 1
+            head[H_COUNTS + HELD_NAMELESS] += 1
             continue
         if not stands_alone(u, v, f):
             w.die = f.die
@@ -398,9 +398,9 @@ def put_head(w: cython.pointer[Writing], u: cython.pointer[Unit], v: cython.poin
     head[H_TAGS] = cython.cast(uint32_t, v.tags.n // 3)
     head[H_INT] = v.int_id
     head[H_NAME] = place_of(w, v.name)
-    head[H_COUNTS] = cython.cast(uint32_t, v.counts[COUNT_PARTIAL])
-    head[H_COUNTS + 1] = cython.cast(uint32_t, v.counts[COUNT_SKIPPED_TAGS])
-    head[H_COUNTS + 2] = cython.cast(uint32_t, v.counts[COUNT_SIGNATURES_LOST])
+    head[H_COUNTS + HELD_PARTIAL] = cython.cast(uint32_t, v.counts[COUNT_PARTIAL])
+    head[H_COUNTS + HELD_SKIPPED_TAGS] = cython.cast(uint32_t, v.counts[COUNT_SKIPPED_TAGS])
+    head[H_COUNTS + HELD_SIGNATURES_LOST] = cython.cast(uint32_t, v.counts[COUNT_SIGNATURES_LOST])
     return head[H_NAME] != NO_STRING
 
 
@@ -462,7 +462,7 @@ def export_unit(
     c: cython.pointer[Classifier],
 ) -> cython.int:
     """See `unit_export.pxd`."""
-    head: uint32_t[20]
+    head: UnitHead
     i: uint32_t
     done: cython.bint
     memset(cython.address(head[0]), 0, cython.sizeof(head))
@@ -474,8 +474,8 @@ def export_unit(
         done = done and put_variables(w, u, v, cython.address(head[0]))
     done = done and put_types(w, v, c)
     if done:
-        head[H_COUNTS + 4] = cython.cast(uint32_t, v.counts[COUNT_VAR_DECLARATION])
-        head[H_COUNTS + 5] = cython.cast(uint32_t, v.counts[COUNT_VAR_NO_ADDRESS])
+        head[H_COUNTS + HELD_VAR_DECLARATION] = cython.cast(uint32_t, v.counts[COUNT_VAR_DECLARATION])
+        head[H_COUNTS + HELD_VAR_NO_ADDRESS] = cython.cast(uint32_t, v.counts[COUNT_VAR_NO_ADDRESS])
         for i in range(H_WORDS_OF_HEAD):
             w.words.p[i] |= head[i]
         done = finish(w)

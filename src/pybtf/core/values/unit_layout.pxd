@@ -5,6 +5,17 @@
 # references; then the strings, each with its NUL, padded with zeros to a word. A string is named by 1 and the offset of
 # its first byte in them, 0 is none.
 
+from libc.stdint cimport uint32_t
+
+cdef enum:                      # facts of the unit that only the report wants: words of the head behind H_COUNTS
+    HELD_PARTIAL = 0            # a partial unit
+    HELD_SKIPPED_TAGS = 1
+    HELD_SIGNATURES_LOST = 2
+    HELD_NAMELESS = 3           # functions
+    HELD_VAR_DECLARATION = 4
+    HELD_VAR_NO_ADDRESS = 5
+    N_HELD = 6
+
 cdef enum:                      # words of the head
     H_SIZE = 0                  # bytes of the unit, this word included
     H_FLAGS = 1
@@ -19,9 +30,10 @@ cdef enum:                      # words of the head
     H_VARIABLE_WORDS = 10
     H_STRING_BYTES = 11         # with NULs, without padding
     H_INT = 12                  # small id of the first base type "int", 0 none
-    H_COUNTS = 13               # facts of the unit that only the report wants; see N_HELD
-    N_HELD = 6                  # partial, skipped tags, signatures lost, nameless, variables declared, without address
-    H_WORDS_OF_HEAD = 19
+    H_COUNTS = 13               # HELD_*
+    H_WORDS_OF_HEAD = H_COUNTS + N_HELD
+
+ctypedef uint32_t UnitHead[H_WORDS_OF_HEAD]
 
 cdef enum:
     DIGEST_WORDS = 4

@@ -73,7 +73,7 @@ def given_size(
     addresses: cython.pointer[uint32_t],
 ) -> uint64_t:
     """See `unit_read.pxd`."""
-    h: uint32_t[20]
+    h: UnitHead
     words: uint64_t
     strings: uint64_t
     if left < 4 * H_WORDS_OF_HEAD:
@@ -113,7 +113,7 @@ def given_language(g: cython.pointer[cython.const[GivenUnit]], swap: cython.bint
 @cython.exceptval(check=False)
 def given_partial(g: cython.pointer[cython.const[GivenUnit]]) -> cython.bint:
     partial: uint32_t = 0
-    wire_load(cython.address(partial), g.p + 4 * H_COUNTS, 1, False)
+    wire_load(cython.address(partial), g.p + 4 * (H_COUNTS + HELD_PARTIAL), 1, False)
     return partial != 0
 
 
@@ -170,7 +170,7 @@ def begin_unit(
     swap: cython.bint,
 ) -> cython.int:
     """See `unit_read.pxd`."""
-    h: uint32_t[20]
+    h: UnitHead
     n: cython.size_t
     sid: uint32_t
     wire_load(cython.address(h[0]), g.p, H_WORDS_OF_HEAD, swap)
@@ -190,9 +190,9 @@ def begin_unit(
     v.n_types = h[H_TYPES]
     v.int_id = h[H_INT]
     v.tags_cut = (h[H_FLAGS] & UNIT_TAGS_CUT) != 0
-    v.counts[COUNT_PARTIAL] = h[H_COUNTS]
-    v.counts[COUNT_SKIPPED_TAGS] = h[H_COUNTS + 1]
-    v.counts[COUNT_SIGNATURES_LOST] = h[H_COUNTS + 2]
+    v.counts[COUNT_PARTIAL] = h[H_COUNTS + HELD_PARTIAL]
+    v.counts[COUNT_SKIPPED_TAGS] = h[H_COUNTS + HELD_SKIPPED_TAGS]
+    v.counts[COUNT_SIGNATURES_LOST] = h[H_COUNTS + HELD_SIGNATURES_LOST]
     sid = given_string(r, strings, h[H_NAME])
     if sid >= DAMAGED_STRING:
         return bad_string(v, sid, H_NAME)

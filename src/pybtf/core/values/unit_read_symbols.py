@@ -234,8 +234,8 @@ def read_functions(
     v.n_states = 0
     v.locals.n = 0
     v.anns.n = 0
-    v.counts[COUNT_FUNCTIONS] += r.words.p[H_COUNTS + 3]
-    v.counts[COUNT_NAMELESS] += r.words.p[H_COUNTS + 3]
+    v.counts[COUNT_FUNCTIONS] += r.words.p[H_COUNTS + HELD_NAMELESS]
+    v.counts[COUNT_NAMELESS] += r.words.p[H_COUNTS + HELD_NAMELESS]
     for i in range(r.words.p[H_FUNCTIONS]):
         size = function_words(r.words.p + at, end - at, v.n_types)
         if size == 0:
@@ -287,8 +287,8 @@ def read_variables(
     n: uint32_t
     status: cython.int
     v.n_vars = 0
-    v.counts[COUNT_VAR_DECLARATION] += r.words.p[H_COUNTS + 4]
-    v.counts[COUNT_VAR_NO_ADDRESS] += r.words.p[H_COUNTS + 5]
+    v.counts[COUNT_VAR_DECLARATION] += r.words.p[H_COUNTS + HELD_VAR_DECLARATION]
+    v.counts[COUNT_VAR_NO_ADDRESS] += r.words.p[H_COUNTS + HELD_VAR_NO_ADDRESS]
     p = end - r.words.p[H_VARIABLE_WORDS]
     for i in range(r.words.p[H_VARIABLES]):
         if end - p < VARIABLE_HEAD or p[1] >= v.n_types or p[2] >> 17:
