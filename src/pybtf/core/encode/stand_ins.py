@@ -49,16 +49,6 @@ def reaches_out(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def odd_size(t: cython.pointer[cython.const[Type]]) -> cython.bint:
-    """Whether a number is of a size that no INT has."""
-    size: uint32_t = t.size & 0x1FFF
-    return size == 0 or size > 16 or size & (size - 1) != 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
 def is_float(encoding: uint8_t) -> cython.bint:
     return encoding == DW_ATE_float or encoding == DW_ATE_complex_float or encoding == DW_ATE_imaginary_float
 
@@ -70,9 +60,9 @@ def unfit(u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.point
     """See `stand_ins.pxd`."""
     i: uint32_t
     if t.tag == DW_TAG_base_type:
-        if t.encoding == DW_ATE_float or not odd_size(t):
+        if t.encoding == DW_ATE_float or not odd_size(base_size(t)):
             return False
-        return fault_set(cython.address(v.fault), FAULT_INT_SIZE, IN_INFO, t.die, t.die, t.size & 0x1FFF)
+        return fault_set(cython.address(v.fault), FAULT_INT_SIZE, IN_INFO, t.die, t.die, base_size(t))
     if not is_structure(t.tag) or t.flags & T_DECLARATION:
         return False
     for i in range(t.first, t.first + t.count):
@@ -256,7 +246,7 @@ def fill(
 def is_number(u: cython.pointer[Unit], ref: uint32_t) -> cython.bint:
     t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref)])
     if t.tag == DW_TAG_base_type:
-        return t.name != 0 and not odd_size(t) and not is_float(t.encoding)
+        return t.name != 0 and not odd_size(base_size(t)) and not is_float(t.encoding)
     return t.tag == DW_TAG_enumeration_type and (t.size == 0 or (t.size <= 8 and t.size & (t.size - 1) == 0))
 
 

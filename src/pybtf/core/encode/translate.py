@@ -59,7 +59,7 @@ def base_type(
     options: cython.int,
 ) -> cython.int:
     """An INT, `char` as well (Q12), or a FLOAT."""
-    size: uint32_t = t.size & 0x1FFF  # pahole keeps 16 bits of the size in bits
+    size: uint32_t = base_size(t)
     encoding: uint32_t = 0
     name: uint32_t = t.name
     ate: uint8_t = t.encoding
@@ -78,7 +78,7 @@ def base_type(
             return fault(v, t, FAULT_FLOAT_SIZE, size)
         put(v, name, KIND_FLOAT, 0, 0, size)
         return 0
-    if size == 0 or size > 16 or size & (size - 1):
+    if odd_size(size):
         name = known.sanitized
         size = 4
     put(v, name, KIND_INT, 0, 0, size)

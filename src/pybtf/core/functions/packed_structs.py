@@ -40,6 +40,7 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Member,
     Type,
     Unit,
+    base_size,
     is_structure,
     is_transparent,
     strip_type,
@@ -75,7 +76,7 @@ def type_size(unit: cython.pointer[cython.const[Unit]], id: uint32_t) -> uint64_
         if is_pointer(t.tag):
             return count * unit.address_size
         if t.tag == DW_TAG_base_type:
-            return count * (t.size & 0x1FFF)  # sizes are kept in bits, in 16 bits
+            return count * base_size(t)
         if t.tag == DW_TAG_enumeration_type:
             return count * (t.size if t.size else 4)
         if t.tag == DW_TAG_subroutine_type:
@@ -127,7 +128,7 @@ def alignment(
     if is_pointer(t.tag):
         return unit.address_size
     if t.tag == DW_TAG_base_type:
-        return max(cython.cast(uint32_t, t.size & 0x1FFF), 1)
+        return max(base_size(t), 1)
     if t.tag == DW_TAG_enumeration_type:
         return t.size if t.size else 4
     if (

@@ -133,7 +133,7 @@ def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
         elif t.tag == DW_TAG_subroutine_type:
             return times * (t.size if t.size else u.address_size)
         elif t.tag == DW_TAG_base_type:
-            return times * (t.size & 0x1FFF)
+            return times * base_size(t)
         elif t.tag == DW_TAG_enumeration_type:
             return times * (t.size if t.size else 4)
         elif t.tag == DW_TAG_string_type:

@@ -227,6 +227,14 @@ cdef inline bint set_aside(const Unit *u, Fault *f) noexcept nogil:
     f.code = FAULT_NONE
     return True
 
+cdef inline uint32_t base_size(const Type *t) noexcept nogil:
+    # The bytes of a base type. pahole keeps their bits in 16 bits.
+    return t.size & 0x1FFF
+
+cdef inline bint odd_size(uint32_t size) noexcept nogil:
+    # Whether a number has bytes that no INT has: not 1, 2, 4, 8 or 16.
+    return size == 0 or size > 16 or size & (size - 1) != 0
+
 cdef inline bint is_structure(uint16_t tag) noexcept nogil:
     return (
         tag == DW_TAG_structure_type or tag == DW_TAG_union_type or tag == DW_TAG_class_type
