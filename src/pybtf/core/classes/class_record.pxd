@@ -28,7 +28,7 @@ cdef enum:                      # words of a record
 
 cdef enum:
     CLASS_CHUNK_BITS = 16
-    CLASS_CHUNK = 65536
+    CLASS_CHUNK = 1 << CLASS_CHUNK_BITS
     CLASS_CHUNKS = 8192
     NO_CLASS = 0xFFFFFFFF       # out of memory
 

@@ -8,11 +8,11 @@ from pybtf.core.support.arena cimport Arena
 from pybtf.core.support.memory cimport prefetch
 
 cdef enum:
-    STRING_CHUNK_BITS = 16
-    STRING_CHUNK = 65536
-    STRING_CHUNKS = 8192
     NO_STRING = 0xFFFFFFFF      # out of memory
     IN_BASE = 0x20000000        # | offset in the base's strings
+    STRING_CHUNK_BITS = 16
+    STRING_CHUNK = 1 << STRING_CHUNK_BITS
+    STRING_CHUNKS = IN_BASE >> STRING_CHUNK_BITS    # ids of strings end where those in the base begin
 
 cdef struct StringEntry:
     const char *text            # not NUL-terminated
