@@ -24,7 +24,7 @@ from cython.cimports.pybtf.core.encode.encoder import Encoder, encoder_free, enc
 from cython.cimports.pybtf.core.functions.calling_convention import machine_init
 from cython.cimports.pybtf.core.functions.variables import SectionRange
 from cython.cimports.pybtf.core.given_units import take_piece, take_unit
-from cython.cimports.pybtf.core.model.debug_sections import DebugSections, Span, SplitUnit
+from cython.cimports.pybtf.core.model.debug_sections import N_SPANS, DebugSections, Span, SplitUnit, spans_of
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
 from cython.cimports.pybtf.core.model.options import OPT_DEGRADE
@@ -37,6 +37,7 @@ from cython.cimports.pybtf.core.strings.string_table import (
     string_text,
     strings_build_on,
 )
+from cython.cimports.pybtf.core.support.check import FIXED_SIZE
 from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
@@ -46,6 +47,8 @@ from cython.cimports.pybtf.core.worker import *
 from pybtf.core.support.mapped_file import MappedFile
 
 SECTION_NAMES = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
+if len(SECTION_NAMES) != N_SPANS:
+    raise AssertionError("not each section has its name")
 
 
 @cython.cfunc
@@ -255,7 +258,8 @@ class Inputs:
         spans: cython.pointer[Span] = cython.address(to.info)
         view = cython.declare(cython.Py_buffer)
         i: cython.int
-        for i in range(len(SECTION_NAMES)):
+        FIXED_SIZE(spans_of(to) == N_SPANS)  # what lies one behind the other
+        for i in range(N_SPANS):
             data = sections.get(SECTION_NAMES[i])
             if data is None or len(data) == 0:
                 continue

@@ -19,8 +19,11 @@ cdef struct SplitUnit:          # units of split DWARF, whose sections are parts
     uint64_t loclists           # in `loclists`: what DW_FORM_loclistx 0 means
     uint64_t line               # in .debug_line: its files, all bits set if there are none
 
+cdef enum:
+    N_SPANS = 8                 # sections that a file has, in front of `swap`
+
 cdef struct DebugSections:
-    Span info
+    Span info                   # inputs.py has the names of all spans, in this order
     Span abbrev
     Span str
     Span line_str
@@ -34,3 +37,10 @@ cdef struct DebugSections:
     const SplitUnit *split      # ascending; NULL if there are none
     size_t n_split
     const DebugSections *alternate  # its sections, or NULL: the same `info`, and `str` right behind `str` here
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #define PYBTF_SPANS(sections) (offsetof(__typeof__(*(sections)), swap) / sizeof((sections)->info))
+    """
+    size_t spans_of "PYBTF_SPANS" (const DebugSections *sections) noexcept nogil
