@@ -9,6 +9,7 @@ import pytest
 
 from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
+from pybtf.merging import objects
 from pybtf.merging.compiling import objects_of
 from pybtf.merging.index import find_index, index_of
 from tests.builders.dwarfwriter import die
@@ -29,6 +30,47 @@ def test_many_files_at_once(built: Callable[[str], Path], capfd: pytest.CaptureF
             section = find_index(image)
             assert section is not None
             assert index_of(image, section)[0].path == each
+
+
+def test_one_that_cannot_be_opened_does_not_stop_the_others(
+    built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    built("x86")
+    Path("folder").mkdir()
+    assert main(["object", "--features", FEATURES, "missing.o", "folder", "a.o"]) == 1
+    missing, folder, line = capfd.readouterr().err.splitlines()
+    assert missing == "pybtf: error: missing.o: no such file"
+    assert folder.startswith("pybtf: error: folder: ")
+    assert line.startswith("3 objects: 1 encoded (1 unit), 2 failed; ")
+
+
+def test_what_nobody_foresaw_does_not_stop_the_others(
+    built: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    built("x86")
+
+    def object_values(image: ElfImage, path: str, *rest: object) -> object:
+        if path == "a.o":
+            raise OSError(5, "worn out")
+        return values(image, path, *rest)
+
+    values: Callable[..., object] = objects.object_values
+    monkeypatch.setattr("pybtf.merging.encoding.object_values", object_values)
+    assert main(["object", "--features", FEATURES, "a.o", "b.o"]) == 1
+    message, line = capfd.readouterr().err.splitlines()
+    assert message == "pybtf: error: a.o: worn out"
+    assert line.startswith("2 objects: 1 encoded (1 unit), 1 failed; ")
+
+
+def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:
+    built("x86")
+    Path("file").write_bytes(b"")
+    before = Path("a.o").read_bytes()
+    assert main(["object", "--features", FEATURES, "--store", "file", "a.o", "b.o"]) == 1
+    err = capfd.readouterr().err
+    assert err.count(": cannot be written: part of this path is not a folder. Check the path.") == 2
+    assert "2 objects: 0 encoded (0 units), 2 failed" in err
+    assert Path("a.o").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -109,6 +151,30 @@ def test_cc_removes_an_object_that_cannot_be_encoded(compiler: Path, run_cli: Ru
     done = run_cli("cc", "--", compiler, "-c", "x.c", "-o", "out.o")
     assert done.returncode == 1
     assert "DW_TAG_atomic_type" in done.stderr
+    assert not Path("out.o").exists()
+
+
+@pytest.mark.parametrize(("error", "status"), [(OSError(5, "worn out"), 1), (KeyboardInterrupt(), 130)])
+def test_cc_leaves_no_object_without_values(
+    compiler: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int
+) -> None:
+    """Whatever goes wrong: the next run of a build would take it for made."""
+
+    def encode_compiled(path: str, *_: object) -> None:
+        if path == "sb.o":
+            raise error
+
+    monkeypatch.setattr("pybtf.merging.encoding.encode_compiled", encode_compiled)
+    monkeypatch.setattr("pybtf.merging.compiling.objects_of", lambda _: ["sa.o", "sb.o", "b.o"])
+    assert main(["cc", "--", "true"]) == status
+    assert [Path(each).exists() for each in ("sa.o", "sb.o", "b.o")] == [True, False, False]
+
+
+def test_cc_with_a_store_that_cannot_be_made(compiler: Path, run_cli: RunCli) -> None:
+    Path("file").write_bytes(b"")
+    done = run_cli("cc", "--store", "file", "--features", FEATURES, "--", compiler, "-c", "x.c", "-o", "out.o")
+    assert done.returncode == 1
+    assert "cannot be written: part of this path is not a folder" in done.stderr
     assert not Path("out.o").exists()
 
 

@@ -22,7 +22,7 @@ from ..records import record, replace
 from ..report import SCHEMA
 from ..timings import NS, Pass, Timings, render, since_process_start
 from . import console, summary
-from .faults import BUG, FAILED, bug, explain, trace
+from .faults import BUG, FAILED, bug, explain, named, trace
 from .progress import Progress
 from .request import Request, same, tell_warnings, warn_of_links, write_report
 from .workers import Ended, Workers
@@ -177,7 +177,7 @@ def _encode_all(
                 progress.clear()
                 if result.trace:
                     console.say(result.trace)
-                console.error(_named(result.text, tasks[number].path))
+                console.error(named(result.text, tasks[number].path))
             else:
                 if result.passes is not None:
                     files.include(_passes(result.passes))
@@ -267,18 +267,13 @@ def _write(task: Task, encoded: Encoded, digests: bool) -> None:
             encoded.write(task.target, durable=False)
 
 
-def _named(text: str, path: str) -> str:
-    """A message that says which file it is about."""
-    return text if path in text else f"{path}: {text}"
-
-
 def _tell(
     request: Request, options: EncodeOptions, tasks: list[Task], results: list[Success | Failure], timings: Timings
 ) -> None:
     """Warnings, the tree of passes, and the closing count."""
     total = timings.finish()
     warnings = [
-        _named(text, task.path)
+        named(text, task.path)
         for task, result in zip(tasks, results, strict=True)
         if isinstance(result, Success)
         for text in result.warnings

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from ..errors import PybtfError, UsageError
+from ..errors import UsageError
 from . import console
 from .object import PLACING, placing
 
@@ -44,13 +44,13 @@ def cc(
     status = os.waitstatus_to_exitcode(_wait(child))
     if status:
         return status if status > 0 else 128 - status
-    for path in objects:
+    for number, path in enumerate(objects):
         try:
             encode_compiled(path, wanted, how)
-        except PybtfError as error:
-            console.error(str(error))
-            _remove(path)
-            return 1
+        except BaseException:
+            for each in objects[number:]:
+                _remove(each)
+            raise
     return 0
 
 

@@ -30,6 +30,20 @@ def report_fault(error: BaseException) -> int:
     return status
 
 
+def report_one(error: Exception, path: str) -> int:
+    """Print the message for what went wrong with one file of several, and return the exit status it deserves."""
+    if found := trace(error):
+        console.say(found)
+    text, status = explain(error)
+    console.error(named(text, path))
+    return status
+
+
+def named(text: str, path: str) -> str:
+    """A message that says which file it is about."""
+    return text if path in text else f"{path}: {text}"
+
+
 def is_of_stdout(error: BaseException) -> bool:
     """Whether standard output may be what failed."""
     return isinstance(error, OSError) and error.filename in (None, STDOUT)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import PybtfError, UsageError
+from ..errors import UsageError
 from . import console
 from .arguments import FLAG, PATH, TEXT, TEXTS, Option
+from .faults import report_one
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -45,16 +46,15 @@ def object(
 
     wanted = Features.parse(*features)
     outcomes: list[Outcome] = []
-    failed = 0
+    statuses: list[int] = []
     for path in files:
         try:
             outcomes += encode_any(path, wanted, how)
-        except PybtfError as error:
-            console.error(str(error))
-            failed += 1
+        except Exception as error:
+            statuses.append(report_one(error, path))
     if not quiet:
-        console.say(_line(outcomes, failed))
-    return 1 if failed else 0
+        console.say(_line(outcomes, len(statuses)))
+    return max(statuses, default=0)
 
 
 def placing(strip: bool, inline: bool, store: str | None, section: str | None) -> Placing:

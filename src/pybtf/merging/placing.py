@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from pybtf.elf.atomic import write_file
+from pybtf.elf.atomic import explained, write_file
 from pybtf.elf.constants import SHF_EXCLUDE
 from pybtf.elf.outline import Outline
 from pybtf.elf.rebuild import NewSection, rebuild
@@ -81,5 +81,7 @@ def _store(store: str, payload: bytes) -> None:
     path = stored_path(store, digest(payload))
     if os.path.exists(path):  # noqa: PTH110
         return
-    os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH120
+    folder = os.path.dirname(path)  # noqa: PTH120
+    with explained(folder, "Name another folder with --store."):
+        os.makedirs(folder, exist_ok=True)
     write_file(path, payload, durable=False)
