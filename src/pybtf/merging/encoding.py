@@ -15,8 +15,8 @@ from pybtf.merging.archives import THIN, Member, check_member, is_archive, membe
 from pybtf.merging.facts import has_dwarf, is_for_lto, shaping, source_digest
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import object_values
-from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, Piece, stored_path
-from pybtf.merging.placing import Placing, put_values, with_values
+from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, Piece
+from pybtf.merging.placing import Placing, is_stored, put_values, with_values
 from pybtf.records import record
 
 DONE = "done"
@@ -164,8 +164,8 @@ def _fits(image: ElfImage, piece: Piece, features: Features, how: Placing) -> bo
         and (piece.options, piece.rules) == (shaping(features), RULES)
         and not piece.flags & STRIPPED
         and bool(piece.flags & INLINE) == how.inline
-        and (how.store is None or os.path.exists(stored_path(how.store, piece.payload_digest)))  # noqa: PTH110
         and (how.store is None or image.section(PAYLOAD) is None)
         and (how.store is not None or how.inline or image.section(PAYLOAD) is not None)
         and piece.source_digest == source_digest(image)
+        and (how.store is None or is_stored(how.store, piece.payload_digest, piece.payload_size))
     )

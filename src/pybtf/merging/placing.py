@@ -10,6 +10,7 @@ the index, which goes through the link; or in a *store*, a folder of files calle
 from __future__ import annotations
 
 import os
+import stat
 
 from pybtf.elf.atomic import explained, write_file
 from pybtf.elf.constants import SHF_EXCLUDE
@@ -77,10 +78,24 @@ def _dwarf(outline: Outline, index: str) -> set[int]:
     return found
 
 
+def is_stored(store: str, its_digest: bytes, size: int) -> bool:
+    """Whether the store has the payload with this digest: not only a file of its name, which may be damaged."""
+    path = stored_path(store, its_digest)
+    try:
+        found = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+            return False
+        with open(path, "rb") as file:
+            return digest(file.read(size)) == its_digest
+    except OSError:
+        return False
+
+
 def _store(store: str, payload: bytes) -> None:
-    path = stored_path(store, digest(payload))
-    if os.path.exists(path):  # noqa: PTH110
+    its_digest = digest(payload)
+    if is_stored(store, its_digest, len(payload)):
         return
+    path = stored_path(store, its_digest)
     folder = os.path.dirname(path)  # noqa: PTH120
     with explained(folder, "Name another folder with --store."):
         os.makedirs(folder, exist_ok=True)
