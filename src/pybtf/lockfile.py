@@ -8,6 +8,7 @@ of the BTF. Keys are sorted, one on a line, so that changes are easy to read in 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from .report import COMPATIBLE_WITH
 from .reproduce import Question, Result
 
 SCHEMA = 1
+LONGEST = 100
+"""Characters of what a message shows of a lock file."""
 
 
 @record(frozen=True)
@@ -61,15 +64,19 @@ def read_lock(path: str) -> dict[str, Locked]:
     files = document.get("files")
     if not isinstance(files, dict):
         raise InputError(Place(path), "no object `files`", "a lock file of pybtf reproduce")
+    if not files:
+        raise InputError(Place(path), "no entries", "one for each file that was recorded")
     return {name: _entry(path, name, facts) for name, facts in files.items()}
 
 
 def _entry(path: str, name: str, facts: Any) -> Locked:
     try:
+        if not isinstance(facts, dict):
+            raise ValueError("it is no object")
         # What was recorded was meant: a module without a base, and one with the base of another kernel.
         question = Question(
-            name, tuple(map(_text, facts["features"])), _text(facts["lang"]), _text(facts["lang_exclude"]),
-            None if facts["base"] is None else _text(facts["base"]),
+            _path(name), _texts(facts["features"]), _text(facts["lang"]), _text(facts["lang_exclude"]),
+            None if facts["base"] is None else _path(facts["base"]),
             standalone=facts["base"] is None, force_base=facts["base"] is not None,
         )  # fmt: skip
         base = facts.get("base_sha256")
@@ -77,22 +84,53 @@ def _entry(path: str, name: str, facts: Any) -> Locked:
             question,
             _digest(facts["input_sha256"]),
             _digest(facts["sha256"]),
-            int(facts["size"]),
+            _size(facts["size"]),
             None if base is None else _digest(base),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(Place(path), f"the entry of {name!r} is damaged: {error!r}", "all its keys") from error
+    except KeyError as error:
+        found = f"the entry of {_shown(name)} has no {error}"
+        raise InputError(Place(path), found, "all that pybtf reproduce records") from error
+    except ValueError as error:
+        raise InputError(Place(path), f"the entry of {_shown(name)} is damaged: {error}") from error
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no string")
+        raise ValueError(f"{_shown(value)} is no string")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError(f"{_shown(value)} is no list")
+    return tuple(map(_text, value))
+
+
+def _path(value: Any) -> str:
+    """A name that a file can have. Bytes that are not UTF-8 are lone surrogates of a few kinds; others are nothing."""
+    try:
+        name = os.fsencode(_text(value))
+    except UnicodeEncodeError:
+        name = b""
+    if not name or b"\0" in name:
+        raise ValueError(f"no file is called {_shown(value)}")
+    return str(value)
+
+
+def _size(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{_shown(value)} is no size")
     return value
 
 
 def _digest(value: Any) -> str:
     if not is_digest(value):
-        raise ValueError(f"{value!r} is no SHA-256")
+        raise ValueError(f"{_shown(value)} is no SHA-256")
     return str(value)
 
 

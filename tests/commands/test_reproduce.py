@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import struct
@@ -241,21 +242,63 @@ def test_no_lock_is_written_if_something_differs(files: list[str], plant: Callab
     assert not Path("btf.lock").exists()
 
 
+def lock_of(name: str = '"a"', **changes: str) -> str:
+    """A lock file in which JSON texts stand for values of its only entry."""
+    facts = {
+        "features": '["var"]', "lang": '""', "lang_exclude": '""', "base": "null", "input_sha256": f'"{"0" * 64}"',
+        "sha256": f'"{"0" * 64}"', "size": "1", **changes,
+    }  # fmt: skip
+    return f'{{"schema": 1, "files": {{{name}: {{{", ".join(f"{key!r}: {facts[key]}" for key in facts)}}}}}}}'.replace(
+        "'", '"'
+    )
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        "", "[]", "{}", '{"schema": 2, "files": {}}', '{"schema": 1}', '{"schema": 1, "files": []}',
-        '{"schema": 1, "files": {"a": {}}}', '{"schema": 1, "files": {"a": 3}}', "[" * 100_000,
-        '{"schema": 1, "files": {"a": {"features": ["var"], "lang": "", "lang_exclude": "", "base": null, '
-        '"input_sha256": "x", "sha256": "y", "size": 1}}}',
+        ("", "not JSON"),
+        ("\xff", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "another format"),
+        ("{}", "another format"),
+        ('{"schema": 2, "files": {}}', "another format"),
+        ('{"schema": 1}', "no object `files`"),
+        ('{"schema": 1, "files": []}', "no object `files`"),
+        ('{"schema": 1, "files": {}}', "no entries; expected one for each file"),
+        ('{"schema": 1, "files": {"a": {}}}', "the entry of 'a' has no 'features'"),
+        ('{"schema": 1, "files": {"a": 3}}', "the entry of 'a' is damaged: it is no object"),
+        (lock_of(size="1e999"), "the entry of 'a' is damaged: inf is no size"),
+        (lock_of(size="-1"), "-1 is no size"),
+        (lock_of(size="true"), "True is no size"),
+        (lock_of(size="9" * 5000), "not JSON"),
+        (lock_of(sha256='"y"'), "'y' is no SHA-256"),
+        (lock_of(sha256=f'"{"y" * 5000}"'), f"'{'y' * 99}... is no SHA-256"),
+        (lock_of(features='"var"'), "'var' is no list"),
+        (lock_of(features="[3]"), "3 is no string"),
+        (lock_of(features='["moon"]'), "unknown feature 'moon'"),
+        (lock_of(lang='"\\ud800"'), "unknown language"),
+        (lock_of(name='"a\\u0000b"'), "no file is called 'a\\x00b'"),
+        (lock_of(name='"\\ud800"'), "no file is called '\\ud800'"),
+        (lock_of(name='""'), "no file is called ''"),
+        (lock_of(base='"\\u0000"'), "no file is called '\\x00'"),
+        (lock_of(base='"\\udfff"'), "no file is called '\\udfff'"),
     ],
-)  # fmt: skip
-def test_damaged_locks(files: list[str], tmp_path: Path, text: str, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "btf.lock").write_text(text)
+)
+def test_damaged_locks(
+    files: list[str], tmp_path: Path, text: str, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "btf.lock").write_text(text, encoding="latin-1")
     assert quick("--lock", "btf.lock") == 1
     err = capfd.readouterr().err
-    assert err.startswith("pybtf: error: btf.lock: ")
+    assert err.startswith("pybtf: error: btf.lock: " if "unknown" not in message else "pybtf: error: a: ")
+    assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_lock_of_a_file_whose_name_is_not_utf_8(files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    os.rename(b"a", b"\xff")  # noqa: PTH104
+    assert quick("--write-lock", "btf.lock", os.fsdecode(b"\xff")) == 0
+    assert quick("--lock", "btf.lock") == 0
 
 
 # Usage errors: status 2, nothing encoded
@@ -275,12 +318,11 @@ def test_damaged_locks(files: list[str], tmp_path: Path, text: str, capfd: pytes
         (["-q", "-v", "a"], "do not go together"),
         (["--lock", "btf.lock", "--features", "var"], "--lock goes with no other option"),
         (["--lock", "btf.lock", "c"], "btf.lock has no entry of c"),
-        (["--lock", "btf.lock"], "btf.lock has no entries"),
         (["-j", "0", "a"], "-j takes the number of workers, 1 to 1024, and '0' is none"),
     ],
 )
 def test_usage_errors(files: list[str], arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
-    Path("btf.lock").write_text('{"schema": 1, "files": {}}')
+    Path("btf.lock").write_text(lock_of())
     assert main(["reproduce", *arguments]) == 2
     out, err = capfd.readouterr()
     assert out == ""

@@ -138,10 +138,7 @@ def _locked(lock: str | None, files: tuple[str, ...], others: bool) -> dict[str,
     unknown = [path for path in files if path not in entries]
     if unknown:
         raise UsageError(f"{lock} has no entry of {unknown[0]}")
-    chosen = {path: entries[path] for path in files or entries}
-    if not chosen:
-        raise UsageError(f"{lock} has no entries")
-    return chosen
+    return {path: entries[path] for path in files or entries}
 
 
 def _plan(plan: list[Circumstance], skip: str) -> list[Circumstance]:
