@@ -14,6 +14,8 @@ from .app import Command, Jobs
 from .arguments import FLAG, JOBS, PATH, SWITCH, TEXTS, Option
 from .completion import complete_list
 
+FILE = click.Path(readable=False)
+"""A path of any kind. Whether it may be read shows when it is opened; click would call it a mistake of the user's."""
 Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -46,21 +48,21 @@ def click_command(
     `choices`: what an option may be. `completions`: of options, besides features and languages. `paths`: options that
     are lists of files.
     """
-    files = click.Argument(["files"], metavar=metavar, nargs=-1, type=click.Path())
+    files = click.Argument(["files"], metavar=metavar, nargs=-1, type=FILE)
 
     def made(option: Option) -> click.Option:
         kinds: dict[int, dict[str, Any]] = {
             FLAG: {"is_flag": True},
             SWITCH: {"default": None},
             TEXTS: {"multiple": True},
-            PATH: {"type": click.Path()},
+            PATH: {"type": FILE},
             JOBS: {"type": Jobs()},
         }
         more = dict(kinds.get(option.kind, {}))
         if choices is not None and option.name in choices:
             more["type"] = click.Choice(choices[option.name])
         elif option.name in paths:
-            more["type"] = click.Path()
+            more["type"] = FILE
         names = [*([f"-{option.letter}"] if option.letter else []), f"--{option.name}"]
         if option.kind == SWITCH:
             names = [f"--{option.name}/--no-{option.name}"]

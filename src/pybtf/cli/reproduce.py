@@ -18,7 +18,7 @@ from ..records import replace
 from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
 from . import console
 from .app import Command, Jobs
-from .click_command import complete_features, complete_languages
+from .click_command import FILE, complete_features, complete_languages
 from .completion import complete_list
 from .summary import count, size
 
@@ -33,12 +33,12 @@ def _complete_skipped(ctx: click.Context, param: click.Parameter, incomplete: st
 
 
 @click.command("reproduce", cls=Command)
-@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path())
+@click.argument("files", metavar="FILE...", nargs=-1, type=FILE)
 @click.option("--expect", metavar="DIGEST")
-@click.option("--against", metavar="OTHER", type=click.Path())
-@click.option("--lock", metavar="LOCK", type=click.Path())
-@click.option("--write-lock", metavar="LOCK", type=click.Path())
-@click.option("--base", metavar="FILE", type=click.Path())
+@click.option("--against", metavar="OTHER", type=FILE)
+@click.option("--lock", metavar="LOCK", type=FILE)
+@click.option("--write-lock", metavar="LOCK", type=FILE)
+@click.option("--base", metavar="FILE", type=FILE)
 @click.option("--standalone", is_flag=True)
 @click.option("--force-base", is_flag=True)
 @click.option("--features", metavar="LIST", multiple=True, shell_complete=complete_features)
