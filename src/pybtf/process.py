@@ -7,6 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn, TextIO
 
 STDOUT = "standard output"
@@ -38,15 +39,50 @@ def _open(number: int) -> None:
         os.open("/", os.O_RDONLY)
 
 
-def write_stdout(text: str) -> None:
-    """Print the text and what is not written yet; if that fails, the error says where."""
-    try:
-        if text:  # to write nothing is an error, too, where nothing can be written
-            sys.stdout.write(text)
-        sys.stdout.flush()
-    except OSError as error:
-        error.filename = STDOUT
-        raise
+class printing:
+    """A block that prints, with what it is entered as. A reader that is gone ends the block, as `head` does when it has
+    seen enough, and that is no error; the exit status is what it would be. Other errors say where they are.
+    """
+
+    def __enter__(self) -> Callable[[str | bytes], None]:
+        return self._put
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        try:
+            if error is None:
+                self._flush()
+        except BrokenPipeError as flushing:
+            error = flushing
+        if not (isinstance(error, BrokenPipeError) and error.filename is STDOUT):
+            return False
+        forget_stdout()
+        return True
+
+    def _put(self, what: str | bytes) -> None:
+        if not what:  # to write nothing is an error, too, where nothing can be written
+            return
+        try:
+            if isinstance(what, bytes):
+                sys.stdout.buffer.write(what)
+            else:
+                code = getattr(sys.stdout, "encoding", None) or "utf-8"
+                sys.stdout.write(what.encode(code, "backslashreplace").decode(code))
+        except OSError as error:
+            error.filename = STDOUT
+            raise
+
+    def _flush(self) -> None:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            error.filename = STDOUT
+            raise
+
+
+def write_stdout(text: str | bytes) -> None:
+    """Print the text and what is not written yet; see `printing`."""
+    with printing() as put:
+        put(text)
 
 
 def leave(status: int) -> NoReturn:
@@ -68,8 +104,16 @@ def leave(status: int) -> NoReturn:
     os._exit(status)
 
 
+def forget_stdout() -> None:
+    """Nobody reads standard output any more: what is left of it goes nowhere, also at the exit."""
+    _discard(sys.stdout)
+
+
 def _discard(stream: TextIO) -> None:
     """What is left in a stream goes nowhere: flushed again at the exit, it would change the status to 120."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        pass

@@ -436,24 +436,6 @@ def test_names_from_the_input_cannot_drive_the_terminal(run: Run, pipeline: Pipe
     assert "\x1b" not in err
 
 
-def test_a_closed_pipe_ends_without_noise() -> None:
-    """Standard output whose reader is gone: a message, status 1, nothing from the interpreter's own exit."""
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", "pybtf", "--help"],
-        stdout=write,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    os.close(write)
-    assert (done.returncode, done.stderr) == (
-        1,
-        "pybtf: error: standard output: the reader at the other end is gone\n",
-    )
-
-
 def test_module_and_status_reach_the_shell() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pybtf", "encode", "--features", "x", "y"],

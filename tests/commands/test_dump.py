@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import lzma
-import os
 import random
 import subprocess
 import sys
@@ -44,7 +43,7 @@ from pybtf.core.dump.dump_types import dump_types
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
-from tests.conftest import ROOT, RunCli, environment
+from tests.conftest import ROOT, environment
 from tools.generate import randbtf
 
 GOLDEN = ROOT / "fixtures" / "golden"
@@ -326,24 +325,6 @@ def test_what_is_no_btf(data: bytes, message: str, tmp_path: Path, refused: Call
     path.write_bytes(data)
     assert message in refused(path)
     assert "No such file" in refused(tmp_path / "missing")
-
-
-def test_a_closed_pipe_ends_quietly() -> None:
-    """As with `head`."""
-    read_end, write_end = os.pipe()
-    os.close(read_end)
-    argv = [sys.executable, "-m", "pybtf", "dump", "--format", "json", str(SAMPLE)]
-    done = subprocess.run(argv, stdout=write_end, stderr=subprocess.PIPE, check=False, env=environment())
-    os.close(write_end)
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_a_full_disk_is_an_error(run_cli: RunCli) -> None:
-    with open("/dev/full", "wb") as full:
-        argv = [sys.executable, "-m", "pybtf", "dump", str(SAMPLE)]
-        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, check=False, env=environment())
-    assert done.returncode == 1
-    assert b"No space left" in done.stderr
 
 
 # From Python

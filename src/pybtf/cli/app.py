@@ -15,6 +15,7 @@ import click
 from .. import __version__
 from ..errors import UsageError
 from ..options import MAX_JOBS
+from ..process import write_stdout
 from . import manual
 from .main import COMPLETE_VARIABLE
 
@@ -131,5 +132,5 @@ def _with_hint(error: click.UsageError) -> str:
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
-        click.echo(f"pybtf {__version__}")
+        write_stdout(f"pybtf {__version__}\n")
         ctx.exit()

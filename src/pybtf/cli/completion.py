@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from ..process import write_stdout
 from .app import Command, group
 from .main import COMPLETE_VARIABLE
 
@@ -26,5 +27,5 @@ def complete_list(known: tuple[str, ...], prefixes: tuple[str, ...], incomplete:
 def command(shell: str) -> int:
     kind = get_completion_class(shell)
     assert kind is not None, shell
-    click.echo(kind(group(), {}, "pybtf", COMPLETE_VARIABLE).source())
+    write_stdout(kind(group(), {}, "pybtf", COMPLETE_VARIABLE).source() + "\n")
     return 0

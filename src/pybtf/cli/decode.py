@@ -10,7 +10,7 @@ from .arguments import FLAG, PATH, TEXT, Option
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
     from ..btf.reader import BTF
@@ -57,13 +57,10 @@ def decode(
 
     types = open_btf(btf or RUNNING, base)
     type = named(types, int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 11 else wanted)
-    try:
-        _print(types, type, path, start, number, most, json)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        from .faults import forget_stdout
+    from ..process import printing
 
-        forget_stdout()  # as `head` does: the reader has seen enough
+    with printing() as put:
+        _print(put, types, type, path, start, number, most, json)
     return 0
 
 
@@ -79,7 +76,9 @@ def _number(name: str, text: str | None, default: int) -> int:
     return value
 
 
-def _print(btf: BTF, type: Type, path: str, start: int, count: int | None, most: int, json: bool) -> None:
+def _print(
+    put: Callable[[str], object], btf: BTF, type: Type, path: str, start: int, count: int | None, most: int, json: bool
+) -> None:
     from ..btf.value_text import as_json, as_text
     from ..btf.values import ALL, Values
 
@@ -97,17 +96,14 @@ def _print(btf: BTF, type: Type, path: str, start: int, count: int | None, most:
             from json import dumps
 
             text = dumps(as_json(value), indent=2, ensure_ascii=False)
-            sys.stdout.write(f"{'[' if first else ','}\n{_safe(text)}")
+            put(f"{'[' if first else ','}\n{text}")
         else:
             name = title if count == 1 else f"{title}[{number}]"
-            sys.stdout.writelines(f"{_safe(line)}\n" for line in as_text(name, value))
+            for line in as_text(name, value):
+                put(f"{line}\n")
         first = False
     if json:
-        sys.stdout.write("[]\n" if first else "\n]\n")
-
-
-def _safe(line: str) -> str:
-    return line.encode("utf-8", "backslashreplace").decode()
+        put("[]\n" if first else "\n]\n")
 
 
 def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ import sys
 
 from ..errors import InputError, UsageError
 from ..options import MAX_JOBS
+from ..process import write_stdout
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 from .faults import BUG
@@ -296,7 +297,7 @@ def _name(path: str) -> str:
 def _write_json(whole: dict[str, Any]) -> None:
     from json import dumps
 
-    _put(dumps(whole, indent=1).encode() + b"\n")
+    write_stdout(dumps(whole, indent=1).encode() + b"\n")
 
 
 def _write(lines: list[str], signs: bool) -> None:
@@ -307,14 +308,4 @@ def _write(lines: list[str], signs: bool) -> None:
         from ..differences.text import coloured
 
         lines = [coloured(line) for line in lines]
-    _put("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
-
-
-def _put(data: bytes) -> None:
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        from .faults import forget_stdout
-
-        forget_stdout()
+    write_stdout("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from ..btf.kind_numbers import DATASEC, FLOAT, FUNC, INT, VAR
 from ..errors import UsageError
 from .arguments import FLAG, PATH, TEXT, TEXTS, Option
@@ -41,20 +39,17 @@ def dump(
 
     view = open_view(files[0], base)
     chosen = _chosen(view, root, format == "c")
-    try:
+    from ..process import printing
+
+    with printing() as put:
         if format == "c":
             from ..core.dump.dump_header import dump_header
 
-            sys.stdout.buffer.write(dump_header(view, chosen, not unsorted))
+            put(dump_header(view, chosen, not unsorted))
         else:
             from ..core.dump.dump_types import dump_types
 
-            dump_types(view, sys.stdout.buffer.write, chosen, format == "json", pretty)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        from .faults import forget_stdout
-
-        forget_stdout()  # as `head` does: the reader has seen enough
+            dump_types(view, put, chosen, format == "json", pretty)
     return 0
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from ..errors import UsageError
+from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 
 TYPE_CHECKING = False
@@ -59,12 +58,10 @@ def duplicates(
             }
             for each, hanging, sources in rows
         ]  # fmt: skip
-        sys.stdout.write(dumps(found, indent=2) + "\n")
+        write_stdout(dumps(found, indent=2) + "\n")
     else:
-        for each, hanging, sources in rows:
-            for line in _lines(each, hanging, btf.first_id, sources):
-                sys.stdout.write(line.encode("utf-8", "backslashreplace").decode() + "\n")
-    sys.stdout.flush()
+        lines = [line for row in rows for line in _lines(row[0], row[1], btf.first_id, row[2])]
+        write_stdout("".join(f"{line}\n" for line in lines))
     return 1 if rows and fail else 0
 
 

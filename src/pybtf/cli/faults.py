@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..errors import InternalError, PybtfError
-from ..process import STDOUT
+from ..process import STDOUT, forget_stdout
 from . import console
 
 FAILED = 1
@@ -99,13 +98,3 @@ def _where(error: BaseException) -> str:
     if place is None:
         return ""
     return f" ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})"  # noqa: PTH119
-
-
-def forget_stdout() -> None:
-    """Nobody reads standard output any more: what is left of it goes nowhere, also at the exit."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):
-        pass

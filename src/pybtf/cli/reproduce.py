@@ -14,6 +14,7 @@ from ..errors import UsageError
 from ..languages import EXCLUDE_VARIABLE
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
+from ..process import write_stdout
 from ..records import replace
 from ..reproduce import Circumstance, Expectation, Question, Result, Trial, circumstances, reproduce
 from . import console
@@ -90,7 +91,7 @@ def command(
     good = all(result.reproducible and result.expected for result in results)
     if as_json:
         document = {"schema": SCHEMA, "pybtf": __version__, "same": good, "files": [each.to_dict() for each in results]}
-        click.echo(json.dumps(document, indent=2))
+        write_stdout(json.dumps(document, indent=2) + "\n")
     if not good:
         return DIFFERENT
     if write_lock is not None:
@@ -185,12 +186,12 @@ def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
     bad = [trial for trial in result.trials if not trial.same]
     tried = count(len(result.trials), "encoding")
     if bad:
-        click.echo(f"{name}: not reproducible: {len(bad)} of {tried} differ from the first")
+        _say(f"{name}: not reproducible: {len(bad)} of {tried} differ from the first")
     else:
-        click.echo(f"{name}: reproducible: {tried}, all the same, {size(result.size)}")
-    click.echo(f"  sha256 {result.sha256}")
+        _say(f"{name}: reproducible: {tried}, all the same, {size(result.size)}")
+    _say(f"  sha256 {result.sha256}")
     for trial in bad:
-        click.echo(console.printable(f"  {trial.name} ({trial.about}): {trial.sha256 or trial.problem}"))
+        _say(console.printable(f"  {trial.name} ({trial.about}): {trial.sha256 or trial.problem}"))
         if trial.difference is not None:
             _indented(trial.difference.lines("first", trial.name))
     expectation = result.expectation
@@ -198,22 +199,26 @@ def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
         return
     origin = console.printable(expectation.origin)
     if result.expected:
-        click.echo(f"  the same as {origin}")
+        _say(f"  the same as {origin}")
         return
-    click.echo(f"  not as expected: {expectation.sha256} {origin}")
+    _say(f"  not as expected: {expectation.sha256} {origin}")
     if entry is not None and entry.input_sha256 != result.input_sha256:
-        click.echo(f"    the input is another file than the one recorded ({entry.input_sha256})")
+        _say(f"    the input is another file than the one recorded ({entry.input_sha256})")
     if entry is not None and entry.base_sha256 != result.base_sha256:
-        click.echo(f"    the base is another BTF than the one recorded ({entry.base_sha256})")
+        _say(f"    the base is another BTF than the one recorded ({entry.base_sha256})")
     elif entry is not None and entry.input_sha256 == result.input_sha256:
-        click.echo("    from the same input")
+        _say("    from the same input")
     if result.difference is not None:
         _indented(result.difference.lines("encoded", "expected"))
 
 
+def _say(line: str) -> None:
+    write_stdout(f"{line}\n")
+
+
 def _indented(lines: list[str]) -> None:
     for line in lines:
-        click.echo(console.printable(f"    {line}"))
+        _say(console.printable(f"    {line}"))
 
 
 def _write_lock(path: str, results: list[Result]) -> None:

@@ -7,6 +7,7 @@ import sys
 
 from ..btf.kind_numbers import STRUCT, UNION
 from ..errors import InputError, UsageError
+from ..process import printing
 from ..records import record
 from .arguments import FLAG, PATH, TEXT, Option
 
@@ -122,10 +123,9 @@ def show(
     view = open_view(file, base)
     shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative)
     sources = Sources(view, provenance)
-    write = sys.stdout.buffer.write
-    try:
+    with printing() as put:
         if contains is not None or find_pointers_to is not None:
-            write(users(view, shower, contains, find_pointers_to))
+            put(users(view, shower, contains, find_pointers_to))
         else:
             ids = _chosen(view, shower, names, selecting)
             if selecting:
@@ -135,24 +135,19 @@ def show(
             if svg is not None:
                 _draw(view, shower, ids, expand_types, svg)
             elif packable:
-                write(b"".join(packable_lines(view, shower, ids)))
+                put(b"".join(packable_lines(view, shower, ids)))
             elif reorganize:
-                _write_texts([reorganized(view, shower, id, steps) for id in ids])
+                put(_texts([reorganized(view, shower, id, steps) for id in ids]))
             elif json:
-                _write_json(view, shower, ids, sources)
+                put(_json(view, shower, ids, sources))
             elif sizes:
                 chosen = [id for id in ids if view.kind(id) in (STRUCT, UNION)]
-                write(b"".join(sources.column(line_of_sizes(view, shower, id), id) for id in chosen))
+                put(b"".join(sources.column(line_of_sizes(view, shower, id), id) for id in chosen))
             elif names or selecting or any(as_text.values()):
                 # With an empty line behind each, as pahole has it.
-                _write_texts([sources.comment(id) + shower.text(id) + b"\n" for id in ids])
+                put(_texts([sources.comment(id) + shower.text(id) + b"\n" for id in ids]))
             else:
-                write(b"".join(sources.column(_line(view, id), id) for id in ids))
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        from .faults import forget_stdout
-
-        forget_stdout()  # as `head` does: the reader has seen enough
+                put(b"".join(sources.column(_line(view, id), id) for id in ids))
     return 0
 
 
@@ -242,10 +237,11 @@ def _cachelines(size: int) -> int:
     return -(-size // CACHELINE)
 
 
-def _write_texts(texts: list[bytes]) -> None:
+def _texts(texts: list[bytes]) -> bytes:
+    """All of them, in colours if a terminal gets them."""
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     text = b"".join(texts)
-    sys.stdout.buffer.write(_coloured(text) if colours else text)
+    return _coloured(text) if colours else text
 
 
 def _coloured(text: bytes) -> bytes:
@@ -256,7 +252,7 @@ def _coloured(text: bytes) -> bytes:
     return re.sub(rb"(?<!m)/\*[^*]*\*/", b"\x1b[2m\\g<0>\x1b[0m", text)
 
 
-def _write_json(view: View, shower: Shower, ids: list[int], sources: Sources) -> None:
+def _json(view: View, shower: Shower, ids: list[int], sources: Sources) -> bytes:
     """An array, with an object for each type. Structs and unions have their members, others their text."""
     from json import dumps
 
@@ -272,7 +268,7 @@ def _write_json(view: View, shower: Shower, ids: list[int], sources: Sources) ->
         if sources.known:
             row["source"] = sources.row(id)
         rows.append(row)
-    sys.stdout.buffer.write(dumps(rows, indent=2).encode() + b"\n")
+    return dumps(rows, indent=2).encode() + b"\n"
 
 
 def _member(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from ..btf.kind_numbers import KIND_NAMES
 from ..errors import UsageError
+from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 from .console import printable
 
@@ -89,10 +88,9 @@ def size(
 
         keys = ("name", "bytes", "number")
         found = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows, _ in tables}
-        sys.stdout.write(dumps(found, indent=2) + "\n")
+        write_stdout(dumps(found, indent=2) + "\n")
     else:
-        sys.stdout.write(_text(tables, against is not None))
-    sys.stdout.flush()
+        write_stdout(_text(tables, against is not None))
     return 0
 
 
@@ -211,4 +209,4 @@ def _text(tables: list[Table], signed: bool) -> str:
         for name, bytes, count in rows:
             share = f" {100 * bytes / total:5.1f}%" if total and not signed else ""
             lines.append(f"{number.format(bytes):>13}{share} {number.format(count):>10}  {name}")
-    return "\n".join(lines).encode("utf-8", "backslashreplace").decode() + "\n"
+    return "\n".join(lines) + "\n"

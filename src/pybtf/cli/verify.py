@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..errors import UsageError
 from ..options import MAX_JOBS
+from ..process import write_stdout
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 from .faults import BUG, FAILED
@@ -164,10 +164,4 @@ def _print(results: list[dict[str, Any]], settings: Settings, quiet: bool, stric
 
 
 def write(text: str) -> None:
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        from .faults import forget_stdout
-
-        forget_stdout()
+    write_stdout(text.encode("utf-8", "backslashreplace"))

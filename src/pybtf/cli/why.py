@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from ..errors import UsageError
 from ..languages import EXCLUDE_VARIABLE
+from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -69,8 +69,7 @@ def why(
 
     with PromptInterrupt():
         inquire(file, options, asked)
-    sys.stdout.write(asked.text.encode("utf-8", "backslashreplace").decode())
-    sys.stdout.flush()
+    write_stdout(asked.text)
     return asked.status
 
 

@@ -13,6 +13,7 @@ import sys
 
 from ..cli import console
 from ..errors import InternalError
+from ..process import write_stdout
 from .main import PROGRAM
 
 BTF = bytes.fromhex(
@@ -64,5 +65,6 @@ def check() -> int:
     claim = claimed_version()
     if claim != VERSION:
         console.warning(f"PYBTF_PAHOLE_VERSION is set: builds are told {claim}", PROGRAM)
-    print(f"{PROGRAM} encodes as pahole {VERSION}; {sys.executable}, {os.path.dirname(__file__)}")  # noqa: PTH120
+    here = os.path.dirname(__file__)  # noqa: PTH120
+    write_stdout(f"{PROGRAM} encodes as pahole {VERSION}; {sys.executable}, {here}\n")
     return 0

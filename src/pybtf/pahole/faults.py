@@ -6,7 +6,8 @@ import os
 import sys
 
 from ..cli import console
-from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, forget_stdout, is_of_stdout
+from ..cli.faults import BUG, FAILED, TRACEBACK_VARIABLE, explain, is_of_stdout
+from ..process import forget_stdout
 from .main import PROGRAM
 
 USAGE = 64

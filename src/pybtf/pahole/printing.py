@@ -7,10 +7,10 @@ a list of names is separated by commas, and an empty line follows only what has 
 from __future__ import annotations
 
 import os
-import sys
 
 from ..btf.kind_numbers import ENUM, ENUM64, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError
+from ..process import printing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,15 +36,9 @@ def print_types(request: Request) -> int:
         view, "hex" in asked, "expand_types" in asked, "expand_pointers" in asked, request.verbosity < 0,
         "rel_offset" in asked, remember=True
     )  # fmt: skip
-    write = sys.stdout.buffer.write
-    try:
+    with printing() as put:
         for text in _texts(request, view, shower):
-            write(text)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        from ..cli.faults import forget_stdout
-
-        forget_stdout()  # as `head` does: the reader has seen enough
+            put(text)
     return 0
 
 

@@ -23,6 +23,7 @@ import os
 
 from ..errors import InputError, NothingToEncode, Place, UsageError
 from ..options import available_cpus, make_options
+from ..process import write_stdout
 from ..records import replace
 from .main import PROGRAM
 from .request import Answer, Request
@@ -45,7 +46,7 @@ def run(arguments: list[str]) -> int:
     try:
         request = Request(arguments)
     except Answer as answer:
-        print(answer)
+        write_stdout(f"{answer}\n")
         return 0
     if request.prints:
         from .printing import print_types
