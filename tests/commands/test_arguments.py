@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,27 @@ def test_plain_lines_are_read(line: list[str]) -> None:
 )  # fmt: skip
 def test_what_is_not_plain_is_left_to_click(line: list[str]) -> None:
     assert arguments.read(line) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1", 1), ("02", 2), ("1024", 1024), *((text, None) for text in (
+            "0", "1025", "1_0", "\u0661", "\u0663", " 2", "2 ", "+2", "2.0", "0x2", "9" * 5000, "x"
+        )),
+    ],
+)  # fmt: skip
+def test_jobs_have_one_grammar(text: str, number: int | None) -> None:
+    """With click and without."""
+    line = ["-j", text, "x"]
+    if number is not None:
+        parameters = arguments.read(line)
+        assert parameters is not None
+        assert parameters["jobs"] == by_click(line)["jobs"] == number
+        return
+    assert arguments.read(line) is None
+    with pytest.raises(click.UsageError, match="-j takes the number of workers, 1 to 1024, and"):
+        by_click(line)
 
 
 def test_nobody_asks_whether_a_file_may_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from ..errors import UsageError
 from ..options import MAX_JOBS
 from ..process import write_stdout
 from . import manual
+from .arguments import number_of_jobs
 from .main import COMPLETE_VARIABLE
 
 COMMANDS = {
@@ -77,18 +78,15 @@ class Group(click.Group):
 
 
 class Jobs(click.IntRange):
-    """A number of workers."""
+    """A number of workers, in the one spelling that is taken without click, too: no sign, no `1_0`."""
 
     def __init__(self) -> None:
         super().__init__(1, MAX_JOBS)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            number: int = super().convert(value, param, ctx)
-        except click.BadParameter:
-            raise click.UsageError(
-                f"-j takes the number of workers, 1 to {MAX_JOBS}, and {value!r} is none", ctx
-            ) from None
+        number = number_of_jobs(str(value))
+        if number is None:
+            raise click.UsageError(f"-j takes the number of workers, 1 to {MAX_JOBS}, and {value!r} is none", ctx)
         return number
 
 

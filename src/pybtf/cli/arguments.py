@@ -108,7 +108,10 @@ def _take(argument: str, rest: Iterator[str], known: dict[str, Option], given: d
 
 def _value(option: Option, text: str) -> str | int:
     if option.kind == JOBS:
-        return _number(text)
+        number = number_of_jobs(text)
+        if number is None:
+            raise _Unclear
+        return number
     if option.kind == PATH:
         return _path(text)
     if not text or text.startswith("-"):
@@ -116,9 +119,10 @@ def _value(option: Option, text: str) -> str | int:
     return text
 
 
-def _number(text: str) -> int:
+def number_of_jobs(text: str) -> int | None:
+    """What follows `-j`, or None if that is no number of workers."""
     if not (text.isascii() and text.isdecimal() and len(text) < 9 and 1 <= int(text) <= MAX_JOBS):
-        raise _Unclear
+        return None
     return int(text)
 
 
