@@ -106,7 +106,7 @@ def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
     results = _encode_all(request, options, tasks, timings)
     _tell(request, options, tasks, results, timings)
     if request.report is not None:
-        write_report(request.report, _report(request, options, tasks, results, timings))
+        write_report(request.report, _report(options, tasks, results, timings))
     status = max((result.status for result in results if isinstance(result, Failure)), default=0)
     lost = any(result.lost for result in results if isinstance(result, Success))
     return DEGRADED if lost and not status else status
@@ -290,9 +290,7 @@ def _tell(
         console.say(line)
 
 
-def _report(
-    request: Request, options: EncodeOptions, tasks: list[Task], results: list[Success | Failure], timings: Timings
-) -> str:
+def _report(options: EncodeOptions, tasks: list[Task], results: list[Success | Failure], timings: Timings) -> str:
     """The report of a batch, see docs/report.md."""
     import json
 

@@ -87,7 +87,7 @@ def verify(
     if json:
         _print_json(results, settings)
     else:
-        _print(results, settings, quiet, strict)
+        _print(results, quiet, strict)
     return max((each.get("status", FAILED) for each in results if is_bad(each, strict)), default=0)
 
 
@@ -147,7 +147,7 @@ def _print_json(results: list[dict[str, Any]], settings: Settings) -> None:
     write(json.dumps(whole, indent=2) + "\n")
 
 
-def _print(results: list[dict[str, Any]], settings: Settings, quiet: bool, strict: bool) -> None:
+def _print(results: list[dict[str, Any]], quiet: bool, strict: bool) -> None:
     from ..verify.report import summary, text
 
     shown = []
