@@ -18,7 +18,7 @@ from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.loaded import Given, LoadedFile, load, variable_ranges
 from pybtf.options import EncodeOptions
-from pybtf.report import Repeats, Report
+from pybtf.report import REASON_OF_DESCRIPTION, REASON_OF_FATE, REASON_OF_VARIABLE, Repeats, Report
 from pybtf.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module. What a kernel's usual module
@@ -475,30 +475,6 @@ def _distill(image: ElfImage, run: Run, data: bytes) -> tuple[bytes, bytes]:
     return both
 
 
-# Of what the core counts, what is left out of the output, and the reason in the words of the report.
-_FUNCTION_REASONS = {
-    "inconsistent": "inconsistent",
-    "unexpected": "unexpected_register",
-    "uncertain": "uncertain_location",
-    "reordered": "reordered",
-    "optimized": "optimized",
-    "ambiguous": "ambiguous_address",
-    "unnamed_parameter": "unnamed_parameter",
-    "no_symbol": "no_symbol",
-}
-_VARIABLE_REASONS = {
-    "var_section": "section",
-    "var_nameless": "unnamed",
-    "var_prefix": "generated",
-    "var_no_symbol": "no_symbol",
-    "var_invalid_name": "invalid_name",
-    "var_void": "void_type",
-    "var_size": "size",
-    "var_declaration": "declaration",
-    "var_no_address": "no_address",
-}
-
-
 def _fill(report: Report, run: Run, data: bytes) -> None:
     """The facts of the run, in the words of the report."""
     facts = run.facts()
@@ -534,11 +510,13 @@ def _fill(report: Report, run: Run, data: bytes) -> None:
     )
     report.functions.kept = facts["functions"]
     report.variables.kept = facts["variables"]
-    for name, n in (*fates.items(), *counts.items()):
-        if name in _FUNCTION_REASONS:
-            report.functions.leave_out(_FUNCTION_REASONS[name], n)
-        elif name in _VARIABLE_REASONS:
-            report.variables.leave_out(_VARIABLE_REASONS[name], n)
+    for left_out, numbers, reasons in (
+        (report.functions, fates, REASON_OF_FATE),
+        (report.functions, counts, REASON_OF_DESCRIPTION),
+        (report.variables, counts, REASON_OF_VARIABLE),
+    ):
+        for name, reason in reasons.items():
+            left_out.leave_out(reason, numbers.get(name, 0))
     report.types_size = facts["type_size"]
     report.strings_size = facts["string_size"]
     report.output_size = len(data)

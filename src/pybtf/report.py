@@ -56,6 +56,34 @@ VARIABLE_REASONS = {
     "ambiguous_symbol": "of BTF by compilers: several symbols of this name, or one of another size",
 }
 
+# The same reasons by the core's words (core/codes.py) for what it counts. test_report.py lists those that have none.
+REASON_OF_FATE = {
+    "inconsistent": "inconsistent",
+    "unexpected": "unexpected_register",
+    "uncertain": "uncertain_location",
+    "reordered": "reordered",
+    "optimized": "optimized",
+    "ambiguous": "ambiguous_address",
+}
+"""Of functions, decided over all units."""
+REASON_OF_DESCRIPTION = {
+    "unnamed_parameter": "unnamed_parameter",
+    "no_symbol": "no_symbol",
+}
+"""Of descriptions of functions, decided in their unit."""
+REASON_OF_VARIABLE = {
+    "var_size": "size",
+    "var_void": "void_type",
+    "var_invalid_name": "invalid_name",
+    "var_no_symbol": "no_symbol",
+    "var_prefix": "generated",
+    "var_nameless": "unnamed",
+    "var_section": "section",
+    "var_no_address": "no_address",
+    "var_declaration": "declaration",
+}
+"""Of descriptions of variables. If a name has several, `pybtf why` tells the first here."""
+
 
 @record()
 class Tally:

@@ -16,8 +16,8 @@ from pybtf.core.codes import COUNT_NAMES, TRACE_NAMES
 from pybtf.errors import UsageError
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
-from pybtf.explain.reasons import ADVICE, FATES, FUNCTIONS, IN_BTF, TRACES, VARIABLES, check_reason
-from pybtf.report import FUNCTION_REASONS, VARIABLE_REASONS
+from pybtf.explain.reasons import ADVICE, FUNCTION_TRACES, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES, check_reason
+from pybtf.report import FUNCTION_REASONS, REASON_OF_FATE, VARIABLE_REASONS
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.elfwriter import Symbol, btf_ids
 from tests.builders.kernelish import INT, kernel, point, unit
@@ -397,12 +397,14 @@ def test_the_verdicts_are_those_of_the_encoding(path: Path) -> None:
     assert report.functions.left_out == encoded.report.functions.left_out
     assert report.variables.left_out == encoded.report.variables.left_out
     counted = {reason: len(names) for reason, names in found["functions"].items()}
-    fates = {reason: n for reason, n in report.functions.left_out.items() if reason in FATES.values()}
-    assert {reason: n for reason, n in counted.items() if reason in FATES.values()} == fates
+    fates = {reason: n for reason, n in report.functions.left_out.items() if reason in REASON_OF_FATE.values()}
+    assert {reason: n for reason, n in counted.items() if reason in REASON_OF_FATE.values()} == fates
     totals = Counter(found["totals"])
     for trace in ("no_symbol", "unnamed_parameter"):
         assert totals[trace] == report.functions.left_out.get(trace, 0)
-    of_variables = {reason: totals[trace] for trace, reason in TRACES.items() if reason != "language" and totals[trace]}
+    of_variables = {
+        reason: totals[trace] for trace, reason in VARIABLE_TRACES.items() if reason != "language" and totals[trace]
+    }
     of_report = {reason: n for reason, n in report.variables.left_out.items() if reason != "unnamed"}
     if path.name.startswith(("48_lto.", "49_c")):  # has variables without a name, which cannot be asked for
         assert all(n <= of_report[reason] for reason, n in of_variables.items())
@@ -418,8 +420,9 @@ def test_the_verdicts_are_those_of_the_encoding(path: Path) -> None:
 def test_every_reason_of_the_report_is_known() -> None:
     assert FUNCTION_REASONS.items() <= FUNCTIONS.items()
     assert VARIABLE_REASONS.items() <= VARIABLES.items()
-    assert set(FATES.values()) <= FUNCTIONS.keys()
-    assert set(TRACES) <= set(TRACE_NAMES.values())
+    assert set(FUNCTION_TRACES.values()) <= FUNCTIONS.keys()
+    assert set(VARIABLE_TRACES.values()) <= VARIABLES.keys()
+    assert {*FUNCTION_TRACES, *VARIABLE_TRACES} <= set(TRACE_NAMES.values())
     assert len(set(TRACE_NAMES.values())) == len(TRACE_NAMES) == len(COUNT_NAMES) + 3
     known = {("function", each) for each in FUNCTIONS} | {("variable", each) for each in VARIABLES}
     assert set(ADVICE) <= known | {("type", "not_encoded")}
@@ -487,6 +490,8 @@ def test_the_summary(run_cli: RunCli, path: Path) -> None:
     assert "        1  inconsistent: units disagree about the prototype\n" in run.stdout
     rows = json.loads(run_cli("why", "-j1", "--json", path).stdout)
     assert {"kind", "reason", "names", "descriptions", "means"} == set(rows[0])
+    left_out = [(each["kind"], each["descriptions"]) for each in rows if each["reason"] == "language"]
+    assert left_out == [("function", 2), ("variable", 1)]
 
 
 def test_lists(run_cli: RunCli, path: Path) -> None:

@@ -11,13 +11,20 @@ from pathlib import Path
 import pytest
 import xxhash
 
-from pybtf import pipeline
 from pybtf import report as report_module
 from pybtf.core.codes import COUNT_NAMES, FATE_NAMES
 from pybtf.errors import UsageError
 from pybtf.features import Features
 from pybtf.options import EncodeOptions, available_cpus, make_options
-from pybtf.report import FUNCTION_REASONS, VARIABLE_REASONS, Report, Tally
+from pybtf.report import (
+    FUNCTION_REASONS,
+    REASON_OF_DESCRIPTION,
+    REASON_OF_FATE,
+    REASON_OF_VARIABLE,
+    VARIABLE_REASONS,
+    Report,
+    Tally,
+)
 from pybtf.timings import NS, Pass, Timings, peak_memory, render, since_process_start
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -227,9 +234,20 @@ def test_cpus_under_a_quota_of_version_1(
     assert available_cpus(str(tmp_path), str(proc)) == cpus
 
 
-def test_the_reasons_of_the_pipeline_are_known() -> None:
-    assert set(pipeline._FUNCTION_REASONS.values()) == set(FUNCTION_REASONS)
+NO_REASON = {
+    "unseen", "emitted",
+    # Of functions and variables: all there are, those that were kept, and functions that nobody can ask for.
+    "functions", "remembered", "nameless", "variables", "var_kept",
+    # Of units, and of what their types lack. The report says nothing of tags that are skipped.
+    "partial", "damaged", "left_out", "signatures_lost", "tags_cut", "alternate_lost", "skipped_tags",
+}  # fmt: skip
+"""Fates and counts of the core that leave no function and no variable out."""
+
+
+def test_what_the_core_counts_has_a_reason() -> None:
+    known = [*REASON_OF_FATE, *REASON_OF_DESCRIPTION, *REASON_OF_VARIABLE]
+    assert sorted([*known, *NO_REASON]) == sorted([*FATE_NAMES, *COUNT_NAMES])
+    assert set(REASON_OF_FATE) <= set(FATE_NAMES)
+    assert {*REASON_OF_FATE.values(), *REASON_OF_DESCRIPTION.values()} == set(FUNCTION_REASONS)
     # The one that is not there is of merging BTF of compilers (merging/compiler_btf.py).
-    assert {*pipeline._VARIABLE_REASONS.values(), "ambiguous_symbol"} == set(VARIABLE_REASONS)
-    assert set(pipeline._FUNCTION_REASONS) <= {*FATE_NAMES, *COUNT_NAMES}
-    assert set(pipeline._VARIABLE_REASONS) <= set(COUNT_NAMES)
+    assert {*REASON_OF_VARIABLE.values(), "ambiguous_symbol"} == set(VARIABLE_REASONS)

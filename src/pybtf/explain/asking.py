@@ -19,7 +19,7 @@ from ..timings import Timings
 from .functions import evidence
 from .inquiry import KEYWORDS, Inquiry
 from .others import type_evidence, type_reason, variable_evidence
-from .reasons import FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES, check_reason
+from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, NOT_FOUND, VARIABLE_TRACES, VARIABLES, check_reason
 from .words import advice, verdict
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -142,11 +142,8 @@ def summary(inquiry: Inquiry) -> list[dict[str, Any]]:
 
 def _traces(kind: str, reason: str) -> list[str]:
     """The core's words for what the report counts by description, under this reason."""
-    if kind == "variable":
-        return [trace for trace, word in TRACES.items() if word == reason]
-    return {"no_symbol": ["no_symbol"], "unnamed_parameter": ["unnamed_parameter"], "declaration": ["declared"]}.get(
-        reason, []
-    )
+    traces = VARIABLE_TRACES if kind == "variable" else FUNCTION_TRACES
+    return [trace for trace, word in traces.items() if word == reason]
 
 
 def is_pattern(name: str) -> bool:

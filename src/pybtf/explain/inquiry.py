@@ -22,8 +22,9 @@ from pybtf.elf.kfuncs import find_kfuncs
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
 from pybtf.options import EncodeOptions
+from pybtf.report import REASON_OF_FATE
 
-from .reasons import FATES, FUNCTIONS, IN_BTF, NOT_FOUND, TRACES, VARIABLES
+from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, NOT_FOUND, VARIABLE_TRACES, VARIABLES
 from .whereabouts import Whereabouts
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -229,31 +230,29 @@ def function_reason(fate: str | None, bits: int) -> str | None:
     """Of a function that is not in BTF: by its fate, None without a symbol, and by the traces that it has."""
     if fate is None:
         return _function_without_symbol(bits)
-    if fate in FATES:
-        return FATES[fate]
+    if fate in REASON_OF_FATE:
+        return REASON_OF_FATE[fate]
     return "renamed" if fate == "emitted" else _function_unseen(bits)
 
 
 @cache
 def _function_unseen(bits: int) -> str:
     """There is a symbol, but no description that counts."""
-    for trace, reason in (
-        ("unnamed_parameter", "unnamed_parameter"), ("excluded", "language"), ("declared", "declaration")
-    ):  # fmt: skip
-        if bits & _bit(trace):
-            return reason
-    return "no_description"
+    traces = {trace: reason for trace, reason in FUNCTION_TRACES.items() if trace != "no_symbol"}
+    return _first(traces, bits) or "no_description"
 
 
 @cache
 def _function_without_symbol(bits: int) -> str | None:
-    for trace, reason in (("no_symbol", "no_symbol"), ("excluded", "language"), ("declared", "declaration")):
-        if bits & _bit(trace):
-            return reason
-    return None
+    traces = {trace: reason for trace, reason in FUNCTION_TRACES.items() if trace != "unnamed_parameter"}
+    return _first(traces, bits)
 
 
 @cache
 def variable_reason(bits: int) -> str | None:
     """Of a variable that is not in BTF, by the traces that it has."""
-    return next((reason for trace, reason in TRACES.items() if bits & _bit(trace)), None)
+    return _first(VARIABLE_TRACES, bits)
+
+
+def _first(traces: dict[str, str], bits: int) -> str | None:
+    return next((reason for trace, reason in traces.items() if bits & _bit(trace)), None)

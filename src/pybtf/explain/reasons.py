@@ -1,13 +1,14 @@
 """The vocabulary of `pybtf why`: reasons, and what can be done about each.
 
-The reasons of the report (report.py) keep their names. There are more of them here: the report counts what an encoding
-leaves out, and who asks for a name may ask for one that the encoding never had in its hands.
+The reasons of the report (report.py) keep their names, and the core's words for them. There are more of them here: the
+report counts what an encoding leaves out, and who asks for a name may ask for one that the encoding never had in its
+hands.
 """
 
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..report import FUNCTION_REASONS, VARIABLE_REASONS
+from ..report import FUNCTION_REASONS, REASON_OF_DESCRIPTION, REASON_OF_VARIABLE, VARIABLE_REASONS
 
 IN_BTF = ""
 """Stands for a reason where there is none."""
@@ -32,28 +33,20 @@ TYPES = {
 NOT_FOUND = "not_found"
 UNKNOWN = "neither DWARF nor the symbol table has this name"
 
-FATES = {
-    "unexpected": "unexpected_register",
-    "inconsistent": "inconsistent",
-    "uncertain": "uncertain_location",
-    "reordered": "reordered",
-    "optimized": "optimized",
-    "ambiguous": "ambiguous_address",
+FUNCTION_TRACES = {
+    **REASON_OF_DESCRIPTION,
+    "excluded": "language",
+    "declared": "declaration",
 }
-"""The reason by the core's word for the fate of a function (core/codes.py)."""
+"""The reason by the core's word for what became of a description of a function. Of several, the first here is told."""
 
-TRACES = {
-    "var_size": "size",
-    "var_void": "void_type",
-    "var_invalid_name": "invalid_name",
-    "var_no_symbol": "no_symbol",
-    "var_prefix": "generated",
-    "var_section": "section",
-    "var_no_address": "no_address",
+_DECLARED = "var_declaration"
+VARIABLE_TRACES = {
+    **{word: reason for word, reason in REASON_OF_VARIABLE.items() if word != _DECLARED},
     "var_excluded": "language",
-    "var_declaration": "declaration",
+    _DECLARED: REASON_OF_VARIABLE[_DECLARED],
 }
-"""The reason by the core's word for what became of a variable. Of several, the first here is what a name is told."""
+"""The same of variables."""
 
 _TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
 ADVICE = {
