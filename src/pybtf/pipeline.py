@@ -1,13 +1,14 @@
-"""From an ELF file to BTF: the whole program in one list of passes. Read `_encode_images` from top to bottom.
+"""From an ELF file to BTF: the whole program in one list of passes. `_encode_images` reads what does not change any
+more, makes the run and fills the report in the end; `_encode`, which it calls, has the passes from units to bytes.
 
 Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
-the command line, and nothing in the core knows paths.
+the command line, and nothing in the core knows paths. The threads of a run are in run_threads.py, what is said of its
+errors in run_errors.py, and what the report says of it in run_report.py.
 """
 
 from __future__ import annotations
 
 from pybtf.base import Base, open_base
-from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.codes import OPTIONS
 from pybtf.core.run import Run
 from pybtf.dwarf.merging import built_with_lto
@@ -18,14 +19,14 @@ from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.loaded import Given, LoadedFile, load, variable_ranges
 from pybtf.options import EncodeOptions
-from pybtf.report import REASON_OF_DESCRIPTION, REASON_OF_FATE, REASON_OF_VARIABLE, Repeats, Report
+from pybtf.report import Report
+from pybtf.run_report import fill
 from pybtf.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module. What a kernel's usual module
 # does not need is imported where it is: a build starts a process for each of thousands.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Sequence
 
     from pybtf.dwarf.sections import DebugSections
@@ -221,7 +222,7 @@ def _encode_images(
             from pybtf.belonging import check_sizes
 
             check_sizes(compare_sizes[0], run, base)
-        _fill(report, run, data)
+        fill(report, run, data)
         if look is not None:
             look(run, image, files[0].sections, data)
     finally:
@@ -294,7 +295,9 @@ def _encode(
     with timings.pass_("deduplicate"):
         failure, type_id = run.deduplicate()
         if failure:
-            raise _dedup_error(image, failure, type_id)
+            from pybtf.run_errors import of_deduplication
+
+            raise of_deduplication(image, failure, type_id)
 
     # The types are final. Number and write them.
     with timings.pass_("output"):
@@ -306,7 +309,12 @@ def _encode(
             raise InternalError(f"{image.path}: {error}") from None
         base_data = None
         if features.distilled_base:
-            data, base_data = _distill(image, run, data)
+            both = run.distill(data)
+            if isinstance(both, int):
+                from pybtf.run_errors import of_distilling
+
+                raise of_distilling(image, both)
+            data, base_data = both
     return data, base_data
 
 
@@ -369,41 +377,14 @@ def _scan(file: LoadedFile, given: Given | None, run: Run, features: Features) -
 
 
 def _work(run: Run, jobs: int, progress: Progress | None) -> None:
-    """All workers, the main thread being one of them. The first exception of any is raised here."""
+    """Decode and encode all units that are left, on all workers."""
     on_slice = progress or _nobody_looks
     if jobs == 1:
         run.work(on_slice)
         return
-    import threading
+    from pybtf.run_threads import work_together
 
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            run.work()
-        except BaseException as error:
-            failures.append(error)
-            run.stop()
-
-    threads: list[threading.Thread] = []
-    try:
-        for i in range(1, jobs):
-            thread = threading.Thread(target=work, name=f"pybtf-{i}", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:
-                break  # the system allows no more; fewer do the same
-            threads.append(thread)
-        run.work(on_slice)
-        for thread in threads:
-            thread.join()
-    except BaseException:
-        run.stop()
-        for thread in threads:
-            thread.join()
-        raise
-    if failures:
-        raise failures[0]
+    work_together(run, jobs, on_slice)
 
 
 def _nobody_looks(done: int, units: int) -> None:
@@ -413,110 +394,12 @@ def _nobody_looks(done: int, units: int) -> None:
 def _check(image: ElfImage, run: Run, given: Given | None = None) -> None:
     """Raise what the core met, if anything."""
     fault = run.fault()
-    if fault is not None:
-        from pybtf.dwarf.faults import fault_error
-
-        if given is not None:
-            raise fault_error(given.paths[fault["piece"]], fault)
-        raise fault_error(image.path, fault, run.sections)
-    error = run.error()
-    if error is None:
+    error = run.error() if fault is None else None
+    if fault is None and error is None:
         return
-    what, name = error
-    if what == "memory":
-        raise MemoryError(f"{image.path}: not enough memory")
-    if what == "too_many":
-        raise EncodeError(image.place(), "more types or strings than BTF can number", "less than 2 GiB of each")
-    if what == "arena":
-        raise EncodeError(
-            image.place(),
-            f"the kfunc {name} is flagged as taking or returning an arena pointer, but has no pointer there",
-            "a pointer",
-        )
-    if what == "changed":
-        raise InputError(image.place(), "was changed while it was read", "a file that nobody writes to")
-    if what == "effort":
-        raise EncodeError(
-            image.place(), f"comparing the prototypes of the function {name} takes too long", "types made by a compiler"
-        )
-    if what == "bug":
-        raise InternalError(f"{image.path}: no type stands for class {name}")
-    raise EncodeError(
-        image.place(image.sections[int(name)]),
-        "more variables than a DATASEC can count",
-        "at most 65535",
-        "Leave out the feature global_var.",
-    )
+    from pybtf import run_errors
 
-
-def _dedup_error(image: ElfImage, what: str, type_id: int) -> Exception:
-    if what == "memory":
-        return MemoryError(f"{image.path}: not enough memory")
-    if what == "cycle":
-        return EncodeError(
-            image.place(), f"type {type_id} refers to itself through pointers and qualifiers only", "a type that ends"
-        )
-    if what == "effort":
-        return EncodeError(
-            image.place(), f"comparing type {type_id} with its namesakes takes too long", "fewer conflicting types"
-        )
-    return InternalError(f"{image.path}: de-duplication failed ({what}) at type {type_id}")
-
-
-def _distill(image: ElfImage, run: Run, data: bytes) -> tuple[bytes, bytes]:
-    both = run.distill(data)
-    if isinstance(both, int):
-        raise EncodeError(
-            image.place(),
-            f"type {both} of the base is used: a function, variable or tag, which a distilled base cannot hold",
-            "types only",
-            "Leave out the feature distilled_base.",
-        )
-    return both
-
-
-def _fill(report: Report, run: Run, data: bytes) -> None:
-    """The facts of the run, in the words of the report."""
-    facts = run.facts()
-    counts, fates = facts["counts"], facts["fates"]
-    partial = counts.get("partial", 0)
-    damaged = counts.get("damaged", 0)
-    report.units.kept = facts["units"] - facts["filtered"] - partial - damaged
-    report.units.leave_out("language", facts["filtered"])
-    report.units.leave_out("partial", partial)
-    report.units.leave_out("damaged", damaged + counts.get("left_out", 0))
-    if "signatures_lost" in counts:
-        report.warnings.append(
-            f"{counts['signatures_lost']} references to types are void: no type unit has their signature"
-        )
-    if "alternate_lost" in counts:
-        report.warnings.append(
-            f"{counts['alternate_lost']} references to types are void: they lead into units of the alternate file that "
-            "nothing imports"
-        )
-    if "tags_cut" in counts:
-        report.warnings.append(
-            f"{counts['tags_cut']} of the units are encoded in part only: a declaration tag of a type has no text, "
-            "and pahole encodes nothing of a unit behind such a tag"
-        )
-    report.types = {KIND_NAMES[kind]: n for kind, n in facts["kinds"].items()}
-    report.repeats = Repeats(
-        types_before=facts["types_before"],
-        types_compared=facts["types_kept"],
-        units_again=facts["units_again"],
-        units_whole=facts["units_whole"],
-        conflicts=facts["n_conflicts"],
-        names=sorted(set(facts["conflicts"])),
-    )
-    report.functions.kept = facts["functions"]
-    report.variables.kept = facts["variables"]
-    for left_out, numbers, reasons in (
-        (report.functions, fates, REASON_OF_FATE),
-        (report.functions, counts, REASON_OF_DESCRIPTION),
-        (report.variables, counts, REASON_OF_VARIABLE),
-    ):
-        for name, reason in reasons.items():
-            left_out.leave_out(reason, numbers.get(name, 0))
-    report.types_size = facts["type_size"]
-    report.strings_size = facts["string_size"]
-    report.output_size = len(data)
+    if fault is not None:
+        raise run_errors.of_input(image, run, fault, given)
+    if error is not None:
+        raise run_errors.of_encoding(image, *error)

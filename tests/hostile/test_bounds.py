@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import pybtf
-from pybtf import pipeline
 from pybtf.btf.files import read_btf
 from pybtf.dwarf.alternate import alternate_link
 from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
 from pybtf.errors import InputError
 from pybtf.lockfile import is_digest
+from pybtf.run_threads import work_together
 from tests.builders.dwarfwriter import Unit, die, dwarf
 from tests.builders.elfwriter import Section, Symbol, bare
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit, variable
@@ -171,7 +171,7 @@ def test_what_a_worker_raises() -> None:
             stopped.set()
 
     with pytest.raises(ZeroDivisionError, match="in a thread"):
-        pipeline._work(Run(), 2, None)  # type: ignore[arg-type]
+        work_together(Run(), 2, lambda done, units: None)  # type: ignore[arg-type]
 
 
 def test_no_functions_without_symbols(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def when(name: str, act: Callable[[], None], monkeypatch: pytest.MonkeyPatch, ca
 
 
 @pytest.mark.parametrize(
-    "step", ["debug_sections", "function_table", "function_table_meanwhile", "_scan", "_work", "_fill"]
+    "step", ["debug_sections", "function_table", "function_table_meanwhile", "_scan", "_work", "fill"]
 )
 def test_a_file_that_is_written_to(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nothing that is read becomes different: who knows what was read before."""

@@ -67,7 +67,7 @@ LAYERS = {
 FILES = {
     "basics": "_version errors isolation process records suggest threads timings",
     "request": "base encoded features inputs languages options report",
-    "pipeline": "belonging loaded losses pipeline",
+    "pipeline": "belonging loaded losses pipeline run_errors run_report run_threads",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",
     "start": "__main__",

@@ -1,0 +1,44 @@
+"""Several workers of one run: threads, of which the one that calls is the first."""
+
+from __future__ import annotations
+
+import threading
+
+from pybtf.core.run import Run
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def work_together(run: Run, jobs: int, on_slice: Callable[[int, int], None]) -> None:
+    """All workers, until no unit is left. The first exception of any is raised here."""
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            run.work()
+        except BaseException as error:
+            failures.append(error)
+            run.stop()
+
+    threads: list[threading.Thread] = []
+    try:
+        for i in range(1, jobs):
+            thread = threading.Thread(target=work, name=f"pybtf-{i}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                break  # the system allows no more; fewer do the same
+            threads.append(thread)
+        run.work(on_slice)
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        run.stop()
+        for thread in threads:
+            thread.join()
+        raise
+    if failures:
+        raise failures[0]
