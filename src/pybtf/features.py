@@ -102,8 +102,8 @@ NAMES = tuple(Features.__annotations__)
 DEFAULT = NAMES[: NAMES.index("decl_tag_kfuncs") + 1]
 """What `default` and a leading `+` switch on."""
 
-ALL = (*DEFAULT, "reproducible_build", "global_var", "attributes", "true_signature")
-"""What `all` switches on: as in pahole, it leaves out `distilled_base` and `force_cu_merging` (Q16)."""
+ALL = tuple([name for name in NAMES if name not in ("distilled_base", "layout", "force_cu_merging")])
+"""What `all` switches on, as in pahole: neither `distilled_base` nor `force_cu_merging` (Q16)."""
 
 SINCE = {
     "float": (5, 13), "decl_tag": (5, 16), "decl_tag_kfuncs": (5, 16), "type_tag": (5, 17), "enum64": (6, 0),
@@ -111,6 +111,9 @@ SINCE = {
 }  # fmt: skip
 """The first kernel that takes what a feature adds; the others add nothing that 5.4 does not know. test_degrade.py
 asks `pybtf verify`, whose rules are those of kernels."""
+
+SHAPING = ("float", "enum64", "decl_tag", "type_tag", "true_signature", "attributes")
+"""The features that change unit values. All others are asked for when the values of objects are merged."""
 
 _SETS = {"default": DEFAULT, "all": ALL}
 

@@ -6,11 +6,16 @@ The expectations were read off the reference's output for a small object, one li
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
+from pybtf.cli import manual
+from pybtf.core import codes
 from pybtf.errors import UsageError
-from pybtf.features import ALL, DEFAULT, NAMES, Features
+from pybtf.features import ALL, DEFAULT, NAMES, SHAPING, SINCE, Features
+from pybtf.pahole import main
+from tests.conftest import ROOT
 
 # `pahole --supported_btf_features` prints these, in this order; `layout` is accepted, but not listed.
 SUPPORTED = (
@@ -25,6 +30,24 @@ def on(*lists: str) -> set[str]:
 
 def test_table_is_the_references() -> None:
     assert [name for name in NAMES if name != "layout"] == SUPPORTED.split(",")
+
+
+def test_the_answer_to_builds_is_the_references() -> None:
+    assert main.FEATURES == SUPPORTED
+
+
+def test_every_feature_is_described() -> None:
+    page = manual.COMMANDS["encode"].split("Known are")[1].split("and `default`")[0]
+    assert set(re.findall(r"\w+", page)) == set(NAMES)
+    rows = re.findall(r"^  \| `(\w+)` \| *(yes)? *\| *(yes)? *\|", (ROOT / "docs" / "cli.md").read_text(), re.MULTILINE)
+    assert {name: (bool(default), bool(all)) for name, default, all in rows} == {
+        name: (name in DEFAULT, name in ALL) for name in NAMES
+    }
+
+
+def test_tables_of_features_name_features() -> None:
+    assert {*SINCE, *SHAPING} <= set(NAMES)
+    assert set(codes.OPTIONS) - set(NAMES) == {"variables", "degrade"}
 
 
 def test_sets() -> None:

@@ -21,11 +21,12 @@ from pybtf.errors import InputError, UsageError
 from pybtf.features import ALL, DEFAULT, NAMES
 from pybtf.options import available_cpus
 from pybtf.pahole import manual
-from pybtf.pahole.main import FEATURES, main
+from pybtf.pahole.main import main
 from pybtf.pahole.request import STANDARD, Answer, Request
 from pybtf.pahole.run import _jobs
 from pybtf.pahole.table import OPTIONS
 from tests.conftest import ROOT, environment
+from tests.encode.test_features import SUPPORTED
 
 FIXTURES = ROOT / "fixtures"
 ELF = FIXTURES / "bin" / "04_integers.gcc-O0-4-exe.elf"
@@ -68,12 +69,12 @@ def elf(tmp_path: Path) -> Path:
     [
         ("--version", "v1.32"),
         ("--numeric_version", "132"),
-        ("--supported_btf_features", FEATURES),
+        ("--supported_btf_features", SUPPORTED),
         ("-J --version", "v1.32"),
         ("-J --numeric_version x.o", "132"),
         ("--numeric_version --version", "v1.32"),
         ("--version --numeric_version", "v1.32"),
-        ("--supported_btf_features --version", FEATURES),
+        ("--supported_btf_features --version", SUPPORTED),
         ("--version --supported_btf_features", "v1.32"),
         ("-J --version --btf_features_strict=bogus", "v1.32"),
         ("--vers", "v1.32"),
@@ -179,7 +180,7 @@ def test_strict_features(run: Run, text: str) -> None:
     assert outcome.status == 1
     start = r"pybtf-pahole: error: --btf_features_strict: unknown feature '\w+'; expected some of .*\n"
     assert re.fullmatch(start, outcome.err)
-    assert FEATURES in outcome.err
+    assert SUPPORTED in outcome.err
 
 
 # Jobs and files

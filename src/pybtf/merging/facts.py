@@ -9,17 +9,9 @@ from pybtf.core.codes import OPTIONS
 from pybtf.elf.constants import SHT_SYMTAB
 from pybtf.elf.image import ElfImage
 from pybtf.elf.symbols import symbol_source
-from pybtf.features import Features
+from pybtf.features import SHAPING, Features
 from pybtf.merging.pieces import digest
 from pybtf.pipeline import option_bits
-
-# Known to type checkers under this name; importing `typing` takes longer than this module.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final
-
-SHAPING: Final = ("float", "enum64", "decl_tag", "type_tag", "true_signature", "attributes")
-"""The features that change values. All others are asked for when the values are merged."""
 
 
 def shaping(features: Features) -> int:
