@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pybtf.cli import arguments, encode, manual
-from pybtf.cli.app import group
+from pybtf.cli.app import COMMANDS, group
 from pybtf.cli.encode_command import command
+from pybtf.cli.main import PLAIN
 
 
 def by_click(line: list[str]) -> dict[str, Any]:
@@ -109,3 +111,14 @@ def test_the_table_has_the_parameters_of_the_command() -> None:
     assert names == list(inspect.signature(encode.encode).parameters)
     for option in arguments.OPTIONS:
         assert f"--{option.name}" in manual.COMMANDS["encode"]
+
+
+def test_the_plain_commands_are_those_with_a_table() -> None:
+    """`encode` has one, too, and is asked for by its name."""
+    modules = {name: name.replace("-", "_") for name in COMMANDS}
+    tables = [name for name, module in modules.items() if COMMANDS[name] == f"{module}_command" and name != "encode"]
+    assert list(PLAIN) == tables
+    for name in PLAIN:
+        module = import_module(f"pybtf.cli.{modules[name]}")
+        parameters = {"files", *(option.parameter for option in module.OPTIONS)}
+        assert parameters == set(inspect.signature(getattr(module, modules[name])).parameters)

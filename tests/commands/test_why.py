@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 import pybtf
-from pybtf.core.codes import COUNT_NAMES, TRACE_NAMES
-from pybtf.errors import UsageError
+from pybtf.core.codes import TRACE_NAMES
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
-from pybtf.explain.reasons import ADVICE, FUNCTION_TRACES, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES, check_reason
-from pybtf.report import FUNCTION_REASONS, REASON_OF_FATE, VARIABLE_REASONS
+from pybtf.explain.reasons import FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
+from pybtf.report import REASON_OF_FATE
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.elfwriter import Symbol, btf_ids
 from tests.builders.kernelish import INT, kernel, point, unit
@@ -415,27 +414,6 @@ def test_the_verdicts_are_those_of_the_encoding(path: Path) -> None:
         assert {trace["what"] for trace in traces} == {TRACE_NAMES[number] for number in bits}
     for reason, names in found["functions"].items():
         assert all(found["single"][name] == reason for name in names)
-
-
-def test_every_reason_of_the_report_is_known() -> None:
-    assert FUNCTION_REASONS.items() <= FUNCTIONS.items()
-    assert VARIABLE_REASONS.items() <= VARIABLES.items()
-    assert set(FUNCTION_TRACES.values()) <= FUNCTIONS.keys()
-    assert set(VARIABLE_TRACES.values()) <= VARIABLES.keys()
-    assert {*FUNCTION_TRACES, *VARIABLE_TRACES} <= set(TRACE_NAMES.values())
-    assert len(set(TRACE_NAMES.values())) == len(TRACE_NAMES) == len(COUNT_NAMES) + 3
-    known = {("function", each) for each in FUNCTIONS} | {("variable", each) for each in VARIABLES}
-    assert set(ADVICE) <= known | {("type", "not_encoded")}
-
-
-def test_reasons_that_can_be_listed() -> None:
-    assert check_reason("inconsistent") == ("function", "inconsistent")
-    assert check_reason("section") == ("variable", "section")
-    assert check_reason("variable:no_symbol") == ("variable", "no_symbol")
-    assert check_reason("in_btf") == ("function", IN_BTF)
-    for text in ("inconsistant", "type:section", "function:section", ""):
-        with pytest.raises(UsageError):
-            check_reason(text)
 
 
 def test_patterns(path: Path) -> None:

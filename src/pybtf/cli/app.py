@@ -1,7 +1,5 @@
 """The group of commands. A command's module is imported when the command is used, not before.
-
-To add one: a line in `COMMANDS`, a module beside this one, a text in `manual.COMMANDS`, and a line in
-`manual.PYBTF`.
+docs/development.md says what to do to add one.
 """
 
 from __future__ import annotations
