@@ -179,6 +179,23 @@ def test_an_arrow_back_is_seen(file: str, line: str, found: list[str]) -> None:
     assert trespasses(line, Path(file)) == found
 
 
+def places(table: str) -> list[str]:
+    """What the rows of a table of docs/development.md are about, without the `/` of folders."""
+    rows = (ROOT / "docs" / "development.md").read_text().split(f"\n| {table} |")[1].split("\n\n")[0].splitlines()[2:]
+    return [name.rstrip("/") for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+
+
+def test_the_documents_say_where_each_file_is() -> None:
+    there = {path.name for path in SOURCES.iterdir()} - {"__pycache__", "py.typed"}
+    assert sorted(places("place in `src/pybtf/`")) == sorted(there)
+    assert [name for name in places("folder of `core/`") if name in FOLDERS] == list(FOLDERS)
+
+
+def test_the_documents_have_the_layers_in_order() -> None:
+    found = [layer((name.removesuffix(".py"),)) for name in places("place in `src/pybtf/`")]
+    assert [own for own in reversed(LAYERS) if not own.startswith("core/")] == list(dict.fromkeys(found))
+
+
 def test_every_folder_of_the_core_is_known() -> None:
     """Python is told of them (`core/__init__.py`): they have no file that it would run."""
     folders = {path.name for path in (SOURCES / "core").iterdir() if path.is_dir() and path.name != "__pycache__"}
