@@ -70,16 +70,24 @@ def run_cli() -> RunCli:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With PYBTF_SKIPS=N in the environment, more than N skipped tests are a failure: they prove nothing."""
-    bound = os.environ.get("PYBTF_SKIPS")
+    """Says which tests are skipped: with PYBTF_SKIPPED=FILE in the environment in lines at the end of FILE, too. With
+    PYBTF_SKIPS=N more than N are a failure: they prove nothing.
+    """
+    bound, file = os.environ.get("PYBTF_SKIPS"), os.environ.get("PYBTF_SKIPPED")
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if not bound or reporter is None:
+    if reporter is None:
         return
-    skipped = reporter.stats.get("skipped", [])
-    if len(skipped) > int(bound):
-        reporter.write_line(f"\n{len(skipped)} tests are skipped, which are more than {bound}:", red=True)
-        for report in skipped:
-            reporter.write_line(f"  {report.nodeid}: {report.longrepr[2]}")
+    lines = [
+        f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}"
+        for report in reporter.stats.get("skipped", [])
+    ]
+    if file:
+        with open(file, "a") as out:
+            out.writelines(f"{line}\n" for line in lines)
+    if bound and len(lines) > int(bound):
+        reporter.write_line(f"\n{len(lines)} tests are skipped, which are more than {bound}:", red=True)
+        for line in lines:
+            reporter.write_line(f"  {line}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
