@@ -37,7 +37,6 @@ def cases() -> list[Any]:
     for entry in entries.values():
         if entry.get("expect") == "wrong":  # see test_containers.py
             continue
-        marks = [pytest.mark.xfail(reason=entry["later"], strict=False)] if "later" in entry else []
         for label, facts in entry["golden"].items():
             if entry.get("expect") == "linked":
                 facts = entries[entry["name"].replace("-obj", "-exe")]["golden"][label]
@@ -45,7 +44,7 @@ def cases() -> list[Any]:
             golden = None if wrong else HOME / "golden" / facts["file"]
             features = MANIFEST["features"][label]
             case = Case(HOME / "bin" / entry["elf"], features, entry.get("options", {}), golden)
-            found.append(pytest.param(case, id=f"{entry['name']}-{label}", marks=marks))
+            found.append(pytest.param(case, id=f"{entry['name']}-{label}"))
     return found
 
 

@@ -47,7 +47,6 @@ class Row:
     dwz: bool | str = False
     options: dict[str, str] = field(default_factory=dict)
     expect: str = "golden"
-    later: str = ""
     seed: int | None = None
 
     @property
@@ -85,7 +84,7 @@ class Row:
         """How it is built, for the manifest."""
         if self.seed is not None:
             return {"seed": self.seed}
-        own = ("ldflags", "objcopy", "dwz", "options", "later")
+        own = ("ldflags", "objcopy", "dwz", "options")
         return {
             "compiler": self.build.compiler,
             "units": self.units,
