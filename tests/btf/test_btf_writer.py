@@ -61,7 +61,6 @@ from tests.builders.rawbtf import raw_btf
 SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 U32 = st.integers(0, (1 << 32) - 1)
-S32 = st.integers(-(1 << 31), (1 << 31) - 1)
 BYTE = st.integers(0, 255)
 FLAG = st.booleans()
 PLAIN_NAMES = st.text(st.sampled_from("abcxyz_019"), max_size=4)

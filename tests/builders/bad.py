@@ -7,7 +7,7 @@ pybtf comes back. (On some of them the reference crashes or never ends.) The tes
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.builders.dwarfwriter import Die, Dwarf, Unit, die, dwarf
@@ -86,7 +86,3 @@ def three_units(middle: Unit) -> bytes:
     return kernel(
         dwarf([unit(standard(X86)), middle, unit([die("typedef", ("name", "string", "last"))])])
     ).data
-
-
-def second_offset(units: Sequence[Unit]) -> int:
-    return dwarf(units).units[1]

@@ -413,7 +413,7 @@ def alternate_language_of_its_units(labels: Labels) -> Sequence[Unit]:
 
 
 @case([p(0)], options={"lang": "c99"}, features="default,force_cu_merging")
-def merged_language_of_the_first(labels: Labels) -> Sequence[Unit]:
+def merged_language_of_the_first(_labels: Labels) -> Sequence[Unit]:
     """Where nothing is needed of the alternate file, too, the first unit decides."""
     second = die("compile_unit", ("language", "data1", 0x1D), children=[base("b", 4)])
     return [unit([INT]), Unit(second)]

@@ -39,7 +39,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("data", "found", "hint"), FILES)
-def test_what_a_file_is(tmp_path: Path, run_cli: RunCli, data: bytes, found: str, hint: str) -> None:
+def test_what_a_file_is(tmp_path: Path, data: bytes, found: str, hint: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
     with pytest.raises(pybtf.InputError) as caught:

@@ -56,7 +56,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pat
     return str(request.param)
 
 
-def _no_unnamed(folder: str, mode: int) -> int:
+def _no_unnamed(_folder: str, _mode: int) -> int:
     raise OSError(errno.EOPNOTSUPP, "not here")
 
 
@@ -64,7 +64,8 @@ def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_new_file(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_new_file(tmp_path: Path) -> None:
     old_mask = os.umask(0o027)
     try:
         assert write_file(tmp_path / "out", [b"one", bytearray(b"two"), memoryview(b"three")]) == 11
@@ -86,7 +87,8 @@ def test_data_is_on_disk_before_it_gets_the_name(tmp_path: Path, way: str, calls
     assert calls == replaced
 
 
-def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"new"
         (tmp_path / "out").write_bytes(OLD)
@@ -96,7 +98,8 @@ def test_a_file_that_appears_meanwhile_is_replaced(tmp_path: Path, way: str) -> 
     assert names(tmp_path) == ["out"]
 
 
-def test_writes_that_write_a_part(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("way")
+def test_writes_that_write_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As at a limit of the file's size, or on file systems over a network."""
     write = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
@@ -104,13 +107,15 @@ def test_writes_that_write_a_part(tmp_path: Path, way: str, monkeypatch: pytest.
     assert (tmp_path / "out").read_bytes() == bytes(range(100))
 
 
-def test_empty_file(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_empty_file(tmp_path: Path) -> None:
     assert write_file(tmp_path / "out", b"") == 0
     assert (tmp_path / "out").read_bytes() == b""
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o4755])
-def test_replaced_file_keeps_mode(tmp_path: Path, way: str, mode: int) -> None:
+def test_replaced_file_keeps_mode(tmp_path: Path, mode: int) -> None:
     out = tmp_path / "out"
     out.write_bytes(OLD)
     out.chmod(mode)
@@ -122,8 +127,9 @@ def test_replaced_file_keeps_mode(tmp_path: Path, way: str, mode: int) -> None:
     assert names(tmp_path) == ["out"]
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.skipif(not IS_ROOT, reason="only root can give files away")
-def test_replaced_file_keeps_owner(tmp_path: Path, way: str) -> None:
+def test_replaced_file_keeps_owner(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_bytes(OLD)
     os.chown(out, 1234, 2345)
@@ -133,10 +139,11 @@ def test_replaced_file_keeps_owner(tmp_path: Path, way: str) -> None:
     assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 2345, 0o2750)
 
 
+@pytest.mark.usefixtures("way")
 def test_owner_that_cannot_be_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(fd: int, uid: int, gid: int) -> None:
+    def refuse(_fd: int, _uid: int, _gid: int) -> None:
         raise PermissionError(errno.EPERM, "not yours")
 
     out = tmp_path / "out"
@@ -147,7 +154,8 @@ def test_owner_that_cannot_be_kept(
     assert (out.read_bytes(), stat.S_IMODE(out.stat().st_mode)) == (NEW, 0o755)
 
 
-def test_extended_attributes(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_extended_attributes(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_bytes(OLD)
     try:
@@ -171,7 +179,8 @@ def test_what_vouches_for_the_contents_stays_behind(tmp_path: Path, monkeypatch:
     assert copied == ["security.selinux", "user.origin"]
 
 
-def test_attributes_of_another_file(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_attributes_of_another_file(tmp_path: Path) -> None:
     model = tmp_path / "model"
     model.write_bytes(OLD)
     model.chmod(0o751)
@@ -179,7 +188,8 @@ def test_attributes_of_another_file(tmp_path: Path, way: str) -> None:
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o751
 
 
-def test_symbolic_links_are_followed(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_symbolic_links_are_followed(tmp_path: Path) -> None:
     real = tmp_path / "real"
     real.mkdir()
     (real / "out").write_bytes(OLD)
@@ -196,19 +206,22 @@ def test_symbolic_links_are_followed(tmp_path: Path, way: str) -> None:
     assert names(real) == ["fresh", "out"]
 
 
-def test_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_file("out", NEW)
     assert (tmp_path / "out").read_bytes() == NEW
 
 
-def test_longest_name(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_longest_name(tmp_path: Path) -> None:
     name = "ä" * 127 + "n"
     write_file(tmp_path / name, NEW)
     assert names(tmp_path) == [name]
 
 
-def test_failing_content_leaves_the_old_file(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_failing_content_leaves_the_old_file(tmp_path: Path) -> None:
     def pieces() -> Iterator[bytes]:
         yield NEW
         raise KeyboardInterrupt
@@ -223,7 +236,7 @@ def test_failing_content_leaves_the_old_file(tmp_path: Path, way: str) -> None:
 
 @pytest.mark.parametrize("call", ["fsync", "fchmod", "link", "rename"])
 def test_failing_system_call(tmp_path: Path, way: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object, **options: object) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
         raise OSError(errno.ENOSPC, "full")
 
     if (call, way) == ("link", "named"):
@@ -237,7 +250,8 @@ def test_failing_system_call(tmp_path: Path, way: str, call: str, monkeypatch: p
     assert names(tmp_path) == ["out"]
 
 
-def test_temporary_name_that_is_taken(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("way")
+def test_temporary_name_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "taken").write_bytes(OLD)
     monkeypatch.setattr(atomic, "_temporary_names", lambda target: iter(["taken", "free"]))
     (tmp_path / "out").write_bytes(OLD)
@@ -247,7 +261,8 @@ def test_temporary_name_that_is_taken(tmp_path: Path, way: str, monkeypatch: pyt
     assert (tmp_path / "taken").read_bytes() == OLD
 
 
-def test_unusable_targets(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_unusable_targets(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(OLD)
     (tmp_path / "loop").symlink_to("loop")
     targets: list[tuple[str | Path, str]] = [
@@ -353,7 +368,7 @@ def test_own_descriptors_are_written_to(tmp_path: Path, target: str) -> None:
     assert (tmp_path / "out").read_bytes() == b"before new after" * 2
 
 
-def test_reader_that_went_away(tmp_path: Path) -> None:
+def test_reader_that_went_away() -> None:
     read, write = os.pipe()
     os.close(read)
     with pytest.raises(OutputError, match="the reader at the other end is gone"):
@@ -466,7 +481,8 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     assert len(names(tmp_path)) <= 2  # a kill between link and rename is possible, twice in 8 is not
 
 
-def test_file_size_limit(tmp_path: Path, way: str) -> None:
+@pytest.mark.usefixtures("way")
+def test_file_size_limit(tmp_path: Path) -> None:
     import resource
 
     out = tmp_path / "out"

@@ -189,10 +189,11 @@ def test_usage_errors(run: Run, pipeline: Pipeline, arguments: list[str], messag
     assert (outcome.out, pipeline.path) == ("", "")
 
 
+@pytest.mark.usefixtures("pipeline")
 @pytest.mark.parametrize("options", [["--detached"], ["--report"]])
 @pytest.mark.parametrize("alias", [False, True])
 def test_no_output_may_be_the_input(
-    run: Run, pipeline: Pipeline, elf: str, options: list[str], alias: bool, tmp_path: Path
+    run: Run, elf: str, options: list[str], alias: bool, tmp_path: Path
 ) -> None:
     target = elf
     if alias:
@@ -204,13 +205,15 @@ def test_no_output_may_be_the_input(
     assert Path(elf).read_bytes() == b"the input"
 
 
-def test_report_and_detached_must_differ(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_report_and_detached_must_differ(run: Run, elf: str, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     assert run("encode", "--detached", out, "--report", f"{tmp_path}/./out", elf).status == 2
 
 
+@pytest.mark.usefixtures("pipeline")
 def test_btf_does_not_go_to_a_terminal(
-    run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, elf: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     outcome = run("encode", "--detached", "-", elf)
@@ -258,7 +261,8 @@ def test_environment_excludes_languages_unless_an_option_speaks(
 # Outputs
 
 
-def test_detached(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_detached(run: Run, elf: str, tmp_path: Path) -> None:
     out = tmp_path / "out.btf"
     outcome = run("encode", "--detached", str(out), elf)
     assert (outcome.status, outcome.out) == (0, "")
@@ -266,11 +270,12 @@ def test_detached(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> Non
     assert Path(elf).read_bytes() == b"the input"
 
 
+@pytest.mark.usefixtures("pipeline")
 @pytest.mark.parametrize(
     ("links", "warning"), [(0, ""), (1, "1 other hard link of it"), (2, "2 other hard links")]
 )
 def test_in_place(
-    run: Run, pipeline: Pipeline, elf: str, monkeypatch: pytest.MonkeyPatch, links: int, warning: str
+    run: Run, elf: str, monkeypatch: pytest.MonkeyPatch, links: int, warning: str
 ) -> None:
     embedded = []
 
@@ -286,13 +291,15 @@ def test_in_place(
     assert ("warning" in outcome.err) == (links > 0)
 
 
-def test_detached_to_standard_output(run: Run, pipeline: Pipeline, elf: str) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_detached_to_standard_output(run: Run, elf: str) -> None:
     outcome = run("encode", "--detached", "-", elf)
     assert (outcome.status, outcome.out.encode()) == (0, DATA)
     assert outcome.err.startswith("standard output: ")
 
 
-def test_report(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_report(run: Run, elf: str, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     assert run("encode", "-q", "--detached", os.devnull, "--report", str(path), elf).status == 0
     facts = json.loads(path.read_text())
@@ -302,10 +309,11 @@ def test_report(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
     assert names == ["start", "digests", "write"]
 
 
+@pytest.mark.usefixtures("pipeline")
 def test_report_of_an_in_place_run_has_the_digest_of_the_input_before(
-    run: Run, pipeline: Pipeline, elf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, elf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def embed(self: Encoded, path: str) -> Written:
+    def embed(_self: Encoded, path: str) -> Written:
         Path(path).write_bytes(b"changed")
         return Written(path, {".BTF": "added"}, True, 7, 0)
 
@@ -319,7 +327,8 @@ def test_report_of_an_in_place_run_has_the_digest_of_the_input_before(
     assert digests[0] == digests[1]
 
 
-def test_output_that_cannot_be_written(run: Run, pipeline: Pipeline, elf: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_output_that_cannot_be_written(run: Run, elf: str, tmp_path: Path) -> None:
     outcome = run("encode", "--detached", str(tmp_path / "no" / "such"), elf)
     assert outcome.status == 1
     assert outcome.err.startswith(f"pybtf: error: {tmp_path}/no/such: ")
@@ -329,7 +338,8 @@ def test_output_that_cannot_be_written(run: Run, pipeline: Pipeline, elf: str, t
 # Messages
 
 
-def test_closing_line(run: Run, pipeline: Pipeline, elf: str) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_closing_line(run: Run, elf: str) -> None:
     outcome = run("encode", "-j2", "--detached", os.devnull, elf)
     assert re.fullmatch(
         r"/dev/null: 1,234 types, 5 functions, 0 variables, 45 B from 2 units; "
@@ -344,7 +354,8 @@ def test_quiet(run: Run, pipeline: Pipeline, elf: str) -> None:
     assert (outcome.out, outcome.err) == ("", "")
 
 
-def test_verbose_says_what_was_left_out(run: Run, pipeline: Pipeline, elf: str) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_verbose_says_what_was_left_out(run: Run, elf: str) -> None:
     lines = run("encode", "-v", "--detached", os.devnull, elf).err.splitlines()
     assert lines[:3] == [
         "units: 2 kept, 0 left out",
@@ -361,7 +372,8 @@ def test_warnings_are_shown_but_not_without_end(run: Run, pipeline: Pipeline, el
     assert "odd 11" in run("encode", "-v", "--detached", os.devnull, elf).err
 
 
-def test_timings(run: Run, pipeline: Pipeline, elf: str) -> None:
+@pytest.mark.usefixtures("pipeline")
+def test_timings(run: Run, elf: str) -> None:
     err = run("encode", "--timings", "--detached", os.devnull, elf).err
     assert [line.split()[0] for line in err.splitlines()][:3] == ["pass", "total", "start"]
     assert re.search(r"^peak memory \d+ MB$", err, re.MULTILINE)

@@ -326,7 +326,7 @@ def test_several_of_one_name() -> None:
     assert told(make(16), make(16, 33)) == ["+ struct s: 33 bytes, 2 members"]
 
 
-def test_order_and_ids_play_no_role(tmp_path: Path) -> None:
+def test_order_and_ids_play_no_role() -> None:
     """What has the same meaning in another order: types of a random BTF, renumbered."""
     for seed in range(30):
         data = randbtf.RandomBtf(seed).make()

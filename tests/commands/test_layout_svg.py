@@ -117,7 +117,7 @@ def test_members_that_lie_anywhere(size: int) -> None:
     xml.dom.minidom.parseString(picture)
 
 
-def test_what_multiplies_has_a_bound(tmp_path: Path) -> None:
+def test_what_multiplies_has_a_bound() -> None:
     types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
     for level in range(1, 30):
         types.append(Struct(f"s{level}", 8, (Member("a", level + 1, 0), Member("b", level + 1, 8))))

@@ -108,7 +108,7 @@ def test_values_in_a_store(built: Callable[[str], Path]) -> None:
     assert merge("merged", store="store") == wanted
 
 
-def test_a_list_and_an_archive_name_objects(built: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_list_and_an_archive_name_objects(built: Callable[[str], Path]) -> None:
     folder = built("aarch64")
     (folder / "elsewhere").mkdir()
     for each in ("sa.o", "sb.o"):

@@ -127,15 +127,17 @@ def test_another_version_is_written_anew(folder: Path, at: int) -> None:
     assert CACHE.read_bytes() == wanted
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("content", [b"something else", b"bUVCach", b"x"])
-def test_another_file_is_not_touched(folder: Path, content: bytes) -> None:
+def test_another_file_is_not_touched(content: bytes) -> None:
     CACHE.write_bytes(content)
     with pytest.raises(InputError, match=r"cache: offset 0x0: not a cache of pybtf merge"):
         merge()
     assert CACHE.read_bytes() == content
 
 
-def test_what_is_no_file_is_an_error(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_what_is_no_file_is_an_error() -> None:
     Path("folder").mkdir()
     with pytest.raises(InputError, match="cache of pybtf merge"):
         merge("folder")
@@ -144,7 +146,8 @@ def test_what_is_no_file_is_an_error(folder: Path) -> None:
         merge("fifo")
 
 
-def test_an_empty_file_becomes_one(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_an_empty_file_becomes_one() -> None:
     wanted = CACHE.read_bytes()
     CACHE.write_bytes(b"")
     assert merge()[1] == []
@@ -205,7 +208,8 @@ def after_it_was_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], obje
     monkeypatch.setattr("pybtf.merging.linked.encode_images", changed)
 
 
-def test_an_object_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("folder")
+def test_an_object_that_is_written_to_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that are mapped it is an error; a file that takes the place of another one does no harm. Of those that
     are read, what counts is the digest of what was read.
     """
@@ -262,7 +266,8 @@ def test_a_cache_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: 
     assert merge() == ((folder / "wanted.btf").read_bytes(), [])
 
 
-def test_modules_do_not_use_the_cache_of_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("folder")
+def test_modules_do_not_use_the_cache_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would put the values of the kernel out of it, and each other's."""
     from pybtf.pahole.main import main as pahole
 

@@ -154,9 +154,10 @@ def test_cc_removes_an_object_that_cannot_be_encoded(compiler: Path, run_cli: Ru
     assert not Path("out.o").exists()
 
 
+@pytest.mark.usefixtures("compiler")
 @pytest.mark.parametrize(("error", "status"), [(OSError(5, "worn out"), 1), (KeyboardInterrupt(), 130)])
 def test_cc_leaves_no_object_without_values(
-    compiler: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int
 ) -> None:
     """Whatever goes wrong: the next run of a build would take it for made."""
 

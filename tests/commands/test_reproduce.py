@@ -235,7 +235,8 @@ def test_lock(files: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert "the input is another file than the one recorded" in capfd.readouterr().out
 
 
-def test_no_lock_is_written_if_something_differs(files: list[str], plant: Callable[..., None]) -> None:
+@pytest.mark.usefixtures("files")
+def test_no_lock_is_written_if_something_differs(plant: Callable[..., None]) -> None:
     plant("k['jobs'] == 2")
     skip = ALL.replace("jobs 2,", "")
     assert main(["reproduce", "--skip", skip, "-j2", "--write-lock", "btf.lock", "a"]) == 1
@@ -253,6 +254,7 @@ def lock_of(name: str = '"a"', **changes: str) -> str:
     )
 
 
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -284,9 +286,7 @@ def lock_of(name: str = '"a"', **changes: str) -> str:
         (lock_of(base='"\\udfff"'), "no file is called '\\udfff'"),
     ],
 )
-def test_damaged_locks(
-    files: list[str], tmp_path: Path, text: str, message: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_locks(tmp_path: Path, text: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "btf.lock").write_text(text, encoding="latin-1")
     assert quick("--lock", "btf.lock") == 1
     err = capfd.readouterr().err
@@ -295,7 +295,8 @@ def test_damaged_locks(
     assert err.count("\n") == 1
 
 
-def test_a_lock_of_a_file_whose_name_is_not_utf_8(files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_a_lock_of_a_file_whose_name_is_not_utf_8() -> None:
     os.rename(b"a", b"\xff")  # noqa: PTH104
     assert quick("--write-lock", "btf.lock", os.fsdecode(b"\xff")) == 0
     assert quick("--lock", "btf.lock") == 0
@@ -304,6 +305,7 @@ def test_a_lock_of_a_file_whose_name_is_not_utf_8(files: list[str], capfd: pytes
 # Usage errors: status 2, nothing encoded
 
 
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -321,7 +323,7 @@ def test_a_lock_of_a_file_whose_name_is_not_utf_8(files: list[str], capfd: pytes
         (["-j", "0", "a"], "-j takes the number of workers, 1 to 1024, and '0' is none"),
     ],
 )
-def test_usage_errors(files: list[str], arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     Path("btf.lock").write_text(lock_of())
     assert main(["reproduce", *arguments]) == 2
     out, err = capfd.readouterr()

@@ -45,14 +45,16 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_all_circumstances(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_all_circumstances(capfd: pytest.CaptureFixture[str]) -> None:
     expected = digest(golden("distill.gcc.split"))
     arguments = ["--base", "base", "--features", FEATURES, "--expect", expected]
     assert main(["reproduce", *arguments, "distill.ko"]) == 0
     assert capfd.readouterr().out.startswith("distill.ko: reproducible: ")
 
 
-def test_a_distilled_base(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_a_distilled_base() -> None:
     split, below = golden("distill.gcc.distilled"), golden("distill.gcc.distilled_base")
     arguments = ["--base", "base", "--features", DISTILLED, "--expect", digest(split, below)]
     assert main(["reproduce", *arguments, "distill.ko"]) == 0
@@ -61,7 +63,8 @@ def test_a_distilled_base(files: Path, capfd: pytest.CaptureFixture[str]) -> Non
         divide(below[1:], "x")
 
 
-def test_against_a_module_with_a_distilled_base(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_against_a_module_with_a_distilled_base(capfd: pytest.CaptureFixture[str]) -> None:
     encoded = pybtf.encode("distill.ko", features=DISTILLED, base="base")
     encoded.embed("distill.ko")
     assert quick("--features", DISTILLED, "--against", "distill.ko", "distill.ko") == 0
@@ -90,7 +93,8 @@ def test_a_difference_in_split_btf_is_explained(files: Path, capfd: pytest.Captu
     assert first.decode()[:-1] + "_" in out
 
 
-def test_lock(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_lock(capfd: pytest.CaptureFixture[str]) -> None:
     assert quick("--write-lock", "btf.lock", "distill.ko", "reuse.ko") == 0
     entry = read_lock("btf.lock")["distill.ko"]
     assert (entry.question.base, entry.base_sha256) == ("base", digest(golden("kernel.gcc")))
@@ -105,7 +109,8 @@ def test_lock(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "from the same input" not in out
 
 
-def test_errors(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_errors(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--base", "none", "reuse.ko"]) == 1
     assert capfd.readouterr().err.startswith("pybtf: error: none: ")
     assert main(["reproduce", "--features", "distilled_base", "reuse.ko"]) == 2

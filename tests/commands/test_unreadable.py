@@ -51,6 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "line",
     [
@@ -61,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "reproduce --lock list", "reproduce --against bad.btf good", "reproduce --base bad.btf good",
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_no_mistake_of_usage(folder: Path, line: str) -> None:
+def test_what_cannot_be_read_is_no_mistake_of_usage(line: str) -> None:
     done = run(*line.split())
     error, *more = done.stderr.splitlines()
     assert done.returncode == 1
@@ -71,14 +72,16 @@ def test_what_cannot_be_read_is_no_mistake_of_usage(folder: Path, line: str) -> 
     assert not Path("x").exists()
 
 
-def test_the_other_files_of_a_batch_go_on(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_the_other_files_of_a_batch_go_on() -> None:
     done = run("encode", "-q", "--detached-dir", "out", "good", "bad", "other")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert sorted(os.listdir("out")) == ["good.btf", "other.btf"]  # noqa: PTH208
     assert run("verify", "-q", "ok.btf", "bad.btf").returncode == 1
 
 
-def test_what_is_replaced_need_not_be_readable(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_what_is_replaced_need_not_be_readable() -> None:
     Path("out").touch()
     Path("out").chmod(0o200)
     for line in (["out", "good"], ["out", "--", "good"]):  # without click, and with it

@@ -213,7 +213,7 @@ def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Pa
         assert f"fits {right}, and none of the other bases" in text
 
 
-def test_split_btf_needs_a_base(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
+def test_split_btf_needs_a_base(bases: tuple[Path, Path, Path]) -> None:
     assert main(["verify", str(bases[2])]) == 1
 
 

@@ -301,7 +301,7 @@ def test_damaged_links(content: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["GNU_ref_alt", "ref_sup4"])
 def test_references_past_the_end(form: str, tmp_path: Path) -> None:
-    def main(labels: Labels) -> list[Unit]:
+    def main(_labels: Labels) -> list[Unit]:
         t = named("typedef", "t", far("type", 0x5000, form))
         return [unit([INT], version=5), unit([INT, t], version=5)]
 
@@ -315,7 +315,7 @@ def test_references_past_the_end(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strings", [b"", b"no end"])
 def test_names_past_the_end(strings: bytes, tmp_path: Path) -> None:
-    def main(labels: Labels) -> list[Unit]:
+    def main(_labels: Labels) -> list[Unit]:
         return [unit([INT, die("typedef", far("name", 2, "GNU_strp_alt"), ("type", "ref4", "int"))])]
 
     path = file_with(TEN, main, tmp_path)
@@ -339,7 +339,7 @@ def with_strings(strings: bytes, units: Sequence[Unit] = (*TEN,)) -> bytes:
 def test_own_references_do_not_lead_into_it(tmp_path: Path) -> None:
     """An offset past the end of the file's own section is not one of the alternate file's."""
 
-    def main(labels: Labels) -> list[Unit]:
+    def main(_labels: Labels) -> list[Unit]:
         t = named("typedef", "t", ("type", "ref_addr", Raw(0x80)))
         return [unit([INT, t])]
 
@@ -348,7 +348,7 @@ def test_own_references_do_not_lead_into_it(tmp_path: Path) -> None:
 
 
 def test_own_names_do_not_lead_into_it(tmp_path: Path) -> None:
-    def main(labels: Labels) -> list[Unit]:
+    def main(_labels: Labels) -> list[Unit]:
         t = die("typedef", ("name", "strp", Raw(20)), ("type", "ref4", "int"))
         return [unit([INT, named("typedef", "u", ("type", "ref4", "int")), t, die("base_type", ("name", "strp", "x"))])]
 

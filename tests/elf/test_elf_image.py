@@ -237,7 +237,7 @@ def test_bad_paths(tmp_path: Path) -> None:
 
 
 def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: str, flags: int) -> int:
+    def refuse(path: str, _flags: int) -> int:
         raise PermissionError(13, "Permission denied", path)
 
     (tmp_path / "secret").write_bytes(bare([]))

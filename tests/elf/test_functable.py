@@ -251,7 +251,7 @@ def test_a_table_that_is_read_meanwhile(threads: bool, monkeypatch: pytest.Monke
     assert str(later.value) == str(at_once.value)
 
 
-def no_more_threads(thread: object) -> None:
+def no_more_threads(_thread: object) -> None:
     raise RuntimeError("can't start new thread")
 
 

@@ -279,7 +279,7 @@ def test_copy_without_help_of_the_kernel(elf: Path, monkeypatch: pytest.MonkeyPa
     shutil.copy(elf, expected)
     put_sections(expected, {".BTF": BTF})
 
-    def refuse(*arguments: object) -> int:
+    def refuse(*_arguments: object) -> int:
         raise OSError(18, "other filesystem")
 
     monkeypatch.setattr(os, "copy_file_range", refuse)

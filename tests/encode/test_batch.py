@@ -34,8 +34,6 @@ TARGET = "gcc"
 NAMES = list(TARGETS[TARGET]["golden"])
 BASE = base_path(TARGET)
 
-Outcomes = list[pybtf.Outcome]
-
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -161,7 +159,7 @@ def test_a_task_is_told_when_nobody_wants_it_any_more() -> None:
     running = threading.Event()
     ended: list[BaseException] = []
 
-    def work(task: int, check: Callable[[int, int], None]) -> None:
+    def work(_task: int, check: Callable[[int, int], None]) -> None:
         running.set()
         try:
             while True:
@@ -324,7 +322,7 @@ def test_in_place_distilled(tree: Path, run_cli: RunCli) -> None:
         check(read_btf(path, ".BTF.base")[0], TARGET, name, "distilled_base")
 
 
-def test_from_list(tree: Path, tmp_path: Path, run_cli: RunCli) -> None:
+def test_from_list(tree: Path, run_cli: RunCli) -> None:
     paths = modules(tree)
     some = [paths["reuse"], paths["vars"]]
     done = run_cli(

@@ -193,7 +193,7 @@ def test_where_the_banner_is(vmlinux: Callable[..., Path], before: int) -> None:
     assert pybtf.Base.from_file(vmlinux("7.2.13", before)).release == "7.2.13"
 
 
-def test_bases_that_do_not_say_their_release(vmlinux: Callable[..., Path], tmp_path: Path) -> None:
+def test_bases_that_do_not_say_their_release(vmlinux: Callable[..., Path]) -> None:
     assert pybtf.Base.from_file(BASE).release is None
     assert pybtf.Base.from_bytes(BASE.read_bytes(), str(vmlinux("1.2"))).release is None
     path = vmlinux("1.3")

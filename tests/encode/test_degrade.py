@@ -400,7 +400,7 @@ def test_what_follows_a_unit_without_end_is_lost(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BAD))
-def test_damage_of_all_sorts(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_of_all_sorts(path: Path, name: str) -> None:
     """An error as without, or BTF that a kernel takes, the same with any number of workers."""
     path.write_bytes(BAD[name].build())
     try:

@@ -181,7 +181,7 @@ def test_too_few_addresses_are_an_error() -> None:
             read_back(ONE, "default", given[0], addresses)
 
 
-def test_addresses_decide(tmp_path: Path) -> None:
+def test_addresses_decide() -> None:
     """Functions elsewhere than their symbols are not those of the symbols: the addresses are really used."""
     given = exported(ONE, "+global_var,encode_force")
     assert given is not None

@@ -134,7 +134,7 @@ def test_results_come_meanwhile() -> None:
 
 
 def test_what_they_took_is_counted() -> None:
-    def work(task: int, _: Check) -> int:
+    def work(_task: int, _: Check) -> int:
         memory = bytearray(b"x") * 40_000_000
         start = time.process_time()
         while time.process_time() - start < 0.05:
@@ -258,7 +258,7 @@ def test_second_steps_are_done_together(count: int, number: int) -> None:
 def test_half_of_the_workers_take_the_dearest_tasks() -> None:
     """The other half take the cheapest, and all of them are done."""
 
-    def work(task: int, _: Check) -> int:
+    def work(_task: int, _: Check) -> int:
         time.sleep(0.005)
         return os.getpid()
 

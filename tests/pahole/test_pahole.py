@@ -31,7 +31,6 @@ from tests.encode.test_features import SUPPORTED
 FIXTURES = ROOT / "fixtures"
 ELF = FIXTURES / "bin" / "04_integers.gcc-O0-4-exe.elf"
 GOLDEN = FIXTURES / "golden" / "04_integers.gcc-O0-4-exe.usual.btf"
-NO_DWARF = FIXTURES / "bin" / "45_assembler.gcc-O2-4-obj.elf"
 
 
 class Outcome:
@@ -386,7 +385,7 @@ def test_a_feature_that_needs_a_base(run: Run, elf: Path, tmp_path: Path) -> Non
     assert out.read_bytes() == GOLDEN.read_bytes()
 
 
-def test_a_signal_ends_the_process_as_if_it_were_not_caught(tmp_path: Path) -> None:
+def test_a_signal_ends_the_process_as_if_it_were_not_caught() -> None:
     """make tells an interrupted job from a failed one by this."""
     code = (
         "import os, signal, sys\n"

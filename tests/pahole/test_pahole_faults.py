@@ -79,7 +79,7 @@ def _no_dwarf(folder: Path) -> list[str]:
     return []
 
 
-def _excluded(folder: Path) -> list[str]:
+def _excluded(_folder: Path) -> list[str]:
     return ["--lang_exclude=c11,rust"]
 
 
@@ -98,7 +98,7 @@ def _base_text(folder: Path) -> list[str]:
     return ["--btf_base=vmlinux"]
 
 
-def _base_without(folder: Path) -> list[str]:
+def _base_without(_folder: Path) -> list[str]:
     shutil.copyfile(gates.BINARIES / "vmlinux.le64.elf", "vmlinux")
     return ["--btf_base=vmlinux"]
 
@@ -108,20 +108,20 @@ def _base_emptied(folder: Path) -> list[str]:
     return ["--btf_base=vmlinux"]
 
 
-def _base_order(folder: Path) -> list[str]:
+def _base_order(_folder: Path) -> list[str]:
     shutil.copyfile(gates.BINARIES / "module.be64.elf", "x.ko")
     return ["--btf_base=vmlinux"]
 
 
-def _unknown_option(folder: Path) -> list[str]:
+def _unknown_option(_folder: Path) -> list[str]:
     return ["--bogus"]
 
 
-def _unknown_feature(folder: Path) -> list[str]:
+def _unknown_feature(_folder: Path) -> list[str]:
     return ["--btf_features_strict=bogus"]
 
 
-def _separate_jobs(folder: Path) -> list[str]:
+def _separate_jobs(_folder: Path) -> list[str]:
     return ["-j", "4"]
 
 
@@ -167,7 +167,8 @@ def test_row(
     assert {path.name: path.read_bytes() for path in files.iterdir()} == before
 
 
-def test_a_folder_that_is_missing(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_a_folder_that_is_missing(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["-J", "--btf_encode_detached=no/such/out", "x.ko"]) == 1
     assert "no/such/out: cannot be written: the folder " in capfd.readouterr().err
 
@@ -224,7 +225,8 @@ def test_no_base_is_asked_for_and_none_refused(files: Path) -> None:
     assert main(["-J", "--btf_base=vmlinux", "--btf_encode_detached=split", "x.ko"]) == 0
 
 
-def test_no_message_names_an_option_of_the_other_program(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("files")
+def test_no_message_names_an_option_of_the_other_program() -> None:
     """Every hint in the sources that advises `--detached`, as it is said here."""
     texts = {
         text
@@ -239,8 +241,9 @@ def test_no_message_names_an_option_of_the_other_program(files: Path, capfd: pyt
     assert respelt("Use --detached: no such file") == "Use --detached: no such file"
 
 
+@pytest.mark.usefixtures("files")
 def test_a_file_that_cannot_be_written_advises_an_option_there_is(
-    files: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert main(["-J", "x.ko"]) == 1

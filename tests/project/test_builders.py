@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
 from elftools.dwarf.locationlists import LocationEntry
 from elftools.dwarf.ranges import BaseAddressEntry, RangeEntry
@@ -44,7 +43,7 @@ def flat(entry: Die) -> Iterator[Die | None]:
         yield None
 
 
-def compare(ours: Die | None, theirs: DIE, unit: CompileUnit, written: Dwarf) -> None:
+def compare(ours: Die | None, theirs: DIE, written: Dwarf) -> None:
     if ours is None:
         assert theirs.is_null()
         return
@@ -74,7 +73,7 @@ def check(units: list[Unit], written: Dwarf, data: bytes) -> int:
         assert unit.dwarf_format() == 8 * ours.offset_size
         assert ours.root is not None
         for entry, parsed in zip(flat(ours.root), unit.iter_DIEs(), strict=True):
-            compare(entry, parsed, unit, written)
+            compare(entry, parsed, written)
             count += 1
     return count
 

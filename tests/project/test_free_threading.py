@@ -105,7 +105,7 @@ def test_the_first_objects_of_a_process() -> None:
 def test_each_task_once() -> None:
     tasks = range(20_000)
 
-    def work(task: int, check: Callable[[int, int], None]) -> int:
+    def work(task: int, _check: Callable[[int, int], None]) -> int:
         return task
 
     found: list[tuple[int, Any]] = []

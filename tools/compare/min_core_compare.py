@@ -26,8 +26,6 @@ from pybtf.btf.min_core import MinCore
 from tools.generate import randcore
 from tools.judge import reference
 
-_PATCHED = re.compile(r"prog '[^']*': relo #(\d+): patched insn #\d+ \([^)]*\) (?:imm|off|imm64) (-?\d+) -> (-?\d+)")
-
 
 def ours(btf: BTF, objects: list[Path]) -> bytes | str:
     """The bytes, or the message."""

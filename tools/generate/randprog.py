@@ -147,7 +147,7 @@ class Plan:
         for _ in range(rng.randint(*self.sizes["functions"])):
             self.functions.append(self.prototype_variants())
 
-    def define_chance(self, tag: int) -> float:
+    def define_chance(self, tag: int) -> float:  # noqa: ARG002 - of other plans
         """How often units define this tag, when nothing makes them."""
         return 0.5
 

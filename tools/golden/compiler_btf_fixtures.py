@@ -72,7 +72,7 @@ int odd(double x, int size, struct only by_value) { return size + by_value.l; }
 """
 
 
-def compiler(name: str, words: tuple[str, ...]) -> list[str] | None:
+def compiler(words: tuple[str, ...]) -> list[str] | None:
     """The command, None if it is not here. Its working folder is /tmp of a folder's machine."""
     if words[0] not in ("trixie", "sid"):
         return list(words) if shutil.which(words[0]) else None
@@ -85,7 +85,7 @@ def compiler(name: str, words: tuple[str, ...]) -> list[str] | None:
 def make(name: str, folder: Path) -> bool:
     """All files of one build, in the folder. False: its compiler is not here."""
     words, prefix, more = BUILDS[name]
-    command = compiler(name, words)
+    command = compiler(words)
     if command is None:
         return False
     with tempfile.TemporaryDirectory(dir=Path(command[1]) / "tmp" if command[0] == "chroot" else None) as scratch:

@@ -118,7 +118,7 @@ def _final_link(folder: Path, line: Line) -> None:
 
 
 def run_reference(objcopy: str) -> Run:
-    def run(arguments: list[str], variables: Mapping[str, str], folder: Path) -> None:
+    def run(arguments: list[str], _variables: Mapping[str, str], folder: Path) -> None:
         environment = {**oracle.clean_environment(), "LLVM_OBJCOPY": objcopy}
         arguments = [argument for argument in arguments if not argument.startswith("-j")]
         done = subprocess.run(
