@@ -24,11 +24,15 @@ from .records import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
 MODULE = ".ko"
 STDIN = "-"
 MANY_FOLDERS = 100
 """In one path, that is."""
+LIMIT = 64 << 20
+"""Bytes of a list: what is longer is none, and may be a device that never ends."""
+_PIECE = 1 << 20
 _ODD = ("", ".", "..")
 
 
@@ -136,7 +140,7 @@ def read_list(source: str) -> list[str]:
     Raises `InputError` if it cannot be read or names none.
     """
     try:
-        data = sys.stdin.buffer.read() if source == STDIN else _contents(source)
+        data = read_bounded(sys.stdin.buffer) if source == STDIN else _contents(source)
     except (OSError, ValueError) as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(source, f"cannot be read: {what}", "a list of files") from None
@@ -148,7 +152,17 @@ def read_list(source: str) -> list[str]:
 
 def _contents(path: str) -> bytes:
     with open(path, "rb") as file:
-        return file.read()
+        return read_bounded(file)
+
+
+def read_bounded(stream: BinaryIO) -> bytes:
+    """All that there is to read. Raises `ValueError` if that is more than `LIMIT`."""
+    found = bytearray()
+    while piece := stream.read(_PIECE):
+        found += piece
+        if len(found) > LIMIT:
+            raise ValueError(f"more than {LIMIT >> 20} MiB")
+    return bytes(found)
 
 
 def _split(data: bytes) -> Iterator[str]:

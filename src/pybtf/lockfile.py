@@ -14,6 +14,7 @@ from typing import Any
 
 from ._version import __version__
 from .errors import InputError, Place
+from .inputs import read_bounded
 from .records import record
 from .report import COMPATIBLE_WITH
 from .reproduce import Question, Result
@@ -53,10 +54,13 @@ def lock_text(results: Sequence[Result]) -> str:
 def read_lock(path: str) -> dict[str, Locked]:
     """The entries of a lock file by path, in the file's order. Raises `InputError` if it is none."""
     try:
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
-    except OSError as error:
-        raise InputError(Place(path), error.strerror or str(error), "a lock file") from error
+        with open(path, "rb") as file:
+            text = read_bounded(file)
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError(Place(path), found, "a lock file") from error
+    try:
+        document = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise InputError(Place(path), f"not JSON: {error}", "a lock file of pybtf reproduce") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:

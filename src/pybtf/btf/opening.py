@@ -144,9 +144,7 @@ def base_beside(path: str, place: Place) -> str:
 
 def _read(path: str) -> _Source:
     if path == STANDARD_INPUT:
-        import sys
-
-        return _from_bytes(sys.stdin.buffer.read(), "standard input")
+        return _from_bytes(read_standard_input(), "standard input")
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
@@ -157,9 +155,35 @@ def _read(path: str) -> _Source:
                 with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
                     whole.seek(0)
                     return _Source(whole.readall(), Place(path))
+            _check_start(start, path)
             return _from_bytes(start + stream.read(), path)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "a readable file") from error
+
+
+def read_standard_input() -> bytes:
+    """All of it, if it begins as it should. Raises `InputError`."""
+    import sys
+
+    start = sys.stdin.buffer.read(64)
+    if start:
+        _check_start(start, "standard input")
+    return start + sys.stdin.buffer.read()
+
+
+def _check_start(start: bytes, file: str) -> None:
+    """Raise `InputError` for what begins as no file with BTF does: it may be a device that never ends."""
+    if start[:2] in MAGIC or start.startswith(_ELF):
+        return
+    from pybtf.elf.packed import is_packed
+
+    if not is_packed(start):
+        raise _unlike(start, file)
+
+
+def _unlike(start: bytes, file: str) -> InputError:
+    found = f"a file that begins with {start[:4].hex(' ')}" if start else "an empty file"
+    return InputError(file, found, "raw BTF, or an ELF file with BTF, or one of them compressed")
 
 
 def _from_bytes(data: bytes, file: str) -> _Source:
@@ -175,8 +199,7 @@ def _from_bytes(data: bytes, file: str) -> _Source:
         from io import BytesIO
 
         return _from_elf(BytesIO(data), file, data[:64])
-    found = f"a file that begins with {data[:4].hex(' ')}" if data else "an empty file"
-    raise InputError(file, found, "raw BTF, or an ELF file with BTF, or one of them compressed")
+    raise _unlike(data, file)
 
 
 def _from_elf(stream: BinaryIO, file: str, start: bytes) -> _Source:

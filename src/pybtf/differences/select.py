@@ -6,6 +6,7 @@ import re
 from fnmatch import translate
 
 from ..errors import InputError, UsageError
+from ..inputs import read_bounded
 from ..records import replace
 from .model import CATEGORIES, CLASSES, classes_of
 from .words import PLURALS
@@ -148,9 +149,10 @@ def read_patterns(path: str) -> list[Pattern]:
     """The patterns of a file: one in a line; `#` begins a comment. Raises `UsageError` with the line at fault."""
     try:
         with open(path, "rb") as stream:
-            lines = stream.read().decode("utf-8", "surrogateescape").splitlines()
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error), "a list of patterns") from error
+            lines = read_bounded(stream).decode("utf-8", "surrogateescape").splitlines()
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError(path, found, "a list of patterns") from error
     found = []
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()

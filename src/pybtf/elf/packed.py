@@ -47,6 +47,11 @@ def compression(path: str | os.PathLike[str]) -> str | None:
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
 
 
+def is_packed(start: bytes) -> bool:
+    """Whether a file that begins so is compressed as a whole."""
+    return start.startswith(tuple(_MAGIC))
+
+
 def require_plain(path: str) -> None:
     """Raise `InputError` if the file is compressed as a whole: it can be read then, but not changed."""
     kind = compression(path)

@@ -10,7 +10,7 @@ import os
 
 from ..btf.elf_sections import ElfSections, dwarf_hint
 from ..btf.files import MAGIC, RUNNING, read_release
-from ..btf.opening import STANDARD_INPUT, is_split
+from ..btf.opening import STANDARD_INPUT, is_split, read_standard_input
 from ..elf.image import ElfImage
 from ..elf.modules import is_module, release_of_module
 from ..elf.packed import open_module, unpack
@@ -50,9 +50,7 @@ class Source:
 def open_source(path: str) -> Source:
     """The BTF in a file, `-` for standard input. Raises `InputError` if it cannot be read, or is nothing with BTF."""
     if path == STANDARD_INPUT:
-        import sys
-
-        return _of_bytes(sys.stdin.buffer.read(), "standard input")
+        return _of_bytes(read_standard_input(), "standard input")
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
