@@ -16,6 +16,7 @@ from tests.conftest import ROOT, environment
 ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
 COMMANDS = [
     "pybtf --version", "pybtf --help", "pybtf encode --help", "pybtf dump x.btf", "pybtf dump --format raw x.btf",
+    "pybtf --version x", "pybtf -h x", "pybtf dump x.btf --help", "pybtf reproduce x -h",
     "pybtf dump --format json x.btf", "pybtf show two.btf",
     "pybtf show --json x.btf", "pybtf show --sizes two.btf",
     "pybtf size x.btf", "pybtf size --json x.btf", "pybtf duplicates two.btf", "pybtf duplicates --json x.btf",

@@ -45,6 +45,9 @@ class Command(click.Command):
     def get_help(self, ctx: click.Context) -> str:
         return manual.COMMANDS[self.name or ""].rstrip("\n")
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return _printed(super().get_help_option(ctx))
+
 
 class Group(click.Group):
     """The commands, loaded when they are used."""
@@ -73,6 +76,9 @@ class Group(click.Group):
 
     def get_help(self, ctx: click.Context) -> str:
         return manual.PYBTF.rstrip("\n")
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return _printed(super().get_help_option(ctx))
 
 
 class Jobs(click.IntRange):
@@ -124,6 +130,19 @@ def _with_hint(error: click.UsageError) -> str:
     text = " ".join(error.format_message().split()).rstrip(".")
     where = error.ctx.command_path if error.ctx is not None else "pybtf"
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {where} --help"
+
+
+def _printed(help: click.Option | None) -> click.Option | None:
+    """The option --help, which prints as all others do."""
+    if help is not None:
+        help.callback = _print_help
+    return help
+
+
+def _print_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        write_stdout(ctx.get_help() + "\n")
+        ctx.exit()
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
