@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -169,6 +170,20 @@ def test_cc_leaves_no_object_without_values(
     monkeypatch.setattr("pybtf.merging.compiling.objects_of", lambda _: ["sa.o", "sb.o", "b.o"])
     assert main(["cc", "--", "true"]) == status
     assert [Path(each).exists() for each in ("sa.o", "sb.o", "b.o")] == [True, False, False]
+
+
+def test_cc_removes_no_device(compiler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds compile to /dev/null to see what a compiler can, as root at times, and are interrupted."""
+
+    def encode_compiled(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    os.mkfifo("fifo")
+    Path("link").symlink_to("fifo")
+    monkeypatch.setattr("pybtf.merging.encoding.encode_compiled", encode_compiled)
+    for name in ("fifo", "link"):
+        assert main(["cc", "--", "true", "-c", "x.c", "-o", name]) == 130
+        assert Path(name).exists()
 
 
 def test_cc_with_a_store_that_cannot_be_made(compiler: Path, run_cli: RunCli) -> None:

@@ -7,6 +7,7 @@ that gets values; otherwise nothing is done, and the exit status is the command'
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 
 from ..errors import UsageError
@@ -64,6 +65,7 @@ def _wait(child: int) -> int:
 
 
 def _remove(path: str) -> None:
-    """An object without values is not what was asked for; no build may go on with it."""
+    """An object without values is not what was asked for; no build may go on with it. A device stays."""
     with suppress(OSError):
-        os.unlink(path)  # noqa: PTH108
+        if stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+            os.unlink(path)  # noqa: PTH108
