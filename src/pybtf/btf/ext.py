@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -148,6 +148,14 @@ class BtfExt:
             yield Relocation(
                 section, offset, self._type(type, at + 4), self._string(access, at + 8), RelocationKind(kind)
             )
+
+    def renumbered(self, ids: Mapping[int, int]) -> bytes:
+        """The same with other ids of types, 0 for those that are not among `ids`."""
+        data = bytearray(self.data)
+        for part in (_FUNCTIONS, _RELOCATIONS):
+            for at, _, words in self._records(part):
+                struct.pack_into(self._order + "I", data, at + 4, ids.get(words[1], 0))
+        return bytes(data)
 
     def _span(self, number: int) -> tuple[int, int]:
         """Start and end of a part; empty if the header is too short to tell."""

@@ -15,7 +15,7 @@ from pybtf.errors import UsageError
 
 from .header import BASE_LENGTH, LAYOUT_LENGTH, Header, pack_layout
 from .kinds import KINDS, VERSION, Kind, default_layout, pack_info
-from .strings import encode_name
+from .strings import Strings, encode_name
 from .types import (
     Array,
     Composite,
@@ -58,6 +58,12 @@ class BtfBuilder:
             layer = layer.base
         if base is None:
             self.string("")
+
+    def keep_strings(self, strings: Strings) -> None:
+        """Begin with these, all where they are: `.BTF.ext` names them by offset. Nothing may have been added yet."""
+        self._strings[:] = strings.data
+        for offset, name in strings:
+            self._offsets.setdefault(encode_name(name), offset)
 
     def string(self, name: str) -> int:
         """Offset of a string, which is added if it is new. Raises UsageError if it contains NUL."""

@@ -413,6 +413,9 @@ Say whether a kernel accepts the BTF in each FILE, by the kernel's own rules, wi
 wrong, which of it the kernel meets first, and what it answers. FILE is raw BTF, or an ELF file with .BTF,
 which may be compressed (x.ko.xz, .zst, .gz); - is standard input; of a folder, the modules in it (*.ko).
 
+The BTF of a BPF object is judged as a loader (libbpf) completes it: with the sizes and offsets that a
+compiler leaves out, and without extern variables and functions.
+
 A module's BTF is split from that of its kernel, and nothing ties the two together. On another base it means
 something else, and a kernel may load it all the same. With --base, that is found out.
 
@@ -436,7 +439,8 @@ Before the link:
 What can be mended:
   --fix OUT            Write FILE with BTF that the kernel (--kernel) takes: what it does not know goes or is
                        replaced, as when it is not encoded, and entries of sections are sorted. OUT is then
-                       verified. OUT is raw BTF if FILE is, else a copy of FILE; FILE stays as it is
+                       verified. OUT is raw BTF if FILE is, else a copy of FILE, with - the BTF alone; FILE
+                       stays as it is. What a BPF object says to its loader stays, too
   --rebase NEW         With --fix and --base: put a module's BTF on the vmlinux NEW, whose types mean the same
 
 How:

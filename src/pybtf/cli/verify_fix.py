@@ -9,7 +9,7 @@ from ..btf.reader import BTF
 from ..elf.packed import open_module
 from ..errors import UsageError
 from ..verify.judge import NEWEST
-from ..verify.mending import mend
+from ..verify.mending import mend, mend_object
 from ..verify.rebasing import rebase
 from ..verify.sources import open_source
 from ..verify.task import version_of
@@ -17,6 +17,11 @@ from ..verify.words import version_text
 from . import console
 from .output import checked, write
 from .request import STDOUT, path_of
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import Counter
 
 
 def verify_fix(
@@ -40,10 +45,17 @@ def verify_fix(
         data, count = rebase(btf, below)
         said.append(f"{count:,} types of {base[0]} are now those of {to}")
         btf = BTF.from_bytes(data, below, name=path)
-    data, changes = mend(btf, version)
+    sections: dict[str, bytes] = {}
+    if source.completed is None or base:
+        data, changes = mend(btf, version)
+    elif out == STDOUT:  # nobody completes raw BTF
+        data, changes = mend(BTF.from_bytes(source.completed.data, name=path), version)
+        said += [f"completed as by a loader: {', '.join(source.completed.said)}"] if source.completed.said else []
+    else:
+        data, changes, sections = _object(btf, path, version)
     said += [f"{number:,} times: {what}" for what, number in changes.items()]
     if _is_elf(path) and out != STDOUT:
-        _write_elf(path, out, data)
+        _write_elf(path, out, {".BTF": data, **sections})
     else:
         write(out, data)
     if not quiet:
@@ -58,8 +70,21 @@ def _is_elf(path: str) -> bool:
     return start == b"\x7fELF" or path.endswith((".xz", ".zst", ".gz"))
 
 
-def _write_elf(path: str, out: str, data: bytes) -> None:
-    """A copy of the file, unpacked, with this BTF; there all at once."""
+def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dict[str, bytes]]:
+    """A BPF object's BTF, to be completed by its loader, and what belongs to it: other sections of the file."""
+    from ..btf.ext import SECTION, BtfExt
+
+    with open_module(path) as image:
+        section = image.section(SECTION)
+        ext = bytes(image.data(section)) if section is not None else None
+    data, changes, ids = mend_object(btf, version)
+    if ext is None:
+        return data, changes, {}
+    return data, changes, {SECTION: BtfExt.from_bytes(ext, btf, name=path).renumbered(ids)}
+
+
+def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> None:
+    """A copy of the file, unpacked, with these sections; there all at once."""
     from ..elf.writer import put_sections
 
     target = path_of(out)
@@ -67,7 +92,7 @@ def _write_elf(path: str, out: str, data: bytes) -> None:
     try:
         with open_module(path) as image:
             write(stage, bytes(image.span(0, image.size)))
-        put_sections(stage, {".BTF": data})
+        put_sections(stage, sections)
         os.replace(stage, target)  # noqa: PTH105 - pathlib takes long to import
     finally:
         if os.path.exists(stage):  # noqa: PTH110

@@ -18,6 +18,7 @@ SHN_XINDEX: Final = 0xFFFF
 EM_386: Final = 3
 EM_X86_64: Final = 62
 EM_AARCH64: Final = 183
+EM_BPF: Final = 247
 
 SHT_NULL: Final = 0
 SHT_PROGBITS: Final = 1

@@ -4,6 +4,10 @@ What a kernel of this version does not know is replaced as encoding without that
 FLOAT by INT, ENUM64 by ENUM with truncated values, a type tag by what it is on. Tags on declarations, and before 5.2
 variables and sections, go altogether. So ids change. Nothing is renamed, and no size or offset that is wrong becomes
 right: what is left is said by judging the result.
+
+The BTF of a BPF object is completed by its loader (completion.py), which first reads in it what maps, extern variables
+and extern functions there are. These stay, whatever the version; entries of sections are not sorted, since their
+offsets are not known yet; and strings stay where they are, because `.BTF.ext` names some by their offset.
 """
 
 from __future__ import annotations
@@ -35,6 +39,8 @@ from ..features import SINCE
 
 _FUNCTIONS, _VARIABLES, _LINKAGE, _EMPTY_SECTION, _FLAG_OF_ENUM, _CHAINS, _FREE_TAGS = 500, 502, 506, 512, 600, 519, 702
 
+_LOADERS, _STRUCT_OPS = (".maps", ".kconfig", ".ksyms"), (".struct_ops", "?.struct_ops")
+
 
 def _since(feature: str) -> int:
     major, minor = SINCE[feature]
@@ -46,13 +52,39 @@ def mend(btf: BTF, version: int) -> tuple[bytes, Counter[str]]:
 
     Raises `InputError` if the BTF cannot be read.
     """
-    changes: Counter[str] = Counter()
+    return _mended(btf, version, {each.id: each for each in btf}, frozenset(), False)[:2]
+
+
+def mend_object(btf: BTF, version: int) -> tuple[bytes, Counter[str], dict[int, int]]:
+    """The same for what is in a BPF object; also the new ids of types, for `.BTF.ext`."""
     types = {each.id: each for each in btf}
+    return _mended(btf, version, types, _for_loaders(types), True)
+
+
+def _for_loaders(types: dict[int, Type]) -> frozenset[int]:
+    """What a loader itself looks at: sections, their variables and functions, with prototypes."""
+    found = set()
+    for each in types.values():
+        if isinstance(each, Datasec) and (each.name in _LOADERS or each.name.startswith(_STRUCT_OPS)):
+            found.add(each.id)
+            found.update(one.type for one in each.variables)
+    functions = [types[id] for id in found if id in types]
+    return frozenset(found | {each.type for each in functions if isinstance(each, Func)})
+
+
+def _mended(
+    btf: BTF, version: int, types: dict[int, Type], needed: frozenset[int], is_object: bool
+) -> tuple[bytes, Counter[str], dict[int, int]]:
+    changes: Counter[str] = Counter()
     behind = _Behind({id: each.type for id, each in types.items() if isinstance(each, TypeTag)})
     instead: dict[int, int] = {}
     kept: list[Type] = []
     dropped: set[int] = set()
     for id, each in types.items():
+        later = is_object and isinstance(each, Datasec) and each.variables and version >= _VARIABLES
+        if later or (id in needed and isinstance(each, Func | FuncProto | Var | Datasec)):
+            kept.append(each)
+            continue
         made = _known(each, behind, dropped, version, changes)
         if made is None:
             dropped.add(id)
@@ -67,10 +99,12 @@ def mend(btf: BTF, version: int) -> tuple[bytes, Counter[str]]:
         at = landed(id)
         final[id] = at if at in below else numbers.get(at, 0)
     builder = BtfBuilder(btf.base)
+    if is_object:
+        builder.keep_strings(btf.strings)
     builder.extend([renumbered(each, final) for each in kept])
     if btf.header.hdr_len > 24 and version < 701:
         changes["a header of 24 bytes, without the layout of kinds"] += 1
-    return builder.tobytes(btf.header.little), changes
+    return builder.tobytes(btf.header.little), changes, final
 
 
 class _Behind:

@@ -27,13 +27,14 @@ def text(result: dict[str, Any]) -> list[str]:
 
 def _verdict(result: dict[str, Any]) -> str:
     kernel = f"kernel {result['kernel']}, loader {result['loader']}"
+    done = "; as a loader completes it" if result["completed"] else ""
     on = f" on {result['base']}" if result["base"] else ""
     if result["verdict"] == ACCEPTED:
-        return f"accepted{on} ({kernel}; {result['types']:,} types)"
+        return f"accepted{on} ({kernel}; {result['types']:,} types{done})"
     if result["verdict"] == WRONG:
         what = f"refuses it: {result['errno']}" if result["errno"] else "loads it all the same, with wrong types"
         return f"does not belong to {result['base'] or 'this kernel'}; kernel {result['kernel']} {what}"
-    return f"rejected{on}: {result['errno']} ({kernel}); {result['consequence']}"
+    return f"rejected{on}: {result['errno']} ({kernel}{done}); {result['consequence']}"
 
 
 def _table(versions: Sequence[dict[str, Any]]) -> list[str]:

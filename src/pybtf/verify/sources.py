@@ -1,7 +1,7 @@
 """From what a user names to BTF that can be judged: its bytes, byte order and size of pointers, and who would load it.
 
 That follows from the file. A kernel module is loaded by the kernel, on top of the BTF of vmlinux; an image of a kernel
-has the BTF of vmlinux. Any other BTF is loaded by a program.
+has the BTF of vmlinux. Any other BTF is loaded by a program, that of a BPF object after it has completed it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from ..btf.elf_sections import ElfSections, dwarf_hint
 from ..btf.files import MAGIC, RUNNING, read_release
 from ..btf.opening import STANDARD_INPUT, is_split, read_standard_input
+from ..elf.constants import EM_BPF, ET_REL
 from ..elf.image import ElfImage
 from ..elf.modules import is_module, release_of_module
 from ..elf.packed import open_module, unpack
@@ -23,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from io import BufferedReader
 
+    from .completion import Completed
+
 _ELF = b"\x7fELF"
 _RUNNING_FOLDER = RUNNING.rpartition("/")[0]
 
@@ -30,7 +33,8 @@ _RUNNING_FOLDER = RUNNING.rpartition("/")[0]
 @record()
 class Source:
     """`data` is None if the file has no BTF, as modules may have none. `base`: its `.BTF.base`. `pointer` is 0 if it is
-    not known. `release`: of the kernel that it is, or is for, if the file says so.
+    not known. `release`: of the kernel that it is, or is for, if the file says so. `completed`: of a BPF object, what a
+    loader makes of its BTF.
     """
 
     path: str
@@ -40,6 +44,7 @@ class Source:
     pointer: int = 0
     base: bytes | None = None
     release: str | None = None
+    completed: Completed | None = None
 
     @property
     def continues(self) -> bool:
@@ -102,12 +107,19 @@ def _of_image(image: ElfImage, path: str) -> Source:
     if section is None and not module:
         hint = dwarf_hint(path) if image.debug_section(".debug_info") is not None else ""
         raise InputError(Place(path), "no .BTF section", "an ELF file with BTF", hint)
+    data = bytes(image.data(section)) if section is not None else None
+    completed = None
+    if data is not None and (image.etype, image.machine) == (ET_REL, EM_BPF):
+        from .completion import complete
+
+        completed = complete(data, image)
     return Source(
         path,
-        bytes(image.data(section)) if section is not None else None,
+        data,
         MODULE if module or below is not None else USER,
         image.little,
         8 if image.is64 else 4,
         bytes(image.data(below)) if below is not None else None,
         release_of_module(image) if module else None,
+        completed,
     )

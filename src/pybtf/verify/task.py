@@ -11,7 +11,7 @@ from ..errors import InputError, Place
 from ..records import record
 from . import words
 from .fit import evidence, is_wrong
-from .judge import MODULE, NEWEST, READ_SINCE, VERSIONS, VMLINUX, Judgement, judge
+from .judge import MODULE, NEWEST, READ_SINCE, USER, VERSIONS, VMLINUX, Judgement, judge
 from .sources import Source, open_source
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -83,6 +83,10 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
         return result_of(source, loader, settings, ACCEPTED, notes=["no BTF; the module is loaded without"])
     if loader != MODULE and source.continues:
         loader = settings.loader or MODULE
+    if loader == USER and source.completed is not None:
+        source.data = source.completed.data
+        judged = _judge_all(source, loader, settings, None)
+        return _judged(source, settings, judged, notes=source.completed.missing) | {"completed": source.completed.said}
     if loader != MODULE:
         return _judged(source, settings, _judge_all(source, loader, settings, None))
     if source.base is not None:
@@ -170,6 +174,7 @@ def result_of(
         "errno": words.errno_name(errno) if errno else None,
         "consequence": words.consequence(last) if last is not None and errno else None,
         "findings": words.groups(last) if last is not None else [],
+        "completed": [],
         "notes": notes or [],
         "versions": _versions(judged) if judged is not None and len(judged) > 1 else [],
     }
