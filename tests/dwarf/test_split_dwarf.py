@@ -23,6 +23,11 @@ from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, PybtfError
 from pybtf.explain.asking import kernel_options, why
 from pybtf.explain.detail import encode_in_detail
+from pybtf.features import Features
+from pybtf.merging.encoding import DONE, encode_object
+from pybtf.merging.linked import Sources, merge_file
+from pybtf.merging.placing import Placing
+from pybtf.options import make_options
 from tests.builders.elfwriter import Section, Symbol, bare
 from tests.conftest import ROOT, RunCli
 
@@ -375,3 +380,48 @@ def test_why_says_the_same_of_split_units(compiler: str, version: int, types: st
         text = json.dumps(made[True])
         assert "int two(struct fwd *a, cb_t c)" in text
         assert "int stat(const struct inner *i)" in text
+
+
+@pytest.mark.parametrize("split", ["both", "one", "joined"])
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_values_of_split_objects(compiler: str, version: int, split: str, tmp_path: Path) -> None:
+    """The merged BTF is that of the linked DWARF, and needs no `.dwo` any more. `one`: the other unit is not split;
+    `joined`: both of these are in one object before it gets its values."""
+    if not (shutil.which(compiler) and shutil.which("ld")):
+        pytest.skip(f"no {compiler}")
+
+    def run(*command: str) -> None:
+        subprocess.run(command, cwd=tmp_path, check=True)
+
+    objects = ["x.o", "y.o"]
+    for name, text in SOURCES.items():
+        (tmp_path / name).write_text(text)
+        flags = ["-gsplit-dwarf"] if name == "x.c" or split == "both" else []
+        run(compiler, "-w", "-g", "-O2", f"-gdwarf-{version}", "-c", *flags, name, "-o", f"{name[0]}.o")
+    if split == "joined":
+        run("ld", "-r", "y.o", "x.o", "-o", "both.o")
+        objects = ["both.o"]
+    run("ld", "-e", "main", *objects, "-o", "plain")
+    features = Features.parse("+global_var")
+    wanted = bytes(pybtf.encode(tmp_path / "plain", features="+global_var").data)
+    for name in objects:
+        assert encode_object(str(tmp_path / name), features, Placing(strip=True, inline=True)).what == DONE
+    run("ld", "-e", "main", *objects, "-o", "program")
+    for dwo in tmp_path.glob("*.dwo"):
+        dwo.unlink()
+    merged = merge_file(str(tmp_path / "program"), make_options("+global_var", 1), Sources())
+    assert bytes(merged.data) == wanted
+
+
+def test_no_values_without_the_split_unit(tmp_path: Path, run_cli: RunCli) -> None:
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    (tmp_path / "x.c").write_text(SOURCES["x.c"])
+    subprocess.run(["gcc", "-w", "-g", "-gsplit-dwarf", "-c", "x.c"], cwd=tmp_path, check=True)
+    (tmp_path / "x.dwo").unlink()
+    before = (tmp_path / "x.o").read_bytes()
+    done = run_cli("object", tmp_path / "x.o")
+    assert done.returncode == 1
+    assert "a skeleton, whose unit is in x.dwo" in done.stderr
+    assert (tmp_path / "x.o").read_bytes() == before

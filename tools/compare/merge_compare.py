@@ -1,11 +1,12 @@
 """Compares merged values with the encoded DWARF on random programs, byte for byte.
 
-    python -m tools.compare.merge_compare [--seeds 0:100] [--jobs 1] [--machines x86,aarch64,...] [--keep DIR]
+    python -m tools.compare.merge_compare [--seeds 0:100] [--jobs 1] [--machines x86,aarch64,...] [--split] [--keep DIR]
 
 Each seed is a program of tools/generate/randprog.py, a machine, compilers, a linker and two lists of features. Its
 units are compiled once and linked three times: as they are; with values beside the DWARF; with values and without
-DWARF. What `pybtf merge` makes of the second and third is compared with what `pybtf encode` makes of the first. The
-exit status is 1 if anything differs; a machine whose compilers are not here is passed over, and counted.
+DWARF. What `pybtf merge` makes of the second and third is compared with what `pybtf encode` makes of the first. With
+`--split` they are compiled with -gsplit-dwarf. The exit status is 1 if anything differs; a machine whose compilers are
+not here is passed over, and counted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -152,12 +153,14 @@ def link(case: Case, objects: Sequence[Path], out: Path) -> Path:
     return out
 
 
-def attempt(task: tuple[int, tuple[str, ...], str]) -> tuple[int, str, list[str]]:
+def attempt(task: tuple[int, tuple[str, ...], bool, str]) -> tuple[int, str, list[str]]:
     """A seed, its label, and what differs; the label begins with `skipped` if it could not be built."""
-    seed, machines, keep = task
+    seed, machines, split, keep = task
     with tempfile.TemporaryDirectory(prefix="pybtf-merge-") as name:
         folder = Path(name)
         case = case_of(seed, machines, folder)
+        if split:
+            case = replace(case, flags=(*case.flags, "-gsplit-dwarf"))
         try:
             found = list(compare(case, folder))
         except toolchain.BuildError as error:
@@ -174,6 +177,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="0:100", metavar="FROM:TO")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--machines", default=",".join(MACHINES))
+    parser.add_argument("--split", action="store_true", help="compile with -gsplit-dwarf")
     parser.add_argument("--keep", default="", metavar="DIR", help="keep what differs there")
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
@@ -187,7 +191,7 @@ def main() -> int:
             print(f"skipped: {machine}: no compilers", file=sys.stderr)
     seeds = range(int(start), int(stop or int(start) + 1))
     counts: Counter[str] = Counter()
-    tasks = [(seed, tuple(there), options.keep) for seed in seeds]
+    tasks = [(seed, tuple(there), options.split, options.keep) for seed in seeds]
     with multiprocessing.Pool(options.jobs) as pool:
         refused = "whose code the linker has discarded"  # DWARF 4; see docs/merge.md
         for seed, label, found in pool.imap_unordered(attempt, tasks):

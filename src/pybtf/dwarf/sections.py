@@ -19,7 +19,7 @@ from pybtf.records import replace
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Final
 
     from pybtf.dwarf.alternate import Alternate
@@ -81,14 +81,19 @@ class DebugSections(dict[str, Buffer]):
 
 
 def debug_sections(
-    image: ElfImage, addresses: memoryview, *, package: str | None = None, degrade: bool = False
+    image: ElfImage,
+    addresses: memoryview,
+    *,
+    package: str | None = None,
+    degrade: bool = False,
+    fill: Callable[[DebugSections], None] | None = None,
 ) -> DebugSections:
     """The debug sections of `image`, or of its separate debug file, with what it has in other files (split.py):
-    `package` is a `.dwp` to look into, and with `degrade` what is missing is left out. Raises `InputError` if there is
-    no DWARF.
+    `package` is a `.dwp` to look into, and with `degrade` what is missing is left out. `fill` may change what `image`
+    itself has, before that of others is put to it. Raises `InputError` if there is no DWARF.
     """
     if image.debug_section(".debug_info") is not None:
-        return _sections_of(image, addresses, package, degrade)
+        return _sections_of(image, addresses, package, degrade, fill)
     from pybtf.dwarf.separate import find_debug_file
 
     with find_debug_file(image) as (debug, warning):
@@ -113,7 +118,13 @@ def read_line(image: ElfImage) -> Buffer | None:
     return None if line is None else _read(image, line, section_addresses(image))
 
 
-def _sections_of(image: ElfImage, addresses: memoryview, package: str | None, degrade: bool) -> DebugSections:
+def _sections_of(
+    image: ElfImage,
+    addresses: memoryview,
+    package: str | None,
+    degrade: bool,
+    fill: Callable[[DebugSections], None] | None = None,
+) -> DebugSections:
     found = DebugSections(image)
     if image.source is not None:
         found.sources.append(image.source)
@@ -125,6 +136,8 @@ def _sections_of(image: ElfImage, addresses: memoryview, package: str | None, de
         raise NothingToEncode(image.place(), "has an empty .debug_info", "debug information", "Build with -g.")
     if "abbrev" not in found:
         raise InputError(image.place(), "has .debug_info but no .debug_abbrev", "both")
+    if fill is not None:
+        fill(found)
     more = _type_units(image)
     split = None
     if has_skeletons(found, lambda start, end: image.give_back(there[".debug_info"], start, end), little=image.little):

@@ -65,7 +65,7 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
     places = section_addresses(image)
     sections = debug_sections(image, places)
     options = shaping(features)
-    tokens = _Tokens(image, sections)
+    tokens = _Tokens(image, sections, places)
     units, payload, found = _export(image, sections, tokens.sections, options)
     flags = STRIPPED if stripped else 0
     if payload is None:
@@ -130,6 +130,15 @@ def _raise_fault(image: ElfImage, run: Export, sections: DebugSections) -> None:
         raise fault_error(image.path, fault, sections)
 
 
+def _copy(image: ElfImage, sections: DebugSections) -> DebugSections:
+    """The same sections, of which one may then be replaced."""
+    found = DebugSections(image)
+    found.update(sections)
+    found.types_at = sections.types_at
+    found.split_units = sections.split_units
+    return found
+
+
 @record(frozen=True)
 class _Reference:
     """An address as a relocation has it: `symbol` and `type` as in the object, or none of it and a number."""
@@ -143,26 +152,28 @@ class _Reference:
 class _Tokens:
     """The DWARF of an object in which addresses are replaced by tokens; see core/elf/address_tokens.py."""
 
-    def __init__(self, image: ElfImage, sections: DebugSections) -> None:
+    def __init__(self, image: ElfImage, sections: DebugSections, places: memoryview) -> None:
         self.image = image
         self.rela = True
         self.symtab = 0
-        self.sections = DebugSections(image)
-        self.sections.update(sections)
-        self.sections.types_at = sections.types_at
         self._entries: list[tuple[str, memoryview, int]] = []  # the DWARF, its relocations, number of the first
         self.count = 0
         self.bits = 64 if image.is64 else 32
         self.mips64 = is_mips64(image)
-        self._collect()
-        self._put()
+        self._collect(sections)
+        if sections.split_units:
+            # The object's own units, skeletons, are not where its relocations say, once those of its files are in.
+            self.sections = debug_sections(image, places, fill=self._put)
+        else:
+            self.sections = _copy(image, sections)
+            self._put(self.sections)
 
-    def _collect(self) -> None:
+    def _collect(self, sections: DebugSections) -> None:
         """Finds the relocations of the sections that can hold addresses."""
         image = self.image
         for name, title in _PARTS:
             section = image.debug_section(title)
-            if section is None or name not in self.sections:
+            if section is None or name not in sections:
                 continue
             for relocation in image.relocations_of(section):
                 if not relocation.size:
@@ -189,7 +200,7 @@ class _Tokens:
     def _size(self) -> int:
         return (self.bits // 8) * (3 if self.rela else 2)
 
-    def _put(self) -> None:
+    def _put(self, sections: DebugSections) -> None:
         image = self.image
         table = relocation_table(image)
         if table is None:
@@ -198,11 +209,11 @@ class _Tokens:
             return
         unallocated = self._unallocated()
         for name in {name for name, _, _ in self._entries}:
-            self.sections[name] = bytearray(self.sections[name])
+            sections[name] = bytearray(sections[name])
         for name, data, first in self._entries:
             symtab = image.table.at(self.symtab)
             put_tokens(
-                self.sections[name],
+                sections[name],
                 data,
                 symbol_source(image, symtab),
                 unallocated,
@@ -238,9 +249,7 @@ class _Tokens:
             )
         if contents == self.sections["loc"]:
             return None
-        found = DebugSections(image)
-        found.update(self.sections)
-        found.types_at = self.sections.types_at
+        found = _copy(image, self.sections)
         found["loc"] = contents
         return found
 
