@@ -80,6 +80,10 @@ def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest
         (["object"], "missing argument"),
         (["object", "--inline", "--store", "x", "a.o"], "--inline and --store do not go together"),
         (["object", "--section", ".BTF", "a.o"], "begins with .debug_"),
+        (["object", "--section", ".symtab", "a.o"], "begins with .debug_"),
+        (["object", "--section", ".debug_info", "a.o"], "--section .debug_info is the name of a part of DWARF"),
+        (["cc", "--section", ".debug_str.dwo", "--", "true"], ".debug_str.dwo is the name of a part of DWARF"),
+        (["object", "--section", ".debug_btf_values", "a.o"], "is the name of the values themselves"),
         (["merge"], "0 FILEs are given"),
         (["merge", "a", "b"], "2 FILEs are given"),
         (["cc"], "no command is given"),
@@ -89,6 +93,23 @@ def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest
 def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert message in capfd.readouterr().err
+
+
+def test_a_section_that_the_object_has_is_not_replaced(
+    built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    built("x86")
+    content = Path("a.o").read_bytes()
+    assert content.count(b".debug_aranges\0") == 1
+    # A section of a name that is neither of DWARF nor of values, with its relocations.
+    Path("a.o").write_bytes(content.replace(b".debug_aranges\0", b".debug_my_tool\0"))
+    before = Path("a.o").read_bytes()
+    assert main(["object", "--section", ".debug_my_tool", "a.o"]) == 1
+    assert "a.o: .debug_my_tool: a section of the object, which has no values" in capfd.readouterr().err
+    assert Path("a.o").read_bytes() == before
+    for _ in range(2):  # what pybtf has written is replaced
+        assert main(["object", "--section", ".debug_mine", "a.o"]) == 0
+        assert main(["object", "--section", ".debug_mine", "--features", FEATURES, "a.o"]) == 0
 
 
 COMPILER = """#!/bin/sh

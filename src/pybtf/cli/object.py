@@ -59,7 +59,8 @@ def object(
 
 def placing(strip: bool, inline: bool, store: str | None, section: str | None) -> Placing:
     """How objects are to carry their values. Raises `UsageError` for what does not go together."""
-    from ..merging.pieces import INDEX
+    from ..elf.constants import DWARF_SECTIONS
+    from ..merging.pieces import INDEX, PAYLOAD
     from ..merging.placing import Placing
 
     if inline and store is not None:
@@ -67,6 +68,9 @@ def placing(strip: bool, inline: bool, store: str | None, section: str | None) -
     name = section or INDEX
     if not name.startswith(".debug_") or len(name) == len(".debug_"):
         raise UsageError(f"--section {name}: linkers treat it as DWARF only if its name begins with .debug_")
+    if name == PAYLOAD or name.removesuffix(".dwo") in DWARF_SECTIONS:
+        whose = "of the values themselves" if name == PAYLOAD else "of a part of DWARF"
+        raise UsageError(f"--section {name} is the name {whose}; choose another, as .debug_weaknames")
     return Placing(strip, inline, store, name)
 
 

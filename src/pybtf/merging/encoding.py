@@ -130,7 +130,17 @@ def _needless(image: ElfImage, features: Features, how: Placing) -> str | None:
         )
     known = find_index(image)
     if known is None:
-        return None if has_dwarf(image) else NOTHING
+        if not has_dwarf(image):
+            return NOTHING
+        taken = image.section(how.section)
+        if taken is not None:
+            raise InputError(
+                image.place(taken),
+                "a section of the object, which has no values",
+                "none of this name",
+                "Choose another name with --section.",
+            )
+        return None
     if known.name != how.section:
         if not has_dwarf(image):
             raise _lost(image, f"values in {known.name}, and no DWARF to make others of")
