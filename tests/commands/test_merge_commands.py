@@ -229,6 +229,16 @@ def test_cc_with_a_store_that_cannot_be_made(compiler: Path, run_cli: RunCli) ->
         ("gcc -c @args", ["from file.o"]),
         ("gcc -c @nosuch a.c", ["a.o"]),
         ("gcc -c a.c -o", ["a.o"]),
+        ("gcc -c a.c --output=d/x.o", ["d/x.o"]),
+        ("gcc -c a.c --output d/x.o", ["d/x.o"]),
+        ("gcc --compile a.c", ["a.o"]),
+        ("gcc a.c --output=a", []),
+        ("gcc -c -x c -", ["-.o"]),
+        ("gcc -c -xc - -o x.o", ["x.o"]),
+        ("gcc -c --language=c d/a.txt -x none b.txt c.c", ["a.o", "c.o"]),
+        ("ccache gcc -c --language c a.txt --include b.c", ["a.o"]),
+        ("gcc -E -x c -", []),
+        ("gcc --preprocess -c a.c", []),
     ],
 )
 def test_objects_of_a_command(

@@ -13,15 +13,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-NO_OBJECTS: Final = frozenset(("-S", "-E", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "--help", "--version"))
+NO_OBJECTS: Final = frozenset(
+    (
+        "-S", "-E", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "--help", "--version",
+        "--assemble", "--preprocess", "--dependencies", "--user-dependencies",
+    )
+)  # fmt: skip
 SOURCES: Final = frozenset(
     (".c", ".i", ".s", ".S", ".sx", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".ii", ".m")
 )
 _WITH_VALUE: Final = frozenset(
     (
         "-I", "-L", "-D", "-U", "-MF", "-MT", "-MQ", "-include", "-imacros", "-isystem", "-iquote", "-idirafter",
-        "-iprefix", "-iwithprefix", "-isysroot", "-x", "-T", "-u", "-Xassembler", "-Xlinker", "-Xpreprocessor",
+        "-iprefix", "-iwithprefix", "-isysroot", "-T", "-u", "-Xassembler", "-Xlinker", "-Xpreprocessor",
         "-Xclang", "-arch", "-target", "-aux-info", "-dumpbase", "-dumpdir", "-B", "-A", "-z", "-l", "--param",
+        "--include", "--imacros", "--include-directory", "--define-macro", "--undefine-macro",
     )
 )  # fmt: skip
 """Options of gcc and clang whose value is the next argument, if it is not attached."""
@@ -31,20 +37,27 @@ _DEPTH: Final = 8
 def objects_of(command: Sequence[str]) -> list[str]:
     """The object files that a command makes, if it compiles and does no more: it has `-c`. None are also an answer."""
     compiles, output, sources = False, None, []
+    language = "none"  # of the sources that follow; then their names end as they will
     arguments = _expanded(command[1:], _DEPTH)
     for argument in arguments:
         if argument in NO_OBJECTS:
             return []
-        if argument == "-c":
+        if argument in ("-c", "--compile"):
             compiles = True
-        elif argument == "-o":
+        elif argument in ("-o", "--output"):
             output = next(arguments, None)
-        elif argument.startswith("-o"):
-            output = argument[2:]
+        elif argument.startswith(("-o", "--output=")):
+            output = argument.removeprefix("--output=" if argument.startswith("--") else "-o")
+        elif argument in ("-x", "--language"):
+            language = next(arguments, "none")
+        elif argument.startswith(("-x", "--language=")):
+            language = argument.removeprefix("--language=" if argument.startswith("--") else "-x")
         elif argument in _WITH_VALUE:
             next(arguments, None)
-        elif not argument.startswith("-") and os.path.splitext(argument)[1] in SOURCES:
-            sources.append(argument)
+        elif argument.startswith("-") and argument != "-":
+            continue
+        elif language != "none" or os.path.splitext(argument)[1] in SOURCES:
+            sources.append(argument)  # "-": standard input
     if not compiles:
         return []
     if output is not None:
