@@ -367,7 +367,11 @@ def test_a_missing_payload(built: Callable[[str], Path]) -> None:
 def test_an_object_that_was_compiled_anew(built: Callable[[str], Path]) -> None:
     built("x86")
     shutil.copyfile("sa.o", "sb.o")
-    refuses(r"sb\.o: has values that are not those of the object that was linked.*Link again", objects=["sb.o"])
+    refuses(
+        r"sb\.o: its values are not to be found: there is sb\.o, with values of another object; expected those of the "
+        r"object that was linked.* compiled anew since the link, link again",
+        objects=["sb.o"],
+    )
 
 
 def test_a_payload_that_was_changed(built: Callable[[str], Path]) -> None:

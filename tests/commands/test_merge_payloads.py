@@ -1,20 +1,33 @@
-"""Where the values of an object are in its section: the first, as in nearly all objects, or one of several."""
+"""Where the values of an object are in its section, the first, as in nearly all objects, or one of several; and where
+the object is.
+"""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from array import array
 from pathlib import Path
 
 import pytest
 
+import pybtf
 from pybtf.core.elf.function_table import FunctionTable
 from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
+from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
+from pybtf.features import Features
 from pybtf.loaded import LoadedFile
+from pybtf.merging.encoding import encode_object
+from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.payloads import Payloads
-from pybtf.merging.pieces import PAYLOAD, RULES, Piece, digest, pack_payload
+from pybtf.merging.pieces import PAYLOAD, RULES, Piece, digest, pack_payload, stored_path
+from pybtf.merging.placing import Placing
+from pybtf.merging.unit_folders import unit_folders
+from pybtf.options import make_options
 from tests.builders.elfwriter import Section, bare, elf
+from tests.conftest import ROOT
 
 
 def piece_of(values: bytes, path: Path) -> Piece:
@@ -36,7 +49,7 @@ def test_each_of_several(bits: int, little: bool, tmp_path: Path) -> None:
     for values in several:
         found, where = Payloads()(piece_of(values, path), "linked", None)
         assert (bytes(found), where) == (values, str(path))
-    with pytest.raises(InputError, match="not those of the object that was linked"):
+    with pytest.raises(InputError, match="values of another object; expected those of the object that was linked"):
         Payloads()(piece_of(b"other", path), "linked", None)
 
 
@@ -88,3 +101,65 @@ def test_where_workers_look_first(
     pieces = list(given.pieces)
     assert [piece.path for piece in pieces] == [wanted.encode()] * 2
     assert given.paths == [wanted] * 2
+
+
+@pytest.mark.parametrize("first", [pack_payload(b"others", little=True), b"damaged", None])
+def test_another_object_of_the_name_is_passed_over(
+    first: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has other values, or damaged ones, or is no object at all."""
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path)
+    if first is None:
+        Path("a.o").write_bytes(b"text")
+    else:
+        written(Path("a.o"), first)
+    written(Path("build/a.o"), pack_payload(b"values", little=True))
+    found, where = Payloads()(piece_of(b"values", Path("a.o")), "build/linked", None)
+    assert (bytes(found), where) == (b"values", "build/a.o")
+
+
+def test_the_message_says_where_values_were_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path)
+    piece = piece_of(b"values", Path("a.o"))
+    with pytest.raises(InputError, match="its values are not to be found") as caught:
+        Payloads()(piece, "build/linked", "store")
+    kept = stored_path("store", piece.payload_digest)
+    assert f"Looked for it as {kept}, a.o, build/a.o. If the object is elsewhere" in str(caught.value)
+    for advice in ("--objects LIST", "--store DIR", "--inline"):
+        assert advice in str(caught.value)
+    written(Path("a.o"), pack_payload(b"others", little=True))
+    Path("other").mkdir()
+    written(Path("other/ba.o"), pack_payload(b"of another name", little=True))
+    payloads = Payloads()
+    payloads.take(["other/ba.o"])
+    with pytest.raises(InputError, match=r"not to be found: there is a\.o, with values of another object") as caught:
+        payloads(piece, "build/linked", None)
+    assert "Looked for it as a.o, build/a.o. If it was compiled anew since the link, link again" in str(caught.value)
+
+
+@pytest.mark.parametrize("build", ["gcc-4", "gcc-5", "clang-4", "clang-5"])
+def test_folders_of_units(build: str) -> None:
+    pieces = [piece_of(b"", Path("a.o"))._replace(units=units, at=at) for at, units in ((8, 2), (16, 0), (24, 1))]
+    with ElfImage.open(str(ROOT / "fixtures" / "dwo" / build / "program.elf")) as image:
+        assert unit_folders(image, pieces) == {8: "/src", 24: "/src"}
+        assert unit_folders(image, [pieces[0], pieces[2]._replace(flags=STRIPPED)]) == {}  # one unit is whose?
+
+
+def test_objects_of_recursive_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was encoded in its folder, where its name is short; the DWARF says where that was."""
+    if not (shutil.which("gcc") and shutil.which("ld")):
+        pytest.skip("no gcc")
+    for folder, text in (("app", "int f(int a) { return a; }"), ("lib", "long g(long b) { return b; }")):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        Path("x.c").write_text(text)
+        subprocess.run(["gcc", "-g", "-c", "x.c"], check=True)
+        encode_object("x.o", Features.parse(), Placing())
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(["ld", "-e", "f", "app/x.o", "lib/x.o", "-o", "program"], check=True)
+    merged = bytes(merge_file("program", make_options("default", 1), Sources()).data)
+    assert merged == bytes(pybtf.encode("program").data)
+    assert b"\0f\0" in merged
+    assert b"\0g\0" in merged

@@ -47,7 +47,8 @@ is 1. Where some object has no values, or cannot be merged, but all of the DWARF
 and a warning says so.
 
 The values are looked for in FILE itself; where --objects and --store say; and in the object files, under the
-names by which they were encoded, from this folder and from that of FILE.
+names by which they were encoded, from this folder, from that of FILE, and from that in which the compiler
+ran, if the DWARF of FILE says which.
 
 Input:
   --objects FILE       An object file, an archive, or a list of such, one in each line; may be repeated. Each

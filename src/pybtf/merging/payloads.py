@@ -5,7 +5,7 @@ that was compiled anew for the one that was linked. Where all is as usual, an ob
 (core/given_units.py), and here is only said where to look first.
 """
 
-# ruff: noqa: PTH110, PTH113, PTH118, PTH120
+# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120
 # To import pathlib takes longer than to look for an object.
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _PAYLOAD_NAME = PAYLOAD.encode()
 _ADVICE = "Link again, with the objects as they are."
+_OTHERS = 3  # objects that have other values, in a message
 
 
 class Payloads:
@@ -48,6 +49,8 @@ class Payloads:
         self._mapped: dict[int, tuple[MappedFile, str]] = {}
         self._held: dict[str, list[bytes]] = {}
         self._lock = allocate_lock()
+        self._linked: tuple[ElfImage, list[Piece]] | None = None
+        self._folders: dict[int, str] | None = None
 
     def given(self, linked: LoadedFile, pieces: list[Piece], store: str | None) -> Given:
         """The values of all pieces of the linked file, in order.
@@ -57,6 +60,7 @@ class Payloads:
         the first that is nowhere; so does `Given.find`.
         """
         file = linked.image.path
+        self._linked = linked.image, pieces
         paths = [piece.path for piece in pieces]
         beside = _beside_linked(pieces, file)
         cache = os.fsencode(self.cache.path) if self.cache is not None else None
@@ -102,7 +106,7 @@ class Payloads:
         if known is None:
             known = self._beside(piece, file)
         if known is None:
-            raise self._missing(piece, store)
+            raise self._missing(piece, file, store)
         return self._checked(piece, *known)
 
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
@@ -138,12 +142,35 @@ class Payloads:
             raise InputError(path, f"cannot be read: {error.strerror}", f"the values of {piece.path}") from None
 
     def _beside(self, piece: Piece, file: str) -> tuple[Buffer, str] | None:
-        """The values in the object where it was when it was encoded: from here, or from where the linked file is."""
+        """The values in the object where it may be. What is damaged there is an error if they are nowhere."""
+        damaged = None
+        for path in self._places(piece, file):
+            try:
+                found = self._of_object(piece, path)
+            except InputError as error:
+                damaged = damaged or error
+                continue
+            if found is not None:
+                return found
+        if damaged is not None:
+            raise damaged
+        return None
+
+    def _places(self, piece: Piece, file: str) -> Iterator[str]:
+        """Where the object may be, as it was called when it was encoded: from here, from where the linked file is, and
+        from where it was compiled, if that is known.
+        """
         if not piece.path:
-            return None
-        return self._of_object(piece, piece.path) or self._of_object(
-            piece, os.path.join(os.path.dirname(file), piece.path)
-        )
+            return
+        yield piece.path
+        yield os.path.join(os.path.dirname(file), piece.path)
+        if self._folders is None:
+            from pybtf.merging.unit_folders import unit_folders
+
+            self._folders = unit_folders(*self._linked) if self._linked is not None else {}
+        folder = self._folders.get(piece.at)
+        if folder:
+            yield os.path.join(folder, piece.path)
 
     def _of_object(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
         """The values, if the object at `path` has them."""
@@ -156,19 +183,22 @@ class Payloads:
             self._take_object(path)
         return self.found.get(piece.payload_digest)
 
-    def _missing(self, piece: Piece, store: str | None) -> InputError:
-        changed = any(self._held.get(path) for path in self._held if path.endswith(piece.path))
-        if changed:
-            return InputError(
-                piece.path, "has values that are not those of the object that was linked", "them", _ADVICE
-            )
-        where = f"the object, or {stored_path(store, piece.payload_digest)}" if store is not None else "the object"
-        return InputError(
-            piece.path or "an object",
-            "its values are not to be found",
-            where,
-            "--objects and --store say where objects and values are.",
-        )
+    def _missing(self, piece: Piece, file: str, store: str | None) -> InputError:
+        places = list(dict.fromkeys(self._places(piece, file)))
+        looked = [f"{each} (it has none)" if self._held.get(each) == [] else each for each in places]
+        if store is not None:
+            looked.insert(0, stored_path(store, piece.payload_digest))
+        hint = f"Looked for it as {', '.join(looked)}. " if looked else ""
+        found = "its values are not to be found"
+        others = [each for each, has in self._held.items() if has and _is_called(each, piece.path)]
+        if others:
+            some = ", ".join(others[:_OTHERS]) + (", ..." if len(others) > _OTHERS else "")
+            found += f": there {'are' if len(others) > 1 else 'is'} {some}, with values of another object"
+            hint += "If it was compiled anew since the link, link again; if this is another object of the same name, "
+        else:
+            hint += "If the object is elsewhere, "
+        hint += "name the right one with --objects LIST; or build with --store DIR or --inline, which need no objects."
+        return InputError(piece.path or "an object", found, "those of the object that was linked", hint)
 
     # What is looked at from the start.
 
@@ -221,6 +251,14 @@ def _beside_linked(pieces: list[Piece], file: str) -> str:
     folder = os.path.dirname(file)
     here = not folder or os.path.exists(path) or not os.path.exists(os.path.join(folder, path))
     return "" if here else folder
+
+
+def _is_called(path: str, name: str) -> bool:
+    """Whether an object or member that is known as `path` may be the one that was encoded as `name`."""
+    if path.endswith(f"({os.path.basename(name)})"):
+        return True
+    plain = path.partition("(")[0] if path.endswith(")") else path
+    return plain == name or plain.endswith("/" + name)
 
 
 def _at_hand(piece: Piece, path: str) -> bytes | None:
