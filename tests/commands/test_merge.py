@@ -263,7 +263,7 @@ def test_a_file_without_values(built: Callable[[str], Path]) -> None:
 
 def test_an_object_without_values_among_others(built: Callable[[str], Path]) -> None:
     built("x86")
-    refuses(r"a\.o: an object without values", objects=["sa.o", "a.o"])
+    refuses(r"a\.o: an object without values; .*\. Run pybtf object on it\.", objects=["sa.o", "a.o"])
 
 
 def test_an_object_without_dwarf_and_values_is_told(built: Callable[[str], Path]) -> None:
@@ -329,7 +329,7 @@ def test_a_piece_that_is_left_out_without_dwarf_is_told(built: Callable[[str], P
     drop_second(Path("merged"))
     found = merge_file("merged", make_options(FEATURES, 1), Sources())
     assert found.report.warnings == [
-        "nothing is in the BTF of b.c (1 of the sources that the symbol table names, without values)"
+        "nothing is in the BTF of b.c (1 of the sources named in the symbol table that have no values)"
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,9 @@ from pybtf.elf.image import ElfImage
 from pybtf.merging import objects
 from pybtf.merging.compiling import objects_of
 from pybtf.merging.index import find_index, index_of
+from pybtf.merging.linked import _tell_of_unloaded
 from tests.builders.dwarfwriter import die
+from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import FLAVOURS, relocatable, standard, unit
 from tests.commands.test_merge import FEATURES, merge
 from tests.conftest import RunCli
@@ -193,7 +197,8 @@ def test_cc_leaves_no_object_without_values(
     assert [Path(each).exists() for each in ("sa.o", "sb.o", "b.o")] == [True, False, False]
 
 
-def test_cc_removes_no_device(compiler: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("compiler")
+def test_cc_removes_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Builds compile to /dev/null to see what a compiler can, as root at times, and are interrupted."""
 
     def encode_compiled(*_: object) -> None:
@@ -214,6 +219,19 @@ def test_cc_with_a_store_that_cannot_be_made(compiler: Path, run_cli: RunCli) ->
     assert "cannot be written: part of this path is not a folder" in done.stderr
     assert not Path("out.o").exists()
 
+
+def test_variables_of_a_section_that_is_not_loaded_are_told() -> None:
+    strings = b"\0.debug_info\0.data\0"
+    encoded: Any = SimpleNamespace(
+        data=b"types" + strings, report=SimpleNamespace(strings_size=len(strings), warnings=[])
+    )
+    content = bare([Section(".debug_info", b"info"), Section(".debug_line", b"line")])
+    with ElfImage("linked", content) as image:
+        _tell_of_unloaded(image, encoded)
+    assert encoded.report.warnings == [
+        "some variables are assigned to .debug_info, which is not loaded; with the DWARF linked, it could be another "
+        "section"
+    ]
 
 @pytest.mark.parametrize(
     ("command", "objects"),

@@ -68,7 +68,7 @@ def merge(
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
     if compiler_btf and (store is not None or cache is not None or verify):
         other = "--store" if store is not None else "--cache" if cache is not None else "--verify"
-        raise UsageError(f"--compiler-btf and {other} do not go together: BTF of compilers is no values of objects")
+        raise UsageError(f"--compiler-btf cannot be combined with {other}, which is about values of pybtf object")
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     options = make_options(

@@ -126,8 +126,8 @@ def _tell_of_old(report: Report, makes: BtfUnits) -> None:
     """Warn of what some versions of gcc write wrongly, so that nothing tells what was meant."""
     if makes.old:
         report.warnings.append(
-            "some of the BTF is by gcc before 14, which leaves out enumerators above 2147483647, takes negative ones "
-            f"for unsigned, and may reverse the dimensions of arrays ({makes.nested} arrays of arrays in all units)"
+            "some of the BTF comes from gcc before 14, which omits enumerators above 2147483647, treats negative ones "
+            f"as unsigned, and may reverse the dimensions of arrays ({makes.nested} arrays of arrays in all units)"
         )
 
 

@@ -120,7 +120,7 @@ def _merge(
             what = "objects, with code, but neither values nor DWARF"
             tell_of_others(report, payloads.without, what)
         else:
-            what = "sources that the symbol table names, without values"
+            what = "sources named in the symbol table that have no values"
             tell_of_others(report, _files_without(image, pieces), what)
     given = payloads.given(loaded, pieces, sources.store)
     report.merged = {
@@ -157,7 +157,8 @@ def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
     for name in names:
         if b"\0" + name.encode("utf-8", "surrogateescape") + b"\0" in strings:
             encoded.report.warnings.append(
-                f"variables are taken for some of {name}, which is not loaded: with the DWARF linked, it may be another"
+                f"some variables are assigned to {name}, which is not loaded; with the DWARF linked, it could be "
+                "another section"
             )
 
 

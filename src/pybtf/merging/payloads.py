@@ -228,7 +228,8 @@ class Payloads:
         index = find_index(image)
         if index is None:
             if has_dwarf(image):
-                raise InputError(image.place(), "an object without values", "those of pybtf object", "Encode it.")
+                hint = "Run pybtf object on it."
+                raise InputError(image.place(), "an object without values", "those of pybtf object", hint)
             if any(section.flags & SHF_EXECINSTR and section.size for section in image.sections):
                 self.without.append(name)
             return
