@@ -31,6 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -47,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("reproduce --lock /dev/full elf", "more than 64 MiB; expected a lock file"),
     ],
 )  # fmt: skip
-def test_a_device_that_never_ends(folder: Path, line: str, message: str) -> None:
+def test_a_device_that_never_ends(line: str, message: str) -> None:
     with open("/dev/zero", "rb") as zero:
         done = subprocess.run(
             [sys.executable, "-m", "pybtf", *line.split()], stdin=zero, capture_output=True, text=True, check=False,
@@ -59,8 +60,9 @@ def test_a_device_that_never_ends(folder: Path, line: str, message: str) -> None
     assert not Path("out").exists()
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("over", [0, 1])
-def test_lists_at_their_limit(folder: Path, monkeypatch: pytest.MonkeyPatch, over: int) -> None:
+def test_lists_at_their_limit(monkeypatch: pytest.MonkeyPatch, over: int) -> None:
     monkeypatch.setattr(inputs, "_PIECE", 10)
     monkeypatch.setattr(inputs, "LIMIT", 1 << 20)
     path = Path("list")
@@ -81,7 +83,8 @@ def test_what_comes_in_pieces_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> 
     assert inputs.read_bounded(io.BytesIO(b"something")) == b"something"
 
 
-def test_standard_input_that_begins_well_is_read_whole(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_standard_input_that_begins_well_is_read_whole() -> None:
     for packed in (False, True):
         data = Path("x.btf").read_bytes()
         if packed:
