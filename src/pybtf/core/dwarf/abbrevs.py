@@ -294,9 +294,10 @@ def abbrevs_read(
 @cython.nogil
 @cython.exceptval(check=False)
 def abbrevs_have_form(section: Span, offset: uint64_t, form: uint64_t, read: cython.pointer[uint64_t]) -> cython.bint:
-    """Whether some declaration of the table at `offset`, used or not, has a form. Adds to the bytes that were read.
+    """Whether some declaration of the table at `offset`, used or not, has a form. If none has, adds to the bytes that
+    were read.
 
-    A broken table is looked at up to where it breaks: `abbrevs_read` will say what is wrong with it.
+    A broken table is looked at up to where it breaks: that is a fault of the units that have it.
     """
     c: Cursor
     attribute: uint64_t

@@ -12,15 +12,14 @@ cdef extern from *:
     #include <stdint.h>
     #include <string.h>
     #include <sched.h>
-    #ifdef __linux__
-    #include <sys/auxv.h>
+    #ifndef __linux__
+    #error "what is random, and the same in all modules of a process, is found for Linux only"
     #endif
+    #include <sys/auxv.h>
     static uint64_t pybtf_salt[2] __attribute__((unused));
     __attribute__((constructor)) static void pybtf_salt_set(void) {
-    #ifdef __linux__
         const void *random = (const void *)getauxval(AT_RANDOM);    /* 16 bytes, the same all over the process */
-        if (random) memcpy(pybtf_salt, random, 16);
-    #endif
+        if (random) memcpy(pybtf_salt, random, 16);     /* Linux has had it since 2.6.29 */
         pybtf_salt[0] ^= 0x9E3779B97F4A7C15ull;
         pybtf_salt[1] ^= 0xD6E8FEB86659FD93ull;
         pybtf_salt[0] |= 1;     /* factors: even ones would lose bits */
