@@ -122,7 +122,7 @@ class SectionTable:
         s.plain = s.type != SHT_NULL and s.type != SHT_NOBITS and not s.flags & SHF_COMPRESSED
         if s.plain:
             name = self.name(index)
-            s.plain = strncmp(name + (14 if is_lto_debug(name) else 0), b".zdebug_", 8) != 0
+            s.plain = begins(name + lto_prefix(name), b".zdebug_") == 0
         self.made[index] = s
         return s
 
@@ -180,27 +180,29 @@ class SectionTable:
         of a debug section, those that gcc writes for LTO count (`.gnu.debuglto_.debug_info`).
         """
         found: dict = {}
-        name: str
         s: Section
         lto: cython.bint = True
+        before: cython.size_t
+        prefix: cython.size_t
         i: uint32_t
         for i in range(self.count):
-            if is_debug(self.name(i)):
+            if debug_prefix(self.name(i)):
                 lto = False
                 break
         for i in range(self.count):
-            if not (is_lto_debug(self.name(i)) if lto else is_debug(self.name(i))):
+            before = lto_prefix(self.name(i)) if lto else 0
+            if lto and not before:
                 continue
+            prefix = debug_prefix(self.name(i) + before)
+            if not prefix:
+                continue
+            before += prefix
             if memchr(self.name(i), 0, LONGEST) == cython.NULL:
                 continue  # nobody asks for it, and many sections may share a very long one
             s = self.at(i)
             if s.flags & SHF_GROUP or s.type == SHT_NOBITS:
                 continue
-            name = s.name[14:] if lto else s.name
-            if name.startswith(".zdebug_"):
-                name = ".debug_" + name[8:]
-            if name.startswith(".debug_"):
-                found.setdefault(name, s)
+            found.setdefault(".debug_" + s.name[before:], s)
         return found
 
 
@@ -309,25 +311,35 @@ def link_relocations(table: SectionTable):
 
 @cython.cfunc
 @cython.inline
-def is_debug(name: cython.p_const_char) -> cython.bint:
-    """Whether the name begins as those of debug sections do."""
-    return strncmp(name, b".debug_", 7) == 0 or strncmp(name, b".zdebug_", 8) == 0
+def begins(name: cython.p_const_char, prefix: cython.p_const_char) -> cython.size_t:
+    """The length of the prefix if the name begins with it, else 0."""
+    n: cython.size_t = strlen(prefix)
+    return n if strncmp(name, prefix, n) == 0 else 0
+
+
+@cython.cfunc
+@cython.inline
+def debug_prefix(name: cython.p_const_char) -> cython.size_t:
+    """The length of what names of debug sections begin with; 0: this is none."""
+    n: cython.size_t = begins(name, b".debug_")
+    return n if n else begins(name, b".zdebug_")
 
 
 @cython.cfunc
 @cython.inline
 def holds_units(name: cython.p_const_char) -> cython.bint:
-    if not is_debug(name):
+    prefix: cython.size_t = debug_prefix(name)
+    if not prefix:
         return False
-    name += 8 if name[1] == ord("z") else 7
+    name += prefix
     return strcmp(name, b"info") == 0 or strcmp(name, b"types") == 0
 
 
 @cython.cfunc
 @cython.inline
-def is_lto_debug(name: cython.p_const_char) -> cython.bint:
-    """Whether it begins as those of debug sections do in gcc's objects for LTO."""
-    return strncmp(name, b".gnu.debuglto_", 14) == 0
+def lto_prefix(name: cython.p_const_char) -> cython.size_t:
+    """The length of what gcc's objects for LTO have in front of names of debug sections; 0: it is not there."""
+    return begins(name, b".gnu.debuglto_")
 
 
 @cython.cfunc

@@ -6,6 +6,12 @@ cdef extern from *:
     #include <stdint.h>
     #ifdef __linux__
     #include <sys/mman.h>
+    #ifndef MADV_HUGEPAGE
+    #define MADV_HUGEPAGE 14
+    #endif
+    #ifndef MADV_POPULATE_WRITE         /* glibc before 2.35 */
+    #define MADV_POPULATE_WRITE 23
+    #endif
     #endif
     #include <stdlib.h>
     #include <string.h>
@@ -16,7 +22,7 @@ cdef extern from *:
         n = (n + PYBTF_LARGE - 1) & ~(PYBTF_LARGE - 1);
         if (n == 0 || posix_memalign(&p, PYBTF_LARGE, n)) return NULL;
     #ifdef __linux__
-        (void)madvise(p, n, 14);        /* MADV_HUGEPAGE: a hint */
+        (void)madvise(p, n, MADV_HUGEPAGE);     /* a hint */
     #endif
         return p;
     }
@@ -28,7 +34,7 @@ cdef extern from *:
     static inline void pybtf_touch(void *p, size_t n) {
     #ifdef __linux__
         uintptr_t first = ((uintptr_t)p + 4095) & ~(uintptr_t)4095, end = ((uintptr_t)p + n) & ~(uintptr_t)4095;
-        if (n >= 65536) (void)madvise((void *)first, end - first, 23);     /* MADV_POPULATE_WRITE */
+        if (n >= 65536) (void)madvise((void *)first, end - first, MADV_POPULATE_WRITE);
     #endif
     }
     """

@@ -7,6 +7,9 @@ cdef extern from *:
     #include <malloc.h>
     #include <stdint.h>
     #include <sys/mman.h>
+    #ifndef MADV_HUGEPAGE
+    #define MADV_HUGEPAGE 14
+    #endif
     static void pybtf_keep_memory(void) {
         size_t n = (size_t)24 << 20, large = (size_t)1 << 21;
         char *p;
@@ -16,7 +19,7 @@ cdef extern from *:
         p = malloc(n);          /* from the end of the heap, where it will be when it is given back */
         if (p) {
             uintptr_t from = ((uintptr_t)p + large - 1) & ~(large - 1), to = ((uintptr_t)p + n) & ~(large - 1);
-            if (from < to) (void)madvise((void *)from, to - from, 14);      /* MADV_HUGEPAGE: a hint */
+            if (from < to) (void)madvise((void *)from, to - from, MADV_HUGEPAGE);   /* a hint */
             free(p);
         }
     }
