@@ -14,7 +14,8 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffe
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.elf.elf_constants import *
-from cython.cimports.pybtf.core.elf.relocate import RELOC_SET, Entry, entry_read, entry_size
+from cython.cimports.pybtf.core.elf.elf_headers import relocation_size
+from cython.cimports.pybtf.core.elf.relocate import RELOC_SET, Entry, entry_read
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolSource, SymbolView, read_symbol
 from cython.cimports.pybtf.core.support.cursor import bswap32, bswap64
 
@@ -81,7 +82,7 @@ def put_all(
     gap: uint64_t,
 ) -> cython.void:
     word: uint64_t = 8 if symbols.is64 else 4
-    step: uint64_t = entry_size(symbols.is64, rela)
+    step: uint64_t = relocation_size(symbols.is64, rela)
     cell: uint8_t = cython.cast(uint8_t, RELOC_SET | cython.cast(cython.int, word) << 4)
     swap: cython.bint = symbols.swap
     i: uint64_t

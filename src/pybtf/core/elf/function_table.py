@@ -40,6 +40,8 @@ from cython.cimports.pybtf.core.elf.symbols import (
     name_budget,
     name_ok,
     read_symbol,
+    symbol_size,
+    symbol_type,
 )
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap64
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
@@ -201,12 +203,11 @@ def build(t: cython.pointer[FuncTable], v: cython.pointer[SymbolView], bad: cyth
 @cython.nogil
 @cython.exceptval(check=False)
 def count_type(v: cython.pointer[SymbolView], kind: cython.int) -> uint32_t:
-    at: cython.size_t = 4 if v.is64 else 12
-    step: cython.size_t = 24 if v.is64 else 16
+    step: cython.size_t = symbol_size(v.is64)
     count: uint32_t = 0
     i: cython.size_t
     for i in range(v.n):
-        count += (v.symtab[i * step + at] & 15) == kind
+        count += symbol_type(v.symtab + i * step, v.is64) == kind
     return count
 
 

@@ -14,7 +14,14 @@ from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.libc.stdint import uint8_t, uint64_t
 from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.elf.elf_constants import *
-from cython.cimports.pybtf.core.elf.symbols import load16, load32, load64
+from cython.cimports.pybtf.core.elf.elf_headers import (
+    FileHeader,
+    SectionHeader,
+    read_file_header,
+    read_section_header,
+    section_entry_size,
+)
+from cython.cimports.pybtf.core.elf.symbols import load32
 from cython.cimports.pybtf.core.support.mapped_file import close_file, open_sized, read_at
 from cython.cimports.pybtf.core.support.memory import U8s, u8s_free, u8s_reserve
 
@@ -108,6 +115,7 @@ def look_for(
     data: cython.pointer[U8s],
 ) -> cython.bint:
     p: uint8_t[64]
+    header: FileHeader
     is64: cython.bint
     swap: cython.bint
     size: uint64_t
@@ -124,12 +132,10 @@ def look_for(
     if p[4] not in (1, 2) or p[5] not in (1, 2) or p[6] != 1:
         return False
     is64, swap = p[4] == 2, p[5] == 2
-    size = 64 if is64 else 40
-    table = load64(cython.address(p[40]), swap) if is64 else load32(cython.address(p[32]), swap)
-    i = 58 if is64 else 46  # e_shentsize, e_shnum, e_shstrndx
-    count = load16(cython.address(p[i + 2]), swap)
-    last = load16(cython.address(p[i + 4]), swap)
-    if load16(cython.address(p[i]), swap) != size or table == 0 or table > n or count > (n - table) // size:
+    read_file_header(cython.address(p[0]), is64, swap, cython.address(header))
+    size = section_entry_size(is64)
+    table, count, last = header.shoff, header.shnum, header.shstrndx
+    if header.shentsize != size or table == 0 or table > n or count > (n - table) // size:
         return False
     if last == 0 or last >= count:
         return False
@@ -165,9 +171,7 @@ def data_of(
     end: cython.pointer[uint64_t],
 ) -> cython.bint:
     """Where the data of a section lies, if that is in the file; false if it has none, or it is not plainly there."""
-    type: uint64_t = load32(entry + 4, swap)
-    flags: uint64_t = load64(entry + 8, swap) if is64 else load32(entry + 8, swap)
-    offset: uint64_t = load64(entry + 24, swap) if is64 else load32(entry + 16, swap)
-    size: uint64_t = load64(entry + 32, swap) if is64 else load32(entry + 20, swap)
-    start[0], end[0] = offset, offset + size
-    return type not in (SHT_NULL, SHT_NOBITS) and not flags & SHF_COMPRESSED
+    s: SectionHeader
+    read_section_header(entry, is64, swap, cython.address(s))
+    start[0], end[0] = s.offset, s.offset + s.size
+    return s.type not in (SHT_NULL, SHT_NOBITS) and not s.flags & SHF_COMPRESSED

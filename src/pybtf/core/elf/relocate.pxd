@@ -17,11 +17,8 @@ cdef struct Entry:
     uint32_t symbol
     uint32_t type
 
-cdef inline uint32_t entry_size(bint is64, bint rela) noexcept nogil:
-    return (8 if is64 else 4) * (3 if rela else 2)
-
 cdef inline void entry_read(Entry *e, const uint8_t *p, bint is64, bint swap, bint rela, bint mips64) noexcept nogil:
-    # Reads the record at `p`, which has `entry_size` bytes.
+    # Reads the record at `p`, which has `relocation_size` bytes.
     cdef uint64_t info
     e.addend = 0
     if not is64:

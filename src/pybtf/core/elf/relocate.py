@@ -23,6 +23,7 @@ from cython.cimports.cpython.buffer import (
 from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.elf.elf_constants import *
+from cython.cimports.pybtf.core.elf.elf_headers import relocation_size
 from cython.cimports.pybtf.core.elf.relocate import (
     RELOC_ADD,
     RELOC_LEAVE,
@@ -31,7 +32,6 @@ from cython.cimports.pybtf.core.elf.relocate import (
     RELOC_UNKNOWN,
     Entry,
     entry_read,
-    entry_size,
 )
 from cython.cimports.pybtf.core.elf.symbols import (
     Symbol,
@@ -123,7 +123,7 @@ def apply_relocations(
                 job.out = cython.cast(cython.pointer[uint8_t], view.buf)
                 job.size = view.len
                 job.relocs = cython.cast(cython.pointer[cython.const[uint8_t]], data.buf)
-                job.n = cython.cast(uint64_t, data.len) // entry_size(source.view.is64, rela)
+                job.n = cython.cast(uint64_t, data.len) // relocation_size(source.view.is64, rela)
                 job.rela = rela
                 job.mips64 = mips64
                 job.plain = source.view.is64 and rela and not mips64 and not source.view.swap
@@ -163,7 +163,7 @@ def explain(job: cython.pointer[Job], status: cython.int):
 def apply_all(job: cython.pointer[Job]) -> cython.int:
     e = cython.declare(Entry)
     value: uint64_t = 0
-    step: cython.uint = entry_size(job.symbols.is64, job.rela)
+    step: cython.size_t = relocation_size(job.symbols.is64, job.rela)
     cell: uint8_t
     status: cython.int = OK
     last: uint32_t = 0  # most relocations in a row are to one symbol, that of .debug_str; symbol 0 has the value 0

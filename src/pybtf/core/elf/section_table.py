@@ -16,7 +16,8 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memchr, memset, strcmp, strlen, strncmp
 from cython.cimports.pybtf.core.elf.elf_constants import *
-from cython.cimports.pybtf.core.elf.symbols import load32, load64
+from cython.cimports.pybtf.core.elf.elf_headers import SectionHeader, read_section_header, section_entry_size
+from cython.cimports.pybtf.core.elf.symbols import load32
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
 LONGEST = cython.declare(cython.size_t, 64)  # more than the bytes of a name of a section with DWARF
@@ -216,7 +217,7 @@ def read_sections(table, names: bytes = None, *, is64: cython.bint, little: cyth
     found: SectionTable = SectionTable.__new__(SectionTable)
     PyObject_GetBuffer(table, cython.address(view), PyBUF_SIMPLE)
     try:
-        found.size = 64 if is64 else 40
+        found.size = section_entry_size(is64)
         found.count = cython.cast(uint32_t, view.len // found.size)
         found.entries = PyBytes_FromStringAndSize(cython.cast(cython.p_char, view.buf), found.count * found.size)
     finally:
@@ -244,7 +245,7 @@ def read_section(entry, *, is64: cython.bint, little: cython.bint):
     view = cython.declare(cython.Py_buffer)
     PyObject_GetBuffer(entry, cython.address(view), PyBUF_SIMPLE)
     try:
-        if view.len != (64 if is64 else 40):
+        if cython.cast(cython.size_t, view.len) != section_entry_size(is64):
             raise ValueError("not one entry")
         return read_entry(cython.cast(cython.pointer[cython.const[uint8_t]], view.buf), is64, not little)
     finally:
@@ -287,9 +288,7 @@ def check_names(table: SectionTable):
 @cython.cfunc
 def link_relocations(table: SectionTable):
     i: uint32_t
-    type: uint32_t
-    of: uint32_t
-    p: cython.pointer[cython.const[uint8_t]]
+    h: SectionHeader
     size: cython.size_t = cython.cast(cython.size_t, table.count) * cython.sizeof(uint32_t)
     table.first_for = cython.cast(cython.pointer[uint32_t], malloc(2 * size + 1))
     if table.first_for == cython.NULL:
@@ -299,14 +298,12 @@ def link_relocations(table: SectionTable):
     i = table.count
     while i:
         i -= 1
-        p = table.entry(i)
-        type = cython.cast(uint32_t, load32(p + 4, table.swap))
-        if type != SHT_RELA and type != SHT_REL:
+        read_section_header(table.entry(i), table.is64, table.swap, cython.address(h))
+        if h.type != SHT_RELA and h.type != SHT_REL:
             continue
-        of = cython.cast(uint32_t, load32(p + (44 if table.is64 else 28), table.swap))
-        if of < table.count:
-            table.next_for[i] = table.first_for[of]
-            table.first_for[of] = i
+        if h.info < table.count:
+            table.next_for[i] = table.first_for[h.info]
+            table.first_for[h.info] = i
 
 
 @cython.cfunc
@@ -346,27 +343,13 @@ def lto_prefix(name: cython.p_const_char) -> cython.size_t:
 @cython.inline
 def read_entry(p: cython.pointer[cython.const[uint8_t]], is64: cython.bint, swap: cython.bint) -> Section:
     """The entry at `p`, without its index and its name."""
+    h: SectionHeader
     s: Section = Section.__new__(Section)
+    read_section_header(p, is64, swap, cython.address(h))
     s.name = ""
-    s.type = cython.cast(uint32_t, load32(p + 4, swap))
-    if is64:
-        s.flags = load64(p + 8, swap)
-        s.addr = load64(p + 16, swap)
-        s.offset = load64(p + 24, swap)
-        s.size = load64(p + 32, swap)
-        s.link = cython.cast(uint32_t, load32(p + 40, swap))
-        s.info = cython.cast(uint32_t, load32(p + 44, swap))
-        s.addralign = load64(p + 48, swap)
-        s.entsize = load64(p + 56, swap)
-    else:
-        s.flags = load32(p + 8, swap)
-        s.addr = load32(p + 12, swap)
-        s.offset = load32(p + 16, swap)
-        s.size = load32(p + 20, swap)
-        s.link = cython.cast(uint32_t, load32(p + 24, swap))
-        s.info = cython.cast(uint32_t, load32(p + 28, swap))
-        s.addralign = load32(p + 32, swap)
-        s.entsize = load32(p + 36, swap)
+    s.type, s.link, s.info = h.type, h.link, h.info
+    s.flags, s.addr, s.offset, s.size = h.flags, h.addr, h.offset, h.size
+    s.addralign, s.entsize = h.addralign, h.entsize
     return s
 
 
@@ -401,16 +384,17 @@ def place_sections(table: SectionTable, start: uint64_t, room: bytearray):
 @cython.cfunc
 @cython.inline
 def is_allocated(table: SectionTable, index: uint32_t) -> cython.bint:
-    p: cython.pointer[cython.const[uint8_t]] = table.entry(index) + 8
-    return ((load64(p, table.swap) if table.is64 else load32(p, table.swap)) & SHF_ALLOC) != 0
+    h: SectionHeader
+    read_section_header(table.entry(index), table.is64, table.swap, cython.address(h))
+    return (h.flags & SHF_ALLOC) != 0
 
 
 @cython.cfunc
 @cython.inline
 def alignment(table: SectionTable, index: uint32_t) -> uint64_t:
-    p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
-    value: uint64_t = load64(p + 48, table.swap) if table.is64 else load32(p + 32, table.swap)
-    return value if value else 1
+    h: SectionHeader
+    read_section_header(table.entry(index), table.is64, table.swap, cython.address(h))
+    return h.addralign if h.addralign else 1
 
 
 @cython.cfunc
@@ -419,7 +403,8 @@ def assign_address(
     table: SectionTable, index: uint32_t, addresses: cython.pointer[uint64_t], end: uint64_t
 ) -> uint64_t:
     """Gives this section the next address from `end` on; the new end."""
-    p: cython.pointer[cython.const[uint8_t]] = table.entry(index)
+    h: SectionHeader
     mask: uint64_t = alignment(table, index) - 1
+    read_section_header(table.entry(index), table.is64, table.swap, cython.address(h))
     addresses[index] = (end + mask) & ~mask
-    return addresses[index] + (load64(p + 32, table.swap) if table.is64 else load32(p + 20, table.swap))
+    return addresses[index] + h.size

@@ -43,21 +43,27 @@ cdef inline uint64_t load64(const uint8_t *p, bint swap) noexcept nogil:
     memcpy(&v, p, 8)
     return bswap64(v) if swap else v
 
+cdef inline size_t symbol_size(bint is64) noexcept nogil:
+    # Bytes of an entry of a symbol table.
+    return 24 if is64 else 16
+
+cdef inline uint8_t symbol_type(const uint8_t *p, bint is64) noexcept nogil:
+    # STT_* of the entry at `p`.
+    return p[4 if is64 else 12] & 15
+
 cdef inline void read_symbol(const SymbolView *v, uint32_t index, Symbol *s) noexcept nogil:
     # Symbol `index`, which must be below `v.n`.
     cdef const uint8_t *p
     s.extended = False
+    p = v.symtab + index * symbol_size(v.is64)
+    s.type = symbol_type(p, v.is64)
     if v.is64:
-        p = v.symtab + <size_t> index * 24
-        s.type = p[4] & 15
         s.section = <uint32_t> load16(p + 6, v.swap)
         s.value = load64(p + 8, v.swap)
         s.size = load64(p + 16, v.swap)
     else:
-        p = v.symtab + <size_t> index * 16
         s.value = load32(p + 4, v.swap)
         s.size = load32(p + 8, v.swap)
-        s.type = p[12] & 15
         s.section = <uint32_t> load16(p + 14, v.swap)
     s.name = <uint32_t> load32(p, v.swap)
     if s.section == SHN_XINDEX and v.shndx != NULL:

@@ -9,7 +9,7 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObj
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import strlen
 from cython.cimports.pybtf.core.elf.elf_constants import SHN_LORESERVE, STT_FILE, STT_FUNC, STT_OBJECT
-from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol
+from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_budget, name_ok, read_symbol, symbol_size
 
 
 class SymbolError(ValueError):
@@ -36,7 +36,7 @@ class SymbolSource:
         count: uint64_t
         PyObject_GetBuffer(symtab, cython.address(self.symtab_buffer), PyBUF_SIMPLE)
         PyObject_GetBuffer(strtab, cython.address(self.strtab_buffer), PyBUF_SIMPLE)
-        count = cython.cast(uint64_t, self.symtab_buffer.len) // (24 if is64 else 16)
+        count = cython.cast(uint64_t, self.symtab_buffer.len) // symbol_size(is64)
         if count >> 31:
             raise SymbolError(0, f"{count} symbols", "fewer than 2^31")
         if self.strtab_buffer.len >> 32:
