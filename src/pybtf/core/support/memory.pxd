@@ -10,13 +10,35 @@ cdef extern from *:
     #ifndef _GNU_SOURCE
     #define _GNU_SOURCE
     #endif
+    #include <stdint.h>
+    #include <stdlib.h>
     #include <string.h>
     void *memmem(const void *, size_t, const void *, size_t);
+    /* The array of `cap` elements, `n` of them in use, made larger so that it has room for `more`; NULL, and it is as
+       it was, if there is no memory. `first`: how many elements a new one has at least. Nothing wraps. */
+    __attribute__((noinline, cold, unused))
+    static void *pybtf_reserve(void *p, size_t *cap, size_t n, size_t more, size_t first, size_t size)
+    {
+        size_t most = SIZE_MAX / 4 / size, bigger = *cap ? *cap : first;
+        void *q;
+        if (n > most || more > most - n)
+            return NULL;
+        if (*cap && bigger <= most)
+            bigger *= 2;
+        while (bigger < n + more)
+            bigger *= 2;
+        q = realloc(p, bigger * size);
+        if (q != NULL)
+            *cap = bigger;
+        return q;
+    }
     static inline void pybtf_read_through(const unsigned char *p, size_t n) {
         for (size_t i = 0; i < n; i += 64) (void)*(const volatile unsigned char *)(p + i);
     }
     """
     void *memmem(const void *hay, size_t hay_size, const void *needle, size_t needle_size) noexcept nogil
+    void *reserve_ "pybtf_reserve"(void *p, size_t *cap, size_t n, size_t more, size_t first,
+                                   size_t size) noexcept nogil
     void read_through "pybtf_read_through"(const unsigned char *p, size_t n) noexcept nogil   # in order, which is quick
     void prefetch "__builtin_prefetch"(const void *p) noexcept nogil   # only asks; any address will do
 
@@ -36,18 +58,13 @@ cdef struct U8s:
     size_t cap
 
 cdef inline bint u32s_reserve(U32s *a, size_t more) noexcept nogil:
-    cdef size_t cap
-    cdef uint32_t *p
-    if a.n + more <= a.cap:
+    cdef void *p
+    if more <= a.cap - a.n:
         return 1
-    cap = a.cap * 2 if a.cap else 64
-    while cap < a.n + more:
-        cap *= 2
-    p = <uint32_t *> realloc(a.p, cap * sizeof(uint32_t))
+    p = reserve_(a.p, &a.cap, a.n, more, 64, sizeof(uint32_t))
     if p == NULL:
         return 0
-    a.p = p
-    a.cap = cap
+    a.p = <uint32_t *> p
     return 1
 
 cdef inline bint u32s_push(U32s *a, uint32_t v) noexcept nogil:
@@ -68,18 +85,13 @@ cdef inline void u32s_free(U32s *a) noexcept nogil:
     a.n = a.cap = 0
 
 cdef inline bint u64s_reserve(U64s *a, size_t more) noexcept nogil:
-    cdef size_t cap
-    cdef uint64_t *p
-    if a.n + more <= a.cap:
+    cdef void *p
+    if more <= a.cap - a.n:
         return 1
-    cap = a.cap * 2 if a.cap else 64
-    while cap < a.n + more:
-        cap *= 2
-    p = <uint64_t *> realloc(a.p, cap * sizeof(uint64_t))
+    p = reserve_(a.p, &a.cap, a.n, more, 64, sizeof(uint64_t))
     if p == NULL:
         return 0
-    a.p = p
-    a.cap = cap
+    a.p = <uint64_t *> p
     return 1
 
 cdef inline bint u64s_push(U64s *a, uint64_t v) noexcept nogil:
@@ -95,18 +107,13 @@ cdef inline void u64s_free(U64s *a) noexcept nogil:
     a.n = a.cap = 0
 
 cdef inline bint u8s_reserve(U8s *a, size_t more) noexcept nogil:
-    cdef size_t cap
-    cdef uint8_t *p
-    if a.n + more <= a.cap:
+    cdef void *p
+    if more <= a.cap - a.n:
         return 1
-    cap = a.cap * 2 if a.cap else 256
-    while cap < a.n + more:
-        cap *= 2
-    p = <uint8_t *> realloc(a.p, cap)
+    p = reserve_(a.p, &a.cap, a.n, more, 256, 1)
     if p == NULL:
         return 0
-    a.p = p
-    a.cap = cap
+    a.p = <uint8_t *> p
     return 1
 
 cdef inline bint u8s_append(U8s *a, const void *src, size_t size) noexcept nogil:
