@@ -247,6 +247,10 @@ def test_offset_and_count(tmp_path: Path, run: Run) -> None:
         (["nothing", "DATA"], 1, "no type is called 'nothing'"),
         (["77", "DATA"], 1, "there is no type 77"),
         (["f", "DATA"], 1, "a type without a size"),
+        (["tyyp", "DATA"], 1, "no type is called 'tyyp'. Nearest: tyypi"),
+        (["int", "DATA", "--offset", "7"], 1, "DATA: offset 0x7 is beyond the end of the file (6 bytes)"),
+        (["int", "DATA", "--offset", "9223372036854775807"], 1, "offset 0x7fffffffffffffff is beyond the end"),
+        (["int", "DATA", "--offset", "0xffffffff82000000"], 1, "offset 0xffffffff82000000 is beyond the end"),
         (["int", "DATA", "--offset", "3"], 1, "3 bytes at offset 0x3; expected a value of 4 bytes"),
         (["int", "DATA", "--count", "2"], 1, "2 bytes at offset 0x4; expected a value of 4 bytes"),
         (["int", "DATA", "--offset", "6", "--count", "all"], 1, "0 bytes at offset 0x6"),
@@ -259,10 +263,10 @@ def test_offset_and_count(tmp_path: Path, run: Run) -> None:
 def test_mistakes(arguments: list[str], status: int, words: str, run: Run, tmp_path: Path) -> None:
     btf = tmp_path / "btf"
     structs = Struct("empty", 0), Struct("most", 1 << 28), Struct("more", (1 << 28) + 1)
-    btf.write_bytes(made(INT, *structs, Typedef("f", 0)).data)
+    btf.write_bytes(made(INT, *structs, Typedef("f", 0), Typedef("tyypi", 1)).data)
     (tmp_path / "data").write_bytes(struct.pack("<ih", 1, 2))
     names = {"DATA": str(tmp_path / "data"), "NOTHING": str(tmp_path / "nothing")}
     given = [names.get(each, each) for each in arguments]
     if "--btf" not in given and len(given) >= 2:
         given += ["--btf", str(btf)]
-    assert words in run(*given, status=status)
+    assert words in run(*given, status=status).replace(names["DATA"], "DATA")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
-from ..errors import InputError, UsageError
+from ..errors import InputError, NoSuchTypeError, UsageError
 from .arguments import FLAG, PATH, TEXT, Option
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -56,7 +57,14 @@ def decode(
     from ..btf.opening import open_btf
 
     types = open_btf(btf or RUNNING, base)
-    type = named(types, int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 11 else wanted)
+    which = int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 11 else wanted
+    try:
+        type = named(types, which)
+    except NoSuchTypeError as error:
+        from .choice import nearest
+
+        near = nearest(types.view(), which.rpartition(" ")[2]) if isinstance(which, str) else ""
+        raise NoSuchTypeError(f"{error}. {near}" if near else str(error)) from None
     from ..process import printing
 
     with printing() as put:
@@ -120,7 +128,10 @@ def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[byt
 
 def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None) -> Iterator[bytes]:
     if stream.seekable():
-        stream.seek(start)
+        try:
+            stream.seek(start)
+        except (OSError, ValueError):  # 2^63 and more; what a device or a file system does not take
+            raise _beyond(stream, name, start) from None
     else:
         left = start
         while left:
@@ -134,11 +145,27 @@ def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None)
         if len(data) < size:
             if count is None and at > start and not data:
                 return
+            if not data and stream.seekable() and 0 < (_end(stream) or 0) < at:
+                raise _beyond(stream, name, at)
             raise InputError(name, f"{len(data):,} bytes at offset {at:#x}", f"a value of {size:,} bytes")
         yield data
         at += size
         if not size and count is not None:
             count -= 1
+
+
+def _beyond(stream: BinaryIO, name: str, offset: int) -> InputError:
+    end = _end(stream)
+    size = "" if end is None else f" ({end:,} bytes)"
+    return InputError(name, f"offset {offset:#x} is beyond the end of the file{size}")
+
+
+def _end(stream: BinaryIO) -> int | None:
+    """How long a file is; None if it has no end, as the memory of a process."""
+    try:
+        return stream.seek(0, os.SEEK_END)
+    except OSError:
+        return None
 
 
 def _take(stream: BinaryIO, size: int) -> bytes:
