@@ -500,10 +500,36 @@ def completions(words: str) -> list[str]:
         ("pybtf encode --lang-exclude rust,r", ["rust,renderscript"]),
         ("pybtf reproduce --skip copy,h", ["copy,hashing"]),
         ("pybtf completion ", ["bash", "zsh", "fish"]),
+        ("pybtf help en", ["encode"]),
+        ("pybtf --version enc", ["encode"]),
     ],
 )
 def test_completions(words: str, expected: list[str]) -> None:
     assert completions(words) == expected
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"COMP_WORDS": "pybtf bogus x", "COMP_CWORD": "2"},
+        {"COMP_WORDS": "pybtf help encode x", "COMP_CWORD": "3"},
+        {"COMP_WORDS": "pybtf --bogus x", "COMP_CWORD": "2"},
+        {"COMP_WORDS": "pybtf en", "COMP_CWORD": "x"},
+        {"COMP_WORDS": "pybtf en"},
+        {},
+        {"_PYBTF_COMPLETE": "fish_complete"},
+        {"_PYBTF_COMPLETE": "nosuch_complete"},
+        {"_PYBTF_COMPLETE": "bash_nothing"},
+    ],
+)
+def test_where_there_is_nothing_to_complete_nothing_is_said(variables: dict[str, str]) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COMP_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pybtf"], env=env | {"_PYBTF_COMPLETE": "bash_complete"} | variables,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+    assert done.returncode in (0, 1)
 
 
 # The Python API

@@ -94,9 +94,9 @@ class Jobs(click.IntRange):
         return number
 
 
-def group() -> Group:
+def group(kind: type[Group] = Group) -> Group:
     """The whole command line, for running it, completing it, and comparing it with the manual."""
-    return Group(
+    return kind(
         "pybtf",
         params=[
             click.Option(
@@ -112,9 +112,9 @@ def run(arguments: list[str]) -> int:
     """Parse the arguments and run the command; its exit status. Raises what the command raises."""
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction:
-        from click.shell_completion import shell_complete
+        from .completion import complete
 
-        return shell_complete(group(), {}, "pybtf", COMPLETE_VARIABLE, instruction)
+        return complete(instruction)
     try:
         with group().make_context("pybtf", arguments) as context:
             return context.command.invoke(context) or 0
@@ -146,6 +146,6 @@ def _print_help(ctx: click.Context, param: click.Parameter, value: bool) -> None
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
+    if value and not ctx.resilient_parsing:
         write_stdout(f"pybtf {__version__}\n")
         ctx.exit()

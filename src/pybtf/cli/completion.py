@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class, shell_complete
 
 from ..process import write_stdout
-from .app import Command, group
+from .app import COMMANDS, Command, Group, group
 from .main import COMPLETE_VARIABLE
+
+
+class _Completing(Group):
+    """The commands, and `help`, whose argument is one of them: otherwise main.py takes it for `--help`."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "help":
+            return click.Command("help", params=[click.Argument(["command"], type=click.Choice(list(COMMANDS)))])
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "help":
+            return "help", self.get_command(ctx, "help"), args[1:]
+        return super().resolve_command(ctx, args)
+
+
+def complete(instruction: str) -> int:
+    """Print what a shell asks for; the exit status.
+
+    The shell shows what is said on standard error in the middle of the line that is being typed, so nothing is said:
+    not of words that are no command, and not of an environment that no shell has made.
+    """
+    try:
+        return shell_complete(group(_Completing), {}, "pybtf", COMPLETE_VARIABLE, instruction)
+    except (click.ClickException, click.exceptions.Exit, KeyError, ValueError):
+        return 1
 
 
 def complete_list(known: tuple[str, ...], prefixes: tuple[str, ...], incomplete: str) -> list[CompletionItem]:
