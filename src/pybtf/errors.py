@@ -24,6 +24,20 @@ class UsageError(PybtfError):
     exit_code = 2
 
 
+def printable(text: str) -> str:
+    """`text` with everything that is not printable as an escape, line ends too; bytes that are no UTF-8 as `\\xff`.
+
+    Names come from the input and may hold anything, escape sequences of a terminal too.
+    """
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
+
+
+def _escape(sign: str) -> str:
+    if "\udc80" <= sign <= "\udcff":  # how Python has such bytes (surrogateescape)
+        return f"\\x{ord(sign) - 0xDC00:02x}"
+    return sign.encode("unicode_escape").decode()
+
+
 @record(frozen=True)
 class Place:
     """Where in an input something was found. Offsets are bytes from the start of `section`, or of the file."""

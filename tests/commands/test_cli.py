@@ -399,7 +399,7 @@ BAD = InputError(Place("vmlinux", ".debug_info", 0x1F), "unit length 0xfff0", "a
         (
             PermissionError(errno.EACCES, "Permission denied", b"vm\xfflinux"),
             1,
-            r"vm\udcfflinux: Permission denied",
+            r"vm\xfflinux: Permission denied",
         ),
         (
             MemoryError("vmlinux: not enough memory"),

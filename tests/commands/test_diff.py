@@ -395,6 +395,32 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     return status, capsys.readouterr().out
 
 
+def test_names_that_are_not_printable_are_escaped(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 as bytes, not as what Python makes of them; a line stays a line."""
+    bad = "f\udcfc\x1b[0m\ng"
+    old, new = tmp_path / "old", tmp_path / "new"
+    for path, names in ((old, ()), (new, (bad, bad))):
+        maker = Maker()
+        for size, name in enumerate(names, 1):
+            maker.add(Struct(name, 4 * size, (Member(bad, maker.int, 0),)))
+        path.write_bytes(maker.btf().data)
+    for arguments in (
+        ("diff", old, new), ("diff", "--markdown", old, new), ("duplicates", new), ("size", "--by", "type", new),
+        ("decode", "--btf", new, "4", new),
+    ):  # fmt: skip
+        assert main([str(each) for each in arguments]) == 0
+        text = capfd.readouterr().out
+        assert r"f\xfc\x1b" in text, arguments
+        assert r"[0m\ng" in text.replace("\\[", "["), arguments
+
+
+def test_the_name_of_the_output_stays_on_its_line(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = str(tmp_path / "a\nb\udcfc.btf")
+    elf = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
+    assert main(["encode", "-j1", "--detached", out, str(elf)]) == 0
+    assert r"a\nb\xfc.btf: " in capfd.readouterr().err.splitlines()[-1]
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, OLD, OLD) == (0, "")
     status, text = run(capsys, OLD, NEW)

@@ -506,6 +506,8 @@ def test_hostile_names_stay_on_their_line(run_cli: RunCli, tmp_path: Path) -> No
     assert run.returncode in (0, 1)
     assert "\x1b" not in run.stdout
     assert not any(line.startswith("in BTF") for line in run.stdout.split("\n"))
+    run = run_cli("why", "-j1", "--list", "unexpected_register", path)
+    assert run.stdout.splitlines() == [r"f\x1b[31m\nin BTF"]
 
 
 def test_a_damaged_unit_that_is_left_out_does_not_matter(tmp_path: Path) -> None:

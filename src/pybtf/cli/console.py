@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from .. import errors
+
 BOLD = "1"
 RED = "1;31"
 YELLOW = "1;33"
@@ -31,10 +33,7 @@ def styled(text: str, style: str) -> str:
 
 def printable(text: str) -> str:
     """`text` with everything that is not printable, line ends excepted, as an escape."""
-    if text.replace("\n", "").isprintable():
-        return text
-    shown = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-    return "".join(shown)
+    return "\n".join(map(errors.printable, text.split("\n")))
 
 
 def unicode_ok() -> bool:

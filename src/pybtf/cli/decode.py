@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InputError, NoSuchTypeError, UsageError
+from ..errors import InputError, NoSuchTypeError, UsageError, printable
 from .arguments import FLAG, PATH, TEXT, Option
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -108,7 +108,7 @@ def _print(
         else:
             name = title if count == 1 else f"{title}[{number}]"
             for line in as_text(name, value):
-                put(f"{line}\n")
+                put(f"{printable(line)}\n")
         first = False
     if json:
         put("[]\n" if first else "\n]\n")

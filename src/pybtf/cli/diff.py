@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, printable
 from ..options import MAX_JOBS
 from ..process import write_stdout
 from . import console
@@ -301,9 +301,7 @@ def _write_json(whole: dict[str, Any]) -> None:
 
 
 def _write(lines: list[str], signs: bool) -> None:
-    text = "\n".join(lines)
-    if not text.replace("\n", "").isprintable():
-        lines = [console.printable(line) for line in lines]
+    lines = [printable(line) for line in lines]
     if signs and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         from ..differences.text import coloured
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXTS, Option
 
@@ -61,7 +61,7 @@ def duplicates(
         write_stdout(dumps(found, indent=2) + "\n")
     else:
         lines = [line for row in rows for line in _lines(row[0], row[1], btf.first_id, row[2])]
-        write_stdout("".join(f"{line}\n" for line in lines))
+        write_stdout("".join(f"{printable(line)}\n" for line in lines))
     return 1 if rows and fail else 0
 
 

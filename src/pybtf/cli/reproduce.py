@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from ..languages import EXCLUDE_VARIABLE
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
@@ -182,7 +182,7 @@ def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
     good = result.reproducible and result.expected
     if quiet and good:
         return
-    name = console.printable(result.question.path)
+    name = printable(result.question.path)
     bad = [trial for trial in result.trials if not trial.same]
     tried = count(len(result.trials), "encoding")
     if bad:
@@ -197,7 +197,7 @@ def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
     expectation = result.expectation
     if expectation is None:
         return
-    origin = console.printable(expectation.origin)
+    origin = printable(expectation.origin)
     if result.expected:
         _say(f"  the same as {origin}")
         return

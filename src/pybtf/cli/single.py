@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from ..errors import DEGRADED, UsageError
+from ..errors import DEGRADED, UsageError, printable
 from ..options import EncodeOptions
 from ..timings import NS, render, since_process_start
 from . import console, summary
@@ -32,9 +32,8 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
     _check_targets(request, options)
     from ..core.support.sigbus import BusErrorMessage
 
-    name = request.files[0].replace("\n", "\\n")
-    gone = f"{name}: cannot be read any more: it was truncated meanwhile, or its disk fails"
-    with BusErrorMessage(os.fsencode(f"pybtf: error: {console.printable(gone)}\n")):
+    gone = f"{request.files[0]}: cannot be read any more: it was truncated meanwhile, or its disk fails"
+    with BusErrorMessage(os.fsencode(f"pybtf: error: {printable(gone)}\n")):
         report = _run(request, options, encode or _encode)
     return DEGRADED if report.losses else 0
 
@@ -64,7 +63,7 @@ def _encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
     file = request.files[0]
     if request.detached is None:
         require_plain(file)
-    label = console.printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
+    label = printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
     with PromptInterrupt(), Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:
         if len(request.files) == 1:
             if request.report_detail or request.provenance is not None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ..btf.kind_numbers import KIND_NAMES
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
-from .console import printable
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -208,5 +207,5 @@ def _text(tables: list[Table], signed: bool) -> str:
         lines += ["", f"{title}:"] if lines else [f"{title}:"]
         for name, bytes, count in rows:
             share = f" {100 * bytes / total:5.1f}%" if total and not signed else ""
-            lines.append(f"{number.format(bytes):>13}{share} {number.format(count):>10}  {name}")
+            lines.append(f"{number.format(bytes):>13}{share} {number.format(count):>10}  {printable(name)}")
     return "\n".join(lines) + "\n"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InputError, UsageError
-from .console import printable
+from ..errors import InputError, UsageError, printable
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -78,7 +77,7 @@ class Sources:
 
 def place(source: Source | None) -> str:
     """`include/net/sock.h:361`, or the unit, or nothing."""
-    return "" if source is None else _clean(source.place)
+    return "" if source is None else printable(source.place)
 
 
 def described(source: Source | None) -> str:
@@ -89,8 +88,4 @@ def described(source: Source | None) -> str:
     if source.definitions > 1 or (source.definitions == 0 and source.declarations > 1):
         what, count = ("defined", source.definitions) if source.definitions else ("declared", source.declarations)
         times = f", {what} {count:,} times"
-    return _clean(source.text) + times
-
-
-def _clean(text: str) -> str:
-    return printable(text).encode("utf-8", "backslashreplace").decode()
+    return printable(source.text) + times

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..errors import printable
 from ..report import DESCRIPTIONS
-from .console import BOLD, RED, printable, styled
+from .console import BOLD, RED, styled
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ import os
 from ..btf.opening import open_btf
 from ..btf.reader import BTF
 from ..elf.packed import open_module
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from ..verify.judge import NEWEST
 from ..verify.mending import mend, mend_object
 from ..verify.rebasing import rebase
@@ -59,7 +59,8 @@ def verify_fix(
     else:
         write(out, data)
     if not quiet:
-        console.say(f"{out}: for kernel {version_text(version)}; {'; '.join(said) or 'nothing had to be changed'}")
+        what = "; ".join(said) or "nothing had to be changed"
+        console.say(f"{printable(out)}: for kernel {version_text(version)}; {what}")
 
 
 def _is_elf(path: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from ..languages import EXCLUDE_VARIABLE
 from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
@@ -97,7 +97,7 @@ class _Asked:
         if self.json:
             self.text = _json([each.to_dict() for each in found])
         elif self.reason is not None:
-            self.text = "".join(f"{each.name}\n" for each in found)
+            self.text = "".join(f"{printable(each.name)}\n" for each in found)
         else:
             self.text = "\n".join([text.heading(self.options), *text.lines(found), ""])
         if self.reason is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
+from ..errors import printable
 from ..languages import LANGUAGES
 from ..options import EncodeOptions
 from .asking import Answer
@@ -39,19 +40,14 @@ def lines(answers: list[Answer]) -> list[str]:
     for each in answers:
         if each.evidence is not None and shown:
             shown.append("")
-        shown.append(_printable(each.verdict))
+        shown.append(printable(each.verdict))
         if each.like:
-            shown.append(f"  Did you mean {_printable(each.like[0])}?")
+            shown.append(f"  Did you mean {printable(each.like[0])}?")
         if each.evidence is not None:
-            shown += [f"  {_printable(line)}" for line in _evidence(each)]
+            shown += [f"  {printable(line)}" for line in _evidence(each)]
             if each.advice:
                 shown += wrap(each.advice, WIDTH, initial_indent="  ", subsequent_indent="  ")
     return shown
-
-
-def _printable(text: str) -> str:
-    """Names come from the file and may hold anything; a line stays a line."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _evidence(answer: Answer) -> list[str]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InputError, NothingToEncode, Place, UsageError
+from ..errors import InputError, NothingToEncode, Place, UsageError, printable
 from ..options import available_cpus, make_options
 from ..process import write_stdout
 from ..records import replace
@@ -168,7 +168,7 @@ def _leave(request: Request, nothing: NothingToEncode) -> None:
     if request.verbosity >= 0:
         from ..cli import console
 
-        console.say(console.printable(f"{PROGRAM}: {nothing.place}: {nothing.found}; {what}"))
+        console.say(printable(f"{PROGRAM}: {nothing.place}: {nothing.found}; {what}"))
 
 
 def _ids_size(path: str) -> int:
@@ -198,7 +198,7 @@ def _tell(request: Request, encoded: Encoded) -> None:
         console.warning(text, PROGRAM)
     for line in left_out(report):
         console.say(line)
-    target = console.printable(request.detached or request.file)
+    target = printable(request.detached or request.file)
     console.say(f"{target}: {count(report.total_types, 'type')}, {size(report.output_size)}")
 
 
