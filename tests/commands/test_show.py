@@ -182,11 +182,16 @@ def test_json(small: Path, show: Show) -> None:
     assert call["text"] == "int tcp_call(struct tcp_a * a, ...);"
 
 
-def test_names_that_are_not_there(small: Path, refused: Show) -> None:
+def test_names_that_are_not_there(small: Path, show: Show, refused: Show) -> None:
     assert "no type is called 'tcp_c'; expected the name of a type. Nearest: " in refused("tcp_c", small)
     assert "no type is called 'union user'" in refused("union user", small)
     assert "no type is called 'zz*'" in refused("zz*", small)
     assert "no type has the id 99; expected 1 to 12" in refused("99", small)
+    for option in ("--contains", "--find-pointers-to"):
+        words = "no type is called 'tcp_c'; expected the name of a struct or union. Nearest: "
+        assert words in refused(option, "tcp_c", small)
+        assert "'tcp_t' is neither a struct nor a union" in refused(option, "tcp_t", small)
+        assert show(option, "other", small) == ""
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,15 @@ def test_elf_files_need_the_format(refused: Run, tmp_path: Path) -> None:
     assert "add -F btf" in refused(pahole, "-C", "a", tmp_path / "x", status=64)
 
 
+@pytest.mark.parametrize("option", ["--contains", "--find_pointers_to"])
+def test_a_name_that_is_not_there_is_no_error_for_pahole(
+    option: str, run: Run, refused: Callable[..., str], tmp_path: Path
+) -> None:
+    path = built(tmp_path, Int("int", 4, 32), Struct("a", 4, (Member("x", 1, 0),)))
+    assert "no type is called 'nosuch'" in refused(pahole, "-F", "btf", option, "nosuch", path, status=0)
+    assert run(pahole, "-F", "btf", option, "a", path) == ""
+
+
 # Hostile BTF
 
 

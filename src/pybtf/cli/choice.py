@@ -54,6 +54,15 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     return found
 
 
+def require_composite(view: View, name: str) -> None:
+    """There has to be a struct or union of this name, if only declared."""
+    found = {view.kind(id) for id in view.find(name.encode("utf-8", "surrogateescape"))}
+    if not found:
+        raise InputError(view.name, f"no type is called {name!r}", "the name of a struct or union", nearest(view, name))
+    if not found & {STRUCT, UNION, FWD}:
+        raise InputError(view.name, f"{name!r} is neither a struct nor a union", "the name of one")
+
+
 def _named(view: View, name: str) -> list[int]:
     if not _WILD & set(name):
         return view.find(name.encode("utf-8", "surrogateescape"))

@@ -118,6 +118,7 @@ def show(
         raise UsageError("--provenance goes with lists, texts and --json only")
     from ..btf.opening import open_view
     from ..core.show.show_types import Shower
+    from .choice import require_composite
     from .sources import Sources
 
     view = open_view(file, base)
@@ -125,6 +126,8 @@ def show(
     sources = Sources(view, provenance)
     with printing() as put:
         if contains is not None or find_pointers_to is not None:
+            for name in filter(None, (contains, find_pointers_to)):
+                require_composite(view, name)
             put(users(view, shower, contains, find_pointers_to))
         else:
             ids = _chosen(view, shower, names, selecting)

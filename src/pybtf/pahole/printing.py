@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..btf.kind_numbers import ENUM, ENUM64, STRUCT, TYPEDEF, UNION
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, printable
 from ..process import printing
 
 TYPE_CHECKING = False
@@ -64,6 +64,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
 
     asked = request.printing
     if any(name in asked for name in WITHOUT_NAMES):
+        _say_what_is_not_there([asked[name] for name in WITHOUT_NAMES if name in asked], view)
         yield users(view, shower, asked.get("contains"), asked.get("find_pointers_to"))
         return
     lines = any(name in asked for name in ("sizes", "nr_members", "class_name_len"))
@@ -84,6 +85,16 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         return
     for id in ids:
         yield _line(request, view, shower, id) if lines else shower.text(id)
+
+
+def _say_what_is_not_there(names: list[str], view: View) -> None:
+    """As pahole does, with status 0."""
+    for name in names:
+        if not view.find(os.fsencode(name)):
+            from ..cli import console
+            from .main import PROGRAM
+
+            console.say(printable(f"{PROGRAM}: {view.name}: no type is called {name!r}"))
 
 
 def _first(view: View, name: str) -> int:
