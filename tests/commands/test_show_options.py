@@ -149,6 +149,7 @@ def test_usage(arguments: list[str], message: str, refused: Run) -> None:
         (["-F", "btf", "-C", "a1,zz", FOLDER / "order.btf"], 1, "no type is called 'zz'"),
         (["-F", "btf", "-C", "a", "/nonexistent"], 1, "/nonexistent"),
         (["-F", "btf", "-C", "a"], 64, "no input file is given"),
+        (["-F", "btf", "-I", "-C", "a", "x"], 64, "option -I of pahole is not supported: BTF does not say where"),
         (["-F", "btf", "-C", "a", "x", "y"], 64, "2 input files are given"),
         (["-F", "btf", "--compile", "x"], 64, "option --compile of pahole has nothing to do with BTF, or is not"),
         (["-C", "a", ROOT / "pyproject.toml"], 1, "pyproject.toml"),

@@ -41,6 +41,8 @@ class Request:
         self.printing: dict[str, str] = {}
         """Options about types that are printed, by pahole's long names, with their values."""
         self._printing_as = ""
+        self._not_printed = ""
+        """What is wrong if types are to be printed."""
         self._asked = False
         self._on = set(STANDARD)
         self._listed = False
@@ -58,6 +60,8 @@ class Request:
     def _check(self) -> None:
         if not self.prints:
             self._check_encoding()
+        elif self._not_printed:
+            raise UsageError(self._not_printed)
         if not self.files:
             raise UsageError("no input file is given")
         if len(self.files) > 1:
@@ -167,7 +171,8 @@ class Request:
         self._later = argument
 
     def _nothing(self, argument: str, value: str | None, spelling: str) -> None:
-        pass
+        if argument:
+            self._not_printed = f"option {spelling} of pahole is not supported: {argument}"
 
     def _unsupported(self, argument: str, value: str | None, spelling: str) -> None:
         raise UsageError(f"option {spelling} of pahole is not supported: {argument}")

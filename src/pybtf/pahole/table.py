@@ -56,10 +56,10 @@ _ROWS = (
     ("", "usage", NONE, "answer", "usage"),
     ("", "numeric_version", NONE, "answer_later", "numeric_version"),
     ("", "devel_version", NONE, "answer_later", "devel_version"),
-    # Of no influence on what is encoded.
+    # Of no influence on what is encoded. With an argument, refused where types are printed, for that reason.
     ("", "hashbits", REQUIRED, "nothing", ""),
     ("", "skip_missing", NONE, "nothing", ""),
-    ("I", "show_decl_info", NONE, "nothing", ""),
+    ("I", "show_decl_info", NONE, "nothing", "BTF does not say where a type is declared"),
     ("", "ptr_table_stats", NONE, "nothing", ""),
     # Of influence on what is encoded, and not supported.
     ("", "kabi_prefix", REQUIRED, "unsupported", "no kernel build uses it"),
