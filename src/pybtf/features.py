@@ -59,8 +59,12 @@ class Features:
     def parse(cls, *lists: str) -> Features:
         """The union of comma-separated `lists` (at least one; none at all means the default set).
 
-        Raises `UsageError`, naming the features there are, for an unknown name.
+        Raises `UsageError`, naming the features there are, for an unknown name, and for a list of commas alone. An
+        empty one switches everything off.
         """
+        for text in lists:
+            if text and not text.strip(","):
+                raise UsageError(f"the list of features {text!r} names none; '' switches all of them off")
         on = [name for text in lists or ("default",) for name in names_in(text)]
         for name in on:
             if name not in NAMES:

@@ -54,12 +54,14 @@ EXCLUDE_VARIABLE = "PAHOLE_LANG_EXCLUDE"
 
 
 def parse_languages(text: str) -> frozenset[int]:
-    """The DW_LANG codes of a comma-separated list of names. Every element must be a name, none may be empty.
+    """The DW_LANG codes of a comma-separated list of names. Empty elements vanish, as in lists of features.
 
-    Raises `UsageError`, naming the languages there are.
+    Raises `UsageError`, naming the languages there are, for other names, and if there is none.
     """
+    if not text.strip(","):
+        raise UsageError(f"the list of languages {text!r} names none")
     codes = set()
-    for name in text.split(","):
+    for name in filter(None, text.split(",")):
         code = LANGUAGES.get(name.lower())
         if code is None:
             from .suggest import did_you_mean

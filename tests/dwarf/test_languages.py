@@ -48,8 +48,19 @@ def test_lists_whatever_the_case() -> None:
     assert parse_languages("Rust,c++14,RUST") == {0x1C, 0x21}
 
 
-@pytest.mark.parametrize("text", ["", "klingon", "c11,", ",c11", "c, c11", "c17"])
-def test_unknown_and_empty_names(text: str) -> None:
+@pytest.mark.parametrize("text", ["c11,", ",c11", "c11,,C11"])
+def test_empty_names_vanish(text: str) -> None:
+    assert parse_languages(text) == {0x1D}
+
+
+@pytest.mark.parametrize("text", ["", ",", ",,"])
+def test_lists_without_a_name(text: str) -> None:
+    with pytest.raises(UsageError, match="names none"):
+        parse_languages(text)
+
+
+@pytest.mark.parametrize("text", ["klingon", "c, c11", "c17"])
+def test_unknown_names(text: str) -> None:
     with pytest.raises(UsageError, match=r"unknown language .*; known are ada83, .*, upc"):
         parse_languages(text)
 

@@ -60,7 +60,6 @@ def test_sets() -> None:
     [
         ((), set(DEFAULT)),
         (("",), set()),
-        ((",,",), set()),
         (("var",), {"var"}),
         (("var,,float,",), {"var", "float"}),
         (("default",), set(DEFAULT)),
@@ -90,6 +89,12 @@ def test_unknown_names_are_refused_and_the_known_ones_named(text: str) -> None:
     assert "unknown feature" in str(caught.value)
     for name in (*NAMES, "default", "all"):
         assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("lists", [(",",), (",,",), ("var", ",")])
+def test_commas_alone_are_no_list(lists: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="names none; '' switches all of them off"):
+        Features.parse(*lists)
 
 
 def test_lists_of_any_length() -> None:

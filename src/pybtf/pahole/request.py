@@ -103,7 +103,10 @@ class Request:
         """The option, or the environment variable if no option about languages is given."""
         if "lang" in self.kept or "lang_exclude" in self.kept:
             return self.kept.get("lang_exclude", "")
-        return os.environ.get("PAHOLE_LANG_EXCLUDE", "")
+        value = os.environ.get("PAHOLE_LANG_EXCLUDE", "")
+        if value:
+            _check_languages("PAHOLE_LANG_EXCLUDE", value)
+        return value
 
     def features(self) -> Features:
         """The features that are on. Distilling is for BTF in ELF files; with a detached file pahole ignores it too."""
@@ -119,8 +122,8 @@ class Request:
 
     def _keep(self, argument: str, value: str | None, spelling: str) -> None:
         assert value is not None
-        if argument.startswith("lang") and not value:
-            raise InputError(spelling, "names no language", "a list of names")
+        if argument.startswith("lang"):
+            _check_languages(spelling, value)
         self.kept[argument] = value
 
     def _jobs(self, argument: str, value: str | None, spelling: str) -> None:
@@ -183,6 +186,14 @@ class Request:
 
     def _foreign(self, argument: str, value: str | None, spelling: str) -> None:
         raise UsageError(f"option {spelling} of pahole has nothing to do with BTF, or is not supported. {PURPOSE}")
+
+
+def _check_languages(where: str, text: str) -> None:
+    """As for pahole, no name may be empty."""
+    if not text:
+        raise InputError(where, "names no language", "a list of names")
+    if "" in text.split(","):
+        raise InputError(where, f"an empty name in {text!r}", "names of languages")
 
 
 def _too_many(files: list[str]) -> str:
