@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,24 @@ def test_an_elf_file_becomes_one_with_other_btf(tmp_path: Path) -> None:
     assert target.read_bytes()[:4] == b"\x7fELF"
     assert judge(BTF.from_file(target).data, VMLINUX, 510).errno == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.elf", "out.elf"]
+
+
+def test_what_stands_at_the_place_of_the_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link stays a link, as a device stays a device. Messages name OUT, and nothing else."""
+    elf, link, behind = tmp_path / "in.elf", tmp_path / "link", tmp_path / "behind"
+    elf.write_bytes(EXAMPLE.read_bytes())
+    assert main(["encode", "-q", str(elf)]) == 0
+    link.symlink_to(behind)
+    assert fix(link, "--kernel", "5.10", elf) == 0
+    assert link.is_symlink()
+    assert behind.read_bytes()[:4] == b"\x7fELF"
+    capsys.readouterr()
+    for out, said in (("none/x", f"cannot be written: the folder {tmp_path}/none does not exist"), ("", "is a folder")):
+        assert fix(f"{tmp_path}/{out}", elf) == 1
+        assert re.match(rf"pybtf: error: {tmp_path}/{out}: .*{said}", capsys.readouterr().err)
+    assert fix(elf, elf) == 2
+    assert f"--fix OUT is the input {elf} itself" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["behind", "in.elf", "link"]
 
 
 def test_what_does_not_go_together(tmp_path: Path) -> None:

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def checked(output: str | None, inputs: Iterable[str]) -> str:
+def checked(output: str | None, inputs: Iterable[str], option: str = "-o") -> str:
     """The name of OUT. Raises UsageError if there is none, if it is one of `inputs`, or a terminal."""
     if output is None:
         raise UsageError("missing option '-o OUT'; - is standard output")
     if output == STDOUT:
         if sys.stdout.isatty():
-            raise UsageError("-o -: standard output is a terminal, and BTF is binary; redirect it")
+            raise UsageError(f"{option} -: standard output is a terminal, and BTF is binary; redirect it")
         return output
     for name in inputs:
         if same(output, name):
-            raise UsageError(f"-o OUT is the input {name} itself")
+            raise UsageError(f"{option} OUT is the input {name} itself")
     return output
 
 

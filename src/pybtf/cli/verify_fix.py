@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from ..btf.opening import open_btf
 from ..btf.reader import BTF
 from ..elf.packed import open_module
-from ..errors import UsageError, printable
+from ..errors import OutputError, UsageError, printable
 from ..verify.judge import NEWEST
 from ..verify.mending import mend, mend_object
 from ..verify.rebasing import rebase
@@ -16,7 +14,7 @@ from ..verify.task import version_of
 from ..verify.words import version_text
 from . import console
 from .output import checked, write
-from .request import STDOUT, path_of
+from .request import STDOUT
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -35,7 +33,7 @@ def verify_fix(
     if to is not None and len(base) != 1:
         raise UsageError("--rebase NEW takes one --base, the vmlinux that the module's BTF is split from")
     path = files[0]
-    out = checked(out, (path, *base, *([to] if to is not None else [])))
+    out = checked(out, (path, *base, *([to] if to is not None else [])), "--fix")
     source = open_source(path)
     btf = open_btf(path, base[0] if base else None)
     version = versions[0] if versions else version_of(source.release or "") or NEWEST
@@ -86,15 +84,18 @@ def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dic
 
 def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> None:
     """A copy of the file, unpacked, with these sections; there all at once."""
+    from tempfile import TemporaryDirectory
+
     from ..elf.writer import put_sections
 
-    target = path_of(out)
-    stage = f"{target}.part{os.getpid()}"
-    try:
+    with TemporaryDirectory(prefix="pybtf-") as folder:
+        stage = f"{folder}/copy"
         with open_module(path) as image:
             write(stage, bytes(image.span(0, image.size)))
-        put_sections(stage, sections)
-        os.replace(stage, target)  # noqa: PTH105 - pathlib takes long to import
-    finally:
-        if os.path.exists(stage):  # noqa: PTH110
-            os.unlink(stage)  # noqa: PTH108
+        try:
+            put_sections(stage, sections, durable=False)
+        except OutputError as error:
+            raise OutputError(str(error).replace(stage, path)) from error
+        with open(stage, "rb") as stream:
+            made = stream.read()
+    write(out, made)  # also to a device, or through a link
