@@ -82,6 +82,15 @@ def test_the_bases_of_folders_are_read_once(
     assert (status, text.splitlines()[-1]) == (1, "4 modules: 4 failed")
 
 
+def test_folders_without_a_change_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for side in ("old", "new"):
+        (tmp_path / side).mkdir()
+        for name in ("x.ko", "y.ko"):
+            (tmp_path / side / name).write_bytes((FOLDER / "old.btf").read_bytes())
+    status, text = run(capsys, str(tmp_path / "old"), str(tmp_path / "new"))
+    assert (status, text) == (0, "2 modules: 2 without a change\n")
+
+
 def test_a_view_on_a_view_is_one_on_its_bytes() -> None:
     split = FOLDER.parent / "split" / "golden"
     paths = sorted(split.glob("*.split.btf"))

@@ -399,6 +399,13 @@ def test_no_output_is_an_input(tmp_path: Path, run_cli: RunCli, arguments: list[
     assert {path.name for path in tmp_path.iterdir()} == {"reuse.ko", "same.ko"}
 
 
+@pytest.mark.parametrize("inside", ["", "/sub"])
+def test_a_file_is_no_folder_of_results(tree: Path, tmp_path: Path, run_cli: RunCli, inside: str) -> None:
+    (tmp_path / "there").write_bytes(b"")
+    done = run_cli("encode", "--standalone", "--detached-dir", f"{tmp_path}/there{inside}", tree)
+    assert (done.returncode, done.stderr) == (1, f"pybtf: error: {tmp_path}/there: is a file, not a folder\n")
+
+
 def test_a_base_that_is_none_ends_the_run(tree: Path, run_cli: RunCli) -> None:
     done = run_cli("encode", "--base", HOME / "manifest.json", tree)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)

@@ -298,6 +298,13 @@ def test_every_option_of_pahole_is_known() -> None:
     assert len({option.name for option in OPTIONS}) == len(OPTIONS)
 
 
+@pytest.mark.parametrize("option", ["--btf_encode_detached", "--btf_base"])
+def test_names_that_are_empty(run: Run, elf: Path, option: str) -> None:
+    outcome = run("-J", f"{option}=", elf)
+    assert (outcome.status, outcome.err.count("\n")) == (1, 1)
+    assert f"{option}: the name is empty" in outcome.err
+
+
 # Languages
 
 

@@ -145,6 +145,10 @@ def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) 
     for folder in {os.path.dirname(task.target) for task in tasks if task.target is not None}:  # noqa: PTH120
         try:
             os.makedirs(folder or ".", exist_ok=True)  # noqa: PTH103
+        except (FileExistsError, NotADirectoryError) as error:
+            while not os.path.lexists(folder):
+                folder = os.path.dirname(folder)  # noqa: PTH120
+            raise OutputError(f"{folder}: is a file, not a folder") from error
         except OSError as error:
             raise OutputError(f"{folder}: the folder cannot be made: {error.strerror}") from error
 

@@ -286,7 +286,7 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
             for what, count in {**counts, "without a change": same, "failed": failed}.items()
             if count
         ]
-        lines += ["", f"{len(rows):,} modules: {', '.join(parts)}"]
+        lines += [*([""] if lines else []), f"{len(rows):,} modules: {', '.join(parts)}"]
     _write(lines, form == TEXT)
 
 

@@ -411,8 +411,20 @@ def _check_replaceable(old: os.stat_result, path: str, advice: str) -> None:
             raise OSError(errno.EROFS, "read-only", path)
         if _sealed(path):
             raise OSError(errno.EPERM, "sealed", path)
+        if os.geteuid() not in (0, old.st_uid):
+            hint = advice or "Name another file."
+            raise OutputError(f"{path}: cannot be written: it belongs to {_user(old.st_uid)}. {hint}")
         hint = f"Allow it (chmod u+w). {advice or 'Or name another file.'}"
         raise OutputError(f"{path}: cannot be written: it is write-protected. {hint}")
+
+
+def _user(id: int) -> str:
+    import pwd
+
+    try:
+        return f"the user {pwd.getpwuid(id).pw_name}"
+    except KeyError:
+        return f"user {id}"
 
 
 def _sealed(path: str) -> str:

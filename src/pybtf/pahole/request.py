@@ -124,6 +124,8 @@ class Request:
         assert value is not None
         if argument.startswith("lang"):
             _check_languages(spelling, value)
+        elif not value:
+            raise InputError(spelling, "the name is empty", "the name of a file")
         self.kept[argument] = value
 
     def _jobs(self, argument: str, value: str | None, spelling: str) -> None:
