@@ -399,6 +399,24 @@ def test_no_output_is_an_input(tmp_path: Path, run_cli: RunCli, arguments: list[
     assert {path.name for path in tmp_path.iterdir()} == {"reuse.ko", "same.ko"}
 
 
+def test_hard_links_of_one_file_are_encoded_one_after_the_other(tmp_path: Path, run_cli: RunCli) -> None:
+    """The first is replaced, the others still are what they were."""
+    content = module(TARGET, "reuse").read_bytes()
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        paths = [folder / name for name in ("a.ko", "b.ko", "c.ko", "not asked for")]
+        paths[0].write_bytes(content)
+        for path in paths[1:]:
+            os.link(paths[0], path)
+        done = run_cli("encode", "-j", 4, "--base", BASE, "--features", FEATURES, *paths[:3])
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("1 other hard link of it kept the old contents") == 3
+        assert {path.stat().st_ino for path in paths[:3]} != {paths[3].stat().st_ino}
+        assert len({path.read_bytes() for path in paths[:3]}) == 1
+        assert paths[3].read_bytes() == content != paths[0].read_bytes()
+
+
 @pytest.mark.parametrize("inside", ["", "/sub"])
 def test_a_file_is_no_folder_of_results(tree: Path, tmp_path: Path, run_cli: RunCli, inside: str) -> None:
     (tmp_path / "there").write_bytes(b"")

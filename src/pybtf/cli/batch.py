@@ -49,13 +49,16 @@ TRUNCATED = "it was truncated meanwhile, or its disk fails"
 @record(frozen=True)
 class Task:
     """One file, and where its BTF goes: to a file of its own, or (None) into it. `real`: its path without links.
-    `size`: its size in bytes, as far as known.
+    `size`: its size in bytes, as far as known. Of names that are hard links of one file, each has a `turn` of its own,
+    from 0 on, and there are `others` behind it: the file of one is not to be replaced while that of another is read.
     """
 
     path: str
     target: str | None
     real: str
     size: int
+    turn: int = 0
+    others: int = 0
 
 
 @record(frozen=True)
@@ -115,7 +118,7 @@ def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
 def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
     """Where the results go. Raises `UsageError` if two would go to the same place."""
     if folder is None:
-        return [Task(each.path, None, each.real, each.size) for each in inputs]
+        return _in_place(inputs)
     names: dict[str, Input] = {}
     for each in inputs:
         name = plain_name(each.name) + SUFFIX
@@ -125,6 +128,21 @@ def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
             raise UsageError(f"the BTF of {other.path} and of {each.path} would both be {name}; {hint}")
     inside = os.path.join(folder, "")  # noqa: PTH118
     return [Task(each.path, inside + name, each.real, each.size) for name, each in names.items()]
+
+
+def _in_place(inputs: Sequence[Input]) -> list[Task]:
+    linked: dict[tuple[int, int], list[Input]] = {}
+    for each in inputs:
+        try:
+            found = os.stat(each.path)  # noqa: PTH116
+        except (OSError, ValueError):  # will be reported when it is opened
+            continue
+        if found.st_nlink > 1:
+            linked.setdefault((found.st_dev, found.st_ino), []).append(each)
+    turns = {
+        each.real: (turn, len(names) - turn - 1) for names in linked.values() for turn, each in enumerate(names)
+    }
+    return [Task(each.path, None, each.real, each.size, *turns.get(each.real, (0, 0))) for each in inputs]
 
 
 def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) -> None:
@@ -159,7 +177,6 @@ def _encode_all(
     """What became of each task, in their order."""
     from ..core.support.malloc_tuning import keep_memory
 
-    order = sorted(range(len(tasks)), key=lambda number: -tasks[number].size)
     timed = request.timings or request.report is not None
     work = partial(_encode, options=share(options, len(tasks)), passes=timed)
     finish = partial(_finish, request=request, passes=timed)
@@ -169,28 +186,39 @@ def _encode_all(
     begin = options.base.index.renew if isinstance(options.base, Base) else None
     results: dict[int, Success | Failure] = {}
     keep_memory()
+    cpu = peak = 0
     with (
         timings.pass_("files") as files,
         Progress("", console.is_terminal(), "file", shown=request.progress) as progress,
-        Workers([tasks[number] for number in order], work, options.jobs, begin, finish, together) as workers,
     ):
-        for done, facts in workers:
-            number = order[done]
-            result = results[number] = _result(facts)
-            if isinstance(result, Failure):
-                progress.clear()
-                if result.trace:
-                    console.say(result.trace)
-                console.error(named(result.text, tasks[number].path))
-            else:
-                if result.passes is not None:
-                    files.include(_passes(result.passes))
-                if result.line is not None:
-                    progress.clear()
-                    console.say(result.line)
-            progress(len(results), len(tasks))
-    timings.include_processes(files, workers.cpu, workers.peak)
+        for order in _orders(tasks):
+            with Workers([tasks[number] for number in order], work, options.jobs, begin, finish, together) as workers:
+                for done, facts in workers:
+                    number = order[done]
+                    result = results[number] = _result(facts)
+                    if isinstance(result, Failure):
+                        progress.clear()
+                        if result.trace:
+                            console.say(result.trace)
+                        console.error(named(result.text, tasks[number].path))
+                    else:
+                        if result.passes is not None:
+                            files.include(_passes(result.passes))
+                        if result.line is not None:
+                            progress.clear()
+                            console.say(result.line)
+                    progress(len(results), len(tasks))
+            cpu, peak = cpu + workers.cpu, max(peak, workers.peak)
+    timings.include_processes(files, cpu, peak)
     return [results[number] for number in range(len(tasks))]
+
+
+def _orders(tasks: list[Task]) -> list[list[int]]:
+    """The numbers of tasks that may be done side by side, the largest first; one list but for hard links."""
+    orders: list[list[int]] = [[] for _ in range(1 + max((task.turn for task in tasks), default=0))]
+    for number, task in enumerate(tasks):
+        orders[task.turn].append(number)
+    return [sorted(order, key=lambda number: -tasks[number].size) for order in orders]
 
 
 def _encode(task: Task, check: Check, options: EncodeOptions, passes: bool) -> tuple[Task, Encoded | tuple[Any, ...]]:
@@ -266,7 +294,7 @@ def _write(task: Task, encoded: Encoded, digests: bool) -> None:
             report.add_digests(encoded.data)
     with report.timings.pass_("write"):
         if task.target is None:
-            warn_of_links(task.path, encoded.embed(task.path).other_links, report)
+            warn_of_links(task.path, encoded.embed(task.path).other_links - task.others, report)
         else:
             encoded.write(task.target, durable=False)
 

@@ -72,7 +72,7 @@ def tell_losses(request: Request, report: Report) -> None:
 
 def warn_of_links(path: str, links: int, report: Report) -> None:
     """A file was replaced that has other names: those kept the old one."""
-    if links:
+    if links > 0:
         what = f"{path}: {links} other hard link{'s' * (links > 1)} of it"
         report.warnings.append(f"{what} kept the old contents, without this BTF")
 
