@@ -1,7 +1,7 @@
 """Whether a module has a base, and whether that is the BTF of the module's own kernel.
 
-Split BTF refers to its base by number and offset. On the BTF of another kernel it means something else, or nothing, and
-no kernel loads it. Three things tell, each where it is there:
+Split BTF refers to its base by type id and string offset. On the BTF of another kernel it means something else, or
+nothing, and no kernel loads it. Three things show that, where they are available:
 
 - *Releases.* A module says which kernel it was built for (vermagic), a kernel what it is (`linux_banner`); for
   /sys/kernel/btf/vmlinux the running kernel says it.

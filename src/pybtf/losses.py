@@ -1,6 +1,6 @@
-"""What an encoding with `degrade` could not keep, in words: what, how often, where, and what stands there instead.
+"""What an encoding with `degrade` could not keep, in words: what, how often, where, and what replaces it.
 
-The core notes a fault for each (core/model/losses.pxd) and goes on. Here those of a sort become one `Loss`, and the
+The core notes a fault for each (core/model/losses.pxd) and goes on. Here those of one kind become one `Loss`, and the
 first few of each are looked up in the DWARF, by pyelftools, for a name and a place in the source.
 """
 

@@ -1,8 +1,8 @@
 """Dataclasses that cost nothing to make.
 
 `dataclasses` writes the methods of each class as a text and compiles it, which takes one to four milliseconds a class,
-and imports `inspect`, which imports the parsers of Python. Of the time that encoding one kernel module took, a fifth
-was that. The classes made here are dataclasses to type checkers (PEP 681) and to those who ask them at run time
+and imports `inspect`, which imports the parsers of Python. That would be a fifth of the time of encoding one kernel
+module. The classes made here are dataclasses to type checkers (PEP 681) and to those who ask them at run time
 (`dataclasses.fields`, `replace`, `asdict`), but have general methods. They take a microsecond more to make an instance
 of, and there are a few dozen instances in a run. A class may have an `__init__` of its own, where that counts.
 

@@ -1,7 +1,7 @@
 """Is the BTF of a file reproducible? Encodes it again and again, each time under other circumstances, and compares.
 
-The claim of pybtf is that its output is a function of the input file and of the features. Everything else a build
-machine may have different is changed here, one thing at a time, so that a difference names its cause: see
+The claim of pybtf is that its output is a function of the input file and of the features. Everything else that may
+differ between build machines is changed here, one thing at a time, so that a difference names its cause: see
 `circumstances`. Each encoding is a process of its own (`trial.py`). What was recorded or shipped (`Expectation`) is
 compared with the first encoding.
 

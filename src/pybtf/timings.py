@@ -1,8 +1,8 @@
 """Where the time went: a tree of passes, each with wall and CPU time.
 
 CPU time is that of the whole process, all threads together, so a pass run by two busy workers shows about
-twice as much CPU as wall time. A run that has only one thread, beside others in the same process, counts that thread
-alone (`of_thread`). Passes are opened by one thread only; what a worker measured itself is added with `Timings.add`,
+twice as much CPU as wall time. A run with a single thread, in a process that has others, counts only that thread
+(`of_thread`). Passes are opened by one thread only; what a worker measured itself is added with `Timings.add`,
 what another run measured with `Timings.include`. Taking the times of a pass costs microseconds: passes are for the
 dozen stages of a run, not for units.
 """

@@ -1,4 +1,4 @@
-"""`Builder`: making BTF, type by type or of whole BTFs.
+"""`Builder`: making BTF, type by type or from whole BTFs.
 
 `add_*` check what they are given as libbpf's `btf__add_*` do: names where a kind needs one, sizes that kinds can have,
 offsets that fit. References are not looked up: they may point to types that come later, such as `next_id`. `add` and

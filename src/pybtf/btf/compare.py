@@ -1,8 +1,8 @@
 """Comparing two BTFs, for people: what differs in the header, the types and the strings, and where it begins.
 
 Two BTFs that differ at all usually differ in thousands of places, because ids and offsets after the first change move.
-So of each section the *first* difference is told, in full; and since that may be nothing but a shift, also which named
-types one side has more often than the other, which is the change itself when a type came or went.
+So for each section the *first* difference is reported in full. Since that may be only a shift, the report also has the
+named types that one side has more often than the other: if a type was added or removed, these are the actual change.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""CO-RE: what a relocation of a BPF program comes to on a kernel.
+"""CO-RE: how a relocation of a BPF program resolves on a kernel.
 
 A program is compiled once, against structs that it declares itself, with as many of the members as it uses. Wherever it
-depends on the layout of one, the compiler notes a relocation: a type, a way from it to what is meant, and which fact is
-needed. The way is a string of numbers, `0:1:2`: element 0 of what the pointer points to, its member 1, of that member
-2. To load the program, or to know what it needs (`min_core`), the same thing is looked for in a kernel's BTF, in which
-the numbers differ:
+depends on the layout of one, the compiler notes a relocation: a type, an access path from it, and which fact is needed.
+The path is a string of numbers, `0:1:2`: element 0 of what the pointer points to, its member 1, and member 2 of that.
+To load the program, or to know what it needs (`min_core`), the same thing is looked for in a kernel's BTF, in which the
+numbers differ:
 
 1. candidates are the types with the same kind and name (a suffix `___anything` does not count),
-2. the way is turned into names of members and numbers of elements, and followed in each candidate: members by name,
+2. the path is turned into names of members and numbers of elements, and followed in each candidate: members by name,
    also within structs and unions without one, elements by number; what is met must be of a fitting kind
    (`type_compatibility`),
-3. the fact is taken from where the way leads. Candidates in which it leads nowhere do not count; those that remain
+3. the fact is taken from where the path leads. Candidates in which it leads nowhere do not count; those that remain
    must agree.
 
 If there is none, the relocation fails: an `exists` or a size is then 0, and an instruction that needs anything else

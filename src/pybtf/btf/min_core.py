@@ -1,7 +1,7 @@
 """The part of a kernel's BTF that BPF programs need to be loaded there: a few kilobytes of five megabytes.
 
-A program that is to run on kernels which have no BTF of their own brings it along, for each of them. Of that BTF a
-loader asks nothing but what the CO-RE relocations of the program are about (`core_relocation`), so it is cut down to
+A program that is to run on kernels without BTF brings BTF along for each of them. A loader needs only those parts of it
+that the CO-RE relocations of the program are about (`core_relocation`), so it is cut down to
 
 - for a member: the structs and unions on the way to it with those members only that are on a way, and the type of the
   last one; of what a pointer points to, nothing,

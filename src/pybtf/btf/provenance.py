@@ -1,9 +1,9 @@
 """Where the types and functions of a BTF are from: the file that `pybtf encode --provenance` writes.
 
-It is an SQLite database, so that of 100,000 types only those are read that are asked for, and that anybody can ask:
-every language reads it, and there is a shell for it. It belongs to one BTF, whose digest it has. What it says is taken
-for what it is, whoever wrote it: tables that are none, numbers that are texts and the like are an `InputError`, and no
-question takes longer than a look at as many rows as there are bytes.
+It is an SQLite database, so that of 100,000 types only the requested ones are read, and so that anybody can query it:
+every language reads it, and there is a shell for it. It belongs to one BTF, whose digest it has. Its contents are not
+trusted: tables that are not tables, numbers that are texts and the like are an `InputError`, and no query takes longer
+than looking at as many rows as there are bytes.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Iterating over all types therefore checks everything there is.
 The compiled `TypeIndex` does the work as long as records are sound. What it refuses is looked at again by `index` and
 `decode`, which say what is wrong, or know the kind from the layout section.
 
-Split BTF describes a module on top of its kernel, the base: its ids and its string offsets go on where those
-of the base end.
+Split BTF describes a module on top of its kernel's BTF, the base: its ids and string offsets continue where
+those of the base end.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The options of `pybtf encode` in one table, and a reader for command lines that leave nothing to say.
+"""The options of `pybtf encode` in one table, and a reader for plainly spelt command lines.
 
-Importing click takes two to three times as long as encoding a kernel module does without it, and a build may start
-this program for each of a thousand modules. So the options are a table. The click command is made of it
-(encode_command.py), and `read` takes a command line apart by it if that is spelt plainly: exact long names with their
-value in the next argument or after `=`, single letters, `-jN`. For anything else, a mistake above all, it returns None,
-and click says what there is to say. What it returns is what click would have passed on; test_arguments.py
+Importing click takes two to three times as long as encoding a kernel module does without it, and a build may start this
+program for each of a thousand modules. So the options are a table. The click command is made of it (encode_command.py),
+and `read` takes a command line apart by it if that is spelt plainly: exact long names with their value in the next
+argument or after `=`, single letters, `-jN`. For anything else, above all a mistake, it returns None, and click reads
+the command line and reports what is wrong. What it returns is what click would have passed on; test_arguments.py
 compares the two on random command lines.
 """
 

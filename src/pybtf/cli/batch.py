@@ -1,7 +1,8 @@
 """`pybtf encode` with many files: each gets its own BTF, and what is wrong with one does not stop the others.
 
-The largest files come first. They take longest, and a worker that meets one at the end would work alone. So messages
-come in the order of events; the report has the files in that of the command line.
+Half of the workers begin with the largest files, since a worker that meets one at the end would work alone; the others
+begin with the smallest (workers.py). So messages come in the order of events; the report has the files in the order
+of the command line.
 """
 
 from __future__ import annotations

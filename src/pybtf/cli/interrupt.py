@@ -3,8 +3,8 @@
 Python runs signal handlers on the main thread, between two of its own instructions. The main thread comes back from
 the core every 50 ms while there are many units, but one huge unit, or the de-duplication, may take seconds. So a
 second thread is told of signals by the C handler itself (`signal.set_wakeup_fd`). If the main thread has not left the
-core shortly after a SIGINT, it says what the main thread would have said, and ends the process. It may do so because
-nothing has been written yet: only encoding happens inside, and that only reads.
+core shortly after a SIGINT, this thread prints what the main thread would have printed, and ends the process. That is
+safe because nothing has been written yet: only encoding happens inside the core, and encoding only reads.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ as long to import as the bare interpreter to start, so `--version` and `--help` 
 before anything is imported, and `encode` and those of PLAIN with plainly spelt options do without it (arguments.py).
 tests/commands/test_imports.py keeps it so.
 
-Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 70 a bug of pybtf, 130 interrupted.
+Exit status: 0 done, 1 the input or the machine is at fault, 2 usage, 3 done with losses (`--degrade`), 70 a bug in
+pybtf, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -1,23 +1,23 @@
 """Worker processes for a batch: forked when the base has been read, so that they share it.
 
-*Why processes.* The compiled core does without the interpreter's lock, but a tenth of a module's time is Python, and at
-its edges two threads hand the lock to each other, each time with a wait for the scheduler. And they
-share one address space, so that each unmapping of memory by one interrupts the other. Processes take a fifth less time.
-What they must not do is start anew: the interpreter, the compiled core, and above all the base with its index. A fork
-has all that at once, and the pages stay common until somebody writes to them.
+*Why processes.* The compiled core runs without the interpreter's lock, but a tenth of a module's time is Python, and
+there two threads pass the lock to each other, each time waiting for the scheduler. They also share one address space,
+so that each unmapping of memory by one interrupts the other. Processes take a fifth less time. But they must not load
+the interpreter, the compiled core, and above all the base with its index again. A fork has all that at once, and the
+pages stay shared until a process writes to them.
 
-*Who does what.* Tasks are ordered, the dearest first. They have numbers in a word of memory that all processes share
-(core/support/shared_counter.py): whoever is free takes the next. So no worker waits for this process. Half of the
-workers take the dearest that is left, so that nobody meets one at the end, when the others have nothing to do any more;
-the other half take the cheapest, and never need the memory that the dearest ask for. With each result, a worker says
-through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return only
-what that knows, numbers, texts, tuples, lists, dicts. This process takes them now and then, many at a time: each time
-it is woken, a worker loses its CPU, and what is in its caches. What wakes it before is the end of a worker, which is
-also how it learns that all is done, and a result that does not fit into the pipe.
+*Who does what.* Tasks are ordered, the most expensive first. They have numbers in a word of memory that all processes
+share (core/support/shared_counter.py): whoever is free takes the next. So no worker waits for this process. Half of the
+workers take the most expensive task left, so that none is still busy with one when the others have run out of work; the
+other half take the cheapest, and never need as much memory as the most expensive ones do. With each result, a worker
+says through a pipe of its own which task it has taken next. Results cross as `marshal` writes them: `work` may return
+only what that knows, numbers, texts, tuples, lists, dicts. This process takes them now and then, many at a time: each
+time it wakes up, a worker loses its CPU and the contents of its caches. It wakes up earlier when a worker ends, which
+is also how it learns that all is done, and for a result that does not fit into the pipe.
 
 *What is done together.* A task has two steps, `work` and `finish`, and a worker may take the second for several tasks
-in a row. When a file has been encoded, nothing else is left in the caches of a processor, and what runs once a file
-waits for memory all the time; for the second time in a row it does not.
+in a row. After a file has been encoded, the processor's caches hold nothing else, so code that runs once per file
+keeps waiting for memory; the second time in a row it does not.
 
 *When a worker dies,* killed for its memory, or by SIGBUS because its input was truncated, the end of its pipe tells.
 The task it had is `Ended`; another worker takes its place. Where the system refuses a fork, fewer workers do the same,
@@ -28,8 +28,8 @@ SIGTERM and SIGHUP; elf/atomic.py removes what is half written. This process sen
 whether it leaves by an exception or by a signal. If it is killed, a worker notices while it encodes (it has another
 parent), or at the latest when nobody takes its result.
 
-Workers never return from here: they end by `_exit`, having written nothing but their results. Forking is for a process
-that has one thread, and for a program: in a library it would be somebody else's process.
+Workers never return from here: they end by `_exit`, having written nothing but their results. Only a process with one
+thread may fork, and only a program: a library would fork somebody else's process.
 """
 
 from __future__ import annotations

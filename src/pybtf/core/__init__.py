@@ -3,8 +3,8 @@
 These modules exist only compiled. An import that fails here means that the package was not built.
 
 All of them are in one shared library, `_compiled` (setup.py), so that their base names must differ: C has one function
-for each, `PyInit_NAME`. Python looks for each module in a file of its own, and to map sixty libraries takes as long as
-to encode two kernel modules, and again at each fork. So it is told here where they are.
+for each, `PyInit_NAME`. Python looks for each module in a file of its own, and mapping so many libraries takes longer
+than encoding two kernel modules, and costs time again at each fork. So this file tells it where they are.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What became of each function and variable, for those who ask why: made of what a run noted (model/traces.pxd).
+"""What became of each function and variable, for `pybtf why`: made from the notes of a run (model/traces.pxd).
 
 A kernel has half a million traces of a hundred thousand names. They are chained by name, in the order of the units, and
 become Python's objects only where somebody asks for them.

@@ -1,7 +1,7 @@
 """The second source of unit values: what `pybtf object` wrote beside each object, in place of the linked DWARF.
 
 A worker reads such a unit as it decodes one from DWARF (worker.py): any of them, in any order, into its own scratch
-memory and a value. All that follows, the encoder included, does not know the difference.
+memory and a value. Nothing after that, including the encoder, knows the difference.
 
 Nearly all objects have one unit, and their values are *awaited*: nobody has looked at them before a worker claims the
 unit. It reads them from the object (`read_stored`), or gets them from Python, and compares them with their digest

@@ -4,8 +4,8 @@ Each type of each unit has become one type of the BTF, by two steps: it was kept
 de-duplication has mapped what was kept. Both are followed here once more, for all units, so that each type of the BTF
 gets the DIE of its first definition, and how many there are.
 
-What says where something is declared is in no table of the walk, for the encoding has no use for it. So those DIEs that
-are asked for are read again, each by itself, with abbreviations that keep these attributes.
+The walk keeps no file and line in its tables, because the encoding has no use for them. So the DIEs that are
+asked for are read again, each by itself, with abbreviations that keep these attributes.
 """
 
 import cython

@@ -1,6 +1,6 @@
 """The workers, and the hand-over of what they make to the encoder.
 
-All workers do the same. A worker claims the next unit, decodes it into a value and puts the value into the ring at
+All workers are alike. A worker claims the next unit, decodes it into a value and puts the value into the ring at
 the unit's place. If nobody is encoding, it then encodes whatever is ready at the head of the ring, in unit order,
 and goes on decoding. So there is no thread that only waits, one worker needs no thread at all, and the encoder
 still sees every unit exactly once and in order.

@@ -1,8 +1,8 @@
 """Structs, unions and enums member by member: what came, went and changed, and what only shifted.
 
 Members are matched by their paths, into nameless structs and unions inside (`x.a` of `struct { int a; } x`). A member
-that went and one that came at the same place with the same type is renamed, if there is no other such pair. Members
-that differ in nothing but their offset, by one distance, are told together: mostly something in front of them grew.
+that disappeared and one that appeared at the same place with the same type count as a rename, if there is no other such
+pair. Members that differ only in offset, by the same distance, are listed together: usually something before them grew.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What two kernels make of the CO-RE relocations of a BPF object: which find nothing, which come to something else.
 
 A program is made to cope with members that move, so most of what changes is in order: the loader puts another number
-in. What is not is a relocation that finds nothing, if the program gets there, and a member of another size, which a
-program may read too much or too little of.
+in. Two things are not: a relocation that finds nothing, if the program gets there, and a member of another size, of
+which a program may read too much or too little.
 """
 
 from __future__ import annotations

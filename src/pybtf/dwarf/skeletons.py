@@ -1,4 +1,4 @@
-"""Whether a file has skeletons: units of which the most is in other files (split.py). Asked of every file.
+"""Whether a file has skeletons: units that are mostly in other files (split.py). Checked for every file.
 
 To look at every unit takes a fiftieth of the time of an encoding. A skeleton leaves the addresses of its unit in
 `.debug_addr`; so a file that is not small and has no such section has none, or only such whose units have neither code

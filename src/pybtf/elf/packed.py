@@ -1,7 +1,7 @@
 """Modules as distributions install them: compressed as a whole (`.ko.xz`, `.ko.zst`, `.ko.gz`).
 
-What a file is, its first bytes say, not its name. None of the formats has to promise a size in front, and a few KiB can
-honestly unpack to many GiB of zeros. So the output is taken in pieces, and its length bounded as that of compressed
+A file's first bytes, not its name, say what it is. None of the formats has to promise a size in front, and a few KiB
+can honestly unpack to many GiB of zeros. So the output is taken in pieces, and its length bounded as that of compressed
 sections is (see compressed.py, whose limits hold here, too). If the image has compressed sections itself, these get
 what is left.
 """

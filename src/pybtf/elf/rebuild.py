@@ -1,8 +1,8 @@
 """A relocatable file written anew, with sections added, replaced or emptied.
 
 `plan.py` puts bytes into a file that must otherwise stay as it is, because something may map it. Nothing maps an object
-file: its sections may lie anywhere. So this is the simple way: header, sections in the order in which they lie, those
-that are new, section table. What must not change are the indexes of sections and symbols, for relocations, groups and
+file: its sections may lie anywhere. So this is the simple way: header, existing sections in file order, new
+sections, section table. What must not change are the indexes of sections and symbols, for relocations, groups and
 the symbol table refer to them. So no section is taken out of the table; one that is to go becomes empty, together with
 the relocations against it, and symbols of it stay what they are.
 """

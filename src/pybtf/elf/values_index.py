@@ -1,6 +1,6 @@
 """Whether DWARF of a file was taken out of its objects, when they got unit values instead (`pybtf cc --strip-dwarf`).
 
-What remains is DWARF of a part of the program, which nothing else tells from that of a whole one. The index of values
+What remains is the DWARF of a part of the program, which looks just like that of a whole program. The index of values
 says so (merging/pieces.py has its format); here it is only walked, as far as nothing depends on the linker.
 """
 

@@ -1,9 +1,9 @@
 """The cache of `pybtf merge`: the payloads of the last link in one file.
 
-With `--cache` the payloads that a merge has found are kept together, and the next one looks there first: the objects
-are not needed any more, and there are no thousands of files to be found. What was linked says by digest which payload
-it wants, and what is read is compared with it, here as everywhere: a cache can be too old, cut off, damaged or written
-to, and never make a wrong result.
+With `--cache`, the payloads that a merge has found are kept together, and the next merge looks there first: the objects
+are no longer needed, and thousands of files need not be found. What was linked says by digest which payload
+it wants, and what is read is compared with it, here as everywhere: a cache can be too old, truncated, damaged or being
+written to, and will never give a wrong result.
 
 The file is a head of 16 bytes, "bUVCache", version and rules, in the byte order of the ELF file; then payloads as
 they stand in the section of an object (pieces.py). New ones are put behind the old ones, under a lock; once more than

@@ -5,11 +5,11 @@ inlined are in it, some without a name, and variables without their places. What
 each piece becomes a unit value, as an object's DWARF does (core/values/btf_unit.py), and is merged as those are: the
 symbol table of the linked file says which functions there are and where variables lie.
 
-What no compiler's BTF says is which functions do not take their parameters as the source says: those are here, and
-encoding the DWARF would leave them out. So the bytes are not those, and both message and report say it.
+No compiler's BTF says which functions do not take their parameters as the source says: they are included here, while
+encoding the DWARF would leave them out. So the bytes differ, and both the message and the report say so.
 
-The format. Pieces follow each other, apart by zeros at most. Where one ends only its header says, and that is a lie
-until it has been compared with the section.
+The format. Pieces follow each other, with at most zeros between them. Only a piece's header says where it ends, and it
+is not trusted until it has been compared with the section.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 DWARF to version 4 gives places of parameters by absolute addresses, where a unit has code in several sections. If such
 a section is left out of the link, GNU ld makes zeros of these addresses, and two zeros end a list of places: nothing
-is known of the parameters any more. gold and lld leave something else there. Which it is decides, in rare cases, what
-can be said of a function, and the index doesn't say it. So these functions are marked, and to merge one of them is an
-error, if its address comes out as 0 and there is a function symbol of its name.
+is known of the parameters any more. gold and lld leave something else there. In rare cases this decides what
+is known of a function, and the index does not record it. So these functions are marked, and merging one of them is an
+error if its address is 0 and there is a function symbol of its name.
 """
 
 from __future__ import annotations

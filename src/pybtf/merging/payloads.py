@@ -1,8 +1,8 @@
 """Where the values of a linked file's objects are: in the index itself, in objects and archives, in a store, a cache.
 
-Each is asked for by its digest, and what is found is compared with it. So no object can be taken for another, nor one
-that was compiled anew for the one that was linked. Where all is as usual, an object with one unit, workers do that
-(core/given_units.py), and here is only said where to look first.
+Each is looked up by its digest, and what is found is compared with it. So no object can be mistaken for another, nor a
+recompiled one for the one that was linked. In the usual case, an object with one unit, workers do that
+(core/given_units.py), and this file only says where to look first.
 """
 
 # ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120

@@ -1,6 +1,6 @@
 """The two sections in which an object carries its unit values, as bytes and as records.
 
-The *index* goes through every linker, as DWARF does: of each object a piece that says what was encoded and how, with
+The *index* passes through every linker, as DWARF does: one piece per object, which says what was encoded and how, with
 the addresses of its functions and variables, which relocations fill in. The *payload*, the values themselves, stays
 behind in the object, and is found by its digest; or it is inline, part of the piece.
 

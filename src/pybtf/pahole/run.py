@@ -8,8 +8,8 @@ What differs from `pybtf encode`, and why:
   whose `.BTF_ids` are not empty: the kernel would look its kfuncs up in the empty BTF. pahole leaves out the file, and
   the build stops; here it stops with a message. In place nothing is written in either case, and the next step of the
   build, which resolves `.BTF_ids`, stops.
-- *No base is asked for, and none refused.* What `pybtf encode` checks of modules and bases would stop builds that are
-  right: the build names the kernel it has just linked, and a few have modules without BTF of the kernel.
+- *No base is required, and none refused.* The checks of modules and bases in `pybtf encode` would stop correct
+  builds: the build names the kernel it has just linked, and some builds have modules but no BTF of the kernel.
 - *Nothing is forced to the disk.* Files still appear complete or not at all as far as processes can see; a build
   folder is not expected to survive a power failure, and hundreds of modules would wait for the disk.
 - *A file without DWARF may have values.* Then BTF is merged from these (docs/merge.md). One with values of some objects

@@ -6,7 +6,7 @@ none stays 0, which is `void`. Symbols of sets, `__BTF_ID__set8__NAME`, have as 
 flags), then the members, which resolve_btfids sorts by id. A set of pairs with flag 1 is one of kfuncs, before 6.9
 every set of pairs. A kernel refuses a whole set of kfuncs for one id of 0 (6.4 and newer).
 
-What resolve_btfids does was seen with that of 6.12, 7.2 and 7.3, which makes the tags of kfuncs itself. If the words
+This follows the resolve_btfids of 6.12, 7.2 and 7.3; that of 7.3 makes the tags of kfuncs itself. If the words
 are there already, they are compared with what the BTF says; the order of the members of a set is then no longer that
 of their symbols.
 """

@@ -2,8 +2,8 @@
 
 What a kernel of this version does not know is replaced as encoding without that feature would have it (features.py):
 FLOAT by INT, ENUM64 by ENUM with truncated values, a type tag by what it is on. Tags on declarations, and before 5.2
-variables and sections, go altogether. So ids change. Nothing is renamed, and no size or offset that is wrong becomes
-right: what is left is said by judging the result.
+variables and sections, go altogether. So ids change. Nothing is renamed, and no wrong size or offset is
+corrected: judging the result shows what is left.
 
 The BTF of a BPF object is completed by its loader (completion.py), which first reads in it what maps, extern variables
 and extern functions there are. These stay, whatever the version; entries of sections are not sorted, since their

@@ -1,7 +1,7 @@
 """Fields that kernels know by the name of their type, since 6.2: locks, lists, trees, counters, pointers to objects.
 
-A struct with a member that is directly of such a type has to be one that the kernel can make sense of. Few BTFs have
-any. So this is in Python, and comes after all other rules: records are whole and references resolved.
+A struct with a direct member of such a type must be one that the kernel understands. Few BTFs have any, so this is in
+Python, and it comes after all other rules: records are whole and references resolved.
 """
 
 from __future__ import annotations

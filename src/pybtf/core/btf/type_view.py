@@ -1,7 +1,7 @@
 """BTF that is open for reading by what prints it: one array of records, found by id, checked as a whole.
 
-After `View` has been made every record is whole, and every name and reference in it lies within its table. What is
-left to those who follow references is that these may go in circles.
+Once a `View` exists, every record is whole, and every name and reference in it lies within its table. Code that follows
+references must still expect cycles.
 """
 
 from sys import byteorder

@@ -2,7 +2,7 @@
 
 A mistake of this program must not become a file that a kernel refuses, or worse, believes. So each record is walked
 once more: its kind exists and has room for it, its names begin where strings begin, its references are to types that
-exist. That is about the form; that the types are the right ones is the business of the tests.
+exist. That checks the form; that the types are the right ones is for the tests to check.
 """
 
 import cython

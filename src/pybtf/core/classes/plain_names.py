@@ -1,7 +1,7 @@
 """Names that kernels take: letters of ASCII, digits and `_`, not a digit first, fewer than 128.
 
-Types of C++ and Rust have others, `Option<u32>`, and a kernel that meets one refuses the whole BTF. Where an encoding
-may degrade, `_` takes the place of what is no such character. Numbers and tags may be called anything.
+Types of C++ and Rust have others, `Option<u32>`, and a kernel that meets one refuses the whole BTF. With
+`degrade`, `_` replaces every other character. Numbers and tags may have any name.
 """
 
 import cython

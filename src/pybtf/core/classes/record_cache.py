@@ -3,10 +3,10 @@
 A record with name words (lazy_names.py) is looked up here first; only if it is new are its names interned and its class
 looked up or made. So names are read once per distinct record, not once per type.
 
-Units include the same headers in the same order, so after a record mostly comes the one that came after it the last
-time. Each record remembers that one, its *follower*. If the guess is right, one comparison against memory that lies
-where the last one ended takes the place of a hash, a bucket and whatever is linked from it. In Debian's 6.1 kernel
-91 % of 4.3 million guesses are right.
+Units include the same headers in the same order, so a record is mostly followed by the one that followed it last time.
+Each record remembers that one, its *follower*. If the guess is right, one comparison with memory right behind the last
+record replaces a hash, a bucket and whatever is linked from it. In Debian's 6.1 kernel 91 % of 4.3 million guesses are
+right.
 
 The table is shared by all workers. A look-up takes no lock: a record is complete before it is published, and nothing is
 moved or removed. Followers are only guesses, so it does not matter which worker wrote one last.

@@ -1,17 +1,17 @@
 """A base: the BTF of a kernel, read once, for any number of encodings of its modules, also at the same time.
 
-A kernel has a hundred thousand types, a typical module brings ten thousand and keeps five hundred. So whatever depends
-on the base alone is made here, once: its records checked and indexed, its strings findable by text, its candidate
-tables filled as the de-duplication finds them when it comes to the module (candidates.pxd says how a table lies on
-another), the names of its structs and of their members.
+A kernel has a hundred thousand types; a typical module brings ten thousand and keeps five hundred. So everything that
+depends on the base alone is made here, once: its records checked and indexed, its strings findable by text, its
+candidate tables filled as the de-duplication finds them when it comes to the module (candidates.pxd says how a table
+lies on another), the names of its structs and of their members.
 
-A `Base` is never changed, but for what its models remember, on which only time depends. What a run has to write to,
-the state of each type in the comparisons, it has in a `Space`, which begins with the types of the base, so that they
-and own ones are found alike, in one array. Making a space takes as long as a small module does; therefore runs give
-theirs back, in the state in which they got it, and the next run takes it. There are as many spaces as there were runs
-at one time, and the first is made with the base: who encodes one module needs no second copy of the types.
+A `Base` never changes, except for what its models remember, which affects only speed. What a run has to write to,
+the state of each type in the comparisons, is in a `Space`, which begins with the types of the base, so that they
+and own types are found the same way, in one array. Making a space takes as long as encoding a small module; therefore
+a run returns its space in its original state, and the next run takes it. There are as many spaces as there were
+concurrent runs. The first is made with the base, so that one module needs no second copy of the types.
 
-For one module most of the time goes into the base, and of that into memory that is touched for the first time, a page
+With one module, most of the time goes into the base, and most of that into touching memory for the first time, a page
 here and a page there. Hence tables of the right size from the start, and look-ups a few types ahead (phases.py).
 """
 

@@ -1,8 +1,8 @@
 """Looking up the next few types together, so that their memory is on its way at the same time.
 
-To look up a type is to visit a slot of a table, the node of the candidate that it names, and the candidate's record:
-three places all over the memory of a base, and each is known only when the one before has arrived. One type after the
-other, the time of that is the time of waiting. Here a few types go through the three steps side by side.
+Looking up a type means visiting a slot of a table, the node of the candidate that it names, and the candidate's record:
+three scattered places in the memory of a base, each known only when the one before has arrived. One type after the
+other, nearly all of that time is spent waiting. Here a few types go through the three steps side by side.
 
 Nothing is decided. What a phase does with a type before its turn comes may make the work done here useless, never
 wrong: a hash depends on words that are final when it is made.

@@ -5,8 +5,8 @@ its kind and its name, and nothing else. So a struct does not change because of 
 and a definition of one name mean the same, and so do ENUM and ENUM64. Whatever has no name is what it is made of:
 pointers, arrays, prototypes, qualifiers, and structs, unions and enums without a name, with all their members.
 
-*What is said of it* (`contents`), of those that have a category: of a struct its size, and of each member name, offset,
-bits, what its type means, and the size of that: a member that grew is a change of the struct it is in.
+*Its contents* (`contents`), for types that have a category: for a struct its size, and for each member its name,
+offset, bits, what its type means, and the size of that: a member that grew is a change of the struct it is in.
 
 Both are keys, sequences of words with the numbers of names and of other keys, and get numbers (diff_numbers.py).
 References without a name are trees: what is below gets its number first. In damaged BTF they may be circles, in which

@@ -1,15 +1,15 @@
-"""BTF that C cannot say, as Rust and C++ bring it along, becomes BTF that C can say.
+"""BTF that C cannot express, such as that of Rust and C++, becomes BTF that C can express.
 
 bpftool prints a name as it is: `struct Option<u32> {`. No compiler takes a header with such a line. So a second BTF is
-made of the first, with the same types under the same ids, and that becomes a header as any other does: bpftool prints
-the same of it. BTF of C is left alone; it costs a look at each name to know that it is.
+made from the first, with the same types under the same ids, and it becomes a header like any other: bpftool prints
+the same text for it. BTF of C is left alone; finding out costs a look at each name.
 
-Changed are, for all of the BTF, whatever is chosen of it:
+These things are changed in all of the BTF, whichever types are selected:
 
-- Names that are none, keywords, and those of typedefs, declarations, enumerators, and members that are pointers or
-  arrays, if they are empty: their words are joined by underscores, `Option_u32`. Different names stay different, with
-  a number if need be; the numbers that tell types of one name apart (`a___2`) never lead to a name that there is.
-- Numbers that are not called as C calls them (`u8` of Rust, `bool` of C++) get the C name for their size.
+- Invalid names, keywords, and empty names of typedefs, declarations, enumerators, and members that are pointers or
+  arrays: their words are joined by underscores, `Option_u32`. Different names stay different, with a number if need be;
+  the numbers that tell types of one name apart (`a___2`) never lead to a name that there is.
+- Numbers whose names are not those of C (`u8` of Rust, `bool` of C++) get the C name for their size.
 - Members, parameters and elements that have no size, or no values: an empty struct stands for void and functions, a
   struct that is only declared becomes an empty one, and an enum that is (`std::byte` is such) a number. What follows
   them still is where it has to be, as padding fills the gap.

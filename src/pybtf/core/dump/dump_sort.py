@@ -1,8 +1,8 @@
 """The order in which bpftool looks at the types of a header: one that stays the same when unrelated types come or go.
 
-Types are ranked by what they are in the end: enums first, those without a name before the others, then what is made of
-numbers, then structs, then prototypes, then the rest. Within a rank the name of what they are in the end decides, then
-their own. Among types of the same names a hash does, of the names of their members and of what these are made of.
+Types are ranked by what they finally resolve to: enums first, anonymous ones before the others, then what is made of
+numbers, then structs, then prototypes, then the rest. Within a rank, the name of what they resolve to decides, then
+their own. For equal names, a hash of the names of their members and of what these are made of decides.
 
 bpftool puts void among the types and then leaves out the one that comes first, as if that were void. So does this.
 """

@@ -5,17 +5,17 @@ it. Its units are appended to those of the file itself (dwarf/alternate.py), so 
 `.debug_info` as any other, a little larger. What remains to be said is which of its units are decoded: an alternate
 file has the types of a whole distribution, and the file needs some of them.
 
-The rules are pahole's, found by asking it. Needed are
+The rules are pahole's, found by experiment. These units are needed:
 
 - a unit that has a DIE to which something of the file itself refers: what is decoded of it, whether or not anything
   comes of it, by DW_AT_type, DW_AT_abstract_origin or DW_AT_specification, or by the DW_AT_import of an imported
   declaration or module; and one that has a type tag of a pointer, as GCC writes them (btf_tags.py);
 - a partial unit that is imported, by the file itself or by *any* unit of the alternate file, needed or not.
 
-References inside the alternate file need nothing; where they lead out of the units that are decoded, they are void, and
-`lost_references` counts them, for a warning. The
-needed units are decoded in the order they have, each once, and before the file itself. Hence a survey goes first: over
-the roots of the alternate file and their children, and over the whole file, whose objects are then thrown away.
+References within the alternate file make no unit needed. Those that lead outside the decoded units are void, and
+`lost_references` counts them, for a warning. The needed units are decoded in the order they have, each once, and before
+the file itself. Hence a survey goes first: over the roots of the alternate file and their children, and over the whole
+file, whose objects are then thrown away.
 """
 
 import cython

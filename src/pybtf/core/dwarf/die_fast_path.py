@@ -1,12 +1,12 @@
-"""Reading DIEs at a glance: those of known layout (abbrev_layout.py), in frames where their tags mean what they mostly
-mean.
+"""Reading DIEs at a glance: those of known layout (abbrev_layout.py), in frames where their tags have their usual
+meaning.
 
 Each part does to the tables of the unit what the function for its tag does (die_objects.py, open_objects.py), for the
-case that only those attributes are there which the layout has. Before anything is changed, everything is checked that
-the other way would check. If something is not as it should be, nothing is done, and the DIE is read the other way.
+case that only those attributes are there which the layout has. Before anything is changed, everything that the
+slow path would check is checked. If anything is unusual, nothing is done, and the DIE takes the slow path.
 
-What is wanted of a DIE is read without asking whether it is there: what is not is masked out. So the same steps serve
-nearly all DIEs, and they are few, which is the point.
+Wanted values are read without asking whether they are there; those that are not are masked out. So the same few steps
+serve nearly all DIEs, which is the point.
 """
 
 import cython

@@ -7,7 +7,7 @@ first in its block of 64 slots. Two types that begin within four bytes are rare 
 the second of them, what is out of order, and types of other units, are in a hash table. In a unit of megabytes, as
 merged units are, all are there: there would be far more slots than types.
 
-The hash function is salted: offsets come from the file, and nobody shall be able to choose them so that they all meet.
+The hash function is salted: offsets come from the file, and nobody must be able to choose them so that they collide.
 """
 
 import cython

@@ -1,8 +1,8 @@
-"""Units that are left out of a logical unit, where an encoding may degrade.
+"""Units that are left out of a logical unit, with `degrade`.
 
 In merge mode all units of a file are decoded into one set of tables, and one damaged unit is a fault of the whole. So
-the file is first decoded as ever; if that fails, again, with a list of units that are left out (`Walker.lost`), which
-grows on the way:
+the file is first decoded as usual. If that fails, it is decoded again with a list of units to leave out
+(`Walker.lost`), which grows on the way:
 
 - *While DIEs are read*, the tables only grow. If a unit fails, they go back to where they were before it (`Tables`),
   and the walk goes on with the next. If what failed is a partial unit that it imports, that one is left out, and the
@@ -10,13 +10,13 @@ grows on the way:
 - *After that* (chains of origins that come back, prototypes without end), a fault is set aside (`Unit.aside`), and the
   pass goes on to find the others; then all units that have one are left out, and everything is decoded again.
 
-Each of both is bounded. What is walked in vain is counted in bytes; when it comes to `VAIN` times .debug_info, a unit
+Both are bounded. Wasted walking is counted in bytes; once it reaches `VAIN` times .debug_info, a unit
 that imports a damaged one is left out with it, and what it imported is not imported again, only read where it stands.
-There are only so many rounds (core/worker.py). The budgets of what DIEs share are those of each unit for itself here,
+The number of rounds is limited (core/worker.py). Here each unit has its own budgets of what DIEs share,
 as if it were not merged, so that a unit which uses up its own takes nothing from the others.
 
 What refers to a DIE of a unit that is left out refers to a struct without name, members and size instead. It is not
-void, as elsewhere what is not there, because no kernel takes members, parameters or elements that are void. A bitfield
+void, as missing types are elsewhere, because no kernel takes members, parameters or elements that are void. A bitfield
 has to be a number, so it is dropped. Functions and parameters lose what their origin would have said: mostly the name.
 """
 

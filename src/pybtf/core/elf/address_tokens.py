@@ -1,8 +1,8 @@
 """Which relocation an address came from, told by the address itself.
 
-Whoever reads DWARF of an object sees values, not relocations. So the fields of .debug_info and .debug_addr that hold
+A reader of an object's DWARF sees values, not relocations. So the fields of .debug_info and .debug_addr that hold
 addresses of code and data are filled with *tokens* instead: numbers that say which relocation belongs there. The DWARF
-is then decoded as ever, and each address that comes out names its relocation. What is added to an address on the way
+is then decoded as usual, and each address that comes out names its relocation. What is added to an address on the way
 (DW_OP_plus_uconst) remains as the distance from the token, which the gap between two of them has room for.
 
 A field whose symbol is in a section that is not allocated, as .debug_str, is no address, and is left alone: offsets of

@@ -3,8 +3,8 @@
 A merge opens as many objects as a kernel has, each for one section among fifty. Making an `ElfImage` of each takes
 as long as all the rest of it, and mapping them makes workers wait for each other: the system changes the address space
 of a process for one thread at a time. So the header, the table of sections, their names and the section are read,
-into memory that is used again. What is read here is what `ElfImage.section` and `data` would give. Of anything that is
-not as usual nothing is said: whoever needs to know, or wants a message, makes the image.
+into memory that is used again. What is read here is what `ElfImage.section` and `data` would give. Anything
+unusual is not reported here: whoever needs to know, or wants a message, makes the image.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Units into the encoder: what of each unit is kept, and when strings are inserted.
 
-The units of a kernel hold millions of types, of which nearly all are exact repeats. Of a unit only those types are
-kept whose class (class_table.py) no earlier unit had: a type of a known class brings no new content and no new string.
+The units of a kernel hold millions of types, of which nearly all are exact repeats. A type of a unit is kept
+only if no earlier unit had its class (class_table.py): a type of a known class brings no new content and no new string.
 Whether dropping the others can change the result is decided after the last unit (certify.py); the few units for
 which it might are decoded once more and then kept whole.
 

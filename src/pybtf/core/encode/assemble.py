@@ -1,8 +1,8 @@
 """From the kept records of all units to one list of types with ids.
 
-Records stand in the order of their units and of their small ids, which is the order pahole has them in,
-less those that were dropped. A reference to a type that was dropped goes to the first type of the same class.
-Where nothing is dropped, the list is there already (append_all.py).
+Records are in the order of their units and of their small ids, which is pahole's order without those that were dropped.
+A reference to a type that was dropped goes to the first type of the same class. Where nothing is dropped, the list is
+there already (append_all.py).
 """
 
 import cython

@@ -1,7 +1,7 @@
-"""What stands for types that BTF cannot express, where an encoding may degrade.
+"""What replaces types that BTF cannot express, with `degrade`.
 
-The type itself is changed, to one that can be translated. Its size stays, so that the layout of all that contains it
-is right; its name, too, where the kind that stands for it may have that name.
+The type itself is changed, to one that can be translated. Its size stays, so that the layout of everything that
+contains it is right; so does its name, where the new kind may have that name.
 
 | what | what stands for it |
 |---|---|

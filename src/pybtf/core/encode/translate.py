@@ -1,7 +1,7 @@
 """DWARF types to BTF records: one record per small id, in order, with small ids for references.
 
-The records have the layout of the BTF type section in host byte order; a name is a string id. What cannot be said in
-BTF is a fault of the unit, which the encoder reports when it gets to that unit.
+The records have the layout of the BTF type section in host byte order; a name is a string id. Whatever BTF cannot
+express is a fault of the unit, which the encoder reports when it gets to that unit.
 """
 
 import cython

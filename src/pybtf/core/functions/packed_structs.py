@@ -1,4 +1,4 @@
-"""Packed structs: was `__attribute__((packed))` on it? DWARF does not say, the layout has to tell.
+"""Packed structs: was a struct declared `__attribute__((packed))`? DWARF does not say, so the layout has to tell.
 
 A struct without holes and padding whose members do not lie where their natural alignment would put them, or
 whose size does not end where it would, must have been packed. A struct with holes was not: the compiler had

@@ -1,7 +1,7 @@
 """Types that libbpf's comparison may take for equal although they differ.
 
-Of two arrays that it compares, it looks at the numbers of elements; at the elements only when nothing was assumed of
-the two before. So types that differ in nothing but the elements of arrays can be taken for one another, if such an
+It compares two arrays by their numbers of elements, and by their element types only if nothing was assumed of
+the two before. So types that differ only in the elements of arrays can be taken for one another, if such an
 array may have been met on the way: one of the same class, in the unit that has the other. The search for such pairs
 goes by two hashes: `shape`, of what chooses the chain of candidates, and `blind`, of the whole content but for elements
 of arrays.

@@ -2,8 +2,8 @@
 
 append_unit.py drops a type if an earlier unit had one of the same class. That changes nothing if libbpf's
 comparison takes all types of the class for one, whatever the order of events. A class says what a type is down to the
-names it mentions; what these mean is up to the unit. So this file, and those it calls, look for names that don't mean
-the same everywhere, and for what could be compared with what because of it:
+names it mentions; what these mean is up to the unit. So this file, and those it calls, look for names that do not mean
+the same everywhere, and for comparisons that this could affect:
 
 - Of the definitions of a name one is the *usual* one. A type is *odd* if it reaches, by what its own unit defines,
   another one; all others are usual types (variants.py). Odd types are all kept: there are some hundreds in a kernel.
@@ -22,10 +22,10 @@ whole. They are those that reach
   then be taken for different.
 
 Where a type reaches itself without passing a name, classes say too little: each such type has one of its own, whatever
-it is equal to. No C compiler makes them, and everything is kept then. So it is where two types may be taken for equal
-that differ in elements of arrays, which that comparison does not look at (array_masking.py).
+it is equal to. No C compiler makes such types; if there are any, everything is kept. Everything is also kept if two
+types may be taken for equal that differ in array elements that the comparison does not look at (array_masking.py).
 
-The proof is in docs/reduction.md. The units in which something is kept that was dropped are decoded again.
+The proof is in docs/reduction.md. Units of which a dropped type must be kept are decoded again.
 
 Class ids of a record's references are always smaller than its own, so one pass upwards sees targets before users.
 """

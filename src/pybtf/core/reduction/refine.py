@@ -10,8 +10,8 @@ Then the class list is rewritten (`refine`). All types of uncertain classes stan
 - declarations that are surely resolved to their usual definition (separate.py) are listed: de-duplication begins with
   that.
 
-From now on the first type of each number in the list is to be kept, and stands for the others; and those that stand
-apart. Units of which that is more than append_unit.py has kept are decoded again.
+From now on, the first type of each number in the list is kept and stands for the others; types that stand apart are
+kept, too. Units of which this is more than append_unit.py has kept are decoded again.
 """
 
 import cython

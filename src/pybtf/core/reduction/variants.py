@@ -5,9 +5,10 @@ one. But in the driver's unit only a few types reach the driver's. These are *od
 own unit defines, it reaches a definition that is not the usual one of its name, or something wild (certify.py). Odd
 entries of the class list are marked by APART: such types are kept, and stand for no other.
 
-Any choice of usual definitions is right. A good one leaves few odd types: names with a clear majority of units decide
-first. Of the others that definition is the usual one which would make most other types odd. (The bindings of a kernel's
-Rust code define, as empty structures, hundreds of names that one other unit defines; their unit is odd anyhow.)
+Any choice of usual definitions gives the right result. A good one leaves few odd types: names with a clear majority of
+units decide first. For the others, the usual definition is the one that would make most other types odd. (The bindings
+of a kernel's Rust code define, as empty structures, hundreds of names that one other unit defines; their unit is odd
+anyhow.)
 """
 
 import cython

@@ -1,4 +1,4 @@
-"""What hangs on a type: those that need it, and those that only it brings in.
+"""What depends on a type: the types that need it, and those that only it brings in.
 
 A type is *only there for* another if every way to it from a type that nobody refers to leads through that other one,
 its dominator. What would be gone with a type is all that it dominates. Dominators are found as Cooper, Harvey and

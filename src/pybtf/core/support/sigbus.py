@@ -1,9 +1,9 @@
 """The input is mapped, not read. If somebody truncates the file meanwhile, or its disk fails, there is no error to
 check for: the process gets SIGBUS at some load instruction, on any thread, and dies without a word.
 
-Nothing can be saved then, since the data is gone, but it can be said. The handler does only what a signal handler may:
-write(2) and _exit(2). A SIGBUS that has another reason, a load that is not aligned or kill(2), ends the process as
-ever.
+Nothing can be saved then, since the data is gone, but there can be a message. The handler does only what a signal
+handler may: write(2) and _exit(2). A SIGBUS that has another reason, a load that is not aligned or kill(2), ends the
+process as ever.
 """
 
 from cython.cimports.pybtf.core.support.sigbus import bus_reset, bus_set

@@ -2,21 +2,21 @@
 
 A unit value (unit_layout.pxd) is what a worker makes of a unit's DWARF. A piece of a compiler's BTF says nearly the
 same, so it is brought into that form, and all that follows, from the choice of functions to the de-duplication, is
-what happens to values of objects. What the two have of their own:
+what happens to values of objects. They differ in these points:
 
 | compiler's BTF | unit value |
 |---|---|
 | FUNC and FUNC_PROTO | a function with its prototype; a FUNC_PROTO that only FUNCs have is no type |
 | FUNC without a name (gcc 12: of a function type), or extern | nothing |
 | DECL_TAG | a tag of a type, function or variable |
-| DATASEC, with all offsets 0 | nothing: where a variable is says the symbol table |
+| DATASEC, with all offsets 0 | nothing: the symbol table says where a variable is |
 | INT with the bit `char` (gcc 12: both that and `signed`, which kernels refuse) | the bit is left out, as by pahole |
 | third word of a FWD, to which gcc 12 gives some number | 0 |
 | ENUM without size and values (gcc 14): it is only declared | of 4 bytes, as pahole has it |
 | ARRAY's index type | nothing: `int`, as by pahole |
 
 Kinds whose feature is off get what pahole writes then. The piece has been opened as a `View`: records are whole, names
-and references exist. All else is asked for here, for the bytes come from a file.
+and references exist. Everything else is checked here, because the bytes come from a file.
 """
 
 import cython

@@ -1,8 +1,8 @@
 """Bytes back to a unit value: the counterpart of unit_export.py, as a worker's second source of units.
 
-The bytes come from a file, so each number is a lie until it has been compared with its bound: first the sizes of the
-parts, which together must be that of the unit; then what is used of each part, when it is used. Most of a unit is not:
-types are known by their digests (unit_read_types.py), and of functions only those count that the linked file has
+The bytes come from a file, so no number is trusted until it has been compared with its bound: first the sizes of the
+parts, which must add up to that of the unit; then whatever is used of each part, when it is used. Most of a unit is
+not: types are known by their digests (unit_read_types.py), and of functions only those count that the linked file has
 (unit_read_symbols.py), so neither their records nor their names are looked at.
 """
 

@@ -7,7 +7,7 @@ first unit that has a class may be one that is read later, or one that is read a
 
 Where all types are kept (modules on a base), all records are read, and digests are of no use.
 
-Of a record that is read all is asked for that the encoder takes for granted of one that comes from DWARF: kinds that
+A record that is read is checked for everything that the encoder takes for granted in one from DWARF: kinds that
 types have, names where a kind has one, references and strings that exist. One that is passed over has been read in
 another unit.
 """
