@@ -349,7 +349,7 @@ HEADER_ERRORS: list[tuple[bytes, str]] = [
         btf([*INT_RECORD], str_off=8),
         "offset 0x10: str section begins at 0x20, before the type section ends at 0x28",
     ),
-    (btf([], b""), "empty string section; expected the empty string first. Split BTF?"),
+    (btf([], b""), "empty string section; expected the empty string first. If this is split BTF, give"),
     (btf([], b"a\0"), "string section begins with byte 0x61"),
     (btf([], b"\0a"), "string section ends with byte 0x61"),
     (btf([], hdr_len=32, layout=b"\0\0\0"), "layout section offset 0, length 3; expected multiples of 4"),

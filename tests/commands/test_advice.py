@@ -194,7 +194,8 @@ def test_an_immutable_file(tmp_path: Path, require: Require) -> None:
         if subprocess.run([require("chattr"), f"+{letter}", path], capture_output=True, check=False).returncode:
             pytest.skip("attributes of files cannot be set here")
         try:
-            with pytest.raises(pybtf.OutputError, match=f"it has the attribute {letter}. `chattr -{letter} FILE`"):
+            advice = f"it has the attribute {letter}. Clear the attribute with `chattr -{letter} FILE`"
+            with pytest.raises(pybtf.OutputError, match=advice):
                 pybtf.encode(path).embed(path)
         finally:
             subprocess.run(["chattr", f"-{letter}", path], check=True)

@@ -316,11 +316,11 @@ def test_a_lock_of_a_file_whose_name_is_not_utf_8() -> None:
         (["a", "a"], "named twice"),
         (["--features", "foo", "a"], "unknown feature 'foo'"),
         (["--lang", "klingon", "a"], "unknown language"),
-        (["--skip", "copy,moon", "a"], "nothing is called 'moon'; there are jobs 2, "),
+        (["--skip", "copy,moon", "a"], "unknown value 'moon'; expected one of jobs 2, "),
         (["-q", "-v", "a"], "do not go together"),
         (["--lock", "btf.lock", "--features", "var"], "--lock goes with no other option"),
         (["--lock", "btf.lock", "c"], "btf.lock has no entry of c"),
-        (["-j", "0", "a"], "-j takes the number of workers, 1 to 1024, and '0' is none"),
+        (["-j", "0", "a"], "-j expects the number of workers, 1 to 1024, not '0'"),
     ],
 )
 def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -198,7 +198,7 @@ def test_names_that_are_not_there(small: Path, show: Show, refused: Show) -> Non
     ("arguments", "message"),
     [
         ([], "missing argument 'FILE'"),
-        (["--holes", "x", SAMPLE], "--holes takes a number"),
+        (["--holes", "x", SAMPLE], "--holes expects a number"),
         (["--hex", "--json", SAMPLE], "do not go together"),
         (["--contains", "a", "b", SAMPLE], "name none"),
         (["class x", SAMPLE], "'class' is none of struct"),

@@ -129,8 +129,8 @@ def test_selections(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--bit-holes", "-1", "x"], "--bit-holes takes a number, and '-1' is none"),
-        (["--padding", "many", "x"], "--padding takes a number, and 'many' is none"),
+        (["--bit-holes", "-1", "x"], "--bit-holes expects a number, not '-1'"),
+        (["--padding", "many", "x"], "--padding expects a number, not 'many'"),
         (["-S", "a", "x"], "--steps goes with --reorganize"),
         (["-R", "--json", "a", "x"], "--reorganize and --json do not go together"),
         (["-E", "--sizes", "a", "x"], "--expand-types and --sizes do not go together"),

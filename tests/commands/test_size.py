@@ -148,7 +148,7 @@ def test_growth(run: Run, tmp_path: Path) -> None:
     [
         (["size"], "missing argument 'FILE'"),
         (["size", "--by", "units", SAMPLE], "units"),
-        (["size", "--count", "-", SAMPLE], "--count takes a number"),
+        (["size", "--count", "-", SAMPLE], "--count expects a number"),
         (["duplicates"], "missing argument 'FILE'"),
         (["duplicates", SAMPLE, SAMPLE], "one FILE at a time"),
     ],

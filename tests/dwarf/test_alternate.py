@@ -103,7 +103,7 @@ def test_places(place: str, tmp_path: Path, debug_root: Path) -> None:
     """Found by watching the reference search."""
     name, where = PLACES[place]
     path = put(tmp_path / "folder" / "file", linking(link(name)))
-    with pytest.raises(InputError, match="which is not there"):
+    with pytest.raises(InputError, match="that was not found; expected the alternate file"):
         encode(path)
     put(where(tmp_path / "folder", debug_root))
     assert encode(path) == GOLDEN
@@ -286,7 +286,7 @@ def test_missing(attribute: Any, linked: bool, tmp_path: Path) -> None:
     expected = rf"Looked for it \(\.gnu_debugaltlink: no/such.debug, {ID.hex()}\) as .*\.build-id/01/.*, {tmp_path}/no"
     with pytest.raises(
         InputError,
-        match=r"file: \.debug_info\+0x\w+, unit at 0x0 \(unit.c\), DIE 0x\w+: .*in another file .*is not there.*"
+        match=r"file: \.debug_info\+0x\w+, unit at 0x0 \(unit.c\), DIE 0x\w+: .*into an alternate file.*was not found.*"
         + (expected if linked else r"neither \.gnu_debugaltlink nor \.debug_sup"),
     ):
         encode(path)

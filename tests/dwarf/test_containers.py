@@ -353,7 +353,7 @@ def test_the_other_half(tmp_path: Path) -> None:
 def test_alternate_files_are_errors(attribute: Any, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(kernel([unit([INT, die("typedef", attribute)], version=5)]).data)
-    with pytest.raises(InputError, match=r"unit at .*\(unit.c\), DIE .*in another file \(\.gnu_debugaltlink\)"):
+    with pytest.raises(InputError, match=r"unit at .*\(unit.c\), DIE .*into an alternate file \(\.gnu_debugaltlink\)"):
         encode(path)
 
 

@@ -107,7 +107,7 @@ def names(w: RawDwarf, kind: bytes, values: int) -> list[int]:
 # -- DWARF: data that many DIEs share ------------------------------------------------------------------
 
 
-@case("shared until")
+@case("shared data that expands")
 def members_that_share_a_chain_of_tags() -> bytes:
     """30,000 members, each with the same 30,000 declaration tags: 900 million of them."""
     w = RawDwarf()
@@ -122,7 +122,7 @@ def members_that_share_a_chain_of_tags() -> bytes:
     return w.kernel()
 
 
-@case("shared until")
+@case("shared data that expands")
 def pointers_that_share_a_chain_of_tags() -> bytes:
     """Every type tag of every pointer becomes a type."""
     w = RawDwarf()
@@ -135,7 +135,7 @@ def pointers_that_share_a_chain_of_tags() -> bytes:
     return w.kernel()
 
 
-@case("shared until")
+@case("shared data that expands")
 def a_chain_of_tags_to_and_fro() -> bytes:
     """From unit to unit 60,000 times, each of which has a name of a megabyte."""
     w = RawDwarf()
@@ -170,7 +170,7 @@ def more_tags_than_can_be_counted() -> bytes:
     return w.kernel()
 
 
-@case("shared until")
+@case("shared data that expands")
 def names_that_are_tails_of_one_string() -> bytes:
     """100,000 names with 25 gigabytes of text in half a megabyte, all of which would be written."""
     w = RawDwarf()
@@ -183,7 +183,7 @@ def names_that_are_tails_of_one_string() -> bytes:
     return w.kernel()
 
 
-@case("shared until")
+@case("shared data that expands")
 def producers_that_are_one_string() -> bytes:
     """20,000 units; the text of the producer is searched in each."""
     w = RawDwarf()
@@ -195,7 +195,7 @@ def producers_that_are_one_string() -> bytes:
     return w.kernel()
 
 
-@case("shared until")
+@case("shared data that expands")
 def abbreviation_tables_that_overlap() -> bytes:
     """30,000 units, the table of each being all of the section from another place on."""
     w = RawDwarf()
@@ -209,12 +209,12 @@ def abbreviation_tables_that_overlap() -> bytes:
     return w.kernel()
 
 
-@case("shared until", "default,force_cu_merging")
+@case("shared data that expands", "default,force_cu_merging")
 def abbreviation_tables_that_overlap_in_one_logical_unit() -> bytes:
     return abbreviation_tables_that_overlap()
 
 
-@case("shared until")
+@case("shared data that expands")
 def location_lists_that_are_one() -> bytes:
     """A parameter is looked for in a list of 100,000 entries; and so is the next, 50,000 times."""
     w = RawDwarf()
@@ -230,7 +230,7 @@ def location_lists_that_are_one() -> bytes:
     return w.kernel()
 
 
-@case("shared until")
+@case("shared data that expands")
 def location_lists_with_one_long_expression() -> bytes:
     w = RawDwarf(version=5)
     w.begin()

@@ -144,7 +144,7 @@ class ElfSections:
             hint = "Separate debug files keep only the header of .BTF; use the file they were split from."
             raise InputError(place, found, "a section with contents", hint=hint)
         if section.flags & SHF_COMPRESSED:
-            hint = "`objcopy --decompress-debug-sections` undoes it."
+            hint = "Decompress it with `objcopy --decompress-debug-sections`."
             raise InputError(place, "a compressed section", "BTF as it is", hint=hint)
         self._check(section.offset, section.size, f"section {name}")
         return section.offset, section.size

@@ -94,7 +94,7 @@ def open_on(path: str, base: BTF | None) -> BTF:
         raise InputError(source.place.file, "a base of its own, .BTF.base", "BTF without one")
     split = is_split(source.data, source.data[:2] == MAGIC[0])
     if split and base is None:
-        hint = "--base FILE names it; for a module it is the BTF of its kernel."
+        hint = "Name the base with --base FILE; for a module, that is its kernel's BTF."
         raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
     return BTF.from_bytes(source.data, base if split else None, name=str(source.place))
 
@@ -137,7 +137,7 @@ def base_beside(path: str, place: Place) -> str:
     """The base of split BTF in the file `path`: `vmlinux` in the same folder. Raises `InputError` if there is none."""
     beside = os.path.join(os.path.dirname(path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
     if path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
-        hint = "--base FILE names it; for a module it is the BTF of its kernel."
+        hint = "Name the base with --base FILE; for a module, that is its kernel's BTF."
         raise InputError(place, "BTF that is split from a base", "to be told the base", hint)
     return beside
 

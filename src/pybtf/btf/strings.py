@@ -63,7 +63,7 @@ class Strings:
         if base is None and data[:1] != b"\0":
             found = f"string section begins with byte {data[0]:#04x}" if data else "empty string section"
             raise InputError(
-                place, found, "the empty string first", hint="Split BTF? Then its base is needed."
+                place, found, "the empty string first", hint="If this is split BTF, give its base (--base FILE)."
             )
         self.start: int = base.end if base is not None else 0
         self.end: int = self.start + len(data)

@@ -90,7 +90,7 @@ class Jobs(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         number = number_of_jobs(str(value))
         if number is None:
-            raise click.UsageError(f"-j takes the number of workers, 1 to {MAX_JOBS}, and {value!r} is none", ctx)
+            raise click.UsageError(f"-j expects the number of workers, 1 to {MAX_JOBS}, not {value!r}", ctx)
         return number
 
 

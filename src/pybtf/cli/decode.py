@@ -80,7 +80,7 @@ def _number(name: str, text: str | None, default: int) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise UsageError(f"--{name} takes a number, and {text!r} is none")
+        raise UsageError(f"--{name} expects a number, not {text!r}")
     return value
 
 

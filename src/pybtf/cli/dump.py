@@ -26,7 +26,7 @@ def dump(
     """The command, after its options have been read. The exit status."""
     format = format or "c"
     if format not in FORMATS:
-        raise UsageError(f"--format: nothing is called {format!r}; there are {', '.join(FORMATS)}")
+        raise UsageError(f"--format: unknown value {format!r}; expected one of {', '.join(FORMATS)}")
     if unsorted and format != "c":
         raise UsageError("--unsorted goes with --format c; the others follow the BTF")
     if pretty and format != "json":

@@ -62,7 +62,7 @@ Several FILEs, a folder (the modules in it, *.ko) or a list are encoded side by 
 itself or into a file in DIR. One that is at fault does not stop the others; the exit status is then 1.
 
 Input:
-  --from-list LIST     Encode also the files that LIST names, one in each line; - is standard input
+  --from-list LIST     Also encode the files that LIST names, one in each line; - is standard input
   --combine            Make one BTF of all FILEs, as pahole does. Without --detached it goes into the first
   --dwp FILE           The package with the .dwo files of one FILE (-gsplit-dwarf), if it is not FILE.dwp
 
@@ -136,7 +136,7 @@ What is printed:
   --format c|raw|json  A header of C (default), a line or some for each type, or JSON
   --unsorted           With c: types in the order of the BTF, not by name
   --pretty             With json: with line ends, indented
-  --root NAME|ID       Only this type; with c, and what it needs. May be repeated. NAME may be a pattern and
+  --root NAME|ID       Only this type and, with c, what it needs. May be repeated. NAME may be a pattern and
                        begin with struct, union, enum, typedef, function or variable, as for pybtf show; all
                        types of that name are taken. With c, the NAME of a function or variable stands for
                        what its declaration needs
@@ -310,8 +310,8 @@ What is printed:
 
 What the BTF is made of, as for pybtf encode:
   --features LIST      Features, separated by commas; may be repeated
-  --base FILE          Build on the BTF in FILE, as kernel modules do
-  --standalone         Take kernel modules without a base
+  --base FILE          Encode split BTF on the BTF in FILE, as kernel modules do
+  --standalone         Accept kernel modules without a base
   --force-base         Go on although the base is not that of the module's kernel
   --lang LIST          Only units written in these languages
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
@@ -365,7 +365,7 @@ standard input. The result has the byte order of the first FILE.
 
 Types that are only declared in one FILE become those that are defined in another, and structs of one name
 that differ stay apart, as when a kernel's units are encoded. (Which types go together is not known of BTF
-alone; BTF of the linked DWARF, made by pybtf encode, is better where there is that.)
+alone; BTF of the linked DWARF, made by pybtf encode, is better if you have the DWARF.)
 
 Options:
   -o, --output OUT     Write raw BTF to OUT; - is standard output
@@ -383,8 +383,8 @@ Usage: pybtf decode [OPTIONS] TYPE FILE
 
 Print bytes of FILE as a value of TYPE, member by member: numbers, enumerators by name, bit-fields, nested
 structs, arrays of char as text. FILE is any file, such as a dump of a map or of memory; - is standard input.
-TYPE is the name of a struct, union, typedef, enum, variable or section, which struct, union or enum may stand
-in front of, or an id.
+TYPE is an id, or the name of a struct, union, typedef, enum, variable or section, optionally preceded by
+struct, union or enum.
 
 What is read:
   --btf BTF            The file with the types, raw BTF or an ELF file with .BTF, which may be compressed;
@@ -420,7 +420,7 @@ A module's BTF is split from that of its kernel, and nothing ties the two togeth
 something else, and a kernel may load it all the same. With --base, that is found out.
 
 What is asked:
-  --base FILE          The BTF of a kernel, for modules. May be repeated: it is said which one a module fits
+  --base FILE          The BTF of a kernel, for modules. May be repeated: pybtf names the one a module fits
   --kernel VERSION|all
                        As this version would answer, 4.18 or newer; default: the version that FILE is of, or
                        is for, if it says so, else 7.3. With all, a table of those that differ

@@ -27,7 +27,7 @@ which goes through every linker, and .debug_btf_values, which a final link leave
 
 Options:
 {_HOW}\
-  --from-list LIST     Encode also the files that LIST names, one in each line; - is standard input
+  --from-list LIST     Also encode the files that LIST names, one in each line; - is standard input
   -q, --quiet          Print nothing about what was done
   -h, --help           Print this text
 
@@ -54,8 +54,8 @@ Input:
   --objects FILE       An object file, an archive, or a list of such, one in each line; may be repeated. Each
                        of them that has DWARF must have values
   --store DIR          A folder of values, as pybtf object --store DIR has written it
-  --cache FILE         Look for values in FILE first, which need no objects then, and keep in it what was
-                       found elsewhere. It is made if it does not exist
+  --cache FILE         Look for values in FILE first; those found there need no objects. What was found
+                       elsewhere is kept in it. It is made if it does not exist
   --compiler-btf       Take the BTF that compilers wrote of each source (gcc -gbtf): what the linker has put
                        together in .BTF of FILE, or that of the objects of --objects. Functions and variables
                        are those of which FILE has symbols. The bytes are not those that DWARF gives
@@ -79,7 +79,7 @@ How:
 
 Messages:
   -q, --quiet          Print nothing but errors
-  -v, --verbose        Say what was left out, and all warnings
+  -v, --verbose        Print what was left out, and all warnings
   --timings            Say where the time went
   -h, --help           Print this text
 

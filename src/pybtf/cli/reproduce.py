@@ -147,7 +147,7 @@ def _plan(plan: list[Circumstance], skip: str) -> list[Circumstance]:
     known = [each.name for each in plan]
     for name in skipped:
         if name not in known:
-            raise UsageError(f"--skip: nothing is called {name!r}; there are {', '.join(known)}")
+            raise UsageError(f"--skip: unknown value {name!r}; expected one of {', '.join(known)}")
     return [each for each in plan if each.name not in skipped]
 
 

@@ -158,7 +158,7 @@ def _number(option: str, text: str | None) -> int:
     if text is None:
         return 0
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise UsageError(f"{option} takes a number, and {text!r} is none")
+        raise UsageError(f"{option} expects a number, not {text!r}")
     return int(text)
 
 

@@ -52,7 +52,7 @@ def verify(
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf verify --help")
     if loader is not None and loader not in LOADERS:
-        raise UsageError(f"--loader: nothing is called {loader!r}; there are {', '.join(LOADERS)}")
+        raise UsageError(f"--loader: unknown value {loader!r}; expected one of {', '.join(LOADERS)}")
     if [*files, *base].count("-") > 1:
         raise UsageError("standard input can be read only once")
     versions = read_versions(kernel)

@@ -39,8 +39,8 @@ def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple
         if word not in known:
             from ..suggest import did_you_mean
 
-            hint = did_you_mean(word, known) or f"; there are {', '.join(known)}"
-            raise UsageError(f"--{option}: nothing is called {word!r}{hint}")
+            hint = did_you_mean(word, known) or f"; expected one of {', '.join(known)}"
+            raise UsageError(f"--{option}: unknown value {word!r}{hint}")
     return tuple(found)
 
 

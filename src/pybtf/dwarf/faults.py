@@ -44,7 +44,7 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "too_many": ("{v} members, enumerators, parameters or declarations", "at most 65535"),
     "cycle": ("a chain of references that comes back to {x}", "a chain that ends"),
     "index": ("the index {v} past the end of its table", "a smaller index"),
-    "shared": ("data that is shared until there are {v} bytes or steps of it", "less sharing, as compilers leave it"),
+    "shared": ("shared data that expands to {v} bytes or steps", "no more sharing than compilers produce"),
     "size": ("{v} bytes of DWARF", "less than 4 GiB"),
     "tags": ("an object with {v} declaration tags", "at most 65535"),
     "unit_type": ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
@@ -52,8 +52,11 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
         "the form {x} in split DWARF, an offset into a section that other files may be in, too",
         "an index, or a reference within the unit",
     ),
-    "split": ("a skeleton, whose contents are in the file {name}", "a unit that is here"),
-    "alternate": ("something that is in another file (.gnu_debugaltlink), which is not there", "the alternate file"),
+    "split": ("a skeleton, whose contents are in the file {name}", "a unit with its contents in this file"),
+    "alternate": (
+        "a reference into an alternate file (.gnu_debugaltlink) that was not found",
+        "the alternate file",
+    ),
     "alternate_ref": (
         "a reference to {x}, which is outside .debug_info of the alternate file {alternate}",
         "the offset of a DIE",
@@ -71,11 +74,11 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
 }
 _HINTS: Final = {
     "split": (
-        "A file is looked for if this is a skeleton of DWARF 5, or has DW_AT_GNU_dwo_name. Else build without "
-        "-gsplit-dwarf."
+        "pybtf looks for the file only if this is a skeleton of DWARF 5, or has DW_AT_GNU_dwo_name. Otherwise build "
+        "without -gsplit-dwarf."
     ),
     "alternate": "{no_alternate}",
-    "nested": "dwz makes no such files.",
+    "nested": "dwz does not write such files; use the file from before dwz.",
     "discarded": "Build with -gdwarf-5, or encode the linked DWARF.",
 }
 _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {

@@ -377,7 +377,7 @@ def _explain(path: str, error: OSError, advice: str) -> str:
         flag = _sealed(path)
         what = f"it has the attribute {flag}" if flag else f"no permission to write in {folder}"
         hint = advice or "Name a place you may write to."
-        hint = f"`chattr -{flag} FILE` takes that away. {hint}" if flag else hint
+        hint = f"Clear the attribute with `chattr -{flag} FILE`. {hint}" if flag else hint
     elif number == errno.EROFS:
         what, hint = "the filesystem is read-only", advice or "Name another place."
     elif number in (errno.ENOSPC, errno.EDQUOT):
