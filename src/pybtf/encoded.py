@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 _UNFIT: Final = {
     ".BTF.base": "has a .BTF.base, on which the new BTF is not built. Encode with --features +distilled_base, or "
     "remove the section first: objcopy --remove-section .BTF.base FILE",
-    ".BTF.ext": "has a .BTF.ext, which refers to the BTF that is there and would not fit another one. "
-    "Use --detached to write the BTF to a file of its own.",
 }
+_TIED: Final = (".BTF.ext",)
 
 
 @record(frozen=True)
@@ -61,8 +60,8 @@ class Encoded:
     def embed(self, path: str | os.PathLike[str], *, durable: bool = True) -> Written:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
 
-        A distilled base becomes `.BTF.base`. A file that has one although there is none now is refused, as is one with
-        a `.BTF.ext`: what refers to the old BTF would mean something else in the new one.
+        A distilled base becomes `.BTF.base`. A file that has one although there is none now is refused: its `.BTF`
+        would be read as built on it. A `.BTF.ext` stays, refers to BTF that is gone, and is told of in the result.
 
         The file is replaced as a whole, at once; `durable` as for `write`. Raises `InputError` if it is no ELF
         that can take it, `OutputError` if it cannot be written, or if it is the input and has changed since it
@@ -75,4 +74,4 @@ class Encoded:
         sections = {".BTF": self.data}
         if self.base_data is not None:
             sections[".BTF.base"] = self.base_data
-        return put_sections(target, sections, expect=expect, durable=durable, unfit=_UNFIT)
+        return put_sections(target, sections, expect=expect, durable=durable, unfit=_UNFIT, tied=_TIED)

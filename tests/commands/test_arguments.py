@@ -93,7 +93,7 @@ def test_jobs_have_one_grammar(text: str, number: int | None) -> None:
         assert parameters["jobs"] == by_click(line)["jobs"] == number
         return
     assert arguments.read(line) is None
-    with pytest.raises(click.UsageError, match="-j takes the number of workers, 1 to 1024, and"):
+    with pytest.raises(click.UsageError, match="-j expects the number of workers, 1 to 1024, not"):
         by_click(line)
 
 

@@ -25,7 +25,7 @@ from ..timings import NS, Pass, Timings, render, since_process_start
 from . import console, summary
 from .faults import BUG, FAILED, bug, explain, named, trace
 from .progress import Progress
-from .request import Request, same, tell_warnings, warn_of_links, write_report
+from .request import Request, same, tell_warnings, warn_of_written, write_report
 from .workers import Ended, Workers
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -295,7 +295,7 @@ def _write(task: Task, encoded: Encoded, digests: bool) -> None:
             report.add_digests(encoded.data)
     with report.timings.pass_("write"):
         if task.target is None:
-            warn_of_links(task.path, encoded.embed(task.path).other_links - task.others, report)
+            warn_of_written(task.path, encoded.embed(task.path), task.others, report)
         else:
             encoded.write(task.target, durable=False)
 

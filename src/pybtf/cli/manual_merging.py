@@ -1,4 +1,4 @@
-"""The help texts of the commands that make BTF beside each object, and merge it after the link; see manual.py."""
+"""The help texts of the commands that make BTF beside each object, merge it after the link, or join BTF."""
 
 from __future__ import annotations
 
@@ -110,4 +110,26 @@ Examples:
   cmake -DCMAKE_C_COMPILER_LAUNCHER="pybtf;cc;--" .
 
 Exit status: that of COMMAND; 1 the object cannot be encoded; 127 there is no such COMMAND.
+"""
+
+DEDUP = """\
+Usage: pybtf dedup FILE... -o OUT
+
+Append the BTF of all FILEs and de-duplicate it, so that each type is there once. The bytes are those of
+libbpf's btf__add_btf and btf__dedup. FILE is raw BTF or an ELF file with .BTF, which may be compressed; - is
+standard input. The result has the byte order of the first FILE.
+
+Types that are only declared in one FILE become those that are defined in another, and structs of one name
+that differ stay apart, as when a kernel's units are encoded. (Which types go together is not known of BTF
+alone; BTF of the linked DWARF, made by pybtf encode, is better if you have the DWARF.)
+
+Options:
+  -o, --output OUT     Write raw BTF to OUT; - is standard output
+  --base FILE          The BTF that FILEs are split from, such as a kernel's. OUT is then split from it, too,
+                       and has nothing that the base has
+  -h, --help           Print this text
+
+Examples:
+  pybtf dedup a.btf b.btf -o both.btf
+  pybtf dedup --base vmlinux.btf nf_tables.ko nft_compat.ko -o nft.btf
 """

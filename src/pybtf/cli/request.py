@@ -10,6 +10,7 @@ from . import console
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..elf.writer import Written
     from ..report import Report
 
 STDOUT = "-"
@@ -75,6 +76,20 @@ def warn_of_links(path: str, links: int, report: Report) -> None:
     if links > 0:
         what = f"{path}: {links} other hard link{'s' * (links > 1)} of it"
         report.warnings.append(f"{what} kept the old contents, without this BTF")
+
+
+def stale_section(path: str, name: str) -> str:
+    """The warning about a section of a file that refers to BTF which is gone."""
+    return (
+        f"{path}: its {name} refers to the BTF that was replaced, so no loader can use it any more. Compile the file "
+        "anew, and use --detached to write the BTF to a file of its own"
+    )
+
+
+def warn_of_written(path: str, written: Written, others: int, report: Report) -> None:
+    """What a file that was replaced has left behind. `others`: of its hard links, those that are encoded later."""
+    warn_of_links(path, written.other_links - others, report)
+    report.warnings += [stale_section(path, name) for name in written.stale]
 
 
 def same(one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ from ..options import EncodeOptions
 from ..timings import NS, render, since_process_start
 from . import console, summary
 from .progress import Progress
-from .request import STDOUT, Request, path_of, same, tell_losses, tell_warnings, warn_of_links, write_report
+from .request import STDOUT, Request, path_of, same, tell_losses, tell_warnings, warn_of_written, write_report
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ def _write(request: Request, encoded: Encoded, provenance: bytes) -> None:
 
         write_file(path_of(request.provenance), provenance, durable=False)
     if request.detached is None:
-        warn_of_links(request.files[0], encoded.embed(request.files[0]).other_links, encoded.report)
+        warn_of_written(request.files[0], encoded.embed(request.files[0]), 0, encoded.report)
     else:
         encoded.write(path_of(request.detached), durable=False)
 

@@ -40,7 +40,7 @@ from pybtf.records import record
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Final
 
 # Between two calls Python can act on a signal, so not the whole file at once; a multiple of every block size.
@@ -57,7 +57,8 @@ class Written:
     """What `put_sections` did. Sizes in bytes.
 
     `placed` maps each section to "added", "in place", "moved" or "unchanged"; `changed` is False if the file
-    held just these sections already. `other_links` counts hard links that keep the old contents.
+    held just these sections already. `other_links` counts hard links that keep the old contents. `stale` names sections
+    of the file that refer to contents which were replaced.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Written:
     changed: bool
     size: int
     other_links: int
+    stale: tuple[str, ...] = ()
 
 
 def put_sections(
@@ -74,12 +76,14 @@ def put_sections(
     expect: os.stat_result | None = None,
     durable: bool = True,
     unfit: Mapping[str, str] | None = None,
+    tied: Collection[str] = (),
 ) -> Written:
     """Make each of `sections` (contents by name) a section of the ELF file `path`, all of them or none.
 
     The file keeps mode, owner and extended attributes, and gets a new modification time, also if it held the
     sections already. `expect` is the stat of the file the sections were made from. `durable=False` leaves out
-    the fsync. `unfit` has the names of sections that would not fit the new ones, and why. Raises `InputError` if the
+    the fsync. `unfit` has the names of sections that would not fit the new ones, and why; `tied` those that would
+    not either, and are only told. Raises `InputError` if the
     file is missing, no ELF, or damaged; `OutputError` if it is not the expected one, if it has an unfit section, if a
     section cannot be put in without breaking it, or if it cannot be written.
     """
@@ -100,7 +104,8 @@ def put_sections(
                 _apply(new.fd, plan)
             source.check_unchanged()
             new.publish()
-    return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1)
+    stale = tuple([each for each in tied if outline.find(each.encode()) is not None])
+    return Written(name, plan.placed, True, plan.size, source.stat.st_nlink - 1, stale)
 
 
 def rewrite(

@@ -141,10 +141,14 @@ def _jobs(request: Request) -> int:
 def _write(request: Request, encoded: Encoded) -> None:
     if request.detached is None:
         written = encoded.embed(request.file, durable=False)
-        if written.other_links and request.verbosity >= 0:
+        if (written.other_links or written.stale) and request.verbosity >= 0:
             from ..cli import console
+            from ..cli.request import stale_section
 
-            console.warning(f"{request.file}: other hard links of it keep the old contents", PROGRAM)
+            if written.other_links:
+                console.warning(f"{request.file}: other hard links of it keep the old contents", PROGRAM)
+            for name in written.stale:
+                console.warning(stale_section(request.file, name), PROGRAM)
     else:
         encoded.write(request.detached, durable=False)
 
