@@ -2,11 +2,13 @@
 
     python -m tools.compare.differential [--seeds 0:300] [--jobs 2] [--features LIST] [--shrink]
     python -m tools.compare.differential --varied --seeds 0:2000
+    python -m tools.compare.differential --functions --seeds 0:240
     python -m tools.compare.differential FILE.elf ...
 
 Each seed is a program of tools/generate/randprog.py; without --features it is encoded with the usual features, or
 with some of them removed or `global_var` added, as the seed decides, with 1 to 3 workers. With --varied it is
-a number of variations.py: a program (own or csmith's), its build, and six lists of features. A program on
+a number of variations.py: a program (own or csmith's), its build, and six lists of features. With --functions it is one
+of gen_functions.py: DWARF that no compiler writes, about functions, with and without true_signature. A program on
 which the two differ is kept under `.cache/differences/SEED/`: its units, the ELF file, both outputs, `cause.txt`.
 With --shrink its units are then reduced, line by line, while the outputs still differ.
 The exit status is 1 if anything differs. A case on which the reference writes nothing is the same if pybtf
@@ -27,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from tools.generate import randprog, variations
+from tools.generate import gen_functions, randprog, variations
 from tools.golden import toolchain
 from tools.judge import btfdiff, oracle, reference, subject
 
@@ -79,6 +81,13 @@ def varied_case(number: int, features: str | None) -> Case:
     return Case(number, lists, chosen.jobs, chosen.program, chosen.label)
 
 
+def functions_case(number: int, features: str | None) -> Case:
+    """What a number of tools/generate/gen_functions.py is encoded with."""
+    lists = (features,) if features else ("default", "default,true_signature")
+    program = gen_functions.program(number)
+    return Case(number, lists, 1 + number % 3, program, "functions, linked" if program.linked else "functions")
+
+
 def compare(path: Path, features: str, jobs: int, ask: Callable[..., oracle.Answer] = oracle.ask) -> str:
     """Empty if both answer alike, else the cause in a line."""
     golden = ask(path, features)
@@ -118,7 +127,7 @@ def keep(case: Case, features: str, elf: Path, folder: Path, cause: str) -> None
     home = reference.cache_root() / "differences" / str(case.seed)
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    for source in sorted(folder.glob("u*.c")):
+    for source in sorted(folder.glob("u*.[cs]")):
         shutil.copy(source, home)
     shutil.copy(elf, home)
     golden, ours = oracle.run(elf, features), subject.encode(elf, features, case.jobs)
@@ -232,15 +241,19 @@ def main() -> int:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--seeds", type=parse_seeds, default="0:300", help="A:B (without B) or one seed")
     parser.add_argument("--varied", action="store_true", help="seeds are numbers of tools/generate/variations.py")
+    parser.add_argument("--functions", action="store_true", help="seeds are numbers of tools/generate/gen_functions.py")
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--features", help="the same for all; default: the seed decides")
     parser.add_argument("--shrink", action="store_true", help="reduce the first three differing programs")
     options = parser.parse_args()
+    if options.functions and (options.varied or options.shrink):
+        parser.error("--functions goes with neither --varied nor --shrink")
+    maker = functions_case if options.functions else varied_case if options.varied else case_of
     try:
         if options.files:
             return 1 if run_files(options.files, options.features or oracle.USUAL) else 0
         start = time.monotonic()
-        make_case = functools.partial(varied_case if options.varied else case_of, features=options.features)
+        make_case = functools.partial(maker, features=options.features)
         results = run_seeds(options.seeds, make_case, options.jobs)
     except reference.Unavailable as reason:
         print(f"cannot fetch: {reason}", file=sys.stderr)

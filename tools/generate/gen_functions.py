@@ -1,26 +1,24 @@
 """Random functions for differential runs: x86-64 DWARF in which the function rules meet each other.
 
-    python -m tools.generate.gen_functions OUT [--first 0] [--files 120] [--functions 30]
-
-writes, per seed, OUT/SEED.s, OUT/SEED.o and the linked OUT/SEED.elf (needs gcc and ld). Each file has one to
-three units by "gcc" or "clang" with functions whose parameters have random locations: registers (mostly those
-the calling convention gives them), constants, frame slots, entry values, pieces, lists of several of these,
-or none. Functions are plain, or abstract instances with out-of-line copies before or behind them, or
+Each program has one to three units by "gcc" or "clang" with functions whose parameters have random locations: registers
+(mostly those the calling convention gives them), constants, frame slots, entry values, pieces, lists of several of
+these, or none. Functions are plain, or abstract instances with out-of-line copies before or behind them, or
 declarations with a definition; their symbols are plain, clones (.isra, .constprop, .part, .cold), several, or
 missing. Structs go by value, some packed.
 
-The same seed gives the same file. What is compared with what is up to the caller: run the reference and pybtf
-on the linked and on the relocatable file, with `default` and with `default,true_signature`.
+The same seed gives the same program. `tools.compare.differential --functions` makes
+them, with gcc and ld, and compares.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
+from tools.generate import randprog
 from tools.generate.asm_dwarf import Addr, Data, Die, Expr, LocList, assemble
+from tools.golden import toolchain
 
 REGISTERS = (5, 4, 1, 2, 8, 9)
 SUFFIXES = (
@@ -512,25 +510,20 @@ def generate(seed: int, functions: int = 30) -> str:
     return assemble([maker.unit for maker in makers], symbols, version=rng.choice((4, 5)))
 
 
-def build(seed: int, out: Path, functions: int) -> None:
-    """Write the source, the object and the linked file of a seed."""
-    source, target, linked = (out / f"{seed}.{suffix}" for suffix in ("s", "o", "elf"))
-    source.write_text(generate(seed, functions))
-    subprocess.run(["gcc", "-c", str(source), "-o", str(target)], check=True)
-    subprocess.run(["ld", "-e", "0", "-o", str(linked), str(target)], check=True)
+@dataclass(frozen=True)
+class Assembled(randprog.Program):
+    """A program whose one unit is assembler source."""
+
+    linked: bool = False
+
+    def make(self, folder: Path, out: Path) -> None:
+        source, target = folder / "u0.s", folder / "u0.o"
+        source.write_text("\n".join(self.units[0]))
+        toolchain.call(["gcc", "-c", str(source), "-o", str(target if self.linked else out)], folder)
+        if self.linked:
+            toolchain.call(["ld", "-e", "0", "-o", str(out), str(target)], folder)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--files", type=int, default=120, help="number of seeds")
-    parser.add_argument("--functions", type=int, default=30, help="functions per file")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    for seed in range(options.first, options.first + options.files):
-        build(seed, options.out, options.functions)
-
-
-if __name__ == "__main__":
-    main()
+def program(number: int) -> Assembled:
+    """The program of a number: an object, or, of odd ones, the same linked."""
+    return Assembled(number, [generate(number // 2).split("\n")], [], linked=number % 2 == 1)
