@@ -11,10 +11,10 @@ import pytest
 from pybtf.btf.kind_numbers import STRUCT, UNION
 from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Struct, Type, Typedef, Union
 from pybtf.btf.writer import BtfBuilder
-from pybtf.cli.layout_svg import CELL, LEFT, LINE, layout_svg
 from pybtf.cli.main import main
 from pybtf.core.btf.type_view import View
 from pybtf.core.show.show_types import Shower
+from pybtf.pictures.layout_svg import CELL, LEFT, LINE, layout_svg
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "fixtures" / "show" / "options"

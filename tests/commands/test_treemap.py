@@ -16,8 +16,8 @@ import pytest
 from pybtf.btf.types import Func, FuncProto, Int, Member, Struct, Type
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
-from pybtf.cli.treemap import Node, squares, tree, treemap
 from pybtf.core.btf.type_view import View
+from pybtf.pictures.treemap import Node, squares, tree, treemap
 from tests.conftest import ROOT
 
 SAMPLE = ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf"

@@ -53,11 +53,12 @@ LAYERS = {
     "explain": "basics core elf btf dwarf request pipeline",
     "differences": "basics core/btf core/diff btf request",
     "merging": "basics core/btf core/elf core/support core/values core elf btf dwarf request pipeline",
+    "pictures": "basics core/btf core/show btf",
     "interface": "basics btf request pipeline explain differences",
     "reproduce": "basics btf dwarf request interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
-        "elf btf request pipeline verify explain differences merging interface reproduce"
+        "elf btf request pipeline verify explain differences merging pictures interface reproduce"
     ),
     "pahole": "basics core/btf core/show elf btf request pipeline merging cli",
     "start": "cli",

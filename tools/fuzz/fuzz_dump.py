@@ -32,12 +32,12 @@ def look_at(data: bytes) -> Iterator[str]:
     from pybtf.btf.duplicates import duplicates
     from pybtf.btf.kind_numbers import STRUCT, UNION
     from pybtf.btf.reader import BTF
-    from pybtf.cli.layout_svg import layout_svg
-    from pybtf.cli.treemap import treemap
     from pybtf.core.btf.type_view import View
     from pybtf.core.show.show_graph import TypeGraph
     from pybtf.core.show.show_types import Shower
     from pybtf.errors import InputError
+    from pybtf.pictures.layout_svg import layout_svg
+    from pybtf.pictures.treemap import treemap
 
     try:
         btf = BTF.from_bytes(data)

@@ -194,7 +194,7 @@ def users(view: View, shower: Shower, contains: str | None, pointers: str | None
 
 def _draw(view: View, shower: Shower, ids: list[int], expand: bool, out: str) -> None:
     """Write the picture of structs and unions; typedefs are drawn as what they stand for."""
-    from .layout_svg import layout_svg
+    from ..pictures.layout_svg import layout_svg
     from .output import write
 
     ids = [of for of in map(shower.behind, ids) if of and view.kind(of) in (STRUCT, UNION)]

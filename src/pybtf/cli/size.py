@@ -95,8 +95,8 @@ def size(
 
 def _draw(view: View, pictures: list[tuple[str, bool]]) -> None:
     """Write treemaps: for each its file, and whether it is a page."""
+    from ..pictures.treemap import treemap
     from .output import write
-    from .treemap import treemap
 
     for out, page in pictures:
         write(out, treemap(view, view.name.rpartition("/")[2], page))
