@@ -2,7 +2,7 @@
 
 Encoding a module takes a few milliseconds; starting a process and reading a kernel's BTF takes several times as long.
 So there is one base, and as many workers as there are jobs: threads here (threads.py), since the compiled core releases
-the interpreter's lock while it works; processes for the command line (cli/workers.py), which are faster, but a library
+the interpreter's lock while it works; processes for the command line (workers.py), which are faster, but a library
 must not fork. Each file is encoded by one worker: with more files than workers, nothing is gained by having several
 work on one file, where they would have to wait for each other. If there are fewer files than jobs, each gets its share
 of them.

@@ -1,6 +1,6 @@
 """Tasks side by side on threads, for `encode_many`: a library must not fork, for the process is somebody else's.
 
-The command line has better workers, see cli/workers.py.
+The command line has better workers, see workers.py.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def test_a_batch_imports_nothing_dear(tmp_path: Path) -> None:
     assert len(files) > 1
     arguments = ["encode", "-q", "-j2", "--detached-dir", str(tmp_path), *files]
     modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0")
-    assert "pybtf.cli.workers" in modules
+    assert "pybtf.workers" in modules
     more = {"multiprocessing", "pickle", "socket", "selectors", "queue"}
     assert not {name.split(".")[0] for name in modules} & (DEAR | more)
 

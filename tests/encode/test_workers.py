@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from pybtf.cli import workers
-from pybtf.cli.workers import BROKEN, Ended, Workers
+from pybtf import workers
 from pybtf.core.support.shared_counter import Tickets
 from pybtf.threads import Check
+from pybtf.workers import BROKEN, Ended, Workers
 from tests.conftest import RunCli, environment
 from tests.encode.test_batch import BASE, TARGET
 from tests.encode.test_split import FEATURES, check, module
@@ -326,7 +326,7 @@ def test_leaving_early() -> None:
 PROGRAM = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from pybtf.cli.workers import Workers
+from pybtf.workers import Workers
 def work(task, check):
     os.write(1, b"%d\\n" % os.getpid())
     while True:

@@ -53,12 +53,13 @@ LAYERS = {
     "explain": "basics core elf btf dwarf request pipeline",
     "differences": "basics core/btf core/diff btf request",
     "merging": "basics core/btf core/elf core/support core/values core elf btf dwarf request pipeline",
+    "workers": "basics core/support elf",
     "pictures": "basics core/btf core/show btf",
     "interface": "basics btf request pipeline explain differences",
     "reproduce": "basics btf dwarf request interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
-        "elf btf request pipeline verify explain differences merging pictures interface reproduce"
+        "elf btf request pipeline verify explain differences merging workers pictures interface reproduce"
     ),
     "pahole": "basics core/btf core/show elf btf request pipeline merging cli",
     "start": "cli",
@@ -69,6 +70,7 @@ FILES = {
     "basics": "_version errors isolation process records suggest threads timings",
     "request": "base encoded features inputs languages options report",
     "pipeline": "belonging loaded losses pipeline run_errors run_report run_threads",
+    "workers": "workers",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",
     "start": "__main__",

@@ -22,11 +22,11 @@ from ..options import EncodeOptions
 from ..records import record, replace
 from ..report import SCHEMA
 from ..timings import NS, Pass, Timings, render, since_process_start
+from ..workers import Ended, Workers
 from . import console, summary
 from .faults import BUG, FAILED, bug, explain, named, trace
 from .progress import Progress
 from .request import Request, same, tell_warnings, warn_of_written, write_report
-from .workers import Ended, Workers
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ..encoded import Encoded
     from ..inputs import Input
-    from .workers import Check
+    from ..workers import Check
 
 SMALL = 32 << 20
 """Bytes of a file whose BTF may wait a moment in memory..."""

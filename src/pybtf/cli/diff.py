@@ -227,7 +227,7 @@ def _folders(
     names = list(by_name)
     if len(names) < 8 or jobs == 1:
         return [work(name, None) for name in names]
-    from .workers import Ended, Workers
+    from ..workers import Ended, Workers
 
     rows: dict[int, dict[str, Any]] = {}
     with Workers(names, work, min(jobs, MAX_JOBS)) as workers:

@@ -128,7 +128,7 @@ def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dic
 
     if len(inputs) < 8 or jobs == 1:
         return [work(path, None) for path in inputs]
-    from .workers import Ended, Workers
+    from ..workers import Ended, Workers
 
     results: dict[int, dict[str, Any]] = {}
     with Workers(inputs, work, min(jobs, MAX_JOBS)) as workers:
