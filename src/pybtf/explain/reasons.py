@@ -1,7 +1,7 @@
 """The vocabulary of `pybtf why`: reasons, and what can be done about each.
 
-The reasons of the report (report.py) keep their names, and the core's words for them. There are more of them here: the report counts what an encoding
-leaves out, but a user may also ask for a name that the encoding never met.
+The reasons of the report (report.py) keep their names, and the core's words for them. There are more of them here: the
+report counts what an encoding leaves out, but a user may also ask for a name that the encoding never met.
 """
 
 from __future__ import annotations
