@@ -38,6 +38,7 @@ def test_in_place(program: str, tmp_path: Path, run_cli: Any) -> None:
     shutil.copy(FOLDER / f"{program}.o", path)
     done = run_cli("encode", "--features", "default", str(path))
     assert done.returncode == 0, done.stderr
+    assert "its .BTF.ext refers to the BTF that was replaced" in done.stderr
     before, after = sections(FOLDER / f"{program}.o"), sections(path)
     assert after.pop(".BTF") == (FOLDER / f"{program}.default.btf").read_bytes()
     assert after.pop(".rel.BTF") == b""

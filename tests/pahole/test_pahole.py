@@ -233,6 +233,18 @@ def test_spellings(run: Run, elf: Path, tmp_path: Path, arguments: str) -> None:
     assert out.read_bytes() == GOLDEN.read_bytes()
 
 
+def test_what_stays_behind_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
+    """Other names of the file keep the old one; `.BTF.ext` of a BPF object refers to BTF that is gone."""
+    os.link(elf, tmp_path / "other")
+    assert "other hard links of it keep the old contents" in run("-J", elf).err
+    program = tmp_path / "program.o"
+    shutil.copy(ROOT / "fixtures" / "bpf" / "hash.o", program)
+    told = run("-J", program)
+    assert (told.status, told.err.count("\n")) == (0, 1)
+    assert f"{program}: its .BTF.ext refers to the BTF that was replaced" in told.err
+    assert run("-J", program).err == ""
+
+
 def test_in_place(run: Run, elf: Path) -> None:
     import pybtf
 
