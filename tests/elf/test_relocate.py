@@ -425,14 +425,16 @@ def test_place_of_a_bad_relocation() -> None:
     ],
 )
 def test_tokens_stand_where_a_relocation_sets_an_address(is64: bool, little: bool, mips64: bool, kind: int) -> None:
-    """The first of three records refers to code, the second to no place in memory; the third has another type."""
+    """The first record refers to code, the second to no place in memory; the third has another type, the fourth no
+    symbol.
+    """
     order, width = "<" if little else ">", 8 if is64 else 4
     symbols = b"".join(
         struct.pack(order + ("IBBHQQ" if is64 else "IIIBBH"), 0, *((1, 0, n, 0, 0) if is64 else (0, 0, 1, 0, n)))
         for n in (0, 1, 2)
     )
     records = b""
-    for at, (symbol, each) in enumerate([(1, kind), (2, kind), (1, kind + 1)]):
+    for at, (symbol, each) in enumerate([(1, kind), (2, kind), (1, kind + 1), (3, kind)]):
         if mips64:
             records += struct.pack(order + "QIBBBBq", at * width, symbol, 0, 0, 0, each, 0)
         elif is64:
@@ -441,7 +443,7 @@ def test_tokens_stand_where_a_relocation_sets_an_address(is64: bool, little: boo
             records += struct.pack(order + "IIi", at * width, symbol << 8 | each, 0)
     table = bytearray(kind + 2)
     table[kind] = OPERATIONS["set"] | width << 4
-    out = bytearray(3 * width)
+    out = bytearray(4 * width)
     source = SymbolSource(symbols, b"\0", is64=is64, little=little)
     put_tokens(out, records, source, bytes([0, 0, 1]), bytes(table), rela=True, mips64=mips64, base=0x1000, gap=16)
-    assert out == (0x1000).to_bytes(width, "little" if little else "big") + bytes(2 * width)
+    assert out == (0x1000).to_bytes(width, "little" if little else "big") + bytes(3 * width)

@@ -92,6 +92,7 @@ def test_what_is_not_where_it_should_be_is_asked_for(tmp_path: Path, jobs: int) 
         GivenPiece(addresses, None, its_digest, os.fsencode(tmp_path / "absent"), size),
         GivenPiece(addresses, None, its_digest, an_object(tmp_path, values), size + 8),
         GivenPiece(addresses, None, its_digest, an_object(tmp_path, values), size - 8),
+        GivenPiece(addresses, None, its_digest, an_object(tmp_path, values), 1 << 30),
         GivenPiece(addresses, None, digest(b""), an_object(tmp_path, values), size),
         GivenPiece(addresses, bytes(spoilt), its_digest),
         GivenPiece(addresses, None, its_digest),
