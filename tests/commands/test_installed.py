@@ -75,10 +75,9 @@ def test_modules_of_pythonpath_are_not_taken(script: Path, tmp_path: Path, name:
 def test_a_library_without_its_compiled_modules(script: Path, tmp_path: Path, name: str) -> None:
     """PYTHONHOME of a Python whose compiled modules are elsewhere, as Debian's for one that was built by hand."""
     home = tmp_path / "home"
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    library = home / "lib" / version
-    library.mkdir(parents=True)
     ours = Path(subprocess.__file__).parent
+    library = home / "lib" / ours.name
+    library.mkdir(parents=True)
     for path in ours.iterdir():
         if path.name not in ("lib-dynload", "site-packages", "dist-packages"):
             (library / path.name).symlink_to(path)
