@@ -80,7 +80,7 @@ def test_files_that_are_not_as_usual(bits: int) -> None:
 
 
 def test_names_that_end_within_a_name() -> None:
-    """What stands behind the section of names is no part of them."""
+    """What stands behind the section of names is no part of them, though it may be in memory since the last time."""
     content = example().data
     names = content.rindex(b".values\0") + len(b".valu")
     header = struct.unpack_from("<Q", content, 40)[0]
@@ -90,7 +90,9 @@ def test_names_that_end_within_a_name() -> None:
     cut = bytearray(content)
     struct.pack_into("<Q", cut, at + 32, names - start)
     assert count > index
-    assert found(bytes(cut), ".values") is None
+    for _ in range(5):
+        assert found(content, ".values") is not None
+        assert found(bytes(cut), ".values") is None
 
 
 @pytest.mark.parametrize("bits", [32, 64])
