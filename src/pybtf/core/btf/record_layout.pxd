@@ -39,6 +39,10 @@ cdef inline uint32_t wire_vlen(const uint32_t *r) noexcept nogil:
 cdef inline bint wire_third_is_type(uint32_t kind) noexcept nogil:
     return (THIRD_IS_TYPE >> kind) & 1
 
+cdef inline bint wire_has_typed_elements(uint32_t kind) noexcept nogil:
+    # Members or parameters: the second word of each is a type.
+    return (WITH_TYPED_ELEMENTS >> kind) & 1
+
 cdef inline uint32_t wire_fixed(uint32_t kind) noexcept nogil:
     # words after the first three, whatever vlen says
     cdef uint64_t fixed = per_kind(KIND_INT, 1) | per_kind(KIND_VAR, 1) | per_kind(KIND_DECL_TAG, 1)
@@ -105,7 +109,7 @@ cdef inline void wire_look(const uint32_t *r, Extremes *x) noexcept nogil:
     # Takes a record into account. With as few branches as can be: kinds follow each other in no order.
     cdef uint32_t kind = wire_kind(r)
     cdef uint32_t each = wire_each(kind)
-    cdef uint32_t types = 0xFFFFFFFF if (WITH_TYPED_ELEMENTS >> kind) & 1 else 0    # name, type
+    cdef uint32_t types = 0xFFFFFFFF if wire_has_typed_elements(kind) else 0    # name, type
     cdef const uint32_t *p = r + W_EXTRA
     cdef const uint32_t *end = p + <size_t> each * wire_vlen(r)
     x.name = larger(x.name, r[0])

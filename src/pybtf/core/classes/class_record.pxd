@@ -6,7 +6,16 @@
 # Class ids count from 1 in order of arrival; 0 is void.
 
 from libc.stdint cimport uint32_t, uint64_t
-from pybtf.core.btf.kinds cimport KIND_ENUM, KIND_ENUM64, KIND_STRUCT, KIND_UNION
+from libc.string cimport memcmp
+from pybtf.core.btf.kinds cimport KIND_ARRAY, KIND_ENUM, KIND_ENUM64, KIND_STRUCT, KIND_UNION
+from pybtf.core.btf.record_layout cimport (
+    wire_each,
+    wire_fixed,
+    wire_has_typed_elements,
+    wire_kind,
+    wire_third_is_type,
+    wire_vlen,
+)
 from pybtf.core.support.arena cimport Arena
 
 cdef enum:                      # REC_KIND beyond those of BTF
@@ -58,3 +67,37 @@ cdef inline uint32_t key_of_kind(uint32_t kind) noexcept nogil:
 
 cdef inline uint32_t record_kind(const uint32_t *r) noexcept nogil:
     return r[0] & 0xFF
+
+cdef inline uint32_t record_info(const uint32_t *r) noexcept nogil:
+    # REC_KIND of a BTF record.
+    return wire_kind(r) | r[1] & <uint32_t> 0x80000000
+
+cdef inline uint32_t record_size(const uint32_t *r) noexcept nogil:
+    # Words of the class record of a BTF record. Of an array the length alone is not in the head.
+    cdef uint32_t kind = wire_kind(r)
+    return REC_HEAD + wire_each(kind) * wire_vlen(r) + (1 if wire_fixed(kind) else 0)
+
+cdef inline bint record_is(const uint32_t *w, const uint32_t *r, const uint32_t *stands) noexcept nogil:
+    # Whether `w` is the class record of the BTF record `r`, whose references stand for what `stands` has for them.
+    cdef uint32_t kind = wire_kind(r)
+    cdef uint32_t each = wire_each(kind)
+    cdef uint32_t third = r[2]
+    cdef const uint32_t *p = r + 3
+    cdef const uint32_t *end = p + each * wire_vlen(r)
+    if kind == KIND_ARRAY:
+        third = stands[r[3]]
+    elif wire_third_is_type(kind):
+        third = stands[third]
+    if w[REC_KIND] != record_info(r) or w[REC_NAME] != r[0] or w[REC_THIRD] != third or w[REC_COUNT] != wire_vlen(r):
+        return False
+    w += REC_HEAD
+    if wire_has_typed_elements(kind):
+        while p < end:
+            if w[0] != p[0] or w[1] != stands[p[1]] or (each == 3 and w[2] != p[2]):
+                return False
+            p += each
+            w += each
+        return True
+    if wire_fixed(kind):
+        return w[0] == (r[5] if kind == KIND_ARRAY else r[3])
+    return memcmp(w, p, <size_t> (end - p) * sizeof(uint32_t)) == 0

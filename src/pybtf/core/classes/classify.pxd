@@ -17,8 +17,8 @@ cdef struct Classifier:         # of one worker
     SeenTable *known
     Seen *last                  # the record looked up last
     Names *names
-    U32s records                # of the types being described, one behind the other
-    U32s stack                  # triples (small id, next reference, first word of its record)
+    U32s record                 # of a type that is not the one expected
+    U32s stack                  # types being described: pairs (small id, next reference)
     U32s interned               # a record with interned names
     U32s twice                  # by key: number of the last unit that has it, plus 1
     U32s stands                 # by small id: what references to it stand for, a key or a class; 0 not known yet

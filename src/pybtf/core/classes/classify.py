@@ -15,12 +15,28 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint32_t
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_fixed, wire_kind, wire_third_is_type, wire_vlen
+from cython.cimports.pybtf.core.btf.record_layout import (
+    wire_each,
+    wire_fixed,
+    wire_has_typed_elements,
+    wire_kind,
+    wire_third_is_type,
+    wire_vlen,
+)
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.classes.classify import *
 from cython.cimports.pybtf.core.classes.plain_names import has_plain_names, plain_names
-from cython.cimports.pybtf.core.classes.record_cache import Seen, seen_add, seen_find, seen_follow, seen_follower
+from cython.cimports.pybtf.core.classes.record_cache import (
+    Seen,
+    is_record,
+    same_words,
+    seen_add,
+    seen_find,
+    seen_follow,
+    seen_follower,
+    seen_other,
+)
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_SHARED, IN_INFO, IN_STR, fault_set
 from cython.cimports.pybtf.core.strings.lazy_names import (
@@ -45,7 +61,7 @@ PENDING = cython.declare(uint32_t, 0xFFFFFFFE)  # class of a type whose record i
 @cython.nogil
 @cython.exceptval(check=False)
 def classifier_free(c: cython.pointer[Classifier]) -> cython.void:
-    u32s_free(cython.address(c.records))
+    u32s_free(cython.address(c.record))
     u32s_free(cython.address(c.stack))
     u32s_free(cython.address(c.interned))
     u32s_free(cython.address(c.twice))
@@ -130,21 +146,35 @@ def class_of_new(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def class_of_other(
+    c: cython.pointer[Classifier], record: cython.pointer[cython.const[uint32_t]], n: uint32_t
+) -> uint32_t:
+    """The class of a record with name words that has not followed the last one before; NO_CLASS: `c.failed`."""
+    h: uint32_t = cython.cast(uint32_t, hash_words(record, n) >> 16)
+    made: uint32_t
+    s: cython.pointer[Seen] = seen_find(c.known, h, record, n)
+    if s == cython.NULL:
+        made = class_of_new(c, record, n)
+        if made == NO_CLASS:
+            return NO_CLASS
+        s = seen_add(c.known, h, record, n, made)
+        if s == cython.NULL:
+            return fail(c, CLASSIFY_MEMORY)
+    seen_follow(c.last, s)
+    c.last = s
+    return s.class_
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def class_of(c: cython.pointer[Classifier], record: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> uint32_t:
     """The class of a record with name words; NO_CLASS: `c.failed`."""
-    h: uint32_t
-    made: uint32_t
-    s: cython.pointer[Seen] = seen_follower(c.last, record, n)
-    if s == cython.NULL:
-        h = cython.cast(uint32_t, hash_words(record, n) >> 16)
-        s = seen_find(c.known, h, record, n)
-        if s == cython.NULL:
-            made = class_of_new(c, record, n)
-            if made == NO_CLASS:
-                return NO_CLASS
-            s = seen_add(c.known, h, record, n, made)
-            if s == cython.NULL:
-                return fail(c, CLASSIFY_MEMORY)
+    s: cython.pointer[Seen] = seen_follower(c.last)
+    if s == cython.NULL or not is_record(s, record, n):
+        s = seen_other(c.last)
+        if s == cython.NULL or not is_record(s, record, n):
+            return class_of_other(c, record, n)
         seen_follow(c.last, s)
     c.last = s
     return s.class_
@@ -240,38 +270,20 @@ def reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: u
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
 def begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
-    """Starts the record of `id`, with references still to be filled in. Nonzero: `c.failed`."""
-    r: cython.pointer[uint32_t] = v.words.p + v.offs.p[id]
-    kind: uint32_t = wire_kind(r)
-    n: uint32_t = wire_vlen(r)
-    each: uint32_t = wire_each(kind)
-    fixed: uint32_t = 1 if wire_fixed(kind) else 0
-    size: uint32_t = REC_HEAD + each * n + fixed
-    base: uint32_t = cython.cast(uint32_t, c.records.n)
-    out: cython.pointer[uint32_t]
+    """Puts `id` on the stack. Nonzero: `c.failed`."""
     named: uint32_t
-    if not u32s_reserve(cython.address(c.records), size) or not u32s_reserve(cython.address(c.stack), 3):
+    if not u32s_reserve(cython.address(c.stack), 2):
         fail(c, CLASSIFY_MEMORY)
         return 1
-    out = c.records.p + base
-    c.records.n += size
-    out[REC_KIND] = kind | (r[1] & cython.cast(uint32_t, 0x80000000))
-    out[REC_NAME] = r[0]
-    out[REC_THIRD] = r[2]
-    out[REC_COUNT] = n
-    if fixed:
-        out[REC_HEAD] = r[5] if kind == KIND_ARRAY else r[3]
-    elif each:
-        memcpy(out + REC_HEAD, r + 3, each * n * cython.sizeof(uint32_t))
     c.stack.p[c.stack.n] = id
     c.stack.p[c.stack.n + 1] = 0
-    c.stack.p[c.stack.n + 2] = base
-    c.stack.n += 3
+    c.stack.n += 2
     v.classes.p[id] = PENDING
     if c.stands.p[id] == 0:
-        named = key_kind(r)
+        named = key_kind(v.words.p + v.offs.p[id])
         if named:
             key(c, v, id, named)
     return c.failed
@@ -279,60 +291,69 @@ def begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint3
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def refer(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t, base: uint32_t) -> uint32_t:
-    """Fills in the one reference outside of elements. A target that has to be described first, or 0."""
-    r: cython.pointer[uint32_t] = v.words.p + v.offs.p[id]
+def unknown(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> uint32_t:
+    """Goes on through the references of the topmost type, to one that has to be described first; 0: there is none."""
+    top: cython.pointer[uint32_t] = c.stack.p + c.stack.n - 2
+    r: cython.pointer[uint32_t] = v.words.p + v.offs.p[top[0]]
     kind: uint32_t = wire_kind(r)
-    to: uint32_t
-    made: uint32_t
-    if kind == KIND_ARRAY:
-        to = r[3]
-    elif wire_third_is_type(kind):
-        to = r[2]
-    else:
-        return 0
-    made = 0
-    if to:
-        made = reference(c, v, to)
-        if made == 0:
+    step: uint32_t
+    i: uint32_t
+    to: uint32_t = 0
+    if top[1] == 0:
+        if kind == KIND_ARRAY:
+            to = r[3]
+        elif wire_third_is_type(kind):
+            to = r[2]
+        if to and reference(c, v, to) == 0:
             return to
-    c.records.p[base + REC_THIRD] = made
+        top[1] = 1
+    if not wire_has_typed_elements(kind):
+        return 0
+    step = wire_each(kind)
+    for i in range(top[1] - 1, wire_vlen(r)):
+        to = r[3 + step * i + 1]
+        if to and reference(c, v, to) == 0:
+            top[1] = i + 1
+            return to
     return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def describe(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> uint32_t:
-    """Goes on with the topmost record. A target that has to be described first, or 0: all references are filled in."""
-    top: cython.pointer[uint32_t] = c.stack.p + c.stack.n - 3
-    id: uint32_t = top[0]
-    base: uint32_t = top[2]
-    out: cython.pointer[uint32_t] = c.records.p + base
-    step: uint32_t
+def describe(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> uint32_t:
+    """Makes the record of `id`, all of whose references stand for something, in `c.record`. Its words; 0: no memory."""
+    r: cython.pointer[uint32_t] = v.words.p + v.offs.p[id]
+    kind: uint32_t = wire_kind(r)
+    n: uint32_t = wire_vlen(r)
+    each: uint32_t = wire_each(kind)
+    size: uint32_t = record_size(r)
+    third: uint32_t = r[3] if kind == KIND_ARRAY else r[2]
     i: uint32_t
-    to: uint32_t
-    made: uint32_t
-    kind: uint32_t = record_kind(out)
-    if top[1] == 0:
-        to = refer(c, v, id, base)
-        if to:
-            return to
-        top[1] = 1
-    if kind != KIND_STRUCT and kind != KIND_UNION and kind != KIND_FUNC_PROTO:
+    out: cython.pointer[uint32_t]
+    c.record.n = 0
+    if not u32s_reserve(cython.address(c.record), size):
+        fail(c, CLASSIFY_MEMORY)
         return 0
-    step = wire_each(kind)
-    for i in range(top[1] - 1, out[REC_COUNT]):
-        # Until it is replaced, the word of the record is the small id.
-        to = out[REC_HEAD + step * i + 1]
-        if to:
-            made = reference(c, v, to)
-            if made == 0:
-                top[1] = i + 1
-                return to
-            out[REC_HEAD + step * i + 1] = made
-    return 0
+    out = c.record.p
+    if third and (kind == KIND_ARRAY or wire_third_is_type(kind)):
+        third = reference(c, v, third)
+    out[REC_KIND] = record_info(r)
+    out[REC_NAME] = r[0]
+    out[REC_THIRD] = third
+    out[REC_COUNT] = n
+    out += REC_HEAD
+    if wire_fixed(kind):
+        out[0] = r[5] if kind == KIND_ARRAY else r[3]
+    memcpy(out, r + 3, each * n * cython.sizeof(uint32_t))
+    if wire_has_typed_elements(kind):
+        for i in range(n):
+            if out[1]:
+                out[1] = reference(c, v, out[1])
+            out += each
+    return size
 
 
 @cython.cfunc
@@ -352,16 +373,47 @@ def check_order(r: cython.pointer[cython.const[uint32_t]], class_: uint32_t) -> 
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def guessed(
+    c: cython.pointer[Classifier], r: cython.pointer[cython.const[uint32_t]]
+) -> cython.pointer[Seen]:
+    """The record of the type `r`, if it is among those that are expected to come now; else NULL."""
+    s: cython.pointer[Seen] = seen_follower(c.last)
+    if s == cython.NULL or record_is(s.words, r, c.stands.p):
+        return s
+    s = seen_other(c.last)
+    if s == cython.NULL or not record_is(s.words, r, c.stands.p):
+        return cython.NULL
+    seen_follow(c.last, s)
+    return s
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
 def finish(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.void:
-    """The topmost record is complete."""
-    id: uint32_t = c.stack.p[c.stack.n - 3]
-    base: uint32_t = c.stack.p[c.stack.n - 1]
-    made: uint32_t = class_of(c, c.records.p + base, cython.cast(uint32_t, c.records.n - base))
-    if CHECKED and made != NO_CLASS:
-        check_order(c.records.p + base, made)
-    c.records.n = base
-    c.stack.n -= 3
+    """The topmost type gets its class. No record is made of it if it has the one that is expected; but what reaches
+    itself is not known to `stands`.
+    """
+    id: uint32_t = c.stack.p[c.stack.n - 2]
+    size: uint32_t
+    made: uint32_t
+    s: cython.pointer[Seen] = cython.NULL if v.irregular else guessed(c, v.words.p + v.offs.p[id])
+    if s != cython.NULL:
+        made = s.class_
+        if CHECKED:
+            size = describe(c, v, id)
+            CHECK(size == 0 or same_words(s.words, c.record.p, size), "a type is taken for one of another record")
+            check_order(s.words, made)
+        c.last = s
+    else:
+        size = describe(c, v, id)
+        made = class_of_other(c, c.record.p, size) if size else NO_CLASS
+        if CHECKED and made != NO_CLASS:
+            check_order(c.record.p, made)
+    c.stack.n -= 2
     v.classes.p[id] = made
     if c.stands.p[id] == 0:
         c.stands.p[id] = made
@@ -376,7 +428,7 @@ def classify(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: ui
     if begin(c, v, id):
         return 1
     while c.stack.n:
-        need = describe(c, v)
+        need = unknown(c, v)
         if c.failed:
             return 1
         if need:
@@ -472,7 +524,6 @@ def intern_names(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) ->
 def classify_begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.bint:
     """See `classify.pxd`."""
     c.failed = 0
-    c.records.n = 0
     c.stack.n = 0
     c.stands.n = 0
     v.classes.n = 0

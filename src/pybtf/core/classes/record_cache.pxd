@@ -4,7 +4,8 @@ from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.support.arena cimport Arena
 
 cdef struct Seen:
-    Seen *follower              # what was asked for after this record the last time, NULL nothing yet
+    Seen *follower              # what was asked for after this record when the guess was last wrong, NULL nothing yet
+    Seen *other                 # and what had been guessed then
     Seen *next                  # in its bucket
     uint32_t hash
     uint32_t class_
@@ -35,18 +36,21 @@ cdef extern from *:
     void store_pointer "pybtf_store_pointer"(void *p, void *v) noexcept nogil
     bint same_words "pybtf_same_words"(const uint32_t *a, const uint32_t *b, uint32_t n) noexcept nogil
 
-cdef inline Seen *seen_follower(Seen *last, const uint32_t *record, uint32_t n) noexcept nogil:
-    # The record that came after `last` before, if it is this one.
-    cdef Seen *s
-    if last == NULL:
-        return NULL
-    s = <Seen *> load_pointer(&last.follower)
-    if s != NULL and s.size == n and same_words(s.words, record, n):
-        return s
-    return NULL
+cdef inline bint is_record(const Seen *s, const uint32_t *record, uint32_t n) noexcept nogil:
+    return s.size == n and same_words(s.words, record, n)
+
+cdef inline Seen *seen_follower(Seen *last) noexcept nogil:
+    # The first guess at what comes after `last`, or NULL.
+    return NULL if last == NULL else <Seen *> load_pointer(&last.follower)
+
+cdef inline Seen *seen_other(Seen *last) noexcept nogil:
+    # The second guess, or NULL.
+    return NULL if last == NULL else <Seen *> load_pointer(&last.other)
 
 cdef inline void seen_follow(Seen *last, Seen *s) noexcept nogil:
+    # `s` has come after `last`, and was not the first guess.
     if last != NULL:
+        store_pointer(&last.other, load_pointer(&last.follower))
         store_pointer(&last.follower, s)
 
 cdef SeenTable *seen_new(size_t expected) noexcept nogil
