@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-
 from pybtf.core.elf.function_table import ALL_SECTIONS, FunctionTable
 from pybtf.dwarf.sections import DebugSections, debug_sections
 from pybtf.elf.constants import SHT_NOBITS, SHT_PROGBITS
@@ -61,10 +59,12 @@ class LoadedFile:
     """What waits for the symbols, if they are still being read. Raises `InputError`."""
 
     @property
-    def mapped(self) -> bool:
-        """Whether the units are mapped from the file."""
-        info = self.sections.get("info")
-        return isinstance(info, memoryview) and isinstance(info.obj, mmap.mmap)
+    def info_file(self) -> tuple[int, int] | None:
+        """If the units are mapped from a file, its descriptor, and where they begin in it."""
+        if self.sections.info_in is None:
+            return None
+        source, at = self.sections.info_in
+        return source.fileno(), at
 
 
 @record(frozen=True)

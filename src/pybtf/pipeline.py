@@ -208,7 +208,7 @@ def _encode_images(
             only_languages=options.lang is not None,
             jobs=options.jobs,
             base=base.index if base is not None else None,
-            info_mapped=files[0].mapped,
+            info_file=files[0].info_file,
             functions=functions,
             tracing=look is not None,
             placing=placing,
@@ -249,7 +249,7 @@ def _encode(
     for file in files:
         with timings.pass_("unit headers" if given is None else "values"):
             if file is not files[0]:
-                run.next_file(file.sections, file.symbols, machine=file.image.machine, info_mapped=file.mapped)
+                run.next_file(file.sections, file.symbols, machine=file.image.machine, info_file=file.info_file)
             try:
                 _scan(file, given, run, features)
             except InputError:

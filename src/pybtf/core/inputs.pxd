@@ -54,7 +54,7 @@ cdef class Inputs:
     cdef Space space
     cdef uint32_t first         # id of the first own type
 
-    cdef set_file(self, sections, FunctionTable symbols, machine, info_mapped)
+    cdef set_file(self, sections, FunctionTable symbols, machine, info_file)
     cdef set_sections(self, sections)
     cdef set_split(self, DebugSections *to, rows)
     cdef point(self, DebugSections *to, sections)

@@ -110,7 +110,7 @@ class Inputs:
         languages,
         only_languages,
         jobs,
-        info_mapped=False,
+        info_file=None,
         keep_all=False,
         base: Base = None,
         functions: FunctionTable = None,
@@ -120,6 +120,8 @@ class Inputs:
         later=False,
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one.
+
+        `info_file`: if `info` is mapped, the descriptor of the file, which stays open, and where `info` begins in it.
 
         `later`: `start` is called before the first unit is decoded, and only then the tables of functions are complete.
         """
@@ -134,7 +136,7 @@ class Inputs:
         self.x.placing = placing
         self.x.table = cython.address(self.functions.t)
         self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
-        self.set_file(sections, symbols, machine, info_mapped)
+        self.set_file(sections, symbols, machine, info_file)
         self.base = base
         self.variables = ranges, names, force
         self.renamed = set()
@@ -183,7 +185,7 @@ class Inputs:
             self.space.r.words.p = cython.NULL
             self.space.r.offs.p = cython.NULL
 
-    def next_file(self, sections, symbols: FunctionTable, *, machine, info_mapped=False):
+    def next_file(self, sections, symbols: FunctionTable, *, machine, info_file=None):
         """Goes on with another file, of the same byte order, for the same BTF. Sections of variables remain those
         of the first file, as in pahole.
         """
@@ -194,16 +196,16 @@ class Inputs:
         self.x.headers = cython.NULL
         self.x.n_units = self.units = self.claimed = self.consumed = 0
         memset(cython.address(self.x.sections), 0, cython.sizeof(self.x.sections))
-        self.set_file(sections, symbols, machine, info_mapped)
+        self.set_file(sections, symbols, machine, info_file)
         # Its records have names by offsets, of which each file has its own.
         seen_delete(self.x.seen)
         if not context_seen(cython.address(self.x)):
             raise MemoryError
 
     @cython.cfunc
-    def set_file(self, sections, symbols: FunctionTable, machine, info_mapped):
+    def set_file(self, sections, symbols: FunctionTable, machine, info_file):
         self.symbols = symbols
-        self.x.info_mapped = info_mapped
+        self.x.info_file, self.x.info_at = (-1, 0) if info_file is None else info_file
         self.x.sections.swap = not self.x.little
         machine_init(cython.address(self.x.machine), machine)
         self.set_sections(sections)
@@ -259,6 +261,8 @@ class Inputs:
         view = cython.declare(cython.Py_buffer)
         i: cython.int
         FIXED_SIZE(spans_of(to) == N_SPANS)  # what lies one behind the other
+        mapped = getattr(sections.get("info"), "obj", None) if self.x.info_file >= 0 else None
+        to.mapped = 0
         for i in range(N_SPANS):
             data = sections.get(SECTION_NAMES[i])
             if data is None or len(data) == 0:
@@ -267,6 +271,8 @@ class Inputs:
             PyObject_GetBuffer(data, cython.address(view), PyBUF_SIMPLE)
             spans[i].p = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
             spans[i].n = view.len
+            if mapped is not None and data.obj is mapped:
+                to.mapped |= 1 << i
             PyBuffer_Release(cython.address(view))
             self.buffers.append(data)
 

@@ -53,7 +53,7 @@ class Run:
         languages: Sequence[int],
         only_languages: bool,
         jobs: int,
-        info_mapped: bool = False,
+        info_file: tuple[int, int] | None = None,
         keep_all: bool = False,
         base: Base | None = None,
         functions: FunctionTable | None = None,
@@ -69,7 +69,7 @@ class Run:
         symbols: FunctionTable,
         *,
         machine: int,
-        info_mapped: bool = False,
+        info_file: tuple[int, int] | None = None,
     ) -> None: ...
     def scan(self, merge: bool) -> int: ...
     def give(

@@ -1,7 +1,7 @@
 """Unit headers: all of them, in one serial scan, before the first unit is read.
 
-What a header says of itself is checked here, and where its unit ends. The scan touches a page of each unit only, around
-which the system maps as much as it has in memory, so what has been passed is given back on the way.
+What a header says of itself is checked here, and where its unit ends. Of a file that is mapped the headers are read: of
+each page that is touched, the system would map as much around it as it has in memory.
 """
 
 import cython
@@ -14,13 +14,13 @@ from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import Losses, lose
 from cython.cimports.pybtf.core.model.options import OPT_DEGRADE
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_tell, cur_u8, cur_u16, cur_u32, cur_u64
-from cython.cimports.pybtf.core.support.mapped_file import give_back
+from cython.cimports.pybtf.core.support.mapped_file import read_at
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.worker import Context
 
+LONGEST_HEADER = cython.declare(uint64_t, 40)
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
 RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)
-GLANCED = cython.declare(uint64_t, 8 << 20)  # bytes of headers and units after which they are given back
 LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)
 
 
@@ -105,7 +105,9 @@ def scan_units(
     cap: uint32_t = 0
     own: cython.bint
     split: cython.size_t = 0
-    given: uint64_t = 0
+    block: uint8_t[4096]  # of a file, that has the header
+    block_end: uint64_t = 0
+    base: cython.pointer[cython.const[uint8_t]] = x.sections.info.p
     free(x.headers)
     type_units_free(cython.address(x.type_units))
     x.headers = cython.NULL
@@ -120,7 +122,12 @@ def scan_units(
             return fault_set(fault, FAULT_MEMORY, IN_INFO, at, 0, 0)
         h = cython.address(x.headers[x.n_units])
         own = at < x.sections.alternate_at
-        cur_init(cython.address(c), x.sections.info.p, at, end, x.sections.swap)
+        if x.info_file >= 0 and min(at + LONGEST_HEADER, size) > block_end:
+            block_end = min(at + cython.sizeof(block), size)
+            if not read_at(x.info_file, block, block_end - at, x.info_at + at):
+                return fault_set(fault, FAULT_TRUNCATED, IN_INFO, at, 0, 0)
+            base = block - at
+        cur_init(cython.address(c), base, at, end, x.sections.swap)
         h.end = 0
         if read_header(cython.address(c), h, end, x.sections.types_at if own else size, fault):
             if not x.options & OPT_DEGRADE or not lose(losses, fault, True):
@@ -139,9 +146,4 @@ def scan_units(
             h.abbrev += h.split.abbrev
         x.n_units += 1
         x.n_own += own
-        if x.info_mapped and at - given >= GLANCED:
-            give_back(x.sections.info.p + given, at - given)
-            given = at
-    if x.info_mapped:
-        give_back(x.sections.info.p + given, size - given)
     return 0

@@ -14,6 +14,7 @@ from pybtf.core.functions.variables cimport VariableRules
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
+from pybtf.core.support.memory cimport U8s
 from pybtf.core.values.known_types cimport KnownTypes
 from pybtf.core.values.unit_read cimport GivenUnit, Reading
 
@@ -29,7 +30,8 @@ cdef struct Context:            # shared by all workers, never written while the
     TypeUnits type_units
     uint32_t first_unit         # number of the first unit, counted from the first of several files
     uint32_t file               # number of the file
-    bint info_mapped            # .debug_info is mapped from the file: pages that have been read can be given back
+    int info_file               # .debug_info is mapped from this open file, and units are read from there; -1: it is not
+    uint64_t info_at            # where it begins in the file
     bint merge                  # all units are one logical unit
     bint gaps                   # some have been passed over, as their headers are damaged
     bint exporting              # units are decoded up to the names of their types, for core/export.py
@@ -53,6 +55,10 @@ cdef struct Context:            # shared by all workers, never written while the
     bint only_languages         # encode only these; otherwise all but these
 
 cdef struct Worker:
+    DebugSections sections      # those of the context, but that `info` may have one unit only, in `unit`
+    U8s unit
+    uint64_t abbrev_given       # up to where pages of these sections were given back
+    uint64_t lists_given
     Walker walker
     Classifier classifier
     Observer observer

@@ -6,7 +6,7 @@ and classes, which never reach the output.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint32_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.classify import CLASSIFY_EMPTY, classifier_free, classify_unit
@@ -24,18 +24,26 @@ from cython.cimports.pybtf.core.encode.translate import translate_types
 from cython.cimports.pybtf.core.functions.function_instances import observe_functions
 from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
 from cython.cimports.pybtf.core.functions.variables import collect_variables
+from cython.cimports.pybtf.core.model.debug_sections import (
+    ABBREV_MAPPED,
+    LOC_MAPPED,
+    LOCLISTS_MAPPED,
+    DebugSections,
+)
 from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_DECLARATION, Function, Unit, Variable
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import lose, losses_free, losses_reset, losses_take
 from cython.cimports.pybtf.core.model.options import *
 from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_intern
-from cython.cimports.pybtf.core.support.mapped_file import give_back
-from cython.cimports.pybtf.core.support.memory import u8s_free, u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.support.mapped_file import give_back, read_at
+from cython.cimports.pybtf.core.support.memory import u8s_free, u8s_reserve, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.unit_walk import walk_all
 from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
 
+LARGEST_FETCHED = cython.declare(uint64_t, 2 << 20)  # bytes of a unit
+PASSED = cython.declare(uint64_t, 1 << 20)  # bytes of a section after which they are given back
 MOST_ROUNDS = cython.declare(cython.int, 8)  # in which damaged units are found that are one with others
 
 
@@ -116,15 +124,76 @@ def decode_unit(
     v.offset = x.headers[number].offset
     v.tracing = x.tracing
     v.placing = x.placing
+    if not x.merge and x.info_file >= 0 and fetch_unit(w, x, number, v):
+        return 1
     status = 1 if x.merge and x.gaps else try_twice(w, x, number, v, symbols)
     if status and x.options & OPT_DEGRADE and v.fault.code != FAULT_MEMORY:
         if x.merge:
             status = try_without_damaged(w, x, number, v, symbols)
         else:
             status = leave_out(w, x, v, symbols)
-    if x.info_mapped and not x.merge:
-        give_back(x.sections.info.p + v.offset, x.headers[number].end - v.offset)
+    if not x.merge:
+        leave_behind(w, x, number, v)
     return status
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def leave_behind(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+) -> cython.void:
+    """Gives pages back that belong to a unit that has been decoded, and to those before it: linkers keep the parts of
+    units in order. Whoever needs such a page again gets it.
+    """
+    s: cython.pointer[cython.const[DebugSections]] = cython.address(x.sections)
+    if x.info_file >= 0 and w.sections.info.p == s.info.p:
+        give_back(s.info.p + v.offset, x.headers[number].end - v.offset)
+    if s.mapped & ABBREV_MAPPED:
+        pass_by(s.abbrev.p, s.abbrev.n, cython.address(w.abbrev_given), x.headers[number].abbrev)
+    if x.headers[number].version >= 5:
+        if s.mapped & LOCLISTS_MAPPED:
+            pass_by(s.loclists.p, s.loclists.n, cython.address(w.lists_given), w.walker.u.list_at)
+    elif s.mapped & LOC_MAPPED:
+        pass_by(s.loc.p, s.loc.n, cython.address(w.lists_given), w.walker.u.list_at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def pass_by(
+    p: cython.pointer[cython.const[uint8_t]], n: uint64_t, given: cython.pointer[uint64_t], at: uint64_t
+) -> cython.void:
+    """Offset `at` of a section of `n` bytes has been reached, and up to `given` it was given back."""
+    at = min(at, n)
+    if at >= given[0] + PASSED:
+        give_back(p + given[0], at - given[0])
+        given[0] = at
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fetch_unit(
+    w: cython.pointer[Worker], x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
+) -> cython.int:
+    """Reads unit `number` from the file, so that its bytes are in a cache when they are decoded, and no page of the map
+    is touched. From then on offsets of this unit, and only these, are valid in `sections.info` of the worker. A large
+    unit stays in the map. Nonzero: fault in `v.fault`.
+    """
+    offset: uint64_t = x.headers[number].offset
+    size: uint64_t = x.headers[number].end - offset
+    w.sections.info.p = x.sections.info.p
+    if size > LARGEST_FETCHED:
+        return 0
+    w.unit.n = 0
+    if not u8s_reserve(cython.address(w.unit), size):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, offset, 0, 0)
+    if not read_at(x.info_file, w.unit.p, size, x.info_at + offset):
+        return fault_set(cython.address(v.fault), FAULT_TRUNCATED, IN_INFO, offset, 0, 0)
+    w.sections.info.p = w.unit.p - offset
+    return 0
 
 
 @cython.cfunc
@@ -246,7 +315,7 @@ def finish_unit(
             return 1
     if resolve_unit(
         cython.address(w.walker.u),
-        cython.address(x.sections),
+        cython.address(w.sections),
         cython.address(x.machine),
         NO_INDEX if x.exporting else x.table.n,
         options,
@@ -316,7 +385,8 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.classifier.sparse = x.keep_all
     w.classifier.plain = (x.options & OPT_DEGRADE) != 0
     w.classifier.names = cython.address(w.walker.names)
-    if walker_init(cython.address(w.walker), x.strings, cython.address(x.sections)):
+    w.sections = x.sections
+    if walker_init(cython.address(w.walker), x.strings, cython.address(w.sections)):
         return 1
     return not walker_expect(cython.address(w.walker), x.sections.info.n)
 
@@ -326,6 +396,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
 @cython.exceptval(check=False)
 def worker_free(w: cython.pointer[Worker]) -> cython.void:
     walker_free(cython.address(w.walker))
+    u8s_free(cython.address(w.unit))
     classifier_free(cython.address(w.classifier))
     u32s_free(cython.address(w.observer.record))
     u8s_free(cython.address(w.observer.name))

@@ -55,6 +55,8 @@ class DebugSections(dict[str, Buffer]):
         self.warnings: list[str] = []
         self.sources: list[Source] = []
         """The files they are mapped from."""
+        self.info_in: tuple[Source, int] | None = None
+        """The file that `info` is mapped from, and where it begins there; None if it is not, but made of what is."""
 
     def place(self, place: Place) -> Place:
         """The same place, with offsets as they are in the section it names."""
@@ -150,6 +152,9 @@ def _sections_of(
     if split is not None:
         split.append_types(found)
     _append_alternate(image, found)
+    info = found["info"]
+    if image.source is not None and isinstance(info, memoryview) and info.obj is image.mapping:
+        found.info_in = image.source, there[".debug_info"].offset
     return found
 
 

@@ -6,8 +6,8 @@ numbers in two classes and two byte orders; the section table is read by the com
 supplies what is not worth repeating, the names of machines and section types, and is imported only once a
 message needs one.
 
-The file is mapped, never read: `data` hands out slices of the map, and a page of a section that nobody looks
-at is never loaded. Only compressed sections are copied (see `compressed.py`).
+The file is mapped: `data` hands out slices of the map, and a page of a section that nobody looks at is never
+loaded. Only compressed sections are copied (see `compressed.py`), and units are read (see core/worker.py).
 
 What is checked when: the header and the section table at `open`, for without them nothing has a meaning. The
 extent of a section's data is checked when the data is asked for, so damage in a section that plays no role
@@ -425,6 +425,10 @@ class Source:
     def __del__(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
+
+    def fileno(self) -> int:
+        """The descriptor of the file, which is open as long as this object is there."""
+        return self._fd
 
     def map(self) -> mmap.mmap:
         """The file, mapped for reading."""

@@ -310,6 +310,7 @@ def walk_list(
     wide: cython.bint = not one_word and param.size > unit.address_size
     if offset >= section.n:
         return
+    unit.list_at = offset
     cur_init(cython.address(c), section.p, offset, section.n, sections.swap)
     while True:
         if not afford(unit, ENTRY_BYTES):

@@ -428,6 +428,7 @@ def resolve_unit(
     """Resolves a decoded unit in place. Nonzero: fault."""
     u.variable_at.n = NO_INDEX
     u.param_at.n = NO_INDEX
+    u.list_at = 0
     u.list_bytes = LISTS_FREE + LISTS_PER_BYTE * u.bytes
     if resolve_types(u, fault):
         return 1

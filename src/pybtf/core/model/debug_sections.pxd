@@ -1,7 +1,7 @@
 # The debug sections of one input file, as the compiled core sees them: plain ranges of memory, already
 # decompressed and relocated. An absent section is {NULL, 0}. Nothing here is owned.
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 cdef struct Span:
     const uint8_t *p
@@ -21,6 +21,9 @@ cdef struct SplitUnit:          # units of split DWARF, whose sections are parts
 
 cdef enum:
     N_SPANS = 8                 # sections that a file has, in front of `swap`
+    ABBREV_MAPPED = 1 << 1      # bits of `mapped`, in the order of the spans
+    LOC_MAPPED = 1 << 6
+    LOCLISTS_MAPPED = 1 << 7
 
 cdef struct DebugSections:
     Span info                   # inputs.py has the names of all spans, in this order
@@ -32,6 +35,7 @@ cdef struct DebugSections:
     Span loc            # .debug_loc, DWARF 2 to 4
     Span loclists       # .debug_loclists, DWARF 5
     bint swap           # the file's byte order differs from the host's
+    uint32_t mapped     # a bit for each span that lies in the map of `info`: pages can be given back
     uint64_t types_at   # where in `info` what was .debug_types starts (DWARF 4); its size if there is none
     uint64_t alternate_at   # where in `info` the units of the alternate file start; its size if there is none
     const SplitUnit *split      # ascending; NULL if there are none

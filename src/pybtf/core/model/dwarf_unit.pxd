@@ -172,6 +172,7 @@ cdef struct Unit:
     uint64_t end
     uint64_t bytes              # of .debug_info in all its DWARF units so far; bounds work on what DIEs share
     uint64_t list_bytes         # of location lists that may still be read for it
+    uint64_t list_at            # offset of the last one that was
     uint8_t address_size
     uint8_t offset_size         # this and `version`, `*_base`: of the DWARF unit at hand (`unit_bases`)
     uint8_t version
