@@ -13,15 +13,16 @@ from tests.builders.kernelish import kernel
 from tests.builders.rawdwarf import DATA1, REF4, STRING, RawDwarf
 
 MIB = 1 << 20
+PLACES = 3 * MIB, MIB  # of abbreviations
 
 
 def written(large: str = "") -> RawDwarf:
-    """Five units. The second and the fourth have their abbreviations three megabytes behind those of the others. The
-    name of `large` makes a unit that is not read in one piece.
+    """Five units. The second and the fourth have their abbreviations two megabytes in front of those of the others.
+    `large`: a text in each unit.
     """
     w = RawDwarf()
     for i in range(5):
-        w.begin(abbrevs=3 * MIB * (i % 2))
+        w.begin(abbrevs=PLACES[i % 2])
         int_ = w.base_type()
         struct = w.die(0x13, (0x03, STRING, f"s{i}"), (0x0B, DATA1, 4), children=True)
         w.die(0x0D, (0x03, STRING, "a"), (0x49, REF4, int_), (0x38, DATA1, 0))
@@ -35,7 +36,8 @@ def written(large: str = "") -> RawDwarf:
 
 def file(w: RawDwarf, path: Path, *, compress: bool) -> Path:
     table = bytes(w.abbrev) + b"\0"
-    abbrev = Section(".debug_abbrev", table.ljust(3 * MIB, b"\0") + table, compress=6 if compress else None)
+    text = bytes(MIB) + table.ljust(2 * MIB, b"\0") + table
+    abbrev = Section(".debug_abbrev", text, compress=6 if compress else None)
     made = Dwarf({".debug_info": bytes(w.info)}, {}, [], {}, {}, [])
     path.write_bytes(kernel(made, debug={".debug_abbrev": abbrev}).data)
     return path
@@ -44,7 +46,7 @@ def file(w: RawDwarf, path: Path, *, compress: bool) -> Path:
 @pytest.mark.parametrize("compress", [False, True], ids=["mapped", "unpacked"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_pages_are_needed_again(compress: bool, jobs: int, tmp_path: Path) -> None:
-    """What is not mapped cannot be given back: it would be lost."""
+    """Those of the second unit lie in what is given back behind the first."""
     made = pybtf.encode(file(written(), tmp_path / "file", compress=compress), jobs=jobs).data
     assert [t.name for t in pybtf.BTF.from_bytes(made) if t.kind.name == "STRUCT"] == [f"s{i}" for i in range(5)]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import pybtf
 from tests.builders import narrow
 from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
@@ -121,6 +122,22 @@ def structs(at: str, **contents: str | None) -> Any:
         ]
         children.append(named("structure_type", name, ("byte_size", "data1", 32), children=members, label=at + name))
     return unit(children)
+
+
+def test_the_same_members_at_other_places(tmp_path: Path) -> None:
+    """The second `x` comes where the first one came, and is almost the same."""
+    path = tmp_path / "program"
+    units = []
+    for at, places in ("1", (0, 4)), ("2", (4, 0)):
+        members = [
+            named("member", name, ("type", "ref4", f"{at}int"), ("data_member_location", "data1", place))
+            for name, place in zip("ab", places, strict=True)
+        ]
+        x = named("structure_type", "x", ("byte_size", "data1", 8), children=members)
+        units.append(unit([INT._replace(label=f"{at}int"), x]))
+    path.write_bytes(kernel(units).data)
+    found = pybtf.BTF.from_bytes(pybtf.encode(path).data)
+    assert [t.name for t in found if t.kind.name == "STRUCT"] == ["x", "x"]
 
 
 def test_a_declaration_is_resolved_by_what_is_certain(tmp_path: Path) -> None:
