@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import pybtf
+from pybtf.base import Base
 from pybtf.core import FOLDERS
 from pybtf.elf.writer import put_sections
+from tests.commands.test_merge import FEATURES
 from tests.conftest import ROOT
 
 # Beyond what the interpreter itself has imported before the first line of a program.
@@ -146,6 +149,44 @@ def test_pahole_imports_for_a_module_what_it_needs(
     modules = imported_by(code, isolated=True)
     assert "pybtf.pipeline" in modules
     assert {name for name in modules if not name.startswith("pybtf.core") and "cython" not in name} <= MODULE | more
+
+
+# What a module of values (pybtf cc) needs besides.
+OF_VALUES = {
+    *(f"pybtf.merging{name}" for name in ("", ".archives", ".facts", ".index", ".linked", ".payloads", ".pieces")),
+    *(f"pybtf.elf.{name}" for name in ("compressed", "packed", "values_index")),
+    "pybtf.dwarf.units", "pybtf.run_errors", "heapq", "_heapq", "itertools", "struct", "_struct", "_thread",
+    *(f"xxhash{name}" for name in ("", "._xxhash", ".version")),
+}  # fmt: skip
+
+
+OPTIONS_OF_VALUES = (f"--btf_features={FEATURES}", "--btf_base", "wanted.btf", "--btf_encode_detached=out")
+
+
+def test_a_module_of_values_imports_little_more(built: Callable[[str], Path]) -> None:
+    built("x86-relocatable")
+    arguments = ["-J", *OPTIONS_OF_VALUES, "merged"]
+    modules = imported_by(f"from pybtf.pahole.main import main; assert main({arguments!r}) == 0", isolated=True)
+    assert "pybtf.merging.linked" in modules
+    others = {name for name in modules if not name.startswith("pybtf.core") and "cython" not in name}
+    assert others <= MODULE | OF_VALUES
+
+
+def test_a_module_of_values_reads_its_base_once(built: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if nothing but its values says that it has no DWARF."""
+    from pybtf.pahole.main import main
+
+    built("x86-relocatable")
+    reads: list[str] = []
+    read = Base._read
+
+    def counted(path: str, *, once: bool) -> Base:
+        reads.append(path)
+        return read(path, once=once)
+
+    monkeypatch.setattr(Base, "_read", counted)
+    assert main(["-J", *OPTIONS_OF_VALUES, "merged"]) == 0
+    assert reads == ["wanted.btf"]
 
 
 def test_the_compiled_core_is_one_library() -> None:

@@ -173,7 +173,7 @@ def test_a_killed_process_has_given_its_tokens_back(make: Make) -> None:
     code = (
         "import os, sys, time\n"
         "import pybtf.pahole.main as main, pybtf.pipeline as pipeline\n"
-        "def encode_file(*_):\n"
+        "def encode_file(*_, **options):\n"
         "    print('working', flush=True)\n"
         "    for _ in range(6000):\n"
         "        time.sleep(0.01)\n"  # a signal that comes just before one of them is handled after it

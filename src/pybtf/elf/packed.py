@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
 
 from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO, MAX_SIZE
 from pybtf.elf.image import ElfImage, Source
@@ -19,6 +18,7 @@ from pybtf.errors import InputError, Place
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Final
 
 SUFFIXES: Final = (".xz", ".zst", ".gz")

@@ -87,10 +87,16 @@ def _encode(request: Request) -> Encoded:
 
 
 def _encode_by(path: str, options: EncodeOptions) -> Encoded:
+    from ..base import open_base
     from ..pipeline import encode_file
+    from ..timings import Timings
 
+    timings = Timings()
+    base = open_base(options.base, timings, once=True)
+    if base is not None:  # read once, also if there is nothing but values
+        options = replace(options, base=base)
     try:
-        encoded = encode_file(path, options)
+        encoded = encode_file(path, options, timings=timings)
         # Of a part of the program there is DWARF, of the rest values: which of both was meant, an error says.
         return encoded if not encoded.report.stripped else _merged(path, options) or encoded
     except NothingToEncode:
