@@ -10,13 +10,18 @@ from pybtf.elf.layout import owners, section_addresses
 from pybtf.elf.symbols import function_table, function_table_meanwhile
 from pybtf.features import Features
 from pybtf.options import EncodeOptions
-from pybtf.records import NamedTuple, record
+from pybtf.records import NamedTuple, record, replace
 from pybtf.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    VariableRange = tuple[int, int, int, int, bool]
+    Recall = Callable[[FunctionTable, Sequence[VariableRange]], tuple[dict[str, Any], bytes] | None]
+    """The facts and the BTF of a run on the same values, of which symbols and ranges were as these; None: not known."""
 
 Buffer = bytes | bytearray | memoryview
 
@@ -58,6 +63,13 @@ class LoadedFile:
     wait: Callable[[], None] | None
     """What waits for the symbols, if they are still being read. Raises `InputError`."""
 
+    def waited(self) -> LoadedFile:
+        """The same, with all symbols. Raises `InputError`."""
+        if self.wait is None:
+            return self
+        self.wait()
+        return replace(self, wait=None)
+
     @property
     def info_file(self) -> tuple[int, int] | None:
         """If the units are mapped from a file, its descriptor, and where they begin in it."""
@@ -81,6 +93,9 @@ class Given:
     digest: Callable[[Buffer], bytes] | None = None
     find: Callable[[int], Buffer] | None = None
     """Finds the values of a piece that are not where it says. Workers call it. Raises `InputError`."""
+    recall: Recall | None = None
+    remember: Callable[[dict[str, Any], bytes], None] | None = None
+    """Gets the facts of a run and its BTF, for `recall` to give them back another time (merging/remembered.py)."""
 
 
 def load(
@@ -112,9 +127,7 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
     return wanted[0] if len(wanted) == 1 else ALL_SECTIONS
 
 
-def variable_ranges(
-    image: ElfImage, addresses: memoryview, features: Features
-) -> list[tuple[int, int, int, int, bool]]:
+def variable_ranges(image: ElfImage, addresses: memoryview, features: Features) -> list[VariableRange]:
     """Which addresses belong to which section that can hold variables: first address and size of the range, address and
     index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. If no variables are
     wanted at all, as in most modules, there are no ranges.

@@ -32,8 +32,6 @@ class EncodeOptions:
     """Encode only units in these languages (DW_LANG codes); None: no such limit."""
     lang_exclude: frozenset[int] | None = None
     """Leave out units in these languages, before they are decoded; None: leave out none."""
-    exclude_prefix: str | None = None
-    """Leave out units whose name starts with this."""
     base: str | Base | None = None
     """Build on this BTF, or that of this file: types and strings that it has are not repeated."""
     standalone: bool = False

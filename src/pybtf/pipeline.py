@@ -185,16 +185,27 @@ def _encode_images(
     if given is None:
         _tell_of_stripped(images, report)
     functions = None
-    if files[0].wait is None:
+    recall = given.recall if given is not None else None
+    if files[0].wait is None or recall is not None:
         with timings.pass_("symbols"):
+            files[0] = files[0].waited()
             _freeze_symbols(files, features, report)
     if len(files) > 1:
         from pybtf.core.elf.function_table_join import join_tables
 
         functions = join_tables([file.symbols for file in files])
 
+    # The same may have been encoded before.
+    ranges = variable_ranges(image, files[0].addresses, features)
+    if recall is not None:
+        with timings.pass_("values"):
+            known = recall(files[0].symbols, ranges)
+        if known is not None:
+            facts, data = known
+            fill(report, facts, data)
+            return Encoded(data, report, base, None, image.status)
+
     with timings.pass_("unit headers"):
-        ranges = variable_ranges(image, files[0].addresses, features)
         run = Run(
             files[0].sections,
             files[0].symbols,
@@ -222,7 +233,10 @@ def _encode_images(
             from pybtf.belonging import check_sizes
 
             check_sizes(compare_sizes[0], run, base)
-        fill(report, run, data)
+        facts = run.facts()
+        fill(report, facts, data)
+        if given is not None and given.remember is not None:
+            given.remember(facts, data)
         if look is not None:
             look(run, image, files[0].sections, data)
     finally:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pybtf.btf.kind_numbers import KIND_NAMES
-from pybtf.core.run import Run
 from pybtf.report import REASON_OF_DESCRIPTION, REASON_OF_FATE, REASON_OF_VARIABLE, Repeats, Report
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def fill(report: Report, run: Run, data: bytes) -> None:
-    """Fill in the facts of the run that has made `data`."""
-    facts = run.facts()
+
+def fill(report: Report, facts: dict[str, Any], data: bytes) -> None:
+    """Fill in the facts of the run that has made `data` (`Run.facts`)."""
     counts, fates = facts["counts"], facts["fates"]
     partial = counts.get("partial", 0)
     damaged = counts.get("damaged", 0)

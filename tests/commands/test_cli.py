@@ -235,7 +235,7 @@ def test_defaults(run: Run, pipeline: Pipeline, elf: str) -> None:
     options = asked(run, pipeline, elf)
     assert options.features.names() == list(DEFAULT)
     assert options.jobs == available_cpus()
-    assert (options.lang, options.lang_exclude, options.exclude_prefix) == (None, None, None)
+    assert (options.lang, options.lang_exclude) == (None, None)
 
 
 def test_options_arrive(run: Run, pipeline: Pipeline, elf: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -41,6 +43,12 @@ def folder(built: Callable[[str], Path]) -> Path:
     return folder
 
 
+def without_results() -> None:
+    """The cache has payloads only: what a merge makes of them is not known yet."""
+    content = CACHE.read_bytes()
+    CACHE.write_bytes(content[: content.index(b"bUVR")])
+
+
 def without_objects() -> None:
     for each in ("sa.o", "sb.o"):
         Path(each).unlink()
@@ -52,8 +60,10 @@ def test_what_is_in_the_cache_needs_no_objects(folder: Path) -> None:
     with pytest.raises(InputError, match=r"sa\.o: its values are not to be found"):
         merge("other")
     assert not Path("other").exists()
-    assert merge() == ((folder / "wanted.btf").read_bytes(), [])
-    assert CACHE.read_bytes() == content
+    without_results()
+    for _ in range(2):  # of payloads, and what was made of them
+        assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+        assert CACHE.read_bytes() == content
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,6 +75,25 @@ def test_by_the_command_in_either_byte_order(built: Callable[[str], Path], name:
         assert Path("out").read_bytes() == (folder / "wanted.btf").read_bytes()
         if Path("sa.o").exists():
             without_objects()
+
+
+def test_a_report_says_what_was_remembered(folder: Path) -> None:
+    """And all else as it did, of the same link; with a base, nothing is remembered."""
+
+    def report(*options: str) -> dict[str, Any]:
+        command = ["merge", "-q", "--features", FEATURES, "--report", "json", "--detached", "out", *options, "merged"]
+        assert main(command) == 0
+        found: dict[str, Any] = json.loads(Path("json").read_text())
+        return {**found, "timings": None, "peak_memory_bytes": None}
+
+    without_results()
+    first, second = report("--cache", "cache"), report("--cache", "cache")
+    assert first["merged"].pop("remembered") is False
+    assert second["merged"].pop("remembered") is True
+    assert first == second
+    assert first["output"]["sha256"] == hashlib.sha256((folder / "wanted.btf").read_bytes()).hexdigest()
+    for _ in range(2):
+        assert report("--cache", "cache", "--base", "wanted.btf")["merged"]["remembered"] is False
 
 
 def test_as_pahole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +122,8 @@ def test_a_cache_of_another_link_gets_what_it_lacks(folder: Path) -> None:
 
 def test_a_cache_of_which_little_is_wanted_is_written_anew(folder: Path) -> None:
     wanted = CACHE.read_bytes()
-    CACHE.write_bytes(wanted + pack_payload(bytes(2 * len(wanted)), little=True))
+    without_results()
+    CACHE.write_bytes(CACHE.read_bytes() + pack_payload(bytes(2 * len(wanted)), little=True))
     assert merge() == ((folder / "wanted.btf").read_bytes(), [])
     assert CACHE.read_bytes() == wanted
 
@@ -117,6 +147,9 @@ def test_damage_is_no_error(folder: Path) -> None:
         CACHE.write_bytes(damaged)
         assert merge() == ((folder / "wanted.btf").read_bytes(), []), at
     assert merge()[1] == []
+    CACHE.write_bytes(wanted[:-9] + bytes([wanted[-9] ^ 1]) + wanted[-8:])  # what a merge has made
+    assert merge() == ((folder / "wanted.btf").read_bytes(), [])
+    assert CACHE.read_bytes() == wanted
 
 
 @pytest.mark.parametrize("at", [8, 12])
@@ -255,13 +288,16 @@ def test_a_cache_that_is_written_to_while_it_is_read(folder: Path, monkeypatch: 
         with CACHE.open("r+b") as file:
             file.write(content.replace(b"\0shared\0", b"\0Shared\0"))
 
+    complete = CACHE.read_bytes()
+    without_results()
     wanted = CACHE.read_bytes()
     while_it_is_read(monkeypatch, append)
     assert merge() == ((folder / "wanted.btf").read_bytes(), [])
     CACHE.write_bytes(wanted)
     while_it_is_read(monkeypatch, rename)
     assert merge() == ((folder / "wanted.btf").read_bytes(), [])
-    assert CACHE.read_bytes() == wanted
+    assert CACHE.read_bytes() == complete
+    without_results()
     after_it_was_read(monkeypatch, rename)
     assert merge() == ((folder / "wanted.btf").read_bytes(), [])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.kernels.kernel_build_check import HOME, Place
-from tools.kernels.merged_build_check import Step, edited
+from tools.kernels.merged_build_check import MORE, Step, edited
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,10 @@ def test_steps_of_a_build_are_told_apart(command: str, what: str) -> None:
 def test_the_source_is_what_it_was_afterwards(tmp_path: Path) -> None:
     source = tmp_path / "a.c"
     source.write_text("int a;\n")
-    with edited(source, 2):
-        assert "kbc_edited_2(" in source.read_text()
-    assert source.read_text() == "int a;\n"
+    for more in MORE.values():
+        with edited(source, 2, more):
+            assert "kbc_edited_2(" in source.read_text()
+        assert source.read_text() == "int a;\n"
 
 
 def test_builds_of_one_version_have_folders_of_their_own(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ For each version, in this order:
    no DWARF, and `pybtf verify` takes all of it;
 4. a module with a part in C++ is built, and gets BTF by `pybtf encode --degrade` (cxx_module.py);
 5. the kernel of the second is booted under qemu with all modules: it shows the BTF that is in the files;
-6. with --rounds, a struct and a function are put behind the end of mm/vmscan.c and make is called again, for both in
-   turns, another edit each round. The BTF has to be the same in both. Printed for each: seconds and peak memory of the
-   links and of the BTF step, and seconds of the whole. With --ccache, a third build, of values, from nothing, has
-   to give the bytes of the last edit.
+6. with --rounds, mm/vmscan.c is edited and make is called again, for both in turns: first a struct and a function are
+   put behind its end, others each round, then the body of this function becomes longer. The BTF has to be the same in
+   both, each time. Printed for each: seconds and peak memory of the links and of the BTF step, which in the second has
+   a cache, and seconds of the whole. With --ccache, a third build, of values, from nothing, has to give the bytes of
+   the last edit.
 
 Needs what kernel_build_check.py needs, /usr/bin/time, and ccache, clang and lld as asked for. Exit status: 1 if
 anything was not as it should be.
@@ -64,9 +65,11 @@ struct kbc_edit_{round} {{ long values[{size}]; struct kbc_edit_{round} *next; }
 long kbc_edited_{round}(struct kbc_edit_{round} *edit, int which);
 noinline long kbc_edited_{round}(struct kbc_edit_{round} *edit, int which)
 {{
-	return edit->values[which] + {round};
+	return edit->values[which] + {round}{more};
 }}
 """
+MORE = {"type": "", "body": " + (which > 2 ? kbc_edited_{round}(edit, which / 3) * which : which * 5)"}
+"""What of the file is edited, and what the function has then."""
 FEATURES = {"7.2": ("--features", "+attributes")}
 """What kernels ask of BTF that they have not always asked for (since 6.15)."""
 SECTION = ".debug_weaknames"
@@ -184,17 +187,18 @@ def verified(build: Build, pybtf: Path) -> list[str]:
 
 
 @contextmanager
-def edited(source: Path, number: int) -> Iterator[None]:
+def edited(source: Path, number: int, more: str) -> Iterator[None]:
     """The source with something behind its end; afterwards it is what it was."""
     original = source.read_bytes()
     try:
-        source.write_bytes(original + EDIT.format(round=number, size=number + 3).encode())
+        edit = EDIT.format(round=number, size=number + 3, more=more.format(round=number))
+        source.write_bytes(original + edit.encode())
         yield
     finally:
         source.write_bytes(original)
 
 
-def again(build: Build, number: int) -> None:
+def again(build: Build, number: int, what: str) -> None:
     """Calls make after an edit, and prints what its steps took; the row of a table in Markdown."""
     times = build.place.folder / "times"
     times.unlink(missing_ok=True)
@@ -204,9 +208,9 @@ def again(build: Build, number: int) -> None:
     whole = time.monotonic() - started
     del os.environ["KBC_TIMES"]
     steps = [Step.of(line) for line in times.read_text().splitlines() if line[:1].isdigit()]
-    cells = [build.place.name, str(number)]
-    for what in ("ld -r", "links", "BTF", "BTF of modules"):
-        those = [step for step in steps if step.what == what]
+    cells = [build.place.name, str(number), what]
+    for name in ("ld -r", "links", "BTF", "BTF of modules"):
+        those = [step for step in steps if step.what == name]
         wall, cpu = sum(step.wall for step in those), sum(step.cpu for step in those)
         peak = max((step.peak for step in those), default=0)
         cells.append(f"{len(those)}: {wall:.2f} s, {cpu:.2f} s CPU, {peak / 1024:.0f} MiB")
@@ -235,15 +239,20 @@ def rounds(dwarf: Build, values: Build, count: int, ld: str, from_scratch: bool)
     source = dwarf.place.source / EDITED
     for build in pair:  # another LD is another command: all that is linked is linked anew
         build.anew()
-    print("  | build | round | `ld -r` | links | BTF | BTF of modules | whole |")
+    cache = values.place.folder / f"{values.place.name}.cache"
+    cache.unlink(missing_ok=True)
+    os.environ["PYBTF_MERGE_CACHE"] = str(cache)
+    print("  | build | round | edit | `ld -r` | links | BTF | BTF of modules | whole |")
     for number in range(1, count + 1):
-        with edited(source, number):
-            for build in pair if number % 2 else reversed(pair):
-                again(build, number)
-            wrong += same(*pair)
-            if number == count and from_scratch:
-                values.anew()
-                wrong += same(values, scratch(values))
+        for what, more in MORE.items():
+            with edited(source, number, more):
+                for build in pair if number % 2 else reversed(pair):
+                    again(build, number, what)
+                wrong += same(*pair)
+                if number == count and what == "body" and from_scratch:
+                    values.anew()
+                    wrong += same(values, scratch(values))
+    del os.environ["PYBTF_MERGE_CACHE"]
     return wrong
 
 

@@ -55,7 +55,8 @@ Input:
                        of them that has DWARF must have values
   --store DIR          A folder of values, as pybtf object --store DIR has written it
   --cache FILE         Look for values in FILE first; those found there need no objects. What was found
-                       elsewhere is kept in it. It is made if it does not exist
+                       elsewhere is kept in it, and so is the BTF, which is that of the next link if only code
+                       has moved. It is made if it does not exist
   --compiler-btf       Take the BTF that compilers wrote of each source (gcc -gbtf): what the linker has put
                        together in .BTF of FILE, or that of the objects of --objects. Functions and variables
                        are those of which FILE has symbols. The bytes are not those that DWARF gives

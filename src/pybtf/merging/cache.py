@@ -5,9 +5,12 @@ are no longer needed, and thousands of files need not be found. What was linked 
 it wants, and what is read is compared with it, here as everywhere: a cache can be too old, truncated, damaged or being
 written to, and will never give a wrong result.
 
+So is the BTF that a merge has made, by what it was made of (remembered.py).
+
 The file is a head of 16 bytes, "bUVCache", version and rules, in the byte order of the ELF file; then payloads as
-they stand in the section of an object (pieces.py). New ones are put behind the old ones, under a lock; once more than
-half of the file is not wanted any more, it is written anew. A file that begins otherwise is not touched.
+they stand in the section of an object (pieces.py), and among them results: the same head with "bUVR", the key and the
+size, and what is kept. New ones are put behind the old ones, under a lock; once more than half of the file is not
+wanted any more, it is written anew. A file that begins otherwise is not touched.
 """
 
 # ruff: noqa: PTH116
@@ -22,7 +25,16 @@ from struct import Struct
 
 from pybtf.elf.atomic import write_all, write_file
 from pybtf.errors import InputError, OutputError, Place
-from pybtf.merging.pieces import RULES, STORED_HEAD, Bytes, digest, pack_payload, packed_size, stored_head
+from pybtf.merging.pieces import (
+    RULES,
+    STORED_HEAD,
+    Bytes,
+    digest,
+    pack_payload,
+    pack_stored,
+    packed_size,
+    stored_head,
+)
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -31,7 +43,8 @@ if TYPE_CHECKING:
     from typing import Final
 
 MAGIC: Final = b"bUVCache"
-_VERSION: Final = 1
+_RESULT: Final = b"bUVR"
+_VERSION: Final = 2
 _HEAD: Final = "8sII"
 _HEAD_SIZE: Final = 16
 
@@ -46,6 +59,8 @@ class Cache:
         self.path = path
         self._found: dict[bytes, tuple[int, int]] = {}
         """Where the values of each are, and their size."""
+        self._results: dict[bytes, tuple[int, int]] = {}
+        """The same of results, by key."""
         self._little = little
         self._head = Struct(("<" if little else ">") + _HEAD).pack(MAGIC, _VERSION, RULES)
         self._size = 0
@@ -74,20 +89,32 @@ class Cache:
 
     def find(self, wanted: bytes) -> bytes | None:
         """The values of this digest. If what is there has another one in truth, the file will be written anew."""
-        if wanted not in self._found:
+        values = self._content(*self._found.get(wanted, (0, 0)))
+        if values is None or digest(values) == wanted:
+            return values
+        self.discard()
+        return None
+
+    def result(self, key: bytes) -> bytes | None:
+        """What is kept of a result, as `keep` was given it, or damaged."""
+        return self._content(*self._results.get(key, (0, 0)))
+
+    def discard(self) -> None:
+        """Something in the file is damaged: it will be written anew."""
+        self._found.clear()
+        self._results.clear()
+        self._end = 0
+
+    def _content(self, at: int, size: int) -> bytes | None:
+        """What is at a place; None: at 0, where nothing is. What cannot be read is empty."""
+        if at == 0:
             return None
-        at, size = self._found[wanted]
         try:
             with open(self.path, "rb") as file:
                 file.seek(at)
-                values = file.read(size)
+                return file.read(size)
         except OSError:
-            values = b""
-        if digest(values) == wanted:
-            return values
-        self._found.clear()
-        self._end = 0
-        return None
+            return b""
 
     def _read(self, fd: int) -> None:
         """Up to the end, or to what is none: an interrupted run has left it."""
@@ -99,36 +126,58 @@ class Cache:
         if head != self._head:
             return
         self._end = _HEAD_SIZE
-        while (stored := stored_head(os.pread(fd, STORED_HEAD, self._end), little=self._little)) is not None:
+        while True:
+            head = os.pread(fd, STORED_HEAD, self._end)
+            known, stored = self._found, stored_head(head, little=self._little)
+            if stored is None:
+                known, stored = self._results, stored_head(head, little=self._little, magic=_RESULT)
+            if stored is None:
+                return
             its_digest, size = stored
             end = self._end + packed_size(size)
             if end > self._size:
                 return
-            self._found[its_digest] = self._end + STORED_HEAD, size
+            known[its_digest] = self._end + STORED_HEAD, size
             self._end = end
 
-    def keep(self, sizes: dict[bytes, int], values: Callable[[bytes], Bytes]) -> str | None:
-        """Make the file have the payloads of these digests and sizes. What went wrong, or None: a merge does not fail
-        for it. `values` finds those of a digest, or raises `InputError`.
+    def keep(
+        self,
+        sizes: dict[bytes, int],
+        values: Callable[[bytes], Bytes],
+        result: tuple[bytes, bytes] | None = None,
+    ) -> str | None:
+        """Make the file have the payloads of these digests and sizes, and a result: its key, and what is to be kept.
+
+        What went wrong, or None: a merge does not fail for it. `values` finds those of a digest, or raises
+        `InputError`.
         """
         new = [each for each in sizes if each not in self._found]
         wanted = sum(packed_size(size) for size in sizes.values())
         stale = self._end - _HEAD_SIZE - sum(packed_size(sizes[each]) for each in sizes if each in self._found)
         try:
             if self._end == 0 or stale > wanted:
-                write_file(self.path, self._all(sizes, values), durable=False)
-            elif new:
-                self._append(pack_payload(values(each), little=self._little) for each in new)
+                write_file(self.path, self._all(sizes, values, result), durable=False)
+            elif new or result is not None:
+                self._append(self._packed(new, values, result))
         except (InputError, OutputError) as error:
             return str(error)
         except OSError as error:
             return f"{self.path}: cannot be written: {error.strerror}"
         return None
 
-    def _all(self, sizes: dict[bytes, int], values: Callable[[bytes], Bytes]) -> Iterator[bytes]:
+    def _all(
+        self, sizes: dict[bytes, int], values: Callable[[bytes], Bytes], result: tuple[bytes, bytes] | None
+    ) -> Iterator[bytes]:
         yield self._head
-        for each in sizes:
+        yield from self._packed(sizes, values, result)
+
+    def _packed(
+        self, digests: Iterable[bytes], values: Callable[[bytes], Bytes], result: tuple[bytes, bytes] | None
+    ) -> Iterator[bytes]:
+        for each in digests:
             yield pack_payload(values(each), little=self._little)
+        if result is not None:
+            yield pack_stored(_RESULT, *result, little=self._little)
 
     def _append(self, new: Iterable[bytes]) -> None:
         """Put payloads behind the last one; unless somebody else does so, or has done so."""

@@ -110,6 +110,7 @@ def _merge(
         "objects": len(given.paths),
         "values_xxh3_128": digest(*[values for values, _ in pieces]).hex(),
         "rules": RULES,
+        "remembered": False,
     }
     tell_of_others(report, without, "objects, with code, but without BTF")
     if has_dwarf(image):

@@ -22,7 +22,7 @@ from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, digest
 from pybtf.options import EncodeOptions
 from pybtf.pipeline import encode_file, encode_images, new_report
-from pybtf.records import record
+from pybtf.records import record, replace
 from pybtf.timings import Timings
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -109,11 +109,15 @@ def _merge(
     image = loaded.image
     report = new_report(image.path, options, timings)
     with timings.pass_("values"):
-        cache = None
+        cache, memory = None, None
         if sources.cache is not None:
             from pybtf.merging.cache import Cache
 
             cache = Cache(sources.cache, little=image.little)
+            if base is None:
+                from pybtf.merging.remembered import Memory
+
+                memory = Memory(cache, image, pieces, options)
         payloads = Payloads(cache)
         payloads.take(sources.objects)
         if sources.objects:
@@ -123,18 +127,24 @@ def _merge(
             what = "sources named in the symbol table that have no values"
             tell_of_others(report, _files_without(image, pieces), what)
     given = payloads.given(loaded, pieces, sources.store)
+    if memory is not None:
+        given = replace(given, recall=memory.recall, remember=memory.remember)
     report.merged = {
         "source": "values",
         "exact": True,
         "objects": len(pieces),
         "values_xxh3_128": digest(*[piece.payload_digest for piece in pieces]).hex(),
         "rules": RULES,
+        "remembered": False,
     }
     encoded = encode_images([image], options, base, report, progress, given=given)
     payloads.check_unchanged()
-    if cache is not None:
+    if memory is not None and memory.found:
+        report.merged["remembered"] = True
+    elif cache is not None:
         with timings.pass_("cache"):
-            problem = payloads.keep(cache, pieces, image.path, sources.store)
+            result = memory.result if memory is not None else None
+            problem = payloads.keep(cache, pieces, image.path, sources.store, result)
         if problem is not None:
             report.warnings.append(f"the cache is as it was: {problem}")
     if options.features.global_var:

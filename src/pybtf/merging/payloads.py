@@ -126,11 +126,15 @@ class Payloads:
         if changed is not None:
             raise InputError(changed, "was changed while it was read", "a file that nobody writes to")
 
-    def keep(self, cache: Cache, pieces: list[Piece], file: str, store: str | None) -> str | None:
-        """Have the cache keep the values of all pieces of `file` that are not inline. What went wrong, or None."""
+    def keep(
+        self, cache: Cache, pieces: list[Piece], file: str, store: str | None, result: tuple[bytes, bytes] | None
+    ) -> str | None:
+        """Have the cache keep the values of all pieces of `file` that are not inline, and a result (cache.py). What
+        went wrong, or None.
+        """
         wanted = {piece.payload_digest: piece for piece in pieces if not piece.flags & INLINE}
         sizes = {its_digest: piece.payload_size for its_digest, piece in wanted.items()}
-        return cache.keep(sizes, lambda its_digest: self(wanted[its_digest], file, store)[0])
+        return cache.keep(sizes, lambda its_digest: self(wanted[its_digest], file, store)[0], result)
 
     def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
         try:

@@ -246,10 +246,13 @@ def _damaged(place: Place, found: str) -> InputError:
 
 def pack_payload(payload: Bytes, *, little: bool) -> bytes:
     """A payload as it stands in its section."""
-    head = _STORED[little].pack(
-        PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1], len(payload), digest(payload), 0
-    )
-    return head + _padded(bytes(payload))
+    return pack_stored(PAYLOAD_MAGIC, digest(payload), payload, little=little)
+
+
+def pack_stored(magic: bytes, its_digest: bytes, content: Bytes, *, little: bool) -> bytes:
+    """As a payload, something else that a cache has."""
+    head = _STORED[little].pack(magic if little else magic[::-1], len(content), its_digest, 0)
+    return head + _padded(bytes(content))
 
 
 def packed_size(size: int) -> int:
@@ -257,10 +260,9 @@ def packed_size(size: int) -> int:
     return STORED_HEAD + size + -size % 8
 
 
-def stored_head(head: bytes, *, little: bool) -> tuple[bytes, int] | None:
-    """The digest and the size of the payload that begins so; None: none does."""
-    magic = PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1]
-    if len(head) != STORED_HEAD or head[:4] != magic:
+def stored_head(head: bytes, *, little: bool, magic: bytes = PAYLOAD_MAGIC) -> tuple[bytes, int] | None:
+    """The digest and the size of the payload that begins so, or of what has this magic; None: none does."""
+    if len(head) != STORED_HEAD or head[:4] != (magic if little else magic[::-1]):
         return None
     _, size, its_digest, _ = _STORED[little].unpack(head)
     return its_digest, size
