@@ -29,7 +29,8 @@ def test_passes_are_all_timed() -> None:
 
 def test_values_of_objects_are_merged() -> None:
     rows = [line.split() for line in tool("bench_merge", "--rounds", "1", str(EXAMPLE)).splitlines()]
-    assert [row[:2] for row in rows[3:]] == [[jobs, name] for jobs in "12" for name in ("encode", "merge", "cached")]
+    names = ("encode", "merge", "cached", "same")
+    assert [row[:2] for row in rows[3:]] == [[jobs, name] for jobs in "12" for name in names]
 
 
 def test_the_chart_shows_every_figure(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ put into an object of their own, among sections of zeros with the size of what i
 kernel without DWARF is given the index of these objects. So a merge has as many objects to find, open and check, and as
 many values to read, as in the build of that kernel.
 
-The two programs run in turns, with one job and with two, and in the same turns a merge with a cache, which was written
-before one of the objects was compiled anew. A ratio is the median of those of the rounds. Every output is compared
-with that of `encode`. Exit status: 1 if one differs.
+The two programs run in turns, with one job and with two, and in the same turns two merges with a cache: `cached` after
+one of the objects was compiled anew, with other values, and `same` after a link that has changed nothing that BTF
+depends on. A ratio is the median of those of the rounds. Every output is compared with that of `encode`. Exit status: 1
+if one differs.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ H_SIZE, H_FUNCTIONS, H_VARIABLES, H_SKIPPED, HEAD = 0, 7, 9, 14, 19
 """Words in the head of a unit value (core/values/unit_layout.pxd)."""
 
 
-def prepare(kernel: Path, folder: Path) -> None:
+def prepare(kernel: Path, folder: Path, language: str) -> None:
     """Write the objects, and the kernel that names them: `before` with one object that is another in `after`."""
     from pybtf.core.export import Export
     from pybtf.dwarf.sections import debug_sections
@@ -97,10 +98,15 @@ def prepare(kernel: Path, folder: Path) -> None:
         add = [f"--add-section={INDEX}={index}", str(plain), str(folder / name)]
         subprocess.run([shutil.which("llvm-objcopy") or "objcopy", *add], check=True)
         if name == "before":
-            cache = ["--cache", str(folder / "cache"), "--detached", str(folder / "first")]
+            cache = ["--cache", str(folder / "cache"), "--detached", str(folder / "first"), *without(language)]
             subprocess.run([*pybtf_command(), "merge", "-q", *cache, str(folder / name)], check=True)
             pieces[0] = piece(0, bytes(edited), split[0][1])
     print(f"  {units} objects, {len(values) / 1e6:.0f} MB of values", flush=True)
+
+
+def without(language: str) -> list[str]:
+    """The option that leaves out units."""
+    return ["--lang-exclude", language] if language else []
 
 
 def one_kernel(kernel: Path, folder: Path, rounds: int, language: str) -> bool:
@@ -110,17 +116,17 @@ def one_kernel(kernel: Path, folder: Path, rounds: int, language: str) -> bool:
     out = folder / "out"
     print(f"  {'jobs':>4}  {'program':<8} {'wall s':>7} {'(spread)':>13} {'CPU s':>7} {'peak MiB':>9}   to encode")
     for jobs in (1, 2):
-        common = ["-q", "-j", str(jobs), "--detached", str(out)]
-        common += ["--lang-exclude", language] if language else []
+        common = ["-q", "-j", str(jobs), "--detached", str(out), *without(language)]
         commands = {
             "encode": ["encode", *common, str(kernel)],
             "merge": ["merge", *common, str(folder / "after")],
             "cached": ["merge", *common, "--cache", str(folder / "used"), str(folder / "after")],
+            "same": ["merge", *common, "--cache", str(folder / "used"), str(folder / "before")],
         }
         runs: dict[str, list[Run]] = {name: [] for name in commands}
         for _ in range(rounds):
             for name, command in commands.items():
-                warm(kernel if name == "encode" else folder / "after")
+                warm(Path(command[-1]))
                 shutil.copyfile(folder / "cache", folder / "used")
                 runs[name].append(measure([*pybtf_command(), *command], out, environment))
         if len({run.digest for each in runs.values() for run in each}) != 1:
@@ -150,7 +156,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
             # A process of its own: a peak of memory is inherited by what is run.
-            preparing = multiprocessing.get_context("fork").Process(target=prepare, args=(kernel, folder))
+            given = (kernel, folder, options.language)
+            preparing = multiprocessing.get_context("fork").Process(target=prepare, args=given)
             preparing.start()
             preparing.join()
             try:

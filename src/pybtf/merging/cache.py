@@ -92,16 +92,16 @@ class Cache:
         values = self._content(*self._found.get(wanted, (0, 0)))
         if values is None or digest(values) == wanted:
             return values
-        self.discard()
+        self._found.clear()
+        self.discard_results()
         return None
 
     def result(self, key: bytes) -> bytes | None:
         """What is kept of a result, as `keep` was given it, or damaged."""
         return self._content(*self._results.get(key, (0, 0)))
 
-    def discard(self) -> None:
-        """Something in the file is damaged: it will be written anew."""
-        self._found.clear()
+    def discard_results(self) -> None:
+        """One is damaged: the file will be written anew."""
         self._results.clear()
         self._end = 0
 

@@ -64,7 +64,7 @@ class Memory:
             return None
         known = unpacked(kept)
         if known is None:
-            self._cache.discard()
+            self._cache.discard_results()
         self.found = known is not None
         return known
 
