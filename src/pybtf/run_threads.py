@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-
 from pybtf.core.run import Run
+from pybtf.light_thread import LightThread
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -23,10 +22,10 @@ def work_together(run: Run, jobs: int, on_slice: Callable[[int, int], None]) -> 
             failures.append(error)
             run.stop()
 
-    threads: list[threading.Thread] = []
+    threads: list[LightThread] = []
     try:
-        for i in range(1, jobs):
-            thread = threading.Thread(target=work, name=f"pybtf-{i}", daemon=True)
+        for _ in range(1, jobs):
+            thread = LightThread(work)
             try:
                 thread.start()
             except RuntimeError:

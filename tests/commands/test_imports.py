@@ -68,12 +68,16 @@ DEAR = {
 }  # fmt: skip
 
 
-def test_encode_imports_nothing_dear() -> None:
-    folder = ROOT / "fixtures" / "bin"
-    arguments = ["encode", "-q", "-j1", "--detached", "/dev/null", str(folder / "01_char.gcc-O0-5-obj.elf")]
-    modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0")
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+@pytest.mark.parametrize("detached", [True, False])
+def test_encode_imports_nothing_dear(jobs: str, detached: bool, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes((ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf").read_bytes())
+    arguments = ["encode", "-q", jobs, *(["--detached", "/dev/null"] if detached else []), str(file)]
+    modules = imported_by(f"from pybtf.cli.main import main; assert main({arguments!r}) == 0", isolated=True)
     assert "pybtf.pipeline" in modules
-    assert not {name.split(".")[0] for name in modules} & DEAR
+    dear = DEAR | {"signal", "enum", "threading", "functools", "collections"}
+    assert not {name.split(".")[0] for name in modules} & dear
 
 
 def test_a_batch_imports_nothing_dear(tmp_path: Path) -> None:

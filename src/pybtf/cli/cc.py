@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 
+from ..elf.atomic import suppressed
 from ..errors import UsageError
 from . import console
 from .object import PLACING, placing
@@ -66,6 +66,6 @@ def _wait(child: int) -> int:
 
 def _remove(path: str) -> None:
     """An object without values is not what was asked for; no build may go on with it. A device stays."""
-    with suppress(OSError):
+    with suppressed(OSError):
         if stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
             os.unlink(path)  # noqa: PTH108

@@ -10,16 +10,19 @@ safe because nothing has been written yet: only encoding happens inside the core
 from __future__ import annotations
 
 import os
-import signal
-import threading
+from _thread import allocate_lock
 
+from ..light_thread import LightThread
 from . import console
 from .faults import INTERRUPTED
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as signals
     from typing import Self
+else:
+    import _signal as signals  # `signal` imports `enum`, which takes a tenth of the start
 
 PATIENCE = 0.25
 """Seconds that the main thread has to leave."""
@@ -29,27 +32,28 @@ class PromptInterrupt:
     """As a context manager: SIGINT ends what happens inside, or the process."""
 
     def __enter__(self) -> Self:
-        self._left = threading.Event()
+        self._inside = allocate_lock()
+        self._inside.acquire()
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
         try:
-            self._before = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+            self._before = signals.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         except ValueError:  # not the main thread, which alone gets KeyboardInterrupt
             self._close()
             return self
-        self._watcher = threading.Thread(target=self._watch, name="pybtf-interrupt", daemon=True)
+        self._watcher = LightThread(self._watch)
         try:
             self._watcher.start()
         except RuntimeError:  # the system allows no more threads: Ctrl-C may take a while
-            signal.set_wakeup_fd(self._before)
+            signals.set_wakeup_fd(self._before)
             self._close()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._read < 0:
             return
-        self._left.set()
-        signal.set_wakeup_fd(self._before)
+        self._inside.release()
+        signals.set_wakeup_fd(self._before)
         os.write(self._write, b"\0")
         self._watcher.join()
         self._close()
@@ -60,11 +64,12 @@ class PromptInterrupt:
         self._read = -1
 
     def _watch(self) -> None:
-        while not self._left.is_set():
-            if signal.SIGINT not in os.read(self._read, 64):
+        while self._inside.locked():
+            if signals.SIGINT not in os.read(self._read, 64):
                 continue
-            if not self._left.wait(PATIENCE):
-                if console.is_terminal():
-                    os.write(2, b"\r\x1b[K")  # a progress bar
-                console.error("interrupted")
-                os._exit(INTERRUPTED)
+            if self._inside.acquire(timeout=PATIENCE):
+                return
+            if console.is_terminal():
+                os.write(2, b"\r\x1b[K")  # a progress bar
+            console.error("interrupted")
+            os._exit(INTERRUPTED)

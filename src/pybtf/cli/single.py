@@ -57,11 +57,12 @@ def _run(request: Request, options: EncodeOptions, encode: Encode) -> Report:
 
 def _encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
     """The BTF, and the database for --provenance, empty without that."""
-    from ..elf.packed import require_plain
     from .interrupt import PromptInterrupt
 
     file = request.files[0]
     if request.detached is None:
+        from ..elf.packed import require_plain
+
         require_plain(file)
     label = printable(os.path.basename(file))  # noqa: PTH119 - a text, not a path
     with PromptInterrupt(), Progress(label, bar=console.is_terminal(), shown=request.progress) as progress:

@@ -75,7 +75,7 @@ def function_table_meanwhile(
     Raises as `function_table`, and so does what waits. The thread has all it needs for itself, so nothing breaks if
     nobody waits for it.
     """
-    import threading
+    from pybtf.light_thread import LightThread
 
     symtab, source = _symtab(image)
     table = FunctionTable()
@@ -87,15 +87,14 @@ def function_table_meanwhile(
         except Exception as error:
             failures.append(error)
 
-    thread = threading.Thread(target=fill, name="pybtf-symbols", daemon=True)
+    thread = LightThread(fill)
     try:
         thread.start()
     except RuntimeError:  # the system allows no more
         fill()
 
     def wait() -> None:
-        if thread.ident is not None:
-            thread.join()
+        thread.join()
         for error in failures:
             raise symbol_error(image, symtab, error) if isinstance(error, SymbolError) else error from None
 

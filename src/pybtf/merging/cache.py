@@ -18,7 +18,6 @@ wanted any more, it is written anew. A file that begins otherwise is not touched
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from struct import Struct
@@ -181,6 +180,8 @@ class Cache:
 
     def _append(self, new: Iterable[bytes]) -> None:
         """Put payloads behind the last one; unless somebody else does so, or has done so."""
+        import fcntl
+
         fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         try:
             try:

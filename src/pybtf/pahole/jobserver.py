@@ -17,33 +17,70 @@ SIGKILL is beyond all this, as for every client.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import stat
-import threading
-from collections.abc import Iterator
-from types import FrameType
 
 from .faults import Terminated
 
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+# Known to type checkers under this name; importing `typing` takes longer than to ask make.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as signals
+    from types import FrameType
+    from typing import Any
+else:
+    import _signal as signals  # `signal` imports `enum`, which takes a tenth of the start
+
+_SIGNALS = (signals.SIGTERM, signals.SIGHUP, signals.SIGINT)
 _OPTIONS = ("--jobserver-auth=", "--jobserver-fds=")
 
 
-@contextlib.contextmanager
-def workers(wanted: int, makeflags: str) -> Iterator[int]:
-    """How many workers may run, 1 to `wanted`, for as long as the context lasts. Without a jobserver: `wanted`."""
-    pipe = _connect(makeflags) if wanted > 1 else None
-    if pipe is None:
-        yield wanted
-        return
-    with contextlib.closing(pipe), _terminated_raised():
+class workers:
+    """As a context manager: how many workers may run meanwhile, 1 to `wanted`. Without a jobserver: `wanted`."""
+
+    def __init__(self, wanted: int, makeflags: str) -> None:
+        self._wanted = wanted
+        self._makeflags = makeflags
+        self._pipe: _Pipe | None = None
+        self._caught: dict[int, Any] = {}
+        """Handlers that were there before."""
+
+    def __enter__(self) -> int:
+        self._pipe = _connect(self._makeflags) if self._wanted > 1 else None
+        if self._pipe is None:
+            return self._wanted
         try:
-            pipe.take(wanted - 1)
-            yield 1 + len(pipe.tokens)
+            self._catch()
+            self._pipe.take(self._wanted - 1)
+        except BaseException:
+            self.__exit__()
+            raise
+        return 1 + len(self._pipe.tokens)
+
+    def __exit__(self, *_: object) -> None:
+        if self._pipe is None:
+            return
+        try:
+            self._pipe.give_back()
         finally:
-            pipe.give_back()
+            for number, handler in self._caught.items():
+                signals.signal(number, handler)
+            self._pipe.close()
+
+    def _catch(self) -> None:
+        """Have signals that would end the process raise `Terminated`. Ignored ones stay so."""
+
+        def end(number: int, frame: FrameType | None) -> None:
+            raise Terminated(number)
+
+        for number in _SIGNALS:
+            before = signals.getsignal(number)
+            if before in (signals.SIG_DFL, signals.default_int_handler):
+                try:
+                    signals.signal(number, end)
+                except ValueError:  # Python allows handlers only in the main thread
+                    return
+                self._caught[number] = before
 
 
 class _Pipe:
@@ -56,23 +93,23 @@ class _Pipe:
 
     def take(self, wanted: int) -> None:
         """As many tokens as there are, up to `wanted`, without waiting."""
-        old = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        old = signals.pthread_sigmask(signals.SIG_BLOCK, _SIGNALS)
         try:
             self.tokens = os.read(self.reading, wanted)
         except OSError:  # none at the moment, or the pipe is broken, which amounts to the same
             pass
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, old)
+            signals.pthread_sigmask(signals.SIG_SETMASK, old)
 
     def give_back(self) -> None:
-        old = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        old = signals.pthread_sigmask(signals.SIG_BLOCK, _SIGNALS)
         try:
             while self.tokens:
                 self.tokens = self.tokens[os.write(self.writing, self.tokens) :]
         except OSError:  # make is gone
             self.tokens = b""
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, old)
+            signals.pthread_sigmask(signals.SIG_SETMASK, old)
 
     def close(self) -> None:
         for fd in {self.reading, self.writing}:
@@ -116,22 +153,3 @@ def _address(makeflags: str) -> str:
             if word.startswith(option):
                 found = word.removeprefix(option)
     return found
-
-
-@contextlib.contextmanager
-def _terminated_raised() -> Iterator[None]:
-    """Inside, signals that would end the process raise `Terminated`. Ignored ones stay so."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise Terminated(number)
-
-    caught = {}
-    in_main = threading.current_thread() is threading.main_thread()  # Python allows handlers only there
-    try:
-        for number in _SIGNALS if in_main else ():
-            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-                caught[number] = signal.signal(number, end)
-        yield
-    finally:
-        for number, handler in caught.items():
-            signal.signal(number, handler)
