@@ -50,7 +50,7 @@ def owners(
     Where several overlap, the one with the lowest index owns the address (Q26). A sweep over all starts and ends, so
     that the time does not depend on how much they overlap.
     """
-    from heapq import heappop, heappush  # few files have variables
+    from _heapq import heappop, heappush  # as `heapq`, at once; few files have variables
     from itertools import pairwise
 
     starts = sorted((addresses[s.index], s.index, s) for s in sections if s.size)
