@@ -1,4 +1,6 @@
-"""Large sections: pages are given back behind the units that have been decoded, and a unit may need them again."""
+"""Pages are given back behind the units that have been decoded, and a unit may need them again; units are read one by
+one, and an expression may run past its unit.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import pytest
 import pybtf
 from tests.builders.dwarfwriter import Dwarf
 from tests.builders.elfwriter import Section
-from tests.builders.kernelish import kernel
-from tests.builders.rawdwarf import DATA1, REF4, STRING, RawDwarf
+from tests.builders.kernelish import FLAVOURS, kernel
+from tests.builders.rawdwarf import ADDR, DATA1, EXPRLOC, PRESENT, REF4, STRING, RawDwarf
 
 MIB = 1 << 20
 PLACES = 3 * MIB, MIB  # of abbreviations
@@ -56,3 +58,35 @@ def test_units_too_large_to_be_read_in_one_piece(tmp_path: Path) -> None:
     large = pybtf.encode(file(written("x" * (2 * MIB)), tmp_path / "large", compress=False)).data
     assert pybtf.BTF.from_bytes(small).by_name("t")
     assert small == large
+
+
+@pytest.mark.parametrize("filler", [b"\0", b"\xff"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_operand_that_runs_past_its_unit(filler: bytes, jobs: int, tmp_path: Path) -> None:
+    """It has the bytes of the unit behind, not those that a unit before it had at the same place. As pahole, where all
+    of the section is in memory.
+    """
+    w = RawDwarf()
+    w.begin()
+    w.die(0x24, (0x03, STRING, "char"), (0x0B, DATA1, 1), (0x3E, DATA1, 6), (0x2201, EXPRLOC, filler * 400))
+    w.end()
+    w.begin()
+    int_ = w.base_type()
+    w.die(
+        0x2E, (0x03, STRING, "f"), (0x3F, PRESENT, None), (0x49, REF4, int_), (0x11, ADDR, FLAVOURS["x86_64"].text),
+        children=True,
+    )  # fmt: skip
+    w.die(0x05, (0x03, STRING, "x"), (0x49, REF4, int_), (0x02, EXPRLOC, bytes([0x53, 0x9A])))  # rbx; call_ref
+    w.null()
+    w.end()
+    w.begin()
+    w.base_type()
+    w.end()
+    made = Dwarf({".debug_info": bytes(w.info), ".debug_abbrev": bytes(w.abbrev) + b"\0"}, {}, [], {}, {}, [])
+    packed: dict[str, bytes | Section] = {".debug_info": Section(".debug_info", bytes(w.info), compress=6)}
+    files = [tmp_path / "read", tmp_path / "unpacked"]
+    files[0].write_bytes(kernel(made).data)
+    files[1].write_bytes(kernel(made, debug=packed).data)
+    read, unpacked = (pybtf.encode(path, jobs=jobs) for path in files)
+    assert [t.name for t in read.btf if t.kind.name == "FUNC"] == ["f"]
+    assert read.data == unpacked.data
