@@ -354,10 +354,28 @@ def test_languages(cache: Path) -> None:
 def test_what_is_damaged_is_not_used() -> None:
     facts: dict[str, Any] = dict.fromkeys(_NUMBERS, 7)
     facts |= {"counts": {"partial": 1}, "fates": {}, "kinds": {4: 9}, "conflicts": ["list", "a\udc80\n"]}
-    kept = packed(facts, b"BTF")
-    assert unpacked(kept) == (facts, b"BTF")
+    key = b"k" * 16
+    kept = packed(key, facts, b"BTF")
+    assert unpacked(key, kept) == (facts, b"BTF")
+    assert unpacked(b"K" * 16, kept) is None
     for at in range(len(kept)):
-        assert unpacked(kept[:at]) is None
-        assert unpacked(kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1 :]) is None
+        assert unpacked(key, kept[:at]) is None
+        assert unpacked(key, kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1 :]) is None
     for body in (b"", b"\0\0\0", struct.pack("<I", 9) + b"7\0" * 4, struct.pack("<I", 2) + b"\xff\0" + kept[20:]):
-        assert unpacked(digest(body) + body) is None
+        assert unpacked(key, digest(key, body) + body) is None
+
+
+def test_a_cache_that_is_written_anew_meanwhile(cache: Path) -> None:
+    """What is at the place of a result may be that of another link."""
+    keys = b"1" * 16, b"2" * 16
+    facts: dict[str, Any] = dict.fromkeys(_NUMBERS, 7)
+    facts |= {"counts": {}, "fates": {}, "kinds": {}, "conflicts": []}
+    made = [(key, packed(key, facts, b"BTF of %c" % key[0])) for key in keys]
+    assert Cache(str(cache), little=True).keep({}, lambda _: b"", made[0]) is None
+    opened = Cache(str(cache), little=True)
+    cache.unlink()
+    assert Cache(str(cache), little=True).keep({}, lambda _: b"", made[1]) is None
+    kept = opened.result(keys[0])
+    assert kept == made[1][1]
+    assert unpacked(keys[0], kept) is None
+    assert unpacked(keys[1], kept) == (facts, b"BTF of 2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import MergeError, UsageError
+from ..errors import InputError, MergeError, UsageError
 from ..features import Features
 from ..languages import EXCLUDE_VARIABLE
 from ..options import EncodeOptions, make_options
@@ -69,6 +69,10 @@ def merge(
     if compiler_btf and (store is not None or cache is not None or verify):
         other = "--store" if store is not None else "--cache" if cache is not None else "--verify"
         raise UsageError(f"--compiler-btf cannot be combined with {other}, which is about values of pybtf object")
+    if store is not None and not os.path.isdir(store):  # noqa: PTH112
+        raise InputError(store, "no such folder", "what pybtf object --store has made")
+    if cache == "-":
+        raise UsageError("--cache names a file that is kept, not standard output")
     if lang is None and lang_exclude is None:
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     options = make_options(

@@ -35,6 +35,8 @@ def closing_line(report: Report, target: str, seconds: float, peak: int | None) 
     source = count(report.units.kept, "unit")
     if report.merged is not None and "note" in report.merged:
         source += f" of {report.merged['note']}"
+    if report.merged is not None and report.merged["remembered"]:
+        source += ", remembered from an earlier link"
     return f"{name}: {what} from {source}; {how}"
 
 
@@ -59,6 +61,8 @@ def left_out(report: Report) -> list[str]:
         if tally.descriptions:
             what = count(tally.descriptions, "description")
             lines.append(f"  besides, {what} of functions without a function symbol")
+    if report.merged is not None and report.merged["remembered"]:
+        return [*lines, "types: none read; the BTF in the cache is that of this link"]
     repeats = report.repeats
     lines.append(
         f"types: {repeats.types_before:,} in all units, {repeats.types_compared:,} compared; "

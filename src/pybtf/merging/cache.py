@@ -121,7 +121,8 @@ class Cache:
         head = os.pread(fd, _HEAD_SIZE, 0)
         if head[: len(MAGIC)] != MAGIC:
             place = Place(self.path, None, 0)
-            raise InputError(place, "not a cache of pybtf merge", "one, or a file that does not exist")
+            hint = "Delete it, or name another file."
+            raise InputError(place, "not a cache of pybtf merge", "one, or a file that does not exist", hint)
         if head != self._head:
             return
         self._end = _HEAD_SIZE
@@ -161,6 +162,8 @@ class Cache:
         except (InputError, OutputError) as error:
             return str(error)
         except OSError as error:
+            if self._end and not new:  # it has all payloads, and may be one that others write
+                return None
             return f"{self.path}: cannot be written: {error.strerror}"
         return None
 

@@ -146,7 +146,7 @@ def _merge(
             result = memory.result if memory is not None else None
             problem = payloads.keep(cache, pieces, image.path, sources.store, result)
         if problem is not None:
-            report.warnings.append(f"the cache is as it was: {problem}")
+            report.warnings.append(f"nothing was put into the cache: {problem}")
     if options.features.global_var:
         _tell_of_unloaded(image, encoded)
     if image.status is not None:
@@ -199,8 +199,9 @@ def _check_alike(image: ElfImage, section: Section, pieces: list[Piece], options
             raise InputError(
                 _place(image, section, piece),
                 f"{piece.path} was encoded with the features {shaping_names(piece.options)}",
-                f"{shaping_names(wanted)}, as is asked for",
-                "pybtf object, pybtf cc and pybtf merge must be given the same --features.",
+                f"{shaping_names(wanted)}, which this command asks for",
+                "pybtf object, pybtf cc and pybtf merge must be given the same --features, pybtf-pahole the same "
+                "--btf_features.",
             )
         if piece.word != word and not piece.flags & ONE_UNIT:
             raise InputError(

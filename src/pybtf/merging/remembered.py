@@ -21,6 +21,7 @@ from pybtf._version import __version__
 from pybtf.btf.kind_numbers import KIND_NAMES
 from pybtf.core.elf import link_facts as core
 from pybtf.merging.pieces import RULES, Bytes, Piece, digest
+from pybtf.pipeline import option_bits
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -62,14 +63,14 @@ class Memory:
         kept = self._cache.result(self._key)
         if kept is None:
             return None
-        known = unpacked(kept)
+        known = unpacked(self._key, kept)
         if known is None:
             self._cache.discard_results()
         self.found = known is not None
         return known
 
     def remember(self, facts: dict[str, Any], data: bytes) -> None:
-        self.result = self._key, packed(facts, data)
+        self.result = self._key, packed(self._key, facts, data)
 
 
 def key_of(
@@ -88,7 +89,7 @@ def key_of(
     for part in (
         (__version__, RULES, *_build()),
         (image.machine, image.little, image.is64),
-        (options.features.on, options.features.encode_force),
+        (options.features.on, option_bits(options.features.on), options.features.encode_force),
         (sorted(options.lang or ()), options.lang is None, sorted(options.lang_exclude or ())),
         [(section, names[section], first - start, size) for first, size, start, section in wanted],
         [(piece.payload_digest, piece.payload_size, piece.units, piece.flags) for piece in pieces],
@@ -104,8 +105,10 @@ def _build() -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def packed(facts: dict[str, Any], data: Bytes) -> bytes:
-    """What is kept of a run: what the report needs of its facts (core/run.py), and the BTF."""
+def packed(key: bytes, facts: dict[str, Any], data: Bytes) -> bytes:
+    """What is kept of a run: what the report needs of its facts (core/run.py), and the BTF. The digest is of the key as
+    well: a cache that somebody else writes anew meanwhile may have another result at the same place.
+    """
     words = [str(facts[name]) for name in _NUMBERS]
     for name in _TABLES:
         words.append(str(len(facts[name])))
@@ -113,13 +116,13 @@ def packed(facts: dict[str, Any], data: Bytes) -> bytes:
     words += facts["conflicts"]
     text = "".join([f"{word}\0" for word in words]).encode("utf-8", "surrogateescape")
     body = b"".join((len(text).to_bytes(_SIZE, "little"), text, data))
-    return digest(body) + body
+    return digest(key, body) + body
 
 
-def unpacked(kept: bytes) -> tuple[dict[str, Any], bytes] | None:
-    """The facts and the BTF; None if it is not what was kept."""
+def unpacked(key: bytes, kept: bytes) -> tuple[dict[str, Any], bytes] | None:
+    """The facts and the BTF; None if it is not what was kept with this key."""
     body = memoryview(kept)[_DIGEST_SIZE:]
-    if kept[:_DIGEST_SIZE] != digest(body):
+    if kept[:_DIGEST_SIZE] != digest(key, body):
         return None
     end = _SIZE + int.from_bytes(body[:_SIZE], "little")
     try:

@@ -52,10 +52,10 @@ class workers:
         try:
             self._catch()
             self._pipe.take(self._wanted - 1)
+            return 1 + len(self._pipe.tokens)
         except BaseException:
             self.__exit__()
             raise
-        return 1 + len(self._pipe.tokens)
 
     def __exit__(self, *_: object) -> None:
         if self._pipe is None:

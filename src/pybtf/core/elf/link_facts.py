@@ -186,6 +186,7 @@ def hand_over_all(f: cython.pointer[Facts], symbols: FunctionTable, addresses, t
         while at < symbols.source.view.n:
             at = put_objects(f, cython.address(symbols.source.view), at)
             hand_over(f, take)
+    put(f, NO_SYMBOL)
     for each in addresses:
         PyObject_GetBuffer(each, cython.address(view), PyBUF_SIMPLE)
         put_addresses(f, cython.cast(cython.pointer[cython.const[uint8_t]], view.buf), view.len // 8)
