@@ -70,6 +70,9 @@ class Base:
 
         return BTF.from_bytes(self.index.data, name=self.path)
 
+    def __repr__(self) -> str:
+        return f"<Base {self.path}: {len(self)} types>"
+
     def __len__(self) -> int:
         return len(self.index)
 

@@ -77,10 +77,10 @@ def check_sizes(image: ElfImage, run: Run, base: Base) -> None:
     if len(found) < SUSPICIOUS and not telling:
         return
     name, own, there = (telling or found)[0]
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    more = f", and {len(found) - 1} other structs differ in size" if len(found) > 1 else ""
     raise WrongBaseError(
         image.place(),
-        f"struct {name} has {own} bytes here and {there} in the base {base.path}{more}",
+        f"struct {name} has {own} bytes in the module and {there} in the base {base.path}{more}",
         "the BTF of the module's own kernel as its base",
         HINT,
     )

@@ -41,6 +41,9 @@ class Encoded:
     source: os.stat_result | None = None
     """The stat of the input file while it was read, if known: `embed` refuses to change another file."""
 
+    def __repr__(self) -> str:
+        return f"<Encoded {self.report.path}: {self.report.total_types} types, {len(self.data)} bytes>"
+
     @property
     def btf(self) -> BTF:
         """The same BTF, opened for reading."""

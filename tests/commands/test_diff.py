@@ -445,13 +445,23 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["--fail-on", "signature", "--only", "structs"], 0),
         (["--fail-on", "value", "--name", "bpf_*"], 1),
         (["--fail-on", "removed", "--name", "enum bpf_*"], 0),
-        (["--fail-on", "any", "--name", "nothing_like_it"], 0),
+        (["--fail-on", "any", "--name", "nothing_like_*"], 0),
         (["--fail-on", "any"], 1),
     ],
 )
 def test_fail_on(capsys: pytest.CaptureFixture[str], arguments: list[str], expected: int) -> None:
     assert run(capsys, *arguments, OLD, NEW)[0] == expected
     assert run(capsys, *arguments, OLD, OLD)[0] == 0
+
+
+def test_a_name_that_neither_file_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """A gate would never fail on it."""
+    for name, fatal, status in (("task_struc", [], 0), ("struct task_struc", ["any"], 1), ("task_strux*", ["any"], 0)):
+        arguments = ["--name", name, *(["--fail-on", *fatal] if fatal else [])]
+        assert main(["diff", *arguments, str(OLD), str(NEW)]) == status
+        said = capsys.readouterr().err
+        assert f"{name!r}" in said
+        assert "Nearest: task_struct" in said
 
 
 def test_forms(capsys: pytest.CaptureFixture[str]) -> None:

@@ -303,6 +303,25 @@ def test_split_btf(dump: Dump, tmp_path: Path, refused: Callable[..., str]) -> N
     assert "a base of its own, .BTF.base" in refused("--base", base, ko)
 
 
+@pytest.mark.parametrize("command", [["show"], ["dump", "--format", "raw"], ["dump", "--format", "json"], ["size"]])
+def test_another_base(
+    command: list[str], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """The same texts at other places: names of members, too, would begin anywhere."""
+    module, base = split()
+    data = bytearray(base.read_bytes())
+    start, end = BTF.from_file(base).header.section("str")
+    data[start:end] = b"\0longer" + data[start + 1 : end - 6]
+    data[end - 1] = 0
+    other = tmp_path / "other"
+    other.write_bytes(data)
+    for named, status in ((base, 0), (other, 1)):
+        assert main([*command, "--base", str(named), str(module)]) == status
+        said = capfdbinary.readouterr().err.decode()
+        assert ("split from another BTF than" in said) == (status == 1)
+        assert said.count("\n") == status
+
+
 @pytest.mark.parametrize(
     ("sections", "message"),
     [

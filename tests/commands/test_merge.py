@@ -337,10 +337,10 @@ def test_other_features_than_asked_for(built: Callable[[str], Path]) -> None:
     built("x86")
     refuses(
         r"sa\.o was encoded with the features float,enum64,decl_tag,type_tag; "
-        r"expected float,enum64,decl_tag,type_tag,true_signature,attributes, as is asked for",
+        r"expected float,enum64,decl_tag,type_tag,true_signature,attributes, which this command asks for",
         features="all",
     )
-    refuses(r"expected none, as is asked for", features="var")
+    refuses(r"expected none, which this command asks for", features="var")
 
 
 def test_one_unit_of_all_cannot_be_had(built: Callable[[str], Path]) -> None:

@@ -280,6 +280,19 @@ def test_sizes_that_are_too_large(tmp_path: Path, show: Show) -> None:
     assert "size: 4294967295" in show("s", path)
 
 
+def test_what_has_no_layout(refused: Show) -> None:
+    """Integers, pointers and arrays, by name or by id; names of several words are names."""
+    btf = BTF.from_file(SAMPLE)
+    pointer = next(type.id for type in btf if isinstance(type, Ptr))
+    unsigned = next(type for type in btf if type.name == "unsigned int")
+    for named, kind, id in ((str(pointer), "PTR", pointer), ("unsigned int", "INT", unsigned.id)):
+        said = refused(named, SAMPLE)
+        assert f"is of the kind {kind}; expected a struct" in said
+        assert f"pybtf dump --format raw --root {id} FILE prints it" in said
+    assert "FILE comes last: pybtf show pair" in refused(SAMPLE, "pair", status=2)
+    assert BTF.from_file(SAMPLE).sizeof("unsigned int") == 4
+
+
 def test_ids() -> None:
     view = View(SAMPLE.read_bytes(), "x")
     shower = Shower(view)

@@ -65,6 +65,9 @@ def named(btf: BTF, which: Type | int | str) -> Type:
     if isinstance(which, int):
         return btf.type(which)
     keyword, _, name = which.rpartition(" ")
+    whole = btf.by_name(which) if keyword else None  # `unsigned int`
+    if whole is not None:
+        return whole
     if keyword and keyword not in _KEYWORDS:
         raise UsageError(f"{which!r}: {keyword!r} is neither struct nor union nor enum")
     for kind in _KEYWORDS.get(keyword, _PREFERRED):

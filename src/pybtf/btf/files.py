@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from pybtf.core.support.whole_file import WholeFile
-from pybtf.errors import InputError, Place
+from pybtf.errors import InputError, Place, WrongBaseError
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
@@ -66,6 +66,12 @@ def _read(path: str | os.PathLike[str], section: str, *, large: bool) -> tuple[b
     from pybtf.elf.unlike import what_it_is
 
     raise InputError(file, f"a file that begins with {what_it_is(start)[0]}", "raw BTF or an ELF file")
+
+
+def wrong_base(place: Place, name: int, base: str) -> WrongBaseError:
+    """The error of split BTF of which a name, an offset in the strings, shows that it was not split from `base`."""
+    found = f"split from another BTF than {base}: a name begins at {name:#x}, in the middle of one of its strings"
+    return WrongBaseError(place, found, "to be given its own base", "Of a module, that is the BTF of its own kernel.")
 
 
 def read_release(path: str) -> str | None:

@@ -13,7 +13,7 @@ from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, Place
 
 from .elf_sections import ElfSections
-from .files import MAGIC
+from .files import MAGIC, wrong_base
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ class _NoBtf(InputError):
 def open_view(path: str, base: str | None = None) -> View:
     """The BTF in the file `path`, `-` for standard input, split from that in `base` if it is given.
 
-    Raises `InputError` if one of them cannot be read or is damaged, or if the base is missing.
+    Raises `InputError` if one of them cannot be read or is damaged, if the base is missing or another one.
     """
     return _view(*_sources(path, base))
 
@@ -51,7 +51,16 @@ def open_view(path: str, base: str | None = None) -> View:
 def _view(source: _Source, below: _Source | None) -> View:
     if below is None:
         return View(source.data, str(source.place), pointer=source.pointer)
-    return View(source.data, str(source.place), below.data, str(below.place), below.pointer or source.pointer)
+    view = View(source.data, str(source.place), below.data, str(below.place), below.pointer or source.pointer)
+    return _fitting(view, source.place, below.place.file)
+
+
+def _fitting(view: View, place: Place, base: str) -> View:
+    """The same. Raises `WrongBaseError` for BTF that was not split from its base."""
+    stray = view.stray_name()
+    if stray:
+        raise wrong_base(place, stray, base)
+    return view
 
 
 class Bases:
@@ -73,7 +82,8 @@ class Bases:
         if named is None:
             return _view(source, own)
         below, pointer = self.get(named)
-        return View(source.data, str(source.place), below, pointer=pointer or source.pointer)
+        view = View(source.data, str(source.place), below, pointer=pointer or source.pointer)
+        return _fitting(view, source.place, named)
 
 
 def open_btf(path: str, base: str | None = None) -> BTF:
@@ -85,8 +95,11 @@ def open_btf(path: str, base: str | None = None) -> BTF:
     return BTF.from_bytes(source.data, under, name=str(source.place))
 
 
-def open_on(path: str, base: BTF | None) -> BTF:
-    """The BTF in the file `path`: on `base` if it is split, by itself if it is not."""
+_NAME_THE_BASE = "Name the base with --base FILE; for a module, that is its kernel's BTF."
+
+
+def open_on(path: str, base: BTF | None, hint: str = _NAME_THE_BASE) -> BTF:
+    """The BTF in the file `path`: on `base` if it is split, by itself if it is not. `hint`: what to do without one."""
     from .reader import BTF
 
     source = _read(path)
@@ -94,7 +107,6 @@ def open_on(path: str, base: BTF | None) -> BTF:
         raise InputError(source.place.file, "a base of its own, .BTF.base", "BTF without one")
     split = is_split(source.data, source.data[:2] == MAGIC[0])
     if split and base is None:
-        hint = "Name the base with --base FILE; for a module, that is its kernel's BTF."
         raise InputError(source.place, "BTF that is split from a base", "to be told the base", hint)
     return BTF.from_bytes(source.data, base if split else None, name=str(source.place))
 
@@ -137,8 +149,7 @@ def base_beside(path: str, place: Place) -> str:
     """The base of split BTF in the file `path`: `vmlinux` in the same folder. Raises `InputError` if there is none."""
     beside = os.path.join(os.path.dirname(path), "vmlinux")  # noqa: PTH118, PTH120 - pathlib takes long to import
     if path == STANDARD_INPUT or not os.path.exists(beside):  # noqa: PTH110
-        hint = "Name the base with --base FILE; for a module, that is its kernel's BTF."
-        raise InputError(place, "BTF that is split from a base", "to be told the base", hint)
+        raise InputError(place, "BTF that is split from a base", "to be told the base", _NAME_THE_BASE)
     return beside
 
 

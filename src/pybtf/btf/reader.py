@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pybtf.core.btf.read_types import TypeIndex, is_taught
-from pybtf.errors import InputError, NoSuchTypeError, Place, WrongBaseError
+from pybtf.errors import InputError, NoSuchTypeError, Place
 
-from .files import read_btf
+from .files import read_btf, wrong_base
 from .header import read_header, read_layout
 from .index import check_layout, index_records
 from .kinds import Kind
@@ -107,12 +107,7 @@ class BTF:
             for offset in names(self.words, at):
                 if start < offset < base.strings.end and strings[offset - start - 1]:
                     place = Place(self.place.file, self.place.section, (self._types_offset or 0) + 4 * at)
-                    raise WrongBaseError(
-                        place,
-                        f"a name at {offset:#x} of the strings, in the middle of one of the base {base.place.file}",
-                        "the base that this split BTF was built on",
-                        "Name that; force_base=True reads it all the same.",
-                    )
+                    raise wrong_base(place, offset, base.place.file)
 
     def _section_place(self, name: str) -> Place:
         return Place(self.place.file, self.place.section, self.header.section(name)[0])

@@ -1,14 +1,19 @@
 """Types by what people call them: names, patterns, and what is near a name that is not there."""
 
+# ruff: noqa: PTH110, PTH113
+# To import pathlib takes longer than to find a type.
+
 from __future__ import annotations
 
-from ..btf.kind_numbers import ENUM, ENUM64, FUNC, FWD, STRUCT, TYPEDEF, UNION, VAR
+import os
+
+from ..btf.kind_numbers import ENUM, ENUM64, FUNC, FWD, KIND_NAMES, STRUCT, TYPEDEF, UNION, VAR
 from ..errors import InputError, UsageError
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from ..core.btf.type_view import View
 
@@ -36,8 +41,34 @@ def chosen(view: View, wanted: Iterable[str], shown: Collection[int] = SHOWN) ->
     return list(ids)
 
 
+def require_file_last(command: str, names: Sequence[str], file: str) -> None:
+    """Raise `UsageError` if the FILE stands in front of the names."""
+    if names and file != "-" and not os.path.exists(file) and os.path.isfile(names[0]):
+        right = " ".join([*names[1:], file, names[0]])
+        raise UsageError(f"{file}: no such file. FILE comes last: pybtf {command} {right}")
+
+
+def require_layout(view: View, ids: Iterable[int]) -> None:
+    """Raise `InputError` for an id of what has no layout of its own, such as a pointer or an integer."""
+    for id in ids:
+        if view.kind(id) not in (*SHOWN, FWD):
+            raise _no_layout(view, f"type {id}", id)
+
+
+def _no_layout(view: View, what: str, id: int) -> InputError:
+    kind = KIND_NAMES[view.kind(id)]
+    return InputError(
+        view.name,
+        f"{what} is of the kind {kind}",
+        "a struct, union, enum, typedef, function or variable",
+        f"pybtf dump --format raw --root {id} FILE prints it.",
+    )
+
+
 def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     keyword, _, name = wanted.rpartition(" ")
+    if view.find(wanted.encode("utf-8", "surrogateescape")):  # `long unsigned int`, and names of Rust
+        keyword, name = "", wanted
     if keyword and keyword not in KEYWORDS:
         raise UsageError(f"{wanted!r}: {keyword!r} is none of {', '.join(KEYWORDS)}")
     kinds = KEYWORDS[keyword] if keyword else shown
@@ -50,6 +81,9 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
         declared = keyword in ("", "struct", "union")
         found = [id for id in _named(view, name) if declared and view.kind(id) == FWD]
     if not found:
+        others = [] if keyword else _named(view, name)
+        if others:
+            raise _no_layout(view, repr(wanted), others[0])
         raise InputError(view.name, f"no type is called {wanted!r}", "the name of a type", nearest(view, name))
     return found
 
@@ -78,7 +112,8 @@ def nearest(view: View, name: str) -> str:
     """A sentence with names that look like this one, or nothing."""
     from difflib import get_close_matches
 
-    names = {each.decode("utf-8", "replace") for each in view.names()}
+    shown = {view.name_of(id) for id in range(1, len(view)) if view.kind(id) in SHOWN}
+    names = {each.decode("utf-8", "replace") for each in shown if each}
     close = get_close_matches(name, {each for each in names if abs(len(each) - len(name)) < 4}, 3, 0.7)
     if not close:
         close = sorted((each for each in names if name.lower() in each.lower()), key=len)[:3]

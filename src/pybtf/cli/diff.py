@@ -92,6 +92,7 @@ def diff(
         _print_folders(files, rows, form)
     else:
         views = _open(files, bases, dwarf, features, jobs)
+        _require_names(views, name, bool(fatal))
         places = _places(views, (old_provenance, new_provenance))
         rows = [_one(*views, selection, form, reach, places)]
         status = 0
@@ -100,6 +101,26 @@ def diff(
         _print_one(files, rows[0], form)
     failed = any(row["count"] if "any" in fatal else any(row["classes"][name] for name in fatal) for row in rows)
     return max(status, 1 if failed and fatal else 0)
+
+
+def _require_names(views: tuple[View, View], texts: tuple[str, ...], gate: bool) -> None:
+    """Tell of each --name that neither side has. For `gate`, which such a name would pass, it is an error."""
+    if not texts:
+        return
+    from ..differences.select import Pattern
+    from .choice import nearest
+
+    known = {each.decode("utf-8", "surrogateescape") for view in views for each in view.names()}
+    for text in texts:
+        pattern = Pattern(text)
+        if any(pattern.name(each) for each in known):
+            continue
+        last = text.split()[-1].partition(".")[0]
+        hint = nearest(views[0], last)
+        if gate and not set(last) & set("*?["):
+            found = f"nothing is called {text!r}, nor in {views[1].name}"
+            raise InputError(views[0].name, found, "a name of one of them", hint)
+        console.note(f"--name {text!r}: neither file has such a name. {hint}".rstrip())
 
 
 def _open(

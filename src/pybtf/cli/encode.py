@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import features as feature_names
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from ..languages import EXCLUDE_VARIABLE
 from ..options import make_options
 from ..records import replace
@@ -90,6 +90,8 @@ def encode(
         raise UsageError("--provenance is about one FILE")
     if dwp is not None and (not single or combine):
         raise UsageError("--dwp is about one FILE")
+    if dwp is not None and not os.path.exists(dwp):  # noqa: PTH110
+        raise InputError(dwp, "no such file", "a .dwp")
     for text in notes:
         if not quiet:
             console.note(text)

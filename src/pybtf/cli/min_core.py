@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from .arguments import PATH, Option
 
 OPTIONS = (Option("output", PATH, "OUT", "o"),)
@@ -18,11 +18,9 @@ def min_core(files: tuple[str, ...], output: str | None) -> int:
     out = checked(output, files)
     from ..btf.ext import read_object
     from ..btf.min_core import MinCore
-    from ..btf.opening import open_btf
+    from ..btf.opening import open_on
 
-    btf = open_btf(files[0])
-    if btf.base is not None:
-        raise InputError(btf.place, "BTF that is split from a base", "BTF that stands alone: a kernel's")
+    btf = open_on(files[0], None, "The first file is the BTF of a kernel, not of a module.")
     needs = MinCore(btf)
     for path in files[1:]:
         local, ext = read_object(path)

@@ -118,9 +118,10 @@ def show(
         raise UsageError("--provenance goes with lists, texts and --json only")
     from ..btf.opening import open_view
     from ..core.show.show_types import Shower
-    from .choice import require_composite
+    from .choice import require_composite, require_file_last
     from .sources import Sources
 
+    require_file_last("show", names, file)
     view = open_view(file, base)
     shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative)
     sources = Sources(view, provenance)
@@ -166,9 +167,10 @@ def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list
     """The ids of what was named, or of all structs and unions; `structs`: of these only."""
     if not names:
         return shower.composites()
-    from .choice import chosen
+    from .choice import chosen, require_layout
 
     ids = chosen(view, names)
+    require_layout(view, ids)
     return [id for id in ids if view.kind(id) in (STRUCT, UNION)] if structs else ids
 
 

@@ -30,6 +30,10 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
     `encode`: what makes the BTF, if not from the DWARF of the files.
     """
     _check_targets(request, options)
+    if request.report is not None:
+        from ..elf.atomic import require_folder
+
+        require_folder(path_of(request.report))  # it is written last
     from ..core.support.sigbus import BusErrorMessage
 
     gone = f"{request.files[0]}: cannot be read any more: it was truncated meanwhile, or its disk fails"

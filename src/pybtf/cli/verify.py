@@ -95,7 +95,7 @@ def read_versions(kernel: str | None) -> list[int]:
     """The versions that are asked about: 100 times the major and the minor. None if that follows from the file."""
     if kernel is None:
         return []
-    from ..verify.judge import VERSIONS
+    from ..verify.judge import NEWEST, VERSIONS
     from ..verify.task import version_of
 
     if kernel == "all":
@@ -105,6 +105,9 @@ def read_versions(kernel: str | None) -> list[int]:
         raise UsageError(
             f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {kernel!r}"
         )
+    if version > NEWEST:
+        last = f"{NEWEST // 100}.{NEWEST % 100}"
+        console.note(f"{kernel} is newer than {last}, the last kernel whose rules pybtf knows; these are applied")
     return [version]
 
 

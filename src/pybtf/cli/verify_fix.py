@@ -51,7 +51,7 @@ def verify_fix(
         said += [f"completed as by a loader: {', '.join(source.completed.said)}"] if source.completed.said else []
     else:
         data, changes, sections = _object(btf, path, version)
-    said += [f"{number:,} times: {what}" for what, number in changes.items()]
+    said += [f"{number:,} time{'s' * (number != 1)}: {what}" for what, number in changes.items()]
     if _is_elf(path) and out != STDOUT:
         _write_elf(path, out, {".BTF": data, **sections})
     else:

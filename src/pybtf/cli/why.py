@@ -57,7 +57,9 @@ def why(
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     from ..explain.reasons import check_reason
     from ..features import Features
+    from .choice import require_file_last
 
+    require_file_last("why", names, file)
     if list is not None:
         check_reason(list)
     wanted = Features.parse(*features)

@@ -358,6 +358,15 @@ class explained:
             raise OutputError(_explain(self._path, error, self._advice)) from error
 
 
+def require_folder(path: str) -> None:
+    """Raise `OutputError` if a file that is to be written later has no folder, or one that nobody may write to."""
+    folder = os.path.dirname(os.path.realpath(path)) or "."
+    if not os.path.isdir(folder):
+        raise OutputError(_explain(path, FileNotFoundError(errno.ENOENT, ""), ""))
+    if not os.path.exists(path) and not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(_explain(path, PermissionError(errno.EACCES, ""), ""))
+
+
 def _explain(path: str, error: OSError, advice: str) -> str:
     folder = os.path.dirname(os.path.realpath(path)) or "."
     number = error.errno

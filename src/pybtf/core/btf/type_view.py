@@ -11,7 +11,7 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.libc.string import memcpy, strcmp
 from cython.cimports.pybtf.core.btf.kinds import KIND_INT
-from cython.cimports.pybtf.core.btf.record_layout import Extremes, wire_kind
+from cython.cimports.pybtf.core.btf.record_layout import Extremes, RefSpan, wire_kind, wire_names
 from cython.cimports.pybtf.core.btf.type_section import (
     WIRE_OK,
     WireError,
@@ -61,6 +61,14 @@ def pointer_size(v: cython.pointer[cython.const[TypeView]]) -> uint32_t:
         if wire_kind(r) == KIND_INT and (r[2] == 4 or r[2] == 8) and is_long(view_name(v, r[0])):
             return r[2]
     return 8
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_stray(v: cython.pointer[cython.const[TypeView]], name: uint32_t) -> cython.bint:
+    """Whether a name begins in the middle of one of the base's strings."""
+    return 0 < name < v.base_size and v.base_text[name - 1] != 0
 
 
 @cython.cclass
@@ -180,6 +188,25 @@ class View:
     @property
     def first_own(self) -> int:
         return self.v.first_own
+
+    def stray_name(self) -> int:
+        """The first name of an own record that begins in the middle of one of the base's strings; 0 if none does.
+
+        On the strings of another base than its own, some of many names do.
+        """
+        id: uint32_t
+        k: uint32_t
+        r: cython.pointer[uint32_t]
+        names: RefSpan
+        for id in range(self.v.first_own, self.v.n):
+            r = view_record(cython.address(self.v), id)
+            if is_stray(cython.address(self.v), r[0]):
+                return r[0]
+            names = wire_names(r)
+            for k in range(names.count):
+                if is_stray(cython.address(self.v), names.p[k * names.stride]):
+                    return names.p[k * names.stride]
+        return 0
 
     def find(self, name: bytes) -> list:
         """The ids of all types of this name, the base's included."""
