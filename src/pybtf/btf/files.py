@@ -71,7 +71,7 @@ def _read(path: str | os.PathLike[str], section: str, *, large: bool) -> tuple[b
 def wrong_base(place: Place, name: int, base: str) -> WrongBaseError:
     """The error of split BTF of which a name, an offset in the strings, shows that it was not split from `base`."""
     found = f"split from another BTF than {base}: a name begins at {name:#x}, in the middle of one of its strings"
-    return WrongBaseError(place, found, "to be given its own base", "Of a module, that is the BTF of its own kernel.")
+    return WrongBaseError(place, found, "the BTF it was split from", "Of a module, that is the BTF of its own kernel.")
 
 
 def read_release(path: str) -> str | None:
