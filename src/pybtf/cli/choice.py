@@ -67,7 +67,7 @@ def _no_layout(view: View, what: str, id: int) -> InputError:
 
 def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     keyword, _, name = wanted.rpartition(" ")
-    if view.find(wanted.encode("utf-8", "surrogateescape")):  # `long unsigned int`, and names of Rust
+    if keyword and view.find(wanted.encode("utf-8", "surrogateescape")):  # `long unsigned int`, and names of Rust
         keyword, name = "", wanted
     if keyword and keyword not in KEYWORDS:
         raise UsageError(f"{wanted!r}: {keyword!r} is none of {', '.join(KEYWORDS)}")

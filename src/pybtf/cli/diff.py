@@ -92,7 +92,7 @@ def diff(
         _print_folders(files, rows, form)
     else:
         views = _open(files, bases, dwarf, features, jobs)
-        _require_names(views, name, bool(fatal))
+        _require_names(views, name, selection, bool(fatal))
         places = _places(views, (old_provenance, new_provenance))
         rows = [_one(*views, selection, form, reach, places)]
         status = 0
@@ -103,16 +103,14 @@ def diff(
     return max(status, 1 if failed and fatal else 0)
 
 
-def _require_names(views: tuple[View, View], texts: tuple[str, ...], gate: bool) -> None:
+def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: Selection, gate: bool) -> None:
     """Tell of each --name that neither side has. For `gate`, which such a name would pass, it is an error."""
     if not texts:
         return
-    from ..differences.select import Pattern
     from .choice import nearest
 
     known = {each.decode("utf-8", "surrogateescape") for view in views for each in view.names()}
-    for text in texts:
-        pattern = Pattern(text)
+    for text, pattern in zip(texts, selection.names, strict=True):
         if any(pattern.name(each) for each in known):
             continue
         last = text.split()[-1].partition(".")[0]
