@@ -61,10 +61,12 @@ else:
             return tuple(self)
 
     def _new(title, names, defaults):
-        count = len(names)
+        count, fewest, rest = len(names), len(names) - len(defaults), tuple(defaults.values())
 
         def __new__(cls, *args, **given):
-            if len(args) != count or given:
+            if not given and fewest <= len(args) < count:
+                args += rest[len(args) - count :]
+            elif len(args) != count or given:
                 values = {**defaults, **dict(zip(names, args, strict=False)), **given}
                 if len(args) > count or values.keys() != set(names) or not given.keys().isdisjoint(names[: len(args)]):
                     raise TypeError(f"{title}() takes the values {', '.join(names)}, each once")

@@ -24,11 +24,11 @@ A payload is kept as "bUVP", u32 bytes, its digest, 8 bytes of zeros, and the va
 from __future__ import annotations
 
 import os
-import sys
 from struct import Struct
 
 from xxhash import xxh3_128, xxh3_128_digest
 
+from pybtf.core.values import index_pieces as core
 from pybtf.elf.values_index import MAGIC, STRIPPED
 from pybtf.errors import InputError, Place
 from pybtf.pipeline import VALUES
@@ -120,7 +120,6 @@ def pack(piece: Piece, *, little: bool) -> bytes:
     return b"".join((head, *body))
 
 
-_LITTLE: Final = sys.byteorder == "little"
 
 
 def _words(n: int, size: int, little: bool) -> Struct:
@@ -142,90 +141,33 @@ def addresses_at() -> int:
 
 def unpack(data: Bytes, place: Place, *, little: bool) -> list[Piece]:
     """The pieces of an index. Raises `InputError` for anything that is none."""
-    found: list[Piece] = []
-    at = 0
-    view = memoryview(data)
-    while at < len(view):
-        if view[at] == 0 and not any(view[at : at + 8]):
-            at += 8
-            continue
-        piece, at = _piece(view, place, little, at)
-        found.append(piece)
+    found, bad = core.index_pieces(data, little, Piece)
+    if bad is not None:
+        raise _no_piece(data, place, little, *bad)
     return found
 
 
-def _piece(view: memoryview, section: Place, little: bool, at: int) -> tuple[Piece, int]:
-    """The piece at `at` of the index, and where it ends."""
-    left = len(view) - at
-    if left < _HEAD_SIZE:
-        raise _no_piece(view[at:], _at(section, at), little)
-    fields = _HEADS[little].unpack_from(view, at)
-    magic, version, head, size, flags, units, n, options, rules = fields[:9]
-    payload_digest, source_digest, payload, names, word, zero = fields[9:]
-    if magic != (MAGIC if little else MAGIC[::-1]):
-        raise _no_piece(view[at:], _at(section, at), little)
-    if version != VERSION or head != _HEAD_SIZE:
-        raise InputError(
-            _at(section, at),
-            f"values of version {version}",
-            f"{VERSION}",
-            "Encode the objects anew, with one version of pybtf.",
-        )
-    if word not in (4, 8) or flags & ~_FLAGS or zero:
-        raise _damaged(_at(section, at), "a head that is damaged")
-    # The parts, each with its padding; all pieces begin at a multiple of 8.
-    inline = payload if flags & INLINE else 0
-    first = at + _HEAD_SIZE + n * word
-    second = first + -first % 8 + inline
-    third = second + -second % 8 + names
-    end = third + -third % 8
-    if end - at != size or size > left:
-        raise _damaged(_at(section, at), f"a piece of {size} bytes, {end - at} by its parts, with {left} left")
-    for part in (first, second, third):
-        if part % 8 and any(view[part : part + -part % 8]):
-            raise _damaged(_at(section, at), "something between the parts of a piece")
-    words = bytes(view[at + _HEAD_SIZE : first])
-    if word != 8 or little != _LITTLE:
-        words = _words(n, 8, _LITTLE).pack(*_words(n, word, little).unpack(words))
-    path, *files = _names(bytes(view[third - names : third]), section, at)
-    return (
-        Piece(
-            flags,
-            units,
-            options,
-            rules,
-            payload_digest,
-            source_digest,
-            payload,
-            word,
-            path,
-            tuple(files),
-            memoryview(words).cast("Q"),
-            view[second - inline : second],
-            at,
-        ),
-        end,
-    )
-
-
-def _no_piece(view: memoryview, place: Place, little: bool) -> InputError:
-    """What is wrong with bytes that do not begin as a piece does."""
-    magic = bytes(view[:4])
-    if magic == (MAGIC[::-1] if little else MAGIC):
-        return InputError(place, "values of an object of the other byte order", f"a {_name(little)}-endian object")
-    return _damaged(place, f"{magic.hex(' ')}, where the values of an object should begin")
-
-
-def _at(section: Place, at: int) -> Place:
-    return Place(section.file, section.section, at)
-
-
-def _names(data: bytes, section: Place, at: int) -> list[str]:
-    """At least one."""
-    parts = data.split(b"\0")
-    if len(parts) < 2 or parts[-1]:
-        raise _damaged(_at(section, at), "names that are damaged")
-    return [part.decode("utf-8", "surrogateescape") for part in parts[:-1]]
+def _no_piece(data: Bytes, section: Place, little: bool, what: int, at: int, number: int, parts: int) -> InputError:
+    """What the core has found at `at` of the index."""
+    place = Place(section.file, section.section, at)
+    if what == core.BAD_START:
+        magic = bytes(data[at : at + 4])
+        if magic == (MAGIC[::-1] if little else MAGIC):
+            return InputError(
+                place, "values of an object of the other byte order", f"a {_name(little)}-endian object"
+            )
+        return _damaged(place, f"{magic.hex(' ')}, where the values of an object should begin")
+    if what == core.BAD_VERSION:
+        hint = "Encode the objects anew, with one version of pybtf."
+        return InputError(place, f"values of version {number}", f"{VERSION}", hint)
+    if what == core.BAD_SIZE:
+        left = len(data) - at
+        return _damaged(place, f"a piece of {number} bytes, {parts} by its parts, with {left} left")
+    if what == core.BAD_HEAD:
+        return _damaged(place, "a head that is damaged")
+    if what == core.BAD_PADDING:
+        return _damaged(place, "something between the parts of a piece")
+    return _damaged(place, "names that are damaged")
 
 
 def _name(little: bool) -> str:
@@ -282,11 +224,11 @@ def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes
     while at < len(view):
         stored = stored_head(bytes(view[at : at + STORED_HEAD]), little=little)
         if stored is None:
-            raise _damaged(_at(place, at), "no payload")
+            raise _damaged(Place(place.file, place.section, at), "no payload")
         its_digest, size = stored
         start = at + STORED_HEAD
         if size > len(view) - start:
-            raise _damaged(_at(place, at), f"a payload of {size} bytes")
+            raise _damaged(Place(place.file, place.section, at), f"a payload of {size} bytes")
         yield its_digest, view[start : start + size]
         at = start + size + -size % 8
 

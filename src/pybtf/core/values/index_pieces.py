@@ -1,0 +1,175 @@
+"""The index of a linked file, taken apart into its pieces, one per object: thousands in a kernel.
+
+The format is in merging/pieces.py, which also says what is wrong where something is. Nothing is believed before it is
+compared with the bytes that are left.
+"""
+
+import cython
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.cpython.bytes import PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memchr, memcpy
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap16, bswap32, bswap64
+
+HEAD, VERSION, INLINE = cython.declare(cython.int, 80), cython.declare(cython.int, 1), cython.declare(cython.int, 1)
+FLAGS = cython.declare(uint32_t, 7)
+MAGIC = cython.declare(uint32_t, 0x31565562)  # "bUV1", read as little-endian
+
+BAD_START, BAD_VERSION, BAD_HEAD, BAD_SIZE, BAD_PADDING, BAD_NAMES = range(6)
+"""What `index_pieces` says of bytes that are no piece."""
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def word32(p: cython.pointer[cython.const[uint8_t]], swap: cython.bint) -> uint32_t:
+    w: uint32_t = 0
+    memcpy(cython.address(w), p, 4)
+    return bswap32(w) if swap else w
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def word16(p: cython.pointer[cython.const[uint8_t]], swap: cython.bint) -> uint16_t:
+    w: uint16_t = 0
+    memcpy(cython.address(w), p, 2)
+    return bswap16(w) if swap else w
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def zero(p: cython.pointer[cython.const[uint8_t]], n: uint64_t) -> cython.bint:
+    i: uint64_t
+    for i in range(n):
+        if p[i]:
+            return False
+    return True
+
+
+@cython.cfunc
+def addresses_of(p: cython.pointer[cython.const[uint8_t]], n: cython.Py_ssize_t, word: cython.int, swap: cython.bint):
+    """64-bit words in the host's byte order."""
+    i: cython.Py_ssize_t
+    wide: uint64_t = 0
+    out: bytes = PyBytes_FromStringAndSize(cython.NULL, 8 * n)
+    to: cython.p_char = PyBytes_AS_STRING(out)
+    if word == 8 and not swap:
+        memcpy(to, p, 8 * n)
+    else:
+        for i in range(n):
+            if word == 4:
+                wide = word32(p + 4 * i, swap)
+            else:
+                memcpy(cython.address(wide), p + 8 * i, 8)
+                if swap:
+                    wide = bswap64(wide)
+            memcpy(to + 8 * i, cython.address(wide), 8)
+    return memoryview(out).cast("Q")
+
+
+@cython.cfunc
+def names_of(p: cython.pointer[cython.const[uint8_t]], n: cython.Py_ssize_t):
+    """`n` bytes, of which the last is NUL."""
+    at: cython.Py_ssize_t = 0
+    size: cython.Py_ssize_t
+    start: cython.p_char
+    nul: cython.p_char
+    names: list = []
+    while at < n:
+        start = cython.cast(cython.p_char, p) + at
+        nul = cython.cast(cython.p_char, memchr(start, 0, n - at))
+        size = nul - start if nul != cython.NULL else n - at  # somebody may be writing to the file
+        names.append(PyUnicode_DecodeUTF8(start, size, b"surrogateescape"))
+        at += size + 1
+    return names
+
+
+def index_pieces(data, little, kind):
+    """Every piece of an index as a `kind`, a tuple of what `Piece` has, and what ends the list: None, or (one of the
+    BAD_ numbers, where in the index, what was found there, and a second number).
+    """
+    where = cython.declare(cython.Py_buffer)
+    p: cython.pointer[cython.const[uint8_t]]
+    h: cython.pointer[cython.const[uint8_t]]
+    left: uint64_t
+    at: uint64_t = 0
+    size: uint64_t
+    first: uint64_t
+    second: uint64_t
+    third: uint64_t
+    end: uint64_t
+    inline_: uint64_t
+    flags: uint32_t
+    n: uint32_t
+    names: uint32_t
+    word: uint32_t
+    swap: cython.bint = cython.cast(cython.bint, little) == HOST_IS_BIG
+    found: list = []
+    view = memoryview(data)
+    PyObject_GetBuffer(view, cython.address(where), PyBUF_SIMPLE)
+    try:
+        p = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf)
+        while at < cython.cast(uint64_t, where.len):
+            h = p + at
+            left = where.len - at
+            if h[0] == 0 and zero(h, min(left, 8)):
+                at += 8
+                continue
+            if left < HEAD or word32(h, swap) != MAGIC:
+                return found, (BAD_START, at, 0, 0)
+            if word16(h + 4, swap) != VERSION:
+                return found, (BAD_VERSION, at, word16(h + 4, swap), 0)
+            size = word32(h + 8, swap)
+            flags = word32(h + 12, swap)
+            n = word32(h + 20, swap)
+            inline_ = word32(h + 64, swap)
+            names = word32(h + 68, swap)
+            word = word32(h + 72, swap)
+            if word16(h + 6, swap) != HEAD or (word != 4 and word != 8) or flags & ~FLAGS or word32(h + 76, swap):
+                return found, (BAD_HEAD, at, 0, 0)
+            if not flags & INLINE:
+                inline_ = 0
+            # The parts, from the piece on, each with its padding; all pieces begin at a multiple of 8.
+            first = HEAD + cython.cast(uint64_t, n) * word
+            second = ((first + 7) & ~cython.cast(uint64_t, 7)) + inline_
+            third = ((second + 7) & ~cython.cast(uint64_t, 7)) + names
+            end = (third + 7) & ~cython.cast(uint64_t, 7)
+            if end != size or size > left:
+                return found, (BAD_SIZE, at, size, end)
+            if not (
+                zero(h + first, -first & 7) and zero(h + second, -second & 7) and zero(h + third, -third & 7)
+            ):
+                return found, (BAD_PADDING, at, 0, 0)
+            if names == 0 or h[third - 1]:
+                return found, (BAD_NAMES, at, 0, 0)
+            path, *files = names_of(h + (third - names), names)
+            found.append(
+                tuple.__new__(
+                    kind,
+                    (
+                        flags,
+                        word32(h + 16, swap),
+                        word32(h + 24, swap),
+                        word32(h + 28, swap),
+                        PyBytes_FromStringAndSize(cython.cast(cython.p_char, h) + 32, 16),
+                        PyBytes_FromStringAndSize(cython.cast(cython.p_char, h) + 48, 16),
+                        word32(h + 64, swap),
+                        word,
+                        path,
+                        tuple(files),
+                        addresses_of(h + HEAD, n, word, swap),
+                        view[at + second - inline_ : at + second] if inline_ else b"",
+                        at,
+                    ),
+                )
+            )
+            at += size
+    finally:
+        PyBuffer_Release(cython.address(where))
+    return found, None
