@@ -20,7 +20,7 @@ import click
 import pytest
 
 import pybtf
-from pybtf.cli import manual
+from pybtf.cli import habits, manual
 from pybtf.cli.app import COMMANDS, group
 from pybtf.cli.main import main
 from pybtf.elf.writer import Written
@@ -150,6 +150,13 @@ def test_manual_fits_a_terminal() -> None:
             "why, min-core, dedup, decode, verify, diff, reproduce, completion; see pybtf --help$",
         ),
         (["encod", "x"], r"there is no command 'encod' \(did you mean 'encode'\?\); see"),
+        (["-J", "x"], r"no such option '-J' \(for pahole's there is 'pybtf encode FILE'\); see pybtf --help$"),
+        (["encode", "--btf_base", "b", "x"], r"'--btf_base' \(for pahole's there is 'pybtf encode --base BTF FILE'\)"),
+        (["show", "-C", "list_head", "x"], r"'-C' \(for pahole's there is 'pybtf show NAME FILE'\); see pybtf show"),
+        (["btf", "dump", "file", "x"], r"no command 'btf' \(for bpftool's there is 'pybtf dump FILE'\); see"),
+        (["dump", "file", "x", "format", "c"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format c x"),
+        (["dump", "file", "x"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format raw x'\)"),
+        (["dump", "x", "y"], "one FILE at a time$"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
         (["encode", "-j", "k.elf"], "-j expects the number of workers, 1 to 1024, not 'k.elf'; see pybtf encode"),
         (["encode", "-q", "--timings", "x"], "--quiet and --timings do not go together"),
@@ -572,3 +579,10 @@ def test_encode_raises_what_is_wrong(pipeline: Pipeline, elf: str) -> None:
     pipeline.error = BAD
     with pytest.raises(pybtf.PybtfError, match="unit length"):
         pybtf.encode(elf)
+
+
+def test_hints_for_habits_exist() -> None:
+    """What is proposed in place of an option of pahole or a word of bpftool is understood."""
+    for proposal in (*habits.PAHOLE.values(), *habits.BPFTOOL.values()):
+        command, *words = proposal.split()
+        assert all(word in manual.COMMANDS[command] for word in words if word.startswith("-"))

@@ -67,8 +67,9 @@ class Group(click.Group):
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
             from ..suggest import did_you_mean
+            from .habits import of_word
 
-            hint = did_you_mean(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            hint = did_you_mean(name, COMMANDS) or of_word(name) or f"; there are {', '.join(COMMANDS)}"
             if not hint.startswith(" (") and os.path.exists(name):  # noqa: PTH110
                 hint = f" (did you mean 'pybtf encode {name}'?)"
             ctx.fail(f"There is no command {name!r}{hint}")
@@ -129,6 +130,11 @@ def run(arguments: list[str]) -> int:
 def _with_hint(error: click.UsageError) -> str:
     text = " ".join(error.format_message().split()).rstrip(".")
     where = error.ctx.command_path if error.ctx is not None else "pybtf"
+    if isinstance(error, click.NoSuchOption):
+        from .habits import of_option
+
+        hint = of_option(error.option_name)
+        text = f"no such option {error.option_name!r}{hint}" if hint else text
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {where} --help"
 
 

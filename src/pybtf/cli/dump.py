@@ -31,8 +31,12 @@ def dump(
         raise UsageError("--unsorted goes with --format c; the others follow the BTF")
     if pretty and format != "json":
         raise UsageError("--pretty goes with --format json")
-    if len(files) != 1:
-        raise UsageError("missing argument 'FILE'; see pybtf dump --help" if not files else "one FILE at a time")
+    if not files:
+        raise UsageError("missing argument 'FILE'; see pybtf dump --help")
+    if len(files) > 1:
+        from .habits import of_dump
+
+        raise UsageError(f"one FILE at a time{of_dump(files)}")
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
     from ..btf.opening import open_view
