@@ -19,6 +19,7 @@ from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode
 from pybtf.features import Features
 from pybtf.loaded import Given, LoadedFile, load, variable_ranges
 from pybtf.options import EncodeOptions
+from pybtf.process import keep
 from pybtf.report import Report
 from pybtf.run_report import fill
 from pybtf.timings import Timings
@@ -227,6 +228,7 @@ def _encode_images(
             later=files[0].wait is not None,
         )
 
+    keep(run)
     try:
         data, base_data = _encode(run, files, given, options, base, report, progress)
         if base is not None and compare_sizes:

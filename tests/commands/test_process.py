@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 
+from pybtf import process
 from tests.conftest import ROOT, environment
 
 EXAMPLE = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -128,3 +130,24 @@ def test_a_list_from_a_closed_standard_input(tmp_path: Path) -> None:
     said = (tmp_path / "stderr").read_text()
     assert said.count("\n") == 1
     assert "Bad file descriptor" in said
+
+
+# -- memory that is given back at the end --------------------------------------------------------------
+
+
+class Large:
+    """What has much memory."""
+
+
+@pytest.mark.parametrize(("program", "last", "kept"), [(True, True, True), (True, False, False), (False, True, False)])
+def test_only_a_program_keeps_memory(program: bool, last: bool, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library gives back what it has taken, and so does a program that goes on."""
+    monkeypatch.setattr(process, "_program", program)
+    monkeypatch.setattr(process, "_kept", None)
+    if last:
+        process.last_work()
+    large = Large()
+    known = weakref.ref(large)
+    process.keep(large)
+    del large
+    assert (known() is not None) == kept

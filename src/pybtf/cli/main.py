@@ -57,7 +57,7 @@ def program() -> None:
         isolate()
     from .. import process
 
-    process.open_closed_streams()
+    process.begin()
     process.leave(main())
 
 

@@ -8,6 +8,7 @@ from ..errors import InputError, MergeError, UsageError
 from ..features import Features
 from ..languages import EXCLUDE_VARIABLE
 from ..options import EncodeOptions, make_options
+from ..process import last_work
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 
@@ -108,6 +109,8 @@ def _merged(
             from ..merging.compiler_btf import merge_compiled
 
             return merge_compiled(file, options, sources.objects)
+        if not verify:
+            last_work()
         encoded = merge_file(file, options, sources)
         if verify:
             from ..pipeline import encode_file
