@@ -109,7 +109,7 @@ def _merged(
             from ..merging.compiler_btf import merge_compiled
 
             return merge_compiled(file, options, sources.objects)
-        if not verify:
+        if not verify and sources.cache is None:  # what is put into it takes memory, too
             last_work()
         encoded = merge_file(file, options, sources)
         if verify:
