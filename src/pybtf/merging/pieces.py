@@ -29,7 +29,7 @@ from struct import Struct
 from xxhash import xxh3_128, xxh3_128_digest
 
 from pybtf.core.values import index_pieces as core
-from pybtf.elf.values_index import MAGIC, STRIPPED
+from pybtf.elf.values_index import MAGIC
 from pybtf.errors import InputError, Place
 from pybtf.pipeline import VALUES
 from pybtf.records import NamedTuple
@@ -53,7 +53,6 @@ gives other values."""
 
 INLINE: Final = 1
 ONE_UNIT: Final = 2
-_FLAGS: Final = INLINE | ONE_UNIT | STRIPPED
 
 _HEADS: Final = tuple([Struct(order + "4sHHIIIIII16s16sIIII") for order in "><"])
 _HEAD_SIZE: Final = 80

@@ -13,7 +13,7 @@ from cython.cimports.libc.string import memchr, memcpy
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap16, bswap32, bswap64
 
 HEAD, VERSION, INLINE = cython.declare(cython.int, 80), cython.declare(cython.int, 1), cython.declare(cython.int, 1)
-FLAGS = cython.declare(uint32_t, 7)
+FLAGS = cython.declare(uint32_t, 7)  # INLINE, ONE_UNIT and STRIPPED
 MAGIC = cython.declare(uint32_t, 0x31565562)  # "bUV1", read as little-endian
 
 BAD_START, BAD_VERSION, BAD_HEAD, BAD_SIZE, BAD_PADDING, BAD_NAMES = range(6)
