@@ -8,9 +8,9 @@ import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.cpython.bytes import PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
-from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memchr, memcpy
-from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap16, bswap32, bswap64
+from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, Cursor, cur_init, cur_skip, cur_u16, cur_u32, cur_u64
 
 HEAD, VERSION, INLINE = cython.declare(cython.int, 80), cython.declare(cython.int, 1), cython.declare(cython.int, 1)
 FLAGS = cython.declare(uint32_t, 7)  # INLINE, ONE_UNIT and STRIPPED
@@ -18,26 +18,6 @@ MAGIC = cython.declare(uint32_t, 0x31565562)  # "bUV1", read as little-endian
 
 BAD_START, BAD_VERSION, BAD_HEAD, BAD_SIZE, BAD_PADDING, BAD_NAMES = range(6)
 """What `index_pieces` says of bytes that are no piece."""
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def word32(p: cython.pointer[cython.const[uint8_t]], swap: cython.bint) -> uint32_t:
-    w: uint32_t = 0
-    memcpy(cython.address(w), p, 4)
-    return bswap32(w) if swap else w
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def word16(p: cython.pointer[cython.const[uint8_t]], swap: cython.bint) -> uint16_t:
-    w: uint16_t = 0
-    memcpy(cython.address(w), p, 2)
-    return bswap16(w) if swap else w
 
 
 @cython.cfunc
@@ -53,23 +33,15 @@ def zero(p: cython.pointer[cython.const[uint8_t]], n: uint64_t) -> cython.bint:
 
 
 @cython.cfunc
-def addresses_of(p: cython.pointer[cython.const[uint8_t]], n: cython.Py_ssize_t, word: cython.int, swap: cython.bint):
-    """64-bit words in the host's byte order."""
+def addresses_of(c: cython.pointer[Cursor], n: cython.Py_ssize_t, word: uint32_t):
+    """The next `n` of `word` bytes, as 64-bit words in the host's byte order."""
     i: cython.Py_ssize_t
-    wide: uint64_t = 0
+    wide: uint64_t
     out: bytes = PyBytes_FromStringAndSize(cython.NULL, 8 * n)
     to: cython.p_char = PyBytes_AS_STRING(out)
-    if word == 8 and not swap:
-        memcpy(to, p, 8 * n)
-    else:
-        for i in range(n):
-            if word == 4:
-                wide = word32(p + 4 * i, swap)
-            else:
-                memcpy(cython.address(wide), p + 8 * i, 8)
-                if swap:
-                    wide = bswap64(wide)
-            memcpy(to + 8 * i, cython.address(wide), 8)
+    for i in range(n):
+        wide = cur_u64(c) if word == 8 else cur_u32(c)
+        memcpy(to + 8 * i, cython.address(wide), 8)
     return memoryview(out).cast("Q")
 
 
@@ -97,6 +69,8 @@ def index_pieces(data, little, kind):
     where = cython.declare(cython.Py_buffer)
     p: cython.pointer[cython.const[uint8_t]]
     h: cython.pointer[cython.const[uint8_t]]
+    digests: cython.p_char
+    c: Cursor
     left: uint64_t
     at: uint64_t = 0
     size: uint64_t
@@ -105,9 +79,15 @@ def index_pieces(data, little, kind):
     third: uint64_t
     end: uint64_t
     inline_: uint64_t
+    version: uint32_t
+    head: uint32_t
     flags: uint32_t
-    n: uint32_t
-    names: uint32_t
+    units: uint32_t
+    n: uint64_t
+    options: uint32_t
+    rules: uint32_t
+    payload: uint32_t
+    names: uint64_t
     word: uint32_t
     swap: cython.bint = cython.cast(cython.bint, little) == HOST_IS_BIG
     found: list = []
@@ -121,22 +101,29 @@ def index_pieces(data, little, kind):
             if h[0] == 0 and zero(h, min(left, 8)):
                 at += 8
                 continue
-            if left < HEAD or word32(h, swap) != MAGIC:
+            cur_init(cython.address(c), h, 0, left, swap)
+            if left < HEAD or cur_u32(cython.address(c)) != MAGIC:
                 return found, (BAD_START, at, 0, 0)
-            if word16(h + 4, swap) != VERSION:
-                return found, (BAD_VERSION, at, word16(h + 4, swap), 0)
-            size = word32(h + 8, swap)
-            flags = word32(h + 12, swap)
-            n = word32(h + 20, swap)
-            inline_ = word32(h + 64, swap)
-            names = word32(h + 68, swap)
-            word = word32(h + 72, swap)
-            if word16(h + 6, swap) != HEAD or (word != 4 and word != 8) or flags & ~FLAGS or word32(h + 76, swap):
+            version = cur_u16(cython.address(c))
+            if version != VERSION:
+                return found, (BAD_VERSION, at, version, 0)
+            head = cur_u16(cython.address(c))
+            size = cur_u32(cython.address(c))
+            flags = cur_u32(cython.address(c))
+            units = cur_u32(cython.address(c))
+            n = cur_u32(cython.address(c))
+            options = cur_u32(cython.address(c))
+            rules = cur_u32(cython.address(c))
+            digests = cython.cast(cython.p_char, c.pos)
+            cur_skip(cython.address(c), 32)
+            payload = cur_u32(cython.address(c))
+            names = cur_u32(cython.address(c))
+            word = cur_u32(cython.address(c))
+            if head != HEAD or (word != 4 and word != 8) or flags & ~FLAGS or cur_u32(cython.address(c)):
                 return found, (BAD_HEAD, at, 0, 0)
-            if not flags & INLINE:
-                inline_ = 0
+            inline_ = payload if flags & INLINE else 0
             # The parts, from the piece on, each with its padding; all pieces begin at a multiple of 8.
-            first = HEAD + cython.cast(uint64_t, n) * word
+            first = HEAD + n * word
             second = ((first + 7) & ~cython.cast(uint64_t, 7)) + inline_
             third = ((second + 7) & ~cython.cast(uint64_t, 7)) + names
             end = (third + 7) & ~cython.cast(uint64_t, 7)
@@ -154,16 +141,16 @@ def index_pieces(data, little, kind):
                     kind,
                     (
                         flags,
-                        word32(h + 16, swap),
-                        word32(h + 24, swap),
-                        word32(h + 28, swap),
-                        PyBytes_FromStringAndSize(cython.cast(cython.p_char, h) + 32, 16),
-                        PyBytes_FromStringAndSize(cython.cast(cython.p_char, h) + 48, 16),
-                        word32(h + 64, swap),
+                        units,
+                        options,
+                        rules,
+                        PyBytes_FromStringAndSize(digests, 16),
+                        PyBytes_FromStringAndSize(digests + 16, 16),
+                        payload,
                         word,
                         path,
                         tuple(files),
-                        addresses_of(h + HEAD, n, word, swap),
+                        addresses_of(cython.address(c), n, word),
                         view[at + second - inline_ : at + second] if inline_ else b"",
                         at,
                     ),
