@@ -43,7 +43,7 @@ cdef class FunctionTable:
 
 cdef inline uint32_t functable_find(const FuncTable *t, const char *name, size_t size) noexcept nogil:
     # The entry whose base name is exactly this, or NO_ENTRY.
-    cdef uint32_t at = hash_bytes(name, size) & t.slot_mask
+    cdef uint32_t at = <uint32_t> hash_bytes(name, size) & t.slot_mask
     cdef uint32_t entry
     while t.slots[at]:
         entry = t.slots[at] - 1
@@ -68,7 +68,7 @@ cdef inline uint32_t functable_of_file(const FuncTable *t, uint32_t head, uint32
     return NO_ENTRY
 
 cdef bint allocate(FuncTable *t, size_t n) noexcept nogil
-cdef void insert(FuncTable *t, uint32_t entry) noexcept nogil
+cdef void insert(FuncTable *t, uint32_t entry, uint32_t hash) noexcept nogil
 
 # Whether section `section` has an STT_OBJECT symbol of exactly this name. The table must have been built with
 # objects of that section.

@@ -4,12 +4,10 @@ A function of DWARF is encoded only if the symbol table has a function of that n
 wants to know is asked for by *base name*, the part of a symbol's name before its first '.': which symbols
 share the base name (`foo`, `foo.isra.0`), where they are, and whether that place is ambiguous. So the table
 is sorted and grouped by base name. A kernel has 50,000 functions, and this runs before the first unit can
-be finished, so it is one pass over the symbols and a merge sort.
-
-Sorting. Order is bytewise, and equal names keep the order of the symbol table, because rules depend on it.
-The sort moves small records that carry the first 8 bytes of the name as a big-endian number: most
-comparisons never touch the names, which are scattered over the string table. Names are not copied; they
-stay where the mapped file has them, and `SymbolSource` keeps that memory alive.
+be finished, so it is one pass over the symbols, which takes all that is wanted of each while its name is at hand,
+and a sort of small records (symbol_sort.py). Order is bytewise, and equal names keep the order of the symbol table,
+because rules depend on it. Names are not copied; they stay where the mapped file has them, and `SymbolSource` keeps that
+memory alive.
 
 Ambiguity, as pahole has it: walk an entry's addresses with a remembered one, at first 0; if the
 remembered one is not 0 and differs from the next, the entry is ambiguous. So 0 followed by an address is
@@ -23,7 +21,7 @@ that point into one long string); their total length is limited to a multiple of
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
-from cython.cimports.libc.string import memcmp, memcpy, strlen, strstr
+from cython.cimports.libc.string import memchr, memcmp, strlen, strstr
 from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.function_table import (
     NO_ENTRY,
@@ -33,17 +31,18 @@ from cython.cimports.pybtf.core.elf.function_table import (
     ObjectSet,
     functable_find,
 )
+from cython.cimports.pybtf.core.elf.symbol_sort import Candidate, first_bytes, sort_symbols
 from cython.cimports.pybtf.core.elf.symbols import (
     Symbol,
     SymbolSource,
     SymbolView,
+    load16,
     name_budget,
     name_ok,
     read_symbol,
     symbol_size,
     symbol_type,
 )
-from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap64
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
 
 from pybtf.core.elf.symbols import bad_name, too_long
@@ -54,9 +53,6 @@ OK = cython.declare(cython.int, 0)
 NO_MEMORY = cython.declare(cython.int, 1)
 BAD_NAME = cython.declare(cython.int, 2)
 NAMES_TOO_LONG = cython.declare(cython.int, 3)
-
-# A function symbol that takes part, while it is sorted.
-Candidate = cython.struct(prefix=uint64_t, symbol=uint32_t, name=uint32_t, base=uint32_t)
 
 
 @cython.final
@@ -194,7 +190,7 @@ def build(t: cython.pointer[FuncTable], v: cython.pointer[SymbolView], bad: cyth
     if a != cython.NULL:
         status = gather(v, a, cython.address(n), bad)
         if status == OK:
-            status = fill(t, v, sort(a, a + n, n, v.strtab), n)
+            status = fill(t, v, a, n) if sort_symbols(a, a + n, n, v.strtab) else NO_MEMORY
         free(a)
     return status
 
@@ -224,120 +220,39 @@ def gather(
     s = cython.declare(Symbol)
     c: cython.pointer[Candidate]
     name: cython.p_const_char
+    suffix: cython.p_const_char
+    size: cython.size_t
+    step: cython.size_t = symbol_size(v.is64)
     count: uint32_t = 0
-    base: cython.size_t
-    rest: cython.size_t
     budget: uint64_t = name_budget(v)
     i: uint32_t
     for i in range(v.n):
-        read_symbol(v, i, cython.address(s))
-        if s.type != STT_FUNC:
+        if symbol_type(v.symtab + i * step, v.is64) != STT_FUNC:
             continue
         bad[0] = i
+        read_symbol(v, i, cython.address(s))
         if not name_ok(v, s.name):
             return BAD_NAME
         name = v.strtab + s.name
-        base = 0
-        while name[base] and name[base] != 46:  # '.'
-            base += 1
-        rest = 0
-        if name[base]:
-            rest = strlen(name + base)
-        if base + rest > budget:
+        size = strlen(name)
+        if size > budget:
             return NAMES_TOO_LONG
-        budget -= base + rest
-        if rest and (strstr(name + base, ".cold") or strstr(name + base, ".part")):
+        budget -= size
+        suffix = cython.cast(cython.p_const_char, memchr(name, 46, size))  # '.'
+        if suffix == cython.NULL:
+            suffix = name + size
+        elif strstr(suffix, ".cold") or strstr(suffix, ".part"):
             continue
         c = a + count
-        c.prefix = first_bytes(name, base)
-        c.symbol = i
+        c.value = s.value
         c.name = s.name
-        c.base = cython.cast(uint32_t, base)
+        c.base = cython.cast(uint32_t, suffix - name)
+        c.word = first_bytes(name, c.base)
+        c.hash = cython.cast(uint32_t, hash_bytes(name, c.base))
+        c.flags = symbol_flags(suffix)
         count += 1
     n[0] = count
     return OK
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.inline
-def first_bytes(name: cython.p_const_char, size: cython.size_t) -> uint64_t:
-    """Up to 8 bytes as a big-endian number: it sorts as the bytes do."""
-    v: uint64_t = 0
-    if size >= 8:
-        memcpy(cython.address(v), name, 8)
-    else:
-        memcpy(cython.address(v), name, size)
-    return v if HOST_IS_BIG else bswap64(v)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.inline
-def in_order(x: cython.pointer[Candidate], y: cython.pointer[Candidate], strtab: cython.p_const_char) -> cython.bint:
-    """Whether x may stay before y: its base name is not greater."""
-    shorter: uint32_t
-    r: cython.int
-    if x.prefix != y.prefix:
-        return x.prefix < y.prefix
-    shorter = x.base if x.base < y.base else y.base
-    if shorter > 8 and x.name != y.name:
-        r = memcmp(strtab + x.name + 8, strtab + y.name + 8, shorter - 8)
-        if r:
-            return r < 0
-    return x.base <= y.base
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def sort(
-    a: cython.pointer[Candidate], spare: cython.pointer[Candidate], n: uint32_t, strtab: cython.p_const_char
-) -> cython.pointer[Candidate]:
-    """Stable merge sort by base name, from runs of doubling width. The result is in `a` or in `spare`."""
-    width: cython.size_t = 1
-    low: cython.size_t
-    swap: cython.pointer[Candidate]
-    while width < n:
-        low = 0
-        while low < n:
-            merge(a, spare, low, min(low + width, n), min(low + 2 * width, n), strtab)
-            low += 2 * width
-        swap = a
-        a = spare
-        spare = swap
-        width *= 2
-    return a
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def merge(
-    a: cython.pointer[Candidate],
-    out: cython.pointer[Candidate],
-    low: cython.size_t,
-    middle: cython.size_t,
-    high: cython.size_t,
-    strtab: cython.p_const_char,
-) -> cython.void:
-    """Merge the sorted a[low:middle] and a[middle:high] into out[low:high]."""
-    i: cython.size_t = low
-    j: cython.size_t = middle
-    while i < middle and j < high:
-        if in_order(a + i, a + j, strtab):
-            out[low] = a[i]
-            i += 1
-        else:
-            out[low] = a[j]
-            j += 1
-        low += 1
-    if i < middle:
-        memcpy(out + low, a + i, (middle - i) * cython.sizeof(Candidate))
-    elif j < high:
-        memcpy(out + low, a + j, (high - j) * cython.sizeof(Candidate))
 
 
 @cython.cfunc
@@ -347,7 +262,6 @@ def fill(
     t: cython.pointer[FuncTable], v: cython.pointer[SymbolView], a: cython.pointer[Candidate], n: uint32_t
 ) -> cython.int:
     """Make the table of the sorted candidates `a`."""
-    s = cython.declare(Symbol)
     name: cython.p_const_char
     i: uint32_t
     entry: uint32_t = 0
@@ -355,21 +269,28 @@ def fill(
         return NO_MEMORY
     for i in range(n):
         name = v.strtab + a[i].name
-        if i == 0 or not (a[i].base == t.name_len[entry - 1] and memcmp(t.name[entry - 1], name, a[i].base) == 0):
+        if i == 0 or not same_base(a + i - 1, a + i, v.strtab):
             t.name[entry] = name
             t.name_len[entry] = a[i].base
             t.first[entry] = i
+            insert(t, entry, a[i].hash)
             entry += 1
-        read_symbol(v, a[i].symbol, cython.address(s))
-        t.value[i] = s.value
+        t.value[i] = a[i].value
         t.sym_name[i] = name
-        t.sym_flags[i] = symbol_flags(name + a[i].base)
+        t.sym_flags[i] = cython.cast(uint8_t, a[i].flags)
     t.n = entry
     t.first[entry] = n
     for i in range(entry):
         t.ambiguous[i] = i + 1 < entry and is_ambiguous(t, i)
-        insert(t, i)
     return OK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.inline
+def same_base(x: cython.pointer[Candidate], y: cython.pointer[Candidate], strtab: cython.p_const_char) -> cython.bint:
+    return x.hash == y.hash and x.base == y.base and memcmp(strtab + x.name, strtab + y.name, x.base) == 0
 
 
 @cython.cfunc
@@ -433,8 +354,9 @@ def is_ambiguous(t: cython.pointer[FuncTable], entry: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def insert(t: cython.pointer[FuncTable], entry: uint32_t) -> cython.void:
-    at: uint32_t = hash_bytes(t.name[entry], t.name_len[entry]) & t.slot_mask
+def insert(t: cython.pointer[FuncTable], entry: uint32_t, hash: uint32_t) -> cython.void:
+    """`hash`: the lower half of that of the base name."""
+    at: uint32_t = hash & t.slot_mask
     while t.slots[at]:
         at = (at + 1) & t.slot_mask
     t.slots[at] = entry + 1
@@ -482,6 +404,7 @@ def collect_objects(
     name: cython.p_const_char
     size: cython.size_t
     slots: cython.size_t = 8
+    step: cython.size_t = symbol_size(v.is64)
     budget: uint64_t = name_budget(v)
     at: uint32_t
     i: uint32_t
@@ -494,6 +417,8 @@ def collect_objects(
     if o.name == cython.NULL or o.name_len == cython.NULL or o.section == cython.NULL:
         return NO_MEMORY
     for i in range(v.n):
+        if not may_be_object(v, v.symtab + i * step, only):
+            continue
         read_symbol(v, i, cython.address(s))
         if not is_object(cython.address(s), only):
             continue
@@ -516,13 +441,26 @@ def collect_objects(
 @cython.nogil
 @cython.exceptval(check=False)
 def count_objects(v: cython.pointer[SymbolView], only: uint32_t) -> uint32_t:
-    s = cython.declare(Symbol)
+    """How many there are at most."""
+    step: cython.size_t = symbol_size(v.is64)
     count: uint32_t = 0
-    i: uint32_t
+    i: cython.size_t
     for i in range(v.n):
-        read_symbol(v, i, cython.address(s))
-        count += is_object(cython.address(s), only)
+        count += may_be_object(v, v.symtab + i * step, only)
     return count
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.inline
+def may_be_object(
+    v: cython.pointer[SymbolView], p: cython.pointer[cython.const[uint8_t]], only: uint32_t
+) -> cython.bint:
+    """Whether `is_object` can say yes to the entry at `p`. Without branches: types of symbols can't be foreseen."""
+    section: uint64_t = load16(p + (6 if v.is64 else 14), v.swap)
+    is_one: cython.bint = symbol_type(p, v.is64) == STT_OBJECT
+    return is_one & ((only == 0) | (section == only) | (section == SHN_XINDEX))
 
 
 @cython.cfunc

@@ -11,6 +11,7 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import malloc
 from cython.cimports.libc.string import memcmp, memcpy
 from cython.cimports.pybtf.core.elf.function_table import FuncTable, FunctionTable, allocate, insert
+from cython.cimports.pybtf.core.support.hashing import hash_bytes
 
 Part = cython.struct(table=cython.pointer[FuncTable], at=uint32_t)
 
@@ -117,4 +118,4 @@ def add_entry(
         t.head[e] = t.head[e - 1]
     else:
         t.head[e] = e
-        insert(t, e)
+        insert(t, e, cython.cast(uint32_t, hash_bytes(t.name[e], t.name_len[e])))
