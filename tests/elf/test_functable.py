@@ -74,6 +74,18 @@ def test_names_that_differ_late_or_only_in_length() -> None:
     assert ours.entries()[2][2] == [("abcdefgh", 2), ("abcdefgh", 8)]
 
 
+@pytest.mark.parametrize("size", [2, 39, 40, 41, 300, 4000])
+def test_names_that_begin_alike(size: int) -> None:
+    """As those of a kernel: half of them begin with `__pfx_`, and some are there many times."""
+    chance = random.Random(size)
+    for begin in ["", "__pfx_", "fourteen_bytes", "sixteen_bytes_it", "twenty_four_bytes_or_so_", "x" * 100]:
+        table = []
+        for i in range(size):
+            name = chance.choice([begin, begin, ""]) + "".join(chance.choices("abcdz_AZ\x7fé", k=chance.randrange(1, 20)))
+            table.append(Symbol(chance.choice([name, name, name[:1] + name, begin + "often"]), i + 1, 1, FUNC, section=1))
+        assert table_of(table).entries() == model([(s.name, s.value) for s in table])
+
+
 @pytest.mark.parametrize(
     ("values", "ambiguous"),
     [

@@ -8,18 +8,22 @@ from cython.cimports.pybtf.core.classes.record_cache import seen_delete, seen_ne
 from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_enough, abbrevs_have_form
 from cython.cimports.pybtf.core.dwarf.type_units import type_units_free
 from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader
-from cython.cimports.pybtf.core.elf.function_table import functable_head
+from cython.cimports.pybtf.core.elf.function_table import FuncTable, functable_head
 from cython.cimports.pybtf.core.model.dwarf_constants import DW_FORM_ref_addr
 from cython.cimports.pybtf.core.model.faults import FAULT_SHARED, IN_ABBREV, Fault, fault_set
 from cython.cimports.pybtf.core.strings.string_table import (
     NO_STRING,
+    string_expect,
     string_intern,
+    string_intern_hashed,
     string_reserve,
     strings_delete,
     strings_new,
 )
 from cython.cimports.pybtf.core.values.known_types import known_delete, known_new
 from cython.cimports.pybtf.core.worker import Context
+
+AHEAD = cython.declare(uint32_t, 16)  # so many names before its turn, the memory for one is asked for
 
 
 @cython.cfunc
@@ -45,6 +49,26 @@ def context_seen(x: cython.pointer[Context]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def intern_functions(x: cython.pointer[Context]) -> cython.bint:
+    """Names of functions come first: string id i + 1 is entry i of the table. None is there twice, so that no text is
+    looked at. False: no memory.
+    """
+    t: cython.pointer[cython.const[FuncTable]] = x.table
+    i: uint32_t
+    for i in range(t.n):
+        if i + AHEAD < t.n:
+            string_expect(x.strings, t.hash[i + AHEAD])
+        if t.name_len[i] == 0 or functable_head(t, i) != i:
+            if string_reserve(x.strings) != i + 1:
+                return False
+        elif string_intern_hashed(x.strings, t.name[i], t.name_len[i], t.hash[i], False) != i + 1:
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def context_tables(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
     i: uint32_t
@@ -53,13 +77,8 @@ def context_tables(x: cython.pointer[Context]) -> cython.bint:
     x.classes = classes_new(distinct(x))
     if x.strings == cython.NULL or x.classes == cython.NULL or not context_seen(x):
         return False
-    # Function names come first: string id i + 1 is entry i of the table.
-    for i in range(x.table.n):
-        if x.table.name_len[i] == 0 or functable_head(x.table, i) != i:
-            if string_reserve(x.strings) != i + 1:
-                return False
-        elif string_intern(x.strings, x.table.name[i], x.table.name_len[i], False) != i + 1:
-            return False
+    if not intern_functions(x):
+        return False
     x.known.int_ = string_intern(x.strings, b"int", 3, False)
     x.known.sanitized = string_intern(x.strings, b"__SANITIZED_FAKE_INT__", 22, False)
     x.known.bpf_kfunc = string_intern(x.strings, b"bpf_kfunc", 9, False)

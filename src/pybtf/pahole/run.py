@@ -95,6 +95,10 @@ def _encode_by(path: str, options: EncodeOptions) -> Encoded:
     base = open_base(options.base, timings, once=True)
     if base is not None:  # read once, also if there is nothing but values
         options = replace(options, base=base)
+    else:
+        from ..core.support.malloc_tuning import part_memory
+
+        part_memory()
     try:
         encoded = encode_file(path, options, timings=timings)
         # Of a part of the program there is DWARF, of the rest values: which of both was meant, an error says.

@@ -16,6 +16,7 @@ cdef struct FuncTable:
     uint32_t n                  # entries, sorted bytewise by base name
     const char **name           # base name, `name_len` bytes, not necessarily NUL-terminated there
     uint32_t *name_len
+    uint64_t *hash              # of the base name
     uint8_t *ambiguous
     uint8_t *kfunc              # 0 no; 1 yes
     uint32_t *kfunc_flags
@@ -68,7 +69,7 @@ cdef inline uint32_t functable_of_file(const FuncTable *t, uint32_t head, uint32
     return NO_ENTRY
 
 cdef bint allocate(FuncTable *t, size_t n) noexcept nogil
-cdef void insert(FuncTable *t, uint32_t entry, uint32_t hash) noexcept nogil
+cdef void insert(FuncTable *t, uint32_t entry) noexcept nogil
 
 # Whether section `section` has an STT_OBJECT symbol of exactly this name. The table must have been built with
 # objects of that section.

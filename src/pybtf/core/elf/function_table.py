@@ -93,6 +93,7 @@ class FunctionTable:
     def __dealloc__(self):
         free(self.t.name)
         free(self.t.name_len)
+        free(self.t.hash)
         free(self.t.ambiguous)
         free(self.t.kfunc)
         free(self.t.kfunc_flags)
@@ -248,7 +249,7 @@ def gather(
         c.name = s.name
         c.base = cython.cast(uint32_t, suffix - name)
         c.word = first_bytes(name, c.base)
-        c.hash = cython.cast(uint32_t, hash_bytes(name, c.base))
+        c.hash = hash_bytes(name, c.base)
         c.flags = symbol_flags(suffix)
         count += 1
     n[0] = count
@@ -272,8 +273,9 @@ def fill(
         if i == 0 or not same_base(a + i - 1, a + i, v.strtab):
             t.name[entry] = name
             t.name_len[entry] = a[i].base
+            t.hash[entry] = a[i].hash
             t.first[entry] = i
-            insert(t, entry, a[i].hash)
+            insert(t, entry)
             entry += 1
         t.value[i] = a[i].value
         t.sym_name[i] = name
@@ -305,6 +307,7 @@ def allocate(t: cython.pointer[FuncTable], n: cython.size_t) -> cython.bint:
     t.slots = cython.cast(cython.pointer[uint32_t], calloc(slots, cython.sizeof(uint32_t)))
     t.name = cython.cast(cython.pp_const_char, malloc((n + 1) * cython.sizeof(cython.p_const_char)))
     t.name_len = cython.cast(cython.pointer[uint32_t], malloc((n + 1) * cython.sizeof(uint32_t)))
+    t.hash = cython.cast(cython.pointer[uint64_t], malloc((n + 1) * cython.sizeof(uint64_t)))
     t.ambiguous = cython.cast(cython.pointer[uint8_t], malloc(n + 1))
     t.kfunc = cython.cast(cython.pointer[uint8_t], calloc(n + 1, 1))
     t.kfunc_flags = cython.cast(cython.pointer[uint32_t], calloc(n + 1, cython.sizeof(uint32_t)))
@@ -316,6 +319,7 @@ def allocate(t: cython.pointer[FuncTable], n: cython.size_t) -> cython.bint:
         t.slots != cython.NULL
         and t.name != cython.NULL
         and t.name_len != cython.NULL
+        and t.hash != cython.NULL
         and t.ambiguous != cython.NULL
         and t.kfunc != cython.NULL
         and t.kfunc_flags != cython.NULL
@@ -354,9 +358,8 @@ def is_ambiguous(t: cython.pointer[FuncTable], entry: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def insert(t: cython.pointer[FuncTable], entry: uint32_t, hash: uint32_t) -> cython.void:
-    """`hash`: the lower half of that of the base name."""
-    at: uint32_t = hash & t.slot_mask
+def insert(t: cython.pointer[FuncTable], entry: uint32_t) -> cython.void:
+    at: uint32_t = cython.cast(uint32_t, t.hash[entry]) & t.slot_mask
     while t.slots[at]:
         at = (at + 1) & t.slot_mask
     t.slots[at] = entry + 1
@@ -408,7 +411,8 @@ def collect_objects(
     budget: uint64_t = name_budget(v)
     at: uint32_t
     i: uint32_t
-    while slots < 2 * cython.cast(cython.size_t, count_objects(v, only)):
+    count: cython.size_t = count_objects(v, only)
+    while slots < 2 * count:
         slots *= 2
     o.mask = cython.cast(uint32_t, slots - 1)
     o.name_len = cython.cast(cython.pointer[uint32_t], malloc(slots * cython.sizeof(uint32_t)))

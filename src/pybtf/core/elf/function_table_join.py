@@ -11,7 +11,6 @@ from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import malloc
 from cython.cimports.libc.string import memcmp, memcpy
 from cython.cimports.pybtf.core.elf.function_table import FuncTable, FunctionTable, allocate, insert
-from cython.cimports.pybtf.core.support.hashing import hash_bytes
 
 Part = cython.struct(table=cython.pointer[FuncTable], at=uint32_t)
 
@@ -105,6 +104,7 @@ def add_entry(
     e: uint32_t = t.n
     t.name[e] = from_.name[i]
     t.name_len[e] = from_.name_len[i]
+    t.hash[e] = from_.hash[i]
     t.ambiguous[e] = from_.ambiguous[i]
     t.kfunc[e] = from_.kfunc[i]
     t.kfunc_flags[e] = from_.kfunc_flags[i]
@@ -118,4 +118,4 @@ def add_entry(
         t.head[e] = t.head[e - 1]
     else:
         t.head[e] = e
-        insert(t, e, cython.cast(uint32_t, hash_bytes(t.name[e], t.name_len[e])))
+        insert(t, e)

@@ -23,8 +23,14 @@ cdef extern from *:
             free(p);
         }
     }
+    static void pybtf_part_memory(void) {
+        mallopt(M_MMAP_THRESHOLD, 1 << 20);
+        mallopt(M_TRIM_THRESHOLD, 1 << 26);
+    }
     #else
     static void pybtf_keep_memory(void) {}
+    static void pybtf_part_memory(void) {}
     #endif
     """
     void keep_memory_ "pybtf_keep_memory"()
+    void part_memory_ "pybtf_part_memory"()
