@@ -81,8 +81,10 @@ def test_names_that_begin_alike(size: int) -> None:
     for begin in ["", "__pfx_", "fourteen_bytes", "sixteen_bytes_it", "twenty_four_bytes_or_so_", "x" * 100]:
         table = []
         for i in range(size):
-            name = chance.choice([begin, begin, ""]) + "".join(chance.choices("abcdz_AZ\x7fé", k=chance.randrange(1, 20)))
-            table.append(Symbol(chance.choice([name, name, name[:1] + name, begin + "often"]), i + 1, 1, FUNC, section=1))
+            name = chance.choice([begin, begin, ""])
+            name += "".join(chance.choices("abcdz_AZ\x7fé", k=chance.randrange(1, 20)))
+            name = chance.choice([name, name, name[:1] + name, begin + "often"])
+            table.append(Symbol(name, i + 1, 1, FUNC, section=1))
         assert table_of(table).entries() == model([(s.name, s.value) for s in table])
 
 

@@ -71,7 +71,6 @@ def intern_functions(x: cython.pointer[Context]) -> cython.bint:
 @cython.exceptval(check=False)
 def context_tables(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
-    i: uint32_t
     # Strings may also stand in .debug_info, one by one.
     x.strings = strings_new(max(x.sections.str.n // 32, (x.sections.info.n + x.given_bytes) // 1024) + x.table.n)
     x.classes = classes_new(distinct(x))

@@ -4,10 +4,10 @@ A function of DWARF is encoded only if the symbol table has a function of that n
 wants to know is asked for by *base name*, the part of a symbol's name before its first '.': which symbols
 share the base name (`foo`, `foo.isra.0`), where they are, and whether that place is ambiguous. So the table
 is sorted and grouped by base name. A kernel has 50,000 functions, and this runs before the first unit can
-be finished, so it is one pass over the symbols, which takes all that is wanted of each while its name is at hand,
-and a sort of small records (symbol_sort.py). Order is bytewise, and equal names keep the order of the symbol table,
-because rules depend on it. Names are not copied; they stay where the mapped file has them, and `SymbolSource` keeps that
-memory alive.
+be finished, so it is one pass over the symbols, which takes all that is wanted of each while its name is at
+hand, and a sort of small records (symbol_sort.py). Order is bytewise, and equal names keep the order of the
+symbol table, because rules depend on it. Names are not copied; they stay where the mapped file has them, and
+`SymbolSource` keeps that memory alive.
 
 Ambiguity, as pahole has it: walk an entry's addresses with a remembered one, at first 0; if the
 remembered one is not 0 and differs from the next, the entry is ambiguous. So 0 followed by an address is

@@ -1,11 +1,11 @@
 """Symbols sorted by name.
 
-Names are scattered over the string table, so a comparison of two names waits for memory, and half of the functions of a
-kernel since 6.2 are called `__pfx_` and something: their first eight bytes say nearly nothing. So names are never
-compared. A name is read eight bytes at a time, as one big-endian number beside the symbol, and the symbols are sorted by
-that number. Where several have the same number, and their names go on, these are sorted among themselves by their
-next eight bytes, and so on. All reads of one step are independent of each other, and each byte of a name is read at
-most once: names of a few long texts that differ in their last bytes cost no more than their length.
+Names are scattered over the string table, so a comparison of two names waits for memory, and half of the functions of
+an x86-64 kernel since 6.2 are called `__pfx_` and something: their first eight bytes say nearly nothing. So names are
+never compared. A name is read eight bytes at a time, as one big-endian number beside the symbol, and the symbols are
+sorted by that number. Where several have the same number, and their names go on, these are sorted among themselves by
+their next eight bytes, and so on. All reads of one step are independent of each other, and each byte of a name is read
+at most once: long names that differ in their last bytes cost no more than their length.
 
 Every step is stable, so equal names keep the order of the symbol table.
 """
@@ -39,7 +39,7 @@ def first_bytes(name: cython.p_const_char, size: cython.size_t) -> uint64_t:
 def sort_symbols(
     a: cython.pointer[Candidate], spare: cython.pointer[Candidate], n: uint32_t, strtab: cython.p_const_char
 ) -> cython.bint:
-    # Runs of two and more that are equal so far, as pairs of first and behind the last: those of this step and the next.
+    # Runs of two and more that are equal so far, as pairs of first and end: those of this step, and of the next.
     runs: cython.pointer[uint32_t] = cython.cast(
         cython.pointer[uint32_t], malloc((cython.cast(cython.size_t, n) * 2 + 1) * cython.sizeof(uint32_t))
     )
