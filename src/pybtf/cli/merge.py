@@ -87,10 +87,28 @@ def merge(
     sources = Sources(tuple([path for each in objects for path in listed(each)]), store, cache)
     request = Request(files, detached, None, report, False, None, quiet, verbose, False, timings)
 
+    _check_sources(request, sources, objects)
+
     def encode(request: Request, options: EncodeOptions) -> tuple[Encoded, bytes]:
         return _merged(request, options, sources, verify, compiler_btf), b""
 
     return run(request, options, encode)
+
+
+def _check_sources(request: Request, sources: Sources, objects: tuple[str, ...]) -> None:
+    """No output may be one of the files that values are taken from."""
+    from .request import same
+
+    for name, what in ((request.detached, "--detached OUT"), (request.report, "--report JSON")):
+        if name is None:
+            continue
+        if sources.cache is not None and same(name, sources.cache):
+            raise UsageError(f"{what} is the cache itself")
+        for each in (*objects, *sources.objects):
+            if same(name, each):
+                raise UsageError(f"{what} would replace {each}, which is named with --objects")
+    if sources.cache is not None and same(sources.cache, request.files[0]):
+        raise UsageError("--cache is FILE itself")
 
 
 def _merged(

@@ -129,6 +129,8 @@ def _check_targets(request: Request, options: EncodeOptions) -> None:
         (file if request.detached is None else None, base, "--base is FILE itself"),
         (request.detached, base, "--detached OUT is the base itself"),
         (request.report, base, "--report JSON is the base itself"),
+        (request.detached, options.dwp, "--detached OUT is the package of --dwp itself"),
+        (request.report, options.dwp, "--report JSON is the package of --dwp itself"),
     ):
         if name is not None and other is not None and same(name, other):
             raise UsageError(what)

@@ -14,9 +14,9 @@ from pybtf.features import Features
 from pybtf.merging.archives import THIN, Member, check_member, is_archive, members, replaced
 from pybtf.merging.facts import has_dwarf, is_for_lto, shaping, source_digest
 from pybtf.merging.index import find_index, index_of
-from pybtf.merging.objects import object_values
-from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, Piece
-from pybtf.merging.placing import Placing, is_stored, put_values, with_values
+from pybtf.merging.objects import object_values, require_object
+from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, Piece, payloads
+from pybtf.merging.placing import Placing, is_stored, put_into_store, put_values, with_values
 from pybtf.records import record
 
 DONE = "done"
@@ -149,18 +149,34 @@ def _needless(image: ElfImage, features: Features, how: Placing) -> str | None:
         )
     pieces = index_of(image, known)
     if not has_dwarf(image):
-        _check_made(image, pieces, features)
+        _check_made(image, pieces, features, how)
+        if how.store is not None:
+            _store_payloads(image, how.store)
         return CURRENT
+    without = sum(1 for piece in pieces if piece.flags & STRIPPED)
+    if without:  # ld -r has put them together
+        raise _lost(image, f"values of {without} objects without DWARF, beside DWARF of others")
     if len(pieces) == 1 and _fits(image, pieces[0], features, how):
         return CURRENT
     return None
 
 
-def _check_made(image: ElfImage, pieces: list[Piece], features: Features) -> None:
+def _check_made(image: ElfImage, pieces: list[Piece], features: Features, how: Placing) -> None:
     """Raise `InputError` if values that cannot be made anew are not those that are asked for."""
+    require_object(image)
     for piece in pieces:
         if (piece.options, piece.rules) != (shaping(features), RULES):
             raise _lost(image, "values made with other features or by another version of pybtf, and no DWARF")
+        if how.inline and piece.payload_size and not piece.flags & INLINE:
+            raise _lost(image, "values that are not inline, and no DWARF")
+
+
+def _store_payloads(image: ElfImage, store: str) -> None:
+    """Puts the values that an object has in a section into the store as well."""
+    section = image.section(PAYLOAD)
+    if section is not None:
+        for _, values in payloads(image.data(section), image.place(section), little=image.little):
+            put_into_store(store, bytes(values))
 
 
 def _lost(image: ElfImage, found: str) -> InputError:

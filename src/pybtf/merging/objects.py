@@ -54,22 +54,27 @@ class Values:
     symtab: int
 
 
+def require_object(image: ElfImage) -> None:
+    """Raise `InputError` unless it is an object file."""
+    if image.etype != ET_REL:
+        raise InputError(image.place(), f"an ELF file of type {image.etype}", "an object file, ET_REL (1)")
+
+
 def object_values(image: ElfImage, path: str, features: Features, stripped: bool) -> Values:
     """The values of an open object file, which is known as `path` to those who look for its payload.
 
     Raises `InputError` if it has no DWARF, is no object, or cannot be told from what it is linked with; `EncodeError`
     for what BTF cannot express.
     """
-    if image.etype != ET_REL:
-        raise InputError(image.place(), f"an ELF file of type {image.etype}", "an object file, ET_REL (1)")
+    require_object(image)
     places = section_addresses(image)
     sections = debug_sections(image, places)
     options = shaping(features)
     tokens = _Tokens(image, sections, places)
     units, payload, found = _export(image, sections, tokens.sections, options)
-    flags = STRIPPED if stripped else 0
     if payload is None:
-        return _nothing(image, path, options, units, flags | ONE_UNIT)
+        return _nothing(image, path, options, units)
+    flags = STRIPPED if stripped else 0
     refs = tokens.references(found)
     without = tokens.without_places()
     if without is not None:
@@ -95,10 +100,10 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
     return Values(piece, payload, tokens.relocations(refs, addresses_at()), tokens.rela, tokens.symtab)
 
 
-def _nothing(image: ElfImage, path: str, options: int, units: int, flags: int) -> Values:
-    """A piece that only says that this object cannot be encoded by itself."""
+def _nothing(image: ElfImage, path: str, options: int, units: int) -> Values:
+    """A piece that only says that this object cannot be encoded by itself: its DWARF stays where it is."""
     piece = Piece(
-        flags, units, options, RULES, digest(), source_digest(image), 0, 8, path, source_files(image), array("Q")
+        ONE_UNIT, units, options, RULES, digest(), source_digest(image), 0, 8, path, source_files(image), array("Q")
     )
     return Values(piece, b"", b"", True, 0)
 

@@ -18,7 +18,7 @@ from pybtf.elf.outline import Outline
 from pybtf.elf.rebuild import NewSection, rebuild
 from pybtf.elf.writer import rewrite
 from pybtf.merging.objects import Values
-from pybtf.merging.pieces import INDEX, INLINE, PAYLOAD, digest, pack, pack_payload, stored_path
+from pybtf.merging.pieces import INDEX, INLINE, ONE_UNIT, PAYLOAD, digest, pack, pack_payload, stored_path
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -55,11 +55,12 @@ def with_values(outline: Outline, values: Values, how: Placing) -> bytes:
         )
     ]
     if how.store is not None:
-        _store(how.store, values.payload)
+        put_into_store(how.store, values.payload)
     elif not how.inline:
         new.append(NewSection(PAYLOAD, pack_payload(values.payload, little=little), flags=SHF_EXCLUDE))
     old = {index for index in [outline.find(PAYLOAD.encode())] if index is not None and len(new) == 1}
-    return rebuild(outline, new, old | (_dwarf(outline, how.section) if how.strip else set()))
+    strip = how.strip and not piece.flags & ONE_UNIT  # of which there are no values
+    return rebuild(outline, new, old | (_dwarf(outline, how.section) if strip else set()))
 
 
 def put_values(path: str, values: Values, how: Placing, expect: os.stat_result | None) -> None:
@@ -91,7 +92,8 @@ def is_stored(store: str, its_digest: bytes, size: int) -> bool:
         return False
 
 
-def _store(store: str, payload: bytes) -> None:
+def put_into_store(store: str, payload: bytes) -> None:
+    """Makes the store have a payload. Raises `OutputError`."""
     its_digest = digest(payload)
     if is_stored(store, its_digest, len(payload)):
         return
