@@ -117,7 +117,7 @@ def _environment() -> dict[str, str]:
     """
     given = dict(os.environ)
     if "LC_CTYPE" in given:
-        with suppressed(OSError), open("/proc/self/environ", "rb") as file:  # noqa: PTH123
+        with suppressed(OSError), open("/proc/self/environ", "rb") as file:
             if not any(each.startswith(b"LC_CTYPE=") for each in file.read().split(b"\0")):
                 del given["LC_CTYPE"]
     return given
