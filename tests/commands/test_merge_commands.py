@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import struct
+import subprocess
+import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,15 +15,18 @@ from typing import Any
 
 import pytest
 
+import pybtf
 from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
+from pybtf.elf.values_index import STRIPPED
 from pybtf.merging import objects
 from pybtf.merging.compiling import objects_of
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.linked import _tell_of_unloaded
+from pybtf.merging.pieces import PAYLOAD, payloads, stored_path
 from tests.builders.dwarfwriter import die
 from tests.builders.elfwriter import Section, bare
-from tests.builders.kernelish import FLAVOURS, relocatable, standard, unit
+from tests.builders.kernelish import FLAVOURS, INT, relocatable, standard, unit
 from tests.commands.test_merge import FEATURES, merge
 from tests.conftest import RunCli
 
@@ -90,6 +98,9 @@ def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest
         (["object", "--section", ".debug_btf_values", "a.o"], "is the name of the values themselves"),
         (["merge"], "0 FILEs are given"),
         (["merge", "a", "b"], "2 FILEs are given"),
+        (["merge", "--cache", "c", "--detached", "./c", "a"], "--detached OUT is the cache itself"),
+        (["merge", "--cache", "c", "--report", "c", "--detached", "o", "a"], "--report JSON is the cache itself"),
+        (["merge", "--cache", "a", "--detached", "o", "a"], "--cache is FILE itself"),
         (["cc"], "no command is given"),
         (["cc", "--"], "no command is given"),
     ],
@@ -97,6 +108,22 @@ def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest
 def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert message in capfd.readouterr().err
+
+
+def test_no_output_replaces_what_is_read(built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:
+    folder = built("x86")
+    Path("list").write_text("a.o\nb.o\n")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for arguments, message in (
+        (["merge", "--objects", "a.o", "--detached", "./a.o"], "--detached OUT would replace a.o, which is named with"),
+        (["merge", "--objects", "list", "--detached", "list"], "--detached OUT would replace list, which is named"),
+        (["merge", "--objects", "list", "--detached", "b.o"], "--detached OUT would replace b.o, which is named with"),
+        (["merge", "--objects", "list", "--detached", "x", "--report", "b.o"], "--report JSON would replace b.o"),
+        (["encode", "--dwp", "sa.o", "--detached", "sa.o"], "--detached OUT is the package of --dwp itself"),
+    ):
+        assert main([*arguments, "merged"]) == 2
+        assert message in capfd.readouterr().err
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_a_section_that_the_object_has_is_not_replaced(
@@ -210,6 +237,110 @@ def test_cc_removes_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("fifo", "link"):
         assert main(["cc", "--", "true", "-c", "x.c", "-o", name]) == 130
         assert Path(name).exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_cc_ends_the_compiler(tmp_path: Path, number: signal.Signals) -> None:
+    """A build that is told to stop deletes the object; nothing may make it afterwards."""
+    os.mkfifo(tmp_path / "fifo")
+    command = [sys.executable, "-m", "pybtf", "cc", "--", "sh", "-c", f"echo $$ > {tmp_path}/fifo; exec sleep 60"]
+    with subprocess.Popen(command) as process:
+        compiler = int((tmp_path / "fifo").read_text())
+        process.send_signal(number)
+        assert process.wait(30) == -number
+    with pytest.raises(ProcessLookupError):
+        os.kill(compiler, 0)
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    ignoring = "import os, signal, sys; signal.signal(1, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    inside = ["-m", "pybtf", "cc", "--", "sh", "-c", "kill -HUP $PPID $$; echo both live"]
+    done = subprocess.run(
+        [sys.executable, "-c", ignoring, sys.executable, *inside], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "both live\n")
+
+
+@pytest.mark.parametrize("given", [{}, {"LC_CTYPE": "C.UTF-8"}])
+def test_the_compiler_gets_the_environment_that_was_given(given: dict[str, str]) -> None:
+    """Where there is no locale, Python adds LC_CTYPE, which ccache takes for a difference."""
+    given = {"PATH": os.environ["PATH"], "HOME": "/", **given}
+    command = [sys.executable, "-m", "pybtf", "cc", "--", "cat", "/proc/self/environ", "/proc/self/status"]
+    done = subprocess.run(command, capture_output=True, env=given, check=True)
+    *words, status = done.stdout.split(b"\0")
+    assert sorted(words) == sorted(f"{name}={value}".encode() for name, value in given.items())
+    ignored = int(next(line for line in status.splitlines() if line.startswith(b"SigIgn:")).split()[1], 16)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        assert not ignored >> (number - 1) & 1
+
+
+def test_a_link_to_an_object_that_cannot_be_encoded_stays(compiler: Path, run_cli: RunCli) -> None:
+    bad = die("atomic_type", ("type", "ref4", "int"), label="bad")
+    Path("a.o").write_bytes(relocatable([unit([*standard(FLAVOURS["x86_64"]), bad])]).data)
+    Path("out.o").write_bytes(b"")
+    Path("link.o").symlink_to("out.o")
+    assert run_cli("cc", "--", compiler, "-c", "x.c", "-o", "link.o").returncode == 1
+    assert Path("link.o").is_symlink()
+    assert not Path("out.o").exists()
+
+
+def test_values_that_cannot_be_made_again_are_not_lost(
+    built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`ld -r` has put an object without DWARF and one with DWARF together."""
+    built("x86")
+    assert main(["object", "--features", FEATURES, "a.o"]) == 0
+    with ElfImage.open("a.o") as image:
+        section = find_index(image)
+        assert section is not None
+        at = section.offset + 12
+        (flags,) = struct.unpack_from("<I", image.data(section), 12)
+    content = bytearray(Path("a.o").read_bytes())
+    struct.pack_into("<I", content, at, flags | STRIPPED)
+    Path("a.o").write_bytes(content)
+    assert main(["object", "--features", FEATURES, "a.o"]) == 1
+    assert "values of objects without DWARF, and DWARF of others" in capfd.readouterr().err
+    assert Path("a.o").read_bytes() == content
+
+
+def test_an_object_without_dwarf_that_is_to_carry_its_values_otherwise(
+    built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    built("x86")
+    assert main(["object", "--features", FEATURES, "--strip-dwarf", "a.o"]) == 0
+    assert main(["object", "--features", FEATURES, "--inline", "a.o"]) == 1
+    assert "a.o: values that are not inline, and no DWARF" in capfd.readouterr().err
+    assert main(["object", "--features", FEATURES, "--store", "store", "a.o"]) == 0
+    with ElfImage.open("a.o") as image:
+        section = image.section(PAYLOAD)
+        assert section is not None
+        ((its_digest, values),) = payloads(image.data(section), image.place(section), little=True)
+    assert Path(stored_path("store", its_digest)).read_bytes() == bytes(values)
+
+
+def test_units_of_which_there_are_no_values_keep_their_dwarf(tmp_path: Path) -> None:
+    path = tmp_path / "one.o"
+    units = [unit([INT]), unit([die("typedef", ("name", "string", "far"), ("type", "ref_addr", "int"))])]
+    path.write_bytes(relocatable(units).data)
+    before = pybtf.encode(path, jobs=1).data
+    assert main(["object", "-q", "--strip-dwarf", str(path)]) == 0
+    assert bytes(pybtf.encode(path, jobs=1).data) == bytes(before)
+
+
+def test_an_index_in_the_old_kind_of_compressed_section(built: Callable[[str], Path], tmp_path: Path) -> None:
+    built("x86")
+    assert main(["object", "--features", FEATURES, "a.o"]) == 0
+    with ElfImage.open("a.o") as image:
+        section = find_index(image)
+        assert section is not None
+        index = bytes(image.data(section))
+    packed = b"ZLIB" + len(index).to_bytes(8, "big") + zlib.compress(index)
+    path = tmp_path / "linked"
+    path.write_bytes(bare([Section(".zdebug_btf", packed)]))
+    with ElfImage.open(str(path)) as image:
+        section = find_index(image)
+        assert section is not None
+        assert index_of(image, section)[0].path == "a.o"
 
 
 def test_cc_with_a_store_that_cannot_be_made(compiler: Path, run_cli: RunCli) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import pybtf
 from pybtf.core.codes import TRACE_NAMES
+from pybtf.explain import words
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
 from pybtf.explain.reasons import FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
@@ -344,6 +345,31 @@ def test_evidence(path: Path) -> None:
 
 def test_what_an_unknown_name_may_mean(path: Path) -> None:
     assert [found.like for found in pybtf.why(path, "caler", "nothing_like_it", jobs=1)] == [["caller"], []]
+
+
+def test_a_struct_is_no_union(path: Path) -> None:
+    (found,) = pybtf.why(path, "union point", jobs=1)
+    assert found.kind is None
+    assert found.verdict == "union point is not in BTF: neither DWARF nor the symbol table has this name"
+
+
+@pytest.mark.parametrize(
+    ("prototype", "register", "said", "advised"),
+    [
+        ("struct big f(int a)", "rsi", "arrives in rsi: rdi has the address of what it returns", "through a pointer"),
+        ("struct big *f(int a)", "rsi", "arrives in rsi, the calling convention says rdi", "Mark it noinline"),
+        ("int f(struct big a)", "rsi", "arrives in rsi, the calling convention says rdi", "Mark it noinline"),
+        ("struct big f(int a)", "rdx", "arrives in rdx, the calling convention says rdi", "Mark it noinline"),
+        ("int f(double a)", "xmm0", "arrives in xmm0, and only integer registers are counted", "Pass a pointer"),
+    ],
+)
+def test_registers_that_no_compiler_has_changed(prototype: str, register: str, said: str, advised: str) -> None:
+    row = {"parameter": 0, "parameters": [{"name": "a"}], "prototype": prototype, "found": register, "expected": "rdi"}
+    found = {"instances": [row]}
+    assert words.verdict("f", "function", "unexpected_register", found).endswith(f"parameter 1 (a) {said}")
+    told = words.advice("function", "unexpected_register", found)
+    assert told is not None
+    assert advised in told
 
 
 def test_kfuncs_are_not_tagged_without_the_feature(path: Path) -> None:

@@ -35,7 +35,7 @@ def stripped_objects(image: ElfImage) -> int:
         if (
             section.type != SHT_PROGBITS
             or section.flags & SHF_ALLOC
-            or not section.name.startswith(".debug_")
+            or not section.name.startswith((".debug_", ".zdebug_"))
             or section.name in DWARF_SECTIONS
             or image.head(section, len(magic)) != magic
         ):

@@ -89,7 +89,7 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
         like = _like(inquiry, name) if full else []
         return Answer(name, None, False, NOT_FOUND, verdict(name, None, NOT_FOUND, None), None, None, like)
     text = verdict(name, kind, reason, found)
-    return Answer(name, kind, reason == IN_BTF, reason or None, text, advice(kind, reason), found)
+    return Answer(name, kind, reason == IN_BTF, reason or None, text, advice(kind, reason, found), found)
 
 
 def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:

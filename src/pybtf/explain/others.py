@@ -21,9 +21,9 @@ FINDS = 100_000
 
 _TAGS = {
     Kind.STRUCT: (0x13, 0x02), Kind.UNION: (0x17,), Kind.ENUM: (0x04,), Kind.ENUM64: (0x04,), Kind.TYPEDEF: (0x16,),
-    Kind.FWD: (0x13, 0x02, 0x17), Kind.INT: (0x24,), Kind.FLOAT: (0x24,),
+    Kind.FWD: (), Kind.INT: (0x24,), Kind.FLOAT: (0x24,),
 }  # fmt: skip
-"""DWARF's tags for what has a name in BTF (core/search.py gives numbers)."""
+"""DWARF's tags for what has a name in BTF (core/search.py gives numbers). Declarations have those of definitions."""
 
 
 def variable_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:

@@ -47,6 +47,9 @@ VARIABLE_TRACES = {
 }
 """The same of variables."""
 
+RETURNED = "unexpected_register: returned in memory"
+FLOATING = "unexpected_register: floating point"
+"""Causes of that reason which have an advice of their own (words.py)."""
 _TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
 ADVICE = {
     ("function", "no_symbol"): (
@@ -65,6 +68,8 @@ ADVICE = {
         "Mark it noinline, or __noclone: the compiler then keeps to the calling convention. A kprobe can read the "
         f"register itself. {_TRUE}"
     ),
+    ("function", RETURNED): "Return it through a pointer that is passed; or read the registers with a kprobe.",
+    ("function", FLOATING): "Pass a pointer to the number; or read the registers with a kprobe.",
     ("function", "inconsistent"): (
         "Rename one of them, or make the prototypes agree: one name can have one prototype only. Of functions that are "
         "there once and inlined elsewhere, the feature true_signature takes the real one."
@@ -79,7 +84,9 @@ ADVICE = {
     ("variable", "section"): (
         "The feature global_var encodes variables of all sections; without, only those of .data..percpu count."
     ),
-    ("variable", "no_address"): "Only variables with a fixed address can be in BTF: make it static, or keep it in use.",
+    ("variable", "no_address"): (
+        "Only variables with a fixed address can be in BTF: those that are used, not __thread, and static or global."
+    ),
     ("variable", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
     ("variable", "generated"): "No program asks for a name that differs in every build.",
     ("variable", "no_symbol"): "It seems to have been discarded by the linker: other variables lie where it would be.",

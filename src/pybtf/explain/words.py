@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .reasons import ADVICE, FUNCTIONS, IN_BTF, TYPES, UNKNOWN, VARIABLES
+from .reasons import ADVICE, FLOATING, FUNCTIONS, IN_BTF, RETURNED, TYPES, UNKNOWN, VARIABLES
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -67,6 +67,11 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
             clone = f" of {row['symbols'][0]}" if row.get("symbols") else ""
             return f"the only code is that{clone}, a clone in which parameter {at + 1}{name} is optimised away"
         where = row["found"] or (parameters[at]["location"] if at < len(parameters) else "")
+        cause = register_cause(row)
+        if cause == RETURNED:
+            return f"parameter {at + 1}{name} arrives in {where}: {row['expected']} has the address of what it returns"
+        if cause == FLOATING:
+            return f"parameter {at + 1}{name} arrives in {where}, and only integer registers are counted"
         expected = f", the calling convention says {row['expected']}" if row["expected"] else ""
         return f"parameter {at + 1}{name} arrives in {where or 'no register'}{expected}"
     if reason == "ambiguous_address" and "addresses" in found:
@@ -84,8 +89,29 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
     return ""
 
 
-def advice(kind: str | None, reason: str) -> str | None:
+# The register of the first parameter, and what it is where that has the address of a struct that is returned.
+_FIRST = {"rdi": "rsi", "eax": "edx", "r0": "r1", "r2": "r3", "r3": "r4"}
+
+
+def register_cause(row: dict[str, Any]) -> str:
+    """Why a parameter is in another register though nothing is optimised: RETURNED, FLOATING, or empty, if it is not
+    that. The encoder, as pahole, counts integer registers from the first one.
+    """
+    if (row["found"] or "").startswith(("xmm", "ymm", "zmm")):
+        return FLOATING
+    returns = row["prototype"].partition("(")[0].split()
+    in_memory = returns[:1] == ["struct"] or returns[:1] == ["union"]
+    if in_memory and row["parameter"] == 0 and "*" not in "".join(returns) and row["expected"] in _FIRST:
+        return RETURNED if row["found"] == _FIRST[row["expected"]] else ""
+    return ""
+
+
+def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -> str | None:
     """What a user can do about it."""
+    if reason == "unexpected_register" and found and found.get("instances"):
+        row = found["instances"][0]
+        if row.get("parameter") is not None and (cause := register_cause(row)):
+            return ADVICE["function", cause]
     return ADVICE.get((kind or "", reason))
 
 

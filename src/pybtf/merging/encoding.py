@@ -153,9 +153,13 @@ def _needless(image: ElfImage, features: Features, how: Placing) -> str | None:
         if how.store is not None:
             _store_payloads(image, how.store)
         return CURRENT
-    without = sum(1 for piece in pieces if piece.flags & STRIPPED)
-    if without:  # ld -r has put them together
-        raise _lost(image, f"values of {without} objects without DWARF, beside DWARF of others")
+    if any(piece.flags & STRIPPED for piece in pieces):
+        raise InputError(
+            image.place(known),
+            "values of objects without DWARF, and DWARF of others",
+            "DWARF of all",
+            "Give values to the objects before ld -r makes one of them.",
+        )
     if len(pieces) == 1 and _fits(image, pieces[0], features, how):
         return CURRENT
     return None

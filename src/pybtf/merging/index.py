@@ -19,7 +19,7 @@ def find_index(image: ElfImage) -> Section | None:
         section
         for section in image.sections
         if section.type == SHT_PROGBITS
-        and section.name.startswith(".debug_")
+        and section.name.startswith((".debug_", ".zdebug_"))
         and not section.flags & SHF_ALLOC
         and section.size
         and image.head(section, 4) in _MAGICS
