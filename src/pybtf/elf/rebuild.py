@@ -3,8 +3,8 @@
 `plan.py` puts bytes into a file that must otherwise stay as it is, because something may map it. Nothing maps an object
 file: its sections may lie anywhere. So this is the simple way: header, existing sections in file order, new
 sections, section table. What must not change are the indexes of sections and symbols, for relocations, groups and
-the symbol table refer to them. So no section is taken out of the table; one that is to go becomes empty, together with
-the relocations against it, and symbols of it stay what they are.
+the symbol table refer to them. So no section is taken out of the table; one that is to go becomes inactive, together
+with the relocations against it, and symbols of it stay what they are.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from pybtf.elf.constants import (
     ET_REL,
     SHF_COMPRESSED,
+    SHF_GROUP,
     SHF_INFO_LINK,
     SHN_LORESERVE,
     SHN_XINDEX,
@@ -55,7 +56,7 @@ def rebuild(outline: Outline, new: list[NewSection], empty: set[int]) -> bytes:
     shdrs, names = list(outline.shdrs), bytearray(outline.strings)
     contents: dict[int, bytes] = {}
     for index in _with_relocations(shdrs, empty):
-        shdrs[index] = shdrs[index]._replace(size=0, flags=shdrs[index].flags & ~SHF_COMPRESSED)
+        shdrs[index] = _emptied(shdrs[index])
     for section in new:
         _add(outline, shdrs, names, contents, section)
     contents[outline.shstrndx] = bytes(names)
@@ -86,6 +87,15 @@ def rebuild(outline: Outline, new: list[NewSection], empty: set[int]) -> bytes:
     if len(out) > wire.word_max:
         raise InputError(Place(path), f"{len(out)} bytes with what is added", "what an ELF file of its class can have")
     return bytes(out)
+
+
+def _emptied(header: Shdr) -> Shdr:
+    """An inactive section. GNU ld cannot make a compressed section of those that are only empty (`ld -r
+    --compress-debug-sections`). But one of a group must remain what it is, for the group has its index.
+    """
+    if header.flags & SHF_GROUP:
+        return header._replace(size=0, flags=header.flags & ~SHF_COMPRESSED)
+    return header._replace(type=SHT_NULL, flags=0, offset=0, size=0, link=0, info=0)
 
 
 def _with_relocations(shdrs: list[Shdr], empty: set[int]) -> set[int]:
