@@ -11,9 +11,11 @@ from pybtf.errors import UsageError
 from pybtf.explain.functions import _SPECIFIC
 from pybtf.explain.reasons import (
     ADVICE,
+    FLOATING,
     FUNCTION_TRACES,
     FUNCTIONS,
     IN_BTF,
+    RETURNED,
     TYPES,
     VARIABLE_TRACES,
     VARIABLES,
@@ -31,7 +33,8 @@ def test_every_reason_of_the_report_is_known() -> None:
     assert {*FUNCTION_TRACES, *VARIABLE_TRACES} <= set(TRACE_NAMES.values())
     assert len(set(TRACE_NAMES.values())) == len(TRACE_NAMES) == len(COUNT_NAMES) + 3
     known = {("function", each) for each in FUNCTIONS} | {("variable", each) for each in VARIABLES}
-    assert set(ADVICE) <= known | {("type", "not_encoded")}
+    causes = {("function", RETURNED), ("function", FLOATING)}
+    assert set(ADVICE) <= known | causes | {("type", "not_encoded")}
 
 
 def test_every_reason_is_described() -> None:

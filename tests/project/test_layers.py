@@ -61,7 +61,7 @@ LAYERS = {
         "basics core/support core/btf core/dump core/show "
         "elf btf request pipeline verify explain differences merging workers pictures interface reproduce"
     ),
-    "pahole": "basics core/btf core/show elf btf request pipeline merging cli",
+    "pahole": "basics core/support core/btf core/show elf btf request pipeline merging cli",
     "start": "cli",
 }
 """Each layer, from the bottom up, and what it uses besides itself. A folder is a layer; for single files see FILES."""

@@ -96,6 +96,11 @@ def debug_sections(
     """
     if image.debug_section(".debug_info") is not None:
         return _sections_of(image, addresses, package, degrade, fill)
+    from pybtf.elf.values_index import stripped_objects
+
+    if stripped_objects(image):  # there is none to be found elsewhere
+        place, hint = image.place(), "pybtf merge makes BTF of the values."
+        raise NothingToEncode(place, "values of objects, and no DWARF (.debug_info)", "DWARF", hint)
     from pybtf.dwarf.separate import find_debug_file
 
     with find_debug_file(image) as (debug, warning):
