@@ -104,7 +104,7 @@ class Fields:
             id, size, align, known = type
             if not self.is_wrong():
                 at = -(-at // align) * align
-            members.append((f"m{n}", id, 8 * at + self.is_wrong()))
+            members.append(("m0" if self.is_wrong() else f"m{n}", id, 8 * at + self.is_wrong()))
             if known in ROOTS and not self.is_wrong():
                 tags.append((n, known))
             if known.endswith("_node"):

@@ -490,19 +490,22 @@ def _special() -> None:
     case("SPC1", "a lock at byte 2", lock().struct("s", 8, ("l", 2, 16)), "EFAULT; <602 0")
     case("SPC1", "a lock of 8 bytes", lock(8).struct("s", 8, ("l", 2, 0)), "EFAULT; <602 0")
 
-    def listed(tag: bool, locked: bool) -> Maker:
+    def listed(tag: bool, locked: bool, *more: str) -> Maker:
         made = new().add(INT, "u64", 8, 64)
         made.struct("bpf_list_head", 16, ("a", 2, 0), ("b", 2, 64)).struct(
             "bpf_list_node", 24, ("a", 2, 0), ("b", 2, 64), ("c", 2, 128)
         )
         made.struct("bpf_spin_lock", 4, ("val", 1, 0))
-        made.struct("item", 24, ("node", 4, 0))
+        others = [(name, 2, 192 + 64 * n) for n, name in enumerate(more)]
+        made.struct("item", 24 + 8 * len(more), ("node", 4, 0), *others)
         made.struct("s", 24, ("head", 3, 0), *((("lock", 5, 128),) if locked else ()))
         return made.add(DECL_TAG, "contains:item:node", 7, 0) if tag else made
 
     case("SPC2", "list with its tag and a lock", listed(True, True), OK)
     case("SPC2", "list with its tag, no lock", listed(True, False), "EINVAL; <516 EINVAL; <602 0")
     case("SPC2", "list without its tag", listed(False, True), "EINVAL; <602 0")
+    case("SPC3", "two other members of one name", listed(True, True, "a", "a"), OK)
+    case("SPC3", "two members of the node's name", listed(True, True, "node"), "EINVAL; <516 EINVAL; <602 0")
 
 
 for _make in (_headers, _records, _references, _arrays, _members, _functions, _variables, _special):

@@ -40,7 +40,8 @@ TEXTS = {
     errno.EFAULT: "a field that the kernel knows by its name, of another size, or not aligned; "
     "or a list or tree of what has no such fields",
     errno.EINVAL: "a list or tree without a tag that says what it contains, or without a lock; two kinds of locks; "
-    "an array of what may be there once; a tagged pointer to what is no struct",
+    "an array of what may be there once; a tagged pointer to what is no struct; a list or tree of what has no node "
+    "of the name in its tag, or two members of that name",
     errno.EEXIST: "fields that the kernel knows by their names, and that overlap",
     errno.ENOENT: "a list or tree of what does not exist",
     errno.ELOOP: "a list or tree, in something that another holds, of what holds others itself",
@@ -240,11 +241,13 @@ class _Fields:
         return Field(name, of=of, node=member)
 
     def check_root(self, root: Field) -> None:
-        """What a list or tree holds has the member that its tag names."""
+        """What a list or tree holds has the member that its tag names, and only one of that name."""
         node = ROOTS[root.name]
+        found = False
         for name, of, bits in self.members(root.of):
             if self.layer.text(name) == root.node:
-                if self.layer.kind(of) != STRUCT or self.layer.name(of) != node or bits % 64:
+                if found or self.layer.kind(of) != STRUCT or self.layer.name(of) != node or bits % 64:
                     raise _Refused(errno.EINVAL)
-                return
-        raise _Refused(errno.ENOENT)
+                found = True
+        if not found:
+            raise _Refused(errno.ENOENT)
