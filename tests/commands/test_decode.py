@@ -141,6 +141,19 @@ def test_texts() -> None:
     assert text(btf, 5, b"") == 'x = ""'
 
 
+@pytest.mark.parametrize("name", ["signed char", "i8"])
+def test_bytes_with_a_sign_are_numbers(name: str) -> None:
+    """And `char` is for text, although it has the same encoding."""
+    signed = IntEncoding.SIGNED
+    btf = made(Int(name, 1, 8, signed), Array(1, 1, 3), Int("char", 1, 8, signed), Array(3, 3, 3))
+    assert text(btf, 1, b"a") == "x = 97"
+    assert text(btf, 2, b"\xfd\xfe\x01") == "x = [-3, -2, 1]"
+    assert text(btf, 2, b"abc", elements=2) == "x = [97, 98, ... 1 more]"
+    assert as_json(Values(btf).of(2, b"\xfd\xfe\x01")) == [-3, -2, 1]
+    assert text(btf, 3, b"a") == "x = 97 'a'"
+    assert text(btf, 4, b"abc") == 'x = "abc"'
+
+
 def test_floats_that_json_has_not() -> None:
     btf = made(Float("double", 8))
     for value, shown in ((float("inf"), "inf"), (float("-inf"), "-inf"), (float("nan"), "nan")):

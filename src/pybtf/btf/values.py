@@ -156,7 +156,7 @@ class Values:
 
     def _array(self, type: Array, data: bytes, bit: int, depth: int) -> Value:
         element = self._type(type.type)
-        if isinstance(element, Int) and (element.size, element.bits) == (1, 8) and element.encoding != IntEncoding.BOOL:
+        if isinstance(element, Int) and _is_byte(element):
             raw = self._bytes(type, data, bit, type.nelems)
             text = printable(raw) if _is_char(element) else None
             return text if text is not None else Raw(raw[: self.elements], len(raw))
@@ -191,9 +191,20 @@ def parts_of(size: int) -> int:
     return 10_000 + 16 * size
 
 
+def _is_byte(type: Int) -> bool:
+    """Whether an array of the type is text or bytes, not numbers."""
+    if (type.size, type.bits) != (1, 8) or type.encoding == IntEncoding.BOOL:
+        return False
+    return _is_char(type) or not type.signed
+
+
 def _is_char(type: Int) -> bool:
-    """BTF of most compilers does not say that a type is for characters, other than by its name."""
-    return type.size == 1 and bool(type.encoding & IntEncoding.CHAR or type.name in ("char", "signed char"))
+    """BTF of most compilers does not say that a type is for characters, other than by its name: `char` has a sign where
+    it is a number with one, as `signed char` has, which is for numbers.
+    """
+    if type.size != 1 or type.name == "signed char":
+        return False
+    return type.name == "char" or bool(type.encoding & IntEncoding.CHAR)
 
 
 def printable(raw: bytes) -> str | None:
