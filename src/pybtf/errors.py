@@ -32,6 +32,12 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
 
 
+def quoted(text: str) -> str:
+    """`text` in quotes, for messages; see `printable`. `repr` would show bytes that are no UTF-8 as `\\udcff`."""
+    mark = '"' if "'" in text and '"' not in text else "'"
+    return f"{mark}{printable(text)}{mark}"
+
+
 def _escape(sign: str) -> str:
     if "\udc80" <= sign <= "\udcff":  # how Python has such bytes (surrogateescape)
         return f"\\x{ord(sign) - 0xDC00:02x}"

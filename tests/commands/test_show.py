@@ -186,6 +186,7 @@ def test_names_that_are_not_there(small: Path, show: Show, refused: Show) -> Non
     assert "no type is called 'tcp_c'; expected the name of a type. Nearest: " in refused("tcp_c", small)
     assert "no type is called 'union user'" in refused("union user", small)
     assert "no type is called 'zz*'" in refused("zz*", small)
+    assert r"no type is called 'a\xff\n'" in refused("a\udcff\n", small)
     assert "no type has the id 99; expected 1 to 12" in refused("99", small)
     for option in ("--contains", "--find-pointers-to"):
         words = "no type is called 'tcp_c'; expected the name of a struct or union. Nearest: "

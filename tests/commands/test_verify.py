@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import random
 import re
 import zlib
@@ -393,6 +394,14 @@ def test_strict(verify: Verify, tmp_path: Path) -> None:
     path.write_bytes(Maker().add(PTR, 0, 99).make())
     assert verify("--loader", "vmlinux", path)[0] == 0
     assert verify("--loader", "vmlinux", "--strict", path)[0] == 1
+
+
+def test_a_name_of_a_file_is_no_line_of_its_own(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"f\xff\n.btf: accepted")
+    path.write_bytes(Maker().add(TYPEDEF, "a-b", 1).make())
+    status, text = verify("-q", path)
+    assert (status, text.count("\n")) == (1, 1)
+    assert text.startswith(rf"{tmp_path}/f\xff\n.btf: accepted: rejected: EINVAL ")
 
 
 def test_many_files_are_counted(verify: Verify, tmp_path: Path) -> None:

@@ -62,6 +62,14 @@ def test_what_resolve_btfids_warns_of(verify: Verify) -> None:
     assert (status, result["resolved"], result["ids"], result["sets"]) == (1, False, 11, 2)
 
 
+def test_a_name_of_a_file_is_no_line_of_its_own(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "a\nb"
+    path.write_bytes(UNRESOLVED.read_bytes())
+    assert main(["verify", "--btf-ids", "-q", str(path)]) == 1
+    out = capfd.readouterr().out
+    assert (out.count("\n"), out.startswith(rf"{tmp_path}/a\nb: ")) == (1, True)
+
+
 def test_a_set_of_kfuncs_with_a_hole_is_refused(verify: Verify) -> None:
     by_version = {}
     for version in ("5.10", "6.3", "6.4", "7.2"):

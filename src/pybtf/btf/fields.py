@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pybtf.errors import InputError, NoSuchTypeError, UsageError
+from pybtf.errors import InputError, NoSuchTypeError, UsageError, quoted
 
 from .kinds import Kind
 from .types import (
@@ -69,12 +69,12 @@ def named(btf: BTF, which: Type | int | str) -> Type:
     if whole is not None:
         return whole
     if keyword and keyword not in _KEYWORDS:
-        raise UsageError(f"{which!r}: {keyword!r} is neither struct nor union nor enum")
+        raise UsageError(f"{quoted(which)}: {quoted(keyword)} is neither struct nor union nor enum")
     for kind in _KEYWORDS.get(keyword, _PREFERRED):
         found = btf.by_name(name, kind)
         if found is not None:
             return found
-    raise NoSuchTypeError(f"{btf.place.file}: no type is called {which!r}")
+    raise NoSuchTypeError(f"{btf.place.file}: no type is called {quoted(which)}")
 
 
 def resolve(btf: BTF, which: Type | int | str) -> Type:
@@ -144,7 +144,7 @@ def field(btf: BTF, which: Type | int | str, path: str) -> Field:
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None or (step[1] and (at == 0) == (path[at] == ".")):
-            raise UsageError(f"{path!r} is no path of members")
+            raise UsageError(f"{quoted(path)} is no path of members")
         name, index = step.groups()
         found = _member(btf, found, name) if name is not None else _element(btf, found, int(index))
         at = step.end()
@@ -191,7 +191,7 @@ def _member(btf: BTF, at: Field, name: str) -> Field:
     """The member of this name, also of a struct or union without a name inside."""
     found = _search(btf, at, name, set())
     if found is None:
-        raise NoSuchTypeError(f"{resolve(btf, at.type)} has no member {name!r}")
+        raise NoSuchTypeError(f"{resolve(btf, at.type)} has no member {quoted(name)}")
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..errors import UsageError
+from ..errors import UsageError, quoted
 from ..options import MAX_JOBS
 from ..process import write_stdout
 from . import manual
@@ -72,7 +72,7 @@ class Group(click.Group):
             hint = did_you_mean(name, COMMANDS) or of_word(name) or f"; there are {', '.join(COMMANDS)}"
             if not hint.startswith(" (") and os.path.exists(name):  # noqa: PTH110
                 hint = f" (did you mean 'pybtf encode {name}'?)"
-            ctx.fail(f"There is no command {name!r}{hint}")
+            ctx.fail(f"There is no command {quoted(name)}{hint}")
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:
@@ -91,7 +91,7 @@ class Jobs(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         number = number_of_jobs(str(value))
         if number is None:
-            raise click.UsageError(f"-j expects the number of workers, 1 to {MAX_JOBS}, not {value!r}", ctx)
+            raise click.UsageError(f"-j expects the number of workers, 1 to {MAX_JOBS}, not {quoted(value)}", ctx)
         return number
 
 
@@ -134,7 +134,7 @@ def _with_hint(error: click.UsageError) -> str:
         from .habits import of_option
 
         hint = of_option(error.option_name)
-        text = f"no such option {error.option_name!r}{hint}" if hint else text
+        text = f"no such option {quoted(error.option_name)}{hint}" if hint else text
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {where} --help"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..btf.kind_numbers import ENUM, ENUM64, FUNC, FWD, KIND_NAMES, STRUCT, TYPEDEF, UNION, VAR
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, quoted
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
     if keyword and view.find(wanted.encode("utf-8", "surrogateescape")):  # `long unsigned int`, and names of Rust
         keyword, name = "", wanted
     if keyword and keyword not in KEYWORDS:
-        raise UsageError(f"{wanted!r}: {keyword!r} is none of {', '.join(KEYWORDS)}")
+        raise UsageError(f"{quoted(wanted)}: {quoted(keyword)} is none of {', '.join(KEYWORDS)}")
     kinds = KEYWORDS[keyword] if keyword else shown
     if name.isascii() and name.isdecimal() and not keyword:
         if len(name) > 10 or not 0 < int(name) < len(view):
@@ -84,7 +84,7 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
         others = [] if keyword else _named(view, name)
         if others:
             raise _no_layout(view, repr(wanted), others[0])
-        raise InputError(view.name, f"no type is called {wanted!r}", "the name of a type", nearest(view, name))
+        raise InputError(view.name, f"no type is called {quoted(wanted)}", "the name of a type", nearest(view, name))
     return found
 
 
@@ -92,9 +92,10 @@ def require_composite(view: View, name: str) -> None:
     """There has to be a struct or union of this name, if only declared."""
     found = {view.kind(id) for id in view.find(name.encode("utf-8", "surrogateescape"))}
     if not found:
-        raise InputError(view.name, f"no type is called {name!r}", "the name of a struct or union", nearest(view, name))
+        what = f"no type is called {quoted(name)}"
+        raise InputError(view.name, what, "the name of a struct or union", nearest(view, name))
     if not found & {STRUCT, UNION, FWD}:
-        raise InputError(view.name, f"{name!r} is neither a struct nor a union", "the name of one")
+        raise InputError(view.name, f"{quoted(name)} is neither a struct nor a union", "the name of one")
 
 
 def _named(view: View, name: str) -> list[int]:

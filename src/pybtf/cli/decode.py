@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InputError, NoSuchTypeError, UsageError, printable
+from ..errors import InputError, NoSuchTypeError, UsageError, printable, quoted
 from .arguments import FLAG, PATH, TEXT, Option
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -80,7 +80,7 @@ def _number(name: str, text: str | None, default: int) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise UsageError(f"--{name} expects a number, not {text!r}")
+        raise UsageError(f"--{name} expects a number, not {quoted(text)}")
     return value
 
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from ..errors import InputError, UsageError, printable
+from ..errors import InputError, UsageError, printable, quoted
 from ..options import MAX_JOBS
 from ..process import write_stdout
 from . import console
@@ -116,9 +116,9 @@ def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: 
         last = text.split()[-1].partition(".")[0]
         hint = nearest(views[0], last)
         if gate and not set(last) & set("*?["):
-            found = f"nothing is called {text!r}, nor in {views[1].name}"
+            found = f"nothing is called {quoted(text)}, nor in {views[1].name}"
             raise InputError(views[0].name, found, "a name of one of them", hint)
-        console.note(f"--name {text!r}: neither file has such a name. {hint}".rstrip())
+        console.note(f"--name {quoted(text)}: neither file has such a name. {hint}".rstrip())
 
 
 def _open(

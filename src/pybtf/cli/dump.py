@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..btf.kind_numbers import DATASEC, FLOAT, FUNC, INT, VAR
-from ..errors import UsageError
+from ..errors import UsageError, quoted
 from .arguments import FLAG, PATH, TEXT, TEXTS, Option
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -26,7 +26,7 @@ def dump(
     """The command, after its options have been read. The exit status."""
     format = format or "c"
     if format not in FORMATS:
-        raise UsageError(f"--format: unknown value {format!r}; expected one of {', '.join(FORMATS)}")
+        raise UsageError(f"--format: unknown value {quoted(format)}; expected one of {', '.join(FORMATS)}")
     if unsorted and format != "c":
         raise UsageError("--unsorted goes with --format c; the others follow the BTF")
     if pretty and format != "json":

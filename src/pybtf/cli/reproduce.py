@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..errors import UsageError, printable
+from ..errors import UsageError, printable, quoted
 from ..languages import EXCLUDE_VARIABLE
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
@@ -147,7 +147,7 @@ def _plan(plan: list[Circumstance], skip: str) -> list[Circumstance]:
     known = [each.name for each in plan]
     for name in skipped:
         if name not in known:
-            raise UsageError(f"--skip: unknown value {name!r}; expected one of {', '.join(known)}")
+            raise UsageError(f"--skip: unknown value {quoted(name)}; expected one of {', '.join(known)}")
     return [each for each in plan if each.name not in skipped]
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..btf.kind_numbers import STRUCT, UNION
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, quoted
 from ..process import printing
 from ..records import record
 from .arguments import FLAG, PATH, TEXT, Option
@@ -159,7 +159,7 @@ def _number(option: str, text: str | None) -> int:
     if text is None:
         return 0
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise UsageError(f"{option} expects a number, not {text!r}")
+        raise UsageError(f"{option} expects a number, not {quoted(text)}")
     return int(text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..btf.kind_numbers import KIND_NAMES
-from ..errors import UsageError, printable
+from ..errors import UsageError, printable, quoted
 from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 
@@ -48,9 +48,9 @@ def size(
     if len(files) != 1:
         raise UsageError("missing argument 'FILE'; see pybtf size --help" if not files else "one FILE at a time")
     if by is not None and by not in ORDERS:
-        raise UsageError(f"--by: unknown value {by!r}; expected one of {', '.join(ORDERS)}")
+        raise UsageError(f"--by: unknown value {quoted(by)}; expected one of {', '.join(ORDERS)}")
     if count is not None and not (count.isascii() and count.isdecimal() and len(count) < 8):
-        raise UsageError(f"--count expects a number, not {count!r}")
+        raise UsageError(f"--count expects a number, not {quoted(count)}")
     if [files[0], base, against].count("-") > 1:
         raise UsageError("only one of the files can be standard input")
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]

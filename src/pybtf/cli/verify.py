@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import UsageError
+from ..errors import UsageError, printable, quoted
 from ..options import MAX_JOBS
 from ..process import write_stdout
 from . import console
@@ -52,7 +52,7 @@ def verify(
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf verify --help")
     if loader is not None and loader not in LOADERS:
-        raise UsageError(f"--loader: unknown value {loader!r}; expected one of {', '.join(LOADERS)}")
+        raise UsageError(f"--loader: unknown value {quoted(loader)}; expected one of {', '.join(LOADERS)}")
     if [*files, *base].count("-") > 1:
         raise UsageError("standard input can be read only once")
     versions = read_versions(kernel)
@@ -103,7 +103,7 @@ def read_versions(kernel: str | None) -> list[int]:
     version = version_of(kernel)
     if version is None:
         raise UsageError(
-            f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {kernel!r}"
+            f"--kernel takes a version such as 6.1 or 6.1.0-50-amd64, 4.18 or newer, or all, not {quoted(kernel)}"
         )
     if version > NEWEST:
         last = f"{NEWEST // 100}.{NEWEST % 100}"
@@ -163,7 +163,7 @@ def _print(results: list[dict[str, Any]], quiet: bool, strict: bool) -> None:
             shown += text(result)[:1]
     if len(results) > 1 and not quiet:
         shown.append(summary(results))
-    write("".join(f"{console.printable(line)}\n" for line in shown))
+    write("".join(f"{printable(line)}\n" for line in shown))
 
 
 def write(text: str) -> None:

@@ -6,7 +6,7 @@ from ..btf.opening import open_btf
 from ..btf.reader import BTF
 from ..elf.image import ElfImage
 from ..elf.packed import open_module
-from ..errors import UsageError
+from ..errors import UsageError, printable
 from ..verify.id_lists import check_ids, text
 from ..verify.judge import NEWEST, REJECTED
 from ..verify.task import version_of
@@ -55,7 +55,7 @@ def verify_ids(
             console.error(result["error"])
         elif not quiet or result["findings"]:
             lines = text(path, result, result["kernel"])
-            write("".join(f"{console.printable(line)}\n" for line in (lines[:1] if quiet else lines)))
+            write("".join(f"{printable(line)}\n" for line in (lines[:1] if quiet else lines)))
     if json:
         import json as format_
 

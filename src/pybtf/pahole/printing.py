@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..btf.kind_numbers import ENUM, ENUM64, STRUCT, TYPEDEF, UNION
-from ..errors import InputError, UsageError, printable
+from ..errors import InputError, UsageError, printable, quoted
 from ..process import printing
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ def _say_what_is_not_there(names: list[str], view: View) -> None:
             from ..cli import console
             from .main import PROGRAM
 
-            console.say(printable(f"{PROGRAM}: {view.name}: no type is called {name!r}"))
+            console.say(printable(f"{PROGRAM}: {view.name}: no type is called {quoted(name)}"))
 
 
 def _first(view: View, name: str) -> int:
@@ -103,7 +103,7 @@ def _first(view: View, name: str) -> int:
     if not ids:
         from ..cli.choice import nearest
 
-        raise InputError(view.name, f"no type is called {name!r}", "the name of a type", nearest(view, name))
+        raise InputError(view.name, f"no type is called {quoted(name)}", "the name of a type", nearest(view, name))
     return min(ids, key=lambda id: (NAMED.index(view.kind(id)), id))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, quoted
 from .getopt import split
 
 TYPE_CHECKING = False
@@ -156,7 +156,7 @@ class Request:
             elif argument == "strict":
                 from .main import FEATURES
 
-                raise InputError(spelling, f"unknown feature {name!r}", f"some of {FEATURES}")
+                raise InputError(spelling, f"unknown feature {quoted(name)}", f"some of {FEATURES}")
 
     def _all_features(self, argument: str, value: str | None, spelling: str) -> None:
         from ..features import ALL
@@ -195,7 +195,7 @@ def _check_languages(where: str, text: str) -> None:
     if not text:
         raise InputError(where, "names no language", "a list of names")
     if "" in text.split(","):
-        raise InputError(where, f"an empty name in {text!r}", "names of languages")
+        raise InputError(where, f"an empty name in {quoted(text)}", "names of languages")
 
 
 def _too_many(files: list[str]) -> str:
