@@ -19,6 +19,7 @@ COMMANDS = [
     "pybtf --version x", "pybtf -h x", "pybtf dump x.btf --help", "pybtf reproduce x -h",
     "pybtf dump --format json x.btf", "pybtf show two.btf",
     "pybtf show --json x.btf", "pybtf show --sizes two.btf",
+    "pybtf show --svg - one two.btf", "pybtf size --svg - x.btf", "pybtf size --html - x.btf",
     "pybtf size x.btf", "pybtf size --json x.btf", "pybtf duplicates two.btf", "pybtf duplicates --json x.btf",
     "pybtf why elf", "pybtf why --json elf", "pybtf decode --btf x.btf char elf",
     "pybtf decode --btf x.btf --json 1 elf",
@@ -83,6 +84,11 @@ def test_what_is_found_out_stays_the_status(folder: Path) -> None:
 
 def test_what_never_ends_ends_with_its_reader(folder: Path) -> None:
     assert without_reader("pybtf decode --btf x.btf --count all char /dev/zero", folder) == (0, "")
+
+
+def test_a_picture_is_written_beside_one_for_nobody(folder: Path) -> None:
+    assert without_reader("pybtf size --html - --svg x.svg x.btf", folder) == (0, "")
+    assert (folder / "x.svg").exists()
 
 
 def test_a_lock_is_written_for_nobody(folder: Path) -> None:

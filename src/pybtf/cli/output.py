@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import UsageError
+from ..process import write_stdout
 from .request import STDOUT, path_of, same
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -32,6 +33,14 @@ def spared(option: str, output: str | None, inputs: Iterable[str]) -> None:
     for name in inputs:
         if output not in (None, STDOUT) and same(str(output), name):
             raise UsageError(f"{option} OUT is the input {name} itself")
+
+
+def draw(output: str, picture: bytes) -> None:
+    """Write a picture to a file, all or nothing, or print it as other texts. Raises `OutputError`."""
+    if output == STDOUT:
+        write_stdout(picture)
+    else:
+        write(output, picture)
 
 
 def write(output: str, data: bytes) -> None:

@@ -197,12 +197,12 @@ def users(view: View, shower: Shower, contains: str | None, pointers: str | None
 def _draw(view: View, shower: Shower, ids: list[int], expand: bool, out: str) -> None:
     """Write the picture of structs and unions; typedefs are drawn as what they stand for."""
     from ..pictures.layout_svg import layout_svg
-    from .output import write
+    from .output import draw
 
     ids = [of for of in map(shower.behind, ids) if of and view.kind(of) in (STRUCT, UNION)]
     if not ids:
         raise InputError(view.name, "none of these is a struct or union", "one, to be drawn")
-    write(out, layout_svg(view, shower, list(dict.fromkeys(ids)), expand))
+    draw(out, layout_svg(view, shower, list(dict.fromkeys(ids)), expand))
 
 
 def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[bytes]:

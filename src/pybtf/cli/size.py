@@ -96,10 +96,10 @@ def size(
 def _draw(view: View, pictures: list[tuple[str, bool]]) -> None:
     """Write treemaps: for each its file, and whether it is a page."""
     from ..pictures.treemap import treemap
-    from .output import write
+    from .output import draw
 
     for out, page in pictures:
-        write(out, treemap(view, view.name.rpartition("/")[2], page))
+        draw(out, treemap(view, view.name.rpartition("/")[2], page))
 
 
 def measure(view: View, by: str | None, count: int) -> list[Table]:
