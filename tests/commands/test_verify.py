@@ -21,6 +21,7 @@ from pybtf.verify.fit import is_wrong
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
 from pybtf.verify.words import kernel_message
+from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT
 from tools.generate import randbtf
@@ -36,6 +37,7 @@ from tools.golden.minimal_btf import (
     KERNELS,
     PROTO,
     PTR,
+    TYPE_TAG,
     TYPEDEF,
     VAR,
     Case,
@@ -212,6 +214,63 @@ def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Pa
         status, text = verify("--base", order[0], "--base", order[1], module)
         assert status == 0
         assert f"fits {right}, and none of the other bases" in text
+
+
+def test_a_kernel_whose_own_btf_is_refused_takes_none_of_modules(verify: Verify, tmp_path: Path) -> None:
+    base = copy(BASE).add(ENUM64, "wide", 8)
+    below, own, wrong = tmp_path / "vmlinux", tmp_path / "module.btf", tmp_path / "wrong.btf"
+    below.write_bytes(base.make())
+    own.write_bytes(split(base, copy(base).add(TYPEDEF, "mine", 1)))
+    wrong.write_bytes(split(base, copy(base).add(TYPEDEF, "mine", 99)))
+    note = f"  {below} itself is refused: EINVAL"
+    for given in (["--base", str(below)], []):
+        status, text = verify("--kernel", "5.15", *given, own)
+        assert (status, text.splitlines()[1:]) == (1, [note])
+        assert text.startswith(f"{own}: rejected on {below}: EINVAL (kernel 5.15, loader module); the module is not ")
+        status, text = verify("--kernel", "all", *given, own)
+        assert (status, text.splitlines()[1:]) == (0, [
+            "  4.18 before 5.11  not read", "  5.11 before 6.0   EINVAL: its vmlinux is refused",
+            "   6.0 and newer    accepted",
+        ])  # fmt: skip
+    assert verify("--kernel", "6.0", "--base", below, own)[0] == 0
+    (found,) = json.loads(verify("--json", "--kernel", "5.15", "--base", below, own)[1])["files"]
+    assert (found["verdict"], found["errno"]) == ("rejected", "EINVAL")
+    (found,) = json.loads(verify("--json", "--kernel", "5.15", "--base", below, wrong)[1])["files"]
+    assert (found["verdict"], found["errno"]) == ("wrong base", "EINVAL")
+
+
+def test_a_base_of_its_own_and_a_kernel_whose_btf_is_refused(verify: Verify, tmp_path: Path) -> None:
+    """By 6.12 for a flag that 6.15 knows."""
+    below, path = tmp_path / "vmlinux", tmp_path / "m.ko"
+    below.write_bytes(Maker().struct("list_head", 16).add(TYPE_TAG, "tag", 1, flag=1).make())
+    base = Maker().struct("list_head", 16)
+    own = split(base, copy(base).add(TYPEDEF, "mine", 2))
+    path.write_bytes(elf([Section(".BTF", own), Section(".BTF.base", base.make())]).data)
+    status, text = verify("--kernel", "6.12", "--base", below, path)
+    assert (status, text.splitlines()[1:]) == (1, [f"  {below} itself is refused: EINVAL"])
+    assert text.startswith(f"{path}: rejected on {below}: EINVAL (kernel 6.12, loader module); the module is not ")
+    assert verify("--kernel", "6.15", "--base", below, path)[0] == 0
+    for given in (["--base", str(below)], []):
+        status, text = verify("--kernel", "5.10", *given, path)
+        assert (status, text) == (0, f"{path}: not read (kernel 5.10, loader module)\n")
+
+
+def test_what_a_kernel_does_not_read(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
+    """Of modules before 5.11, of its own before 5.5."""
+    right, wrong, module = bases
+    for below in (right, wrong):
+        assert verify("--kernel", "5.10", "--base", below, module) == (
+            0, f"{module}: not read (kernel 5.10, loader module)\n"
+        )  # fmt: skip
+    damaged = right.parent / "damaged.btf"
+    damaged.write_bytes(Maker().add(TYPEDEF, "a-b", 1).make())
+    options = "--strict", "--loader", "vmlinux", "--kernel"
+    assert verify(*options, "5.4", damaged) == (0, f"{damaged}: not read (kernel 5.4, loader vmlinux)\n")
+    assert verify(*options, "5.5", damaged)[0] == 1
+    text = verify("--kernel", "5.10", "--base", right, module, wrong)[1]
+    assert text.splitlines()[-1] == "2 files: 0 accepted, 2 not read"
+    (found,) = json.loads(verify("--json", "--kernel", "5.10", "--base", right, module)[1])["files"]
+    assert (found["verdict"], found["errno"], found["findings"]) == ("not read", None, [])
 
 
 def test_split_btf_needs_a_base(bases: tuple[Path, Path, Path]) -> None:

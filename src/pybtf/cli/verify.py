@@ -112,7 +112,7 @@ def read_versions(kernel: str | None) -> list[int]:
 
 
 def is_bad(result: dict[str, Any], strict: bool) -> bool:
-    if result["error"] is not None or result["verdict"] != "accepted":
+    if result["error"] is not None or result["verdict"] not in ("accepted", "not read"):
         return True
     return strict and bool(result["findings"] or result["notes"])
 

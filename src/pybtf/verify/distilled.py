@@ -26,7 +26,7 @@ from ..btf.kind_numbers import (
 )
 from ..core.accept.accept_layer import Layer
 from . import words
-from .judge import MODULE, VMLINUX, judge
+from .judge import MODULE, READ_SINCE, VMLINUX, judge
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -62,11 +62,13 @@ def target(layer: Layer, id: int) -> Target:
 
 def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
     """What is to be said of a module with a base of its own, on each vmlinux that is given."""
-    from .task import ACCEPTED, DISTILLED_SINCE, REJECTED, WRONG, on_bases, result_of, versions_for
+    from .task import ACCEPTED, DISTILLED_SINCE, NOT_READ, REJECTED, WRONG, on_bases, refusal, result_of, versions_for
 
     assert source.data is not None
     assert source.base is not None
     version = versions_for(source, settings, settings.bases[0] if settings.bases else None)[-1]
+    if version < READ_SINCE[MODULE]:
+        return result_of(source, MODULE, settings, NOT_READ)
     if version < DISTILLED_SINCE:
         note = "before 6.11 a kernel ignores .BTF.base, and takes .BTF for split from vmlinux"
         if settings.bases:
@@ -93,8 +95,14 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
     good = [each.path for each, defects in tried if not defects]
     if good and len(tried) > 1:
         result["notes"].append(f"fits {', '.join(good)}")
+    refused = base.answer(version)
+    if refused:
+        judged.refused = refused
+        name = words.errno_name(refused)
+        result |= {"verdict": REJECTED, "errno": name, "consequence": words.consequence(judged)}
+        result["notes"].append(refusal(base.path, refused))
     if wrong:
-        code = wrong[0][0]
+        code = refused or wrong[0][0]
         result |= {"verdict": WRONG, "errno": words.errno_name(code), "consequence": words.consequence(judged)}
         result["notes"] += [text for _, text in wrong[:10]]
         if len(wrong) > 10:

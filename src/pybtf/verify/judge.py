@@ -27,7 +27,8 @@ REJECTED, LOST, UNNOTICED, ODD = "rejected", "loaded, with losses", "not noticed
 class Judgement:
     """`found` are findings as the core has them, in the order in which a kernel would meet them.
 
-    `counts`: how often each rule was broken. `layer`: the types, if there were any to look at.
+    `counts`: how often each rule was broken. `layer`: the types, if there were any to look at. `refused`: of
+    a module's, what the kernel answers to its own; if it refuses that, it does not look at the module's.
     """
 
     loader: str
@@ -35,10 +36,13 @@ class Judgement:
     found: list[tuple[int, int, int, int]]
     counts: dict[int, int]
     layer: Layer | None = None
+    refused: int = 0
 
     @property
     def first(self) -> tuple[int, int, int, int] | None:
-        """What the kernel names, and stops at; None if it accepts."""
+        """What the kernel names, and stops at; None if it accepts, or does not look."""
+        if self.refused:
+            return None
         return next(
             (each for each in self.found if severity(RULES[each[0]], self.loader, self.version) == REJECTED), None
         )
@@ -47,7 +51,12 @@ class Judgement:
     def errno(self) -> int:
         """What the kernel answers; 0 if it accepts."""
         first = self.first
-        return errno_of(first) if first is not None else 0
+        return errno_of(first) if first is not None else self.refused
+
+    @property
+    def read(self) -> bool:
+        """Whether this loader of this version reads BTF at all."""
+        return self.version >= READ_SINCE[self.loader]
 
 
 def errno_of(finding: tuple[int, int, int, int]) -> int:

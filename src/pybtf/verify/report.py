@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .task import ACCEPTED, REJECTED, WRONG
+from .task import ACCEPTED, NOT_READ, REJECTED, WRONG
 from .words import lines
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -31,6 +31,8 @@ def _verdict(result: dict[str, Any]) -> str:
     on = f" on {result['base']}" if result["base"] else ""
     if result["verdict"] == ACCEPTED:
         return f"accepted{on} ({kernel}; {result['types']:,} types{done})"
+    if result["verdict"] == NOT_READ:
+        return f"not read ({kernel})"
     if result["verdict"] == WRONG:
         what = f"refuses it: {result['errno']}" if result["errno"] else "loads it all the same, with wrong types"
         return f"does not belong to {result['base'] or 'this kernel'}; kernel {result['kernel']} {what}"
@@ -51,6 +53,8 @@ def summary(results: Sequence[dict[str, Any]]) -> str:
     count: Counter[str] = Counter("error" if each["error"] is not None else each["verdict"] for each in results)
     unnoticed = sum(each["error"] is None and each["verdict"] == WRONG and each["errno"] is None for each in results)
     said = [f"{count[ACCEPTED]:,} accepted"]
+    if count[NOT_READ]:
+        said.append(f"{count[NOT_READ]:,} not read")
     if count[REJECTED]:
         said.append(f"{count[REJECTED]:,} rejected")
     if count[WRONG]:

@@ -21,20 +21,32 @@ if TYPE_CHECKING:
 
     from .distilled import Targets
 
-ACCEPTED, REJECTED, WRONG = "accepted", "rejected", "wrong base"
+ACCEPTED, REJECTED, WRONG, NOT_READ = "accepted", "rejected", "wrong base", "not read"
 DISTILLED_SINCE = 611
 
 
 @record()
 class Base:
-    """The BTF of a vmlinux, judged and resolved once for all that is split from it. `errno`: what its kernel says."""
+    """The BTF of a vmlinux, judged and resolved once for all that is split from it. `answers`: what kernels say, by
+    version.
+    """
 
     path: str
+    data: bytes
+    pointer: int
     layer: Layer
     little: bool
     release: str | None
-    errno: int
+    answers: dict[int, int]
     targets: Targets | None = None
+
+    def answer(self, version: int) -> int:
+        """What a kernel of this version that reads BTF of modules says of its own; 0 if it accepts."""
+        if version < READ_SINCE[MODULE]:
+            return 0
+        if version not in self.answers:
+            self.answers[version] = judge(self.data, VMLINUX, version, little=self.little, pointer=self.pointer).errno
+        return self.answers[version]
 
 
 @record()
@@ -72,7 +84,11 @@ def open_base(path: str, versions: list[int]) -> Base:
     if judged.layer is None or not judged.layer.whole:
         first = judged.found[0]
         raise InputError(path, f"damaged BTF: {words.plain_text(first)}", "the BTF of a kernel, as a base")
-    return Base(path, judged.layer, source.little, source.release, judged.errno)
+    answers = {version: judged.errno}
+    base = Base(path, source.data, source.pointer, judged.layer, source.little, source.release, answers)
+    for each in versions:  # before there are workers
+        base.answer(each)
+    return base
 
 
 def run(path: str, settings: Settings) -> dict[str, Any]:
@@ -106,10 +122,14 @@ def _base_beside(path: str, settings: Settings) -> Base:
 def _judge_all(source: Source, loader: str, settings: Settings, base: Base | None) -> list[Judgement]:
     assert source.data is not None
     layer = base.layer if base is not None else None
-    return [
+    found = [
         judge(source.data, loader, version, base=layer, little=source.little, pointer=source.pointer)
         for version in versions_for(source, settings, base)
     ]
+    if base is not None:
+        for each in found:
+            each.refused = base.answer(each.version)
+    return found
 
 
 def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str, Any]:
@@ -130,13 +150,17 @@ def on_bases(source: Source, settings: Settings, bases: list[Base]) -> dict[str,
     elif not fitting and len(bases) > 1:
         notes.append(f"fits none of the {len(bases)} bases; this is about the nearest")
     base, judged = fitting[0] if fitting else min(tried, key=lambda each: evidence(each[1][-1]))
-    if base.errno:
-        notes.append(f"{base.path} itself is refused: {words.errno_name(base.errno)}")
+    if judged[-1].refused:
+        notes.append(refusal(base.path, judged[-1].refused))
     if fitting and None not in (source.release, base.release) and source.release != base.release:
         notes.append(f"built for {source.release}, and the base is of {base.release}")
     if source.little != base.little:
         notes.append(f"{base.path} has the other byte order")
     return _judged(source, settings, judged, base, notes, wrong=not fitting)
+
+
+def refusal(path: str, errno: int) -> str:
+    return f"{path} itself is refused: {words.errno_name(errno)}"
 
 
 def _judged(
@@ -148,6 +172,8 @@ def _judged(
     wrong: bool = False,
 ) -> dict[str, Any]:
     last = judged[-1]
+    if not last.read:
+        return result_of(source, last.loader, settings, NOT_READ, judged, base) | {"findings": []}
     verdict = WRONG if wrong else REJECTED if last.errno else ACCEPTED
     return result_of(source, last.loader, settings, verdict, judged, base, notes)
 
@@ -188,8 +214,10 @@ def _versions(judged: list[Judgement]) -> list[dict[str, Any]]:
         text = ""
         if first is not None:
             text = words.one_line(each, first)
-        if each.version < READ_SINCE[each.loader]:
-            text = "not read"
+        if each.refused:
+            text = "its vmlinux is refused"
+        if not each.read:
+            text = NOT_READ
         row = {"errno": words.errno_name(each.errno) if each.errno else None, "text": text}
         if rows and {key: rows[-1][key] for key in row} == row:
             rows[-1]["to"] = each.version
