@@ -246,6 +246,49 @@ def test_what_is_packed(case: str, tmp_path: Path, show: Show) -> None:
     assert [line.strip() for line in show("-E", name, path).splitlines() if "}" in line] == expected
 
 
+BITS: dict[str, tuple[Struct, list[str]]] = {
+    # types beside 1 `unsigned int`, 2 `char`, 3 `long int`; lines of pahole about what is left out
+    "a byte behind": (
+        Struct("s", 6, (Member("a", 1, 0, 31), Member("b", 1, 31, 2), Member("c", 2, 40))),
+        [
+            "/* XXX 7 bits hole, try to pack */",
+            "/* sum members: 1 */",
+            "/* sum bitfield members: 33 bits, bit holes: 1, sum bit holes: 7 bits */",
+        ],
+    ),
+    "the end behind": (
+        Struct("s", 5, (Member("a", 1, 0, 31), Member("b", 1, 31, 2))),
+        ["/* bit_padding: 7 bits */"],
+    ),
+    "bytes behind the next unit": (
+        Struct("s", 19, (Member("a", 3, 0, 40), Member("b", 3, 40, 64))),
+        ["/* padding: 3 */", "/* bit_padding: 24 bits */"],
+    ),
+    "a unit that a smaller one shares": (
+        Struct("s", 2, (Member("a", 2, 0, 6), Member("b", 1, 6, 1), Member("c", 2, 8))),
+        [
+            "/* XXX 1 bit hole, try to pack */",
+            "/* sum members: 1 */",
+            "/* sum bitfield members: 7 bits, bit holes: 1, sum bit holes: 1 bits */",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BITS)
+def test_bit_fields_that_pass_the_end_of_their_unit(case: str, tmp_path: Path, show: Show) -> None:
+    """As gcc lays them out in packed structs; pahole's text."""
+    struct, expected = BITS[case]
+    builder = BtfBuilder()
+    builder.extend((Int("unsigned int", 4, 32), Int("char", 1, 8), Int("long int", 8, 64), struct))
+    path = tmp_path / "x.btf"
+    path.write_bytes(builder.tobytes())
+    words = "XXX", "sum ", "padding", "next fields"
+    text = show("s", path)
+    assert [line.strip() for line in text.splitlines() if any(word in line for word in words)] == expected
+    assert show("--bit-holes", "1", path) == (text if "hole" in text else "")
+
+
 def test_an_empty_class_takes_no_room(tmp_path: Path, show: Show) -> None:
     """pahole's text: a class of C++ without members has one byte for itself alone."""
     builder = BtfBuilder()

@@ -292,10 +292,7 @@ def study(
             else:
                 p.hole = (start - end) // 8
         if i and is_struct:
-            if p.bit_hole or not last.bits:
-                limit = 8 * (cython.cast(int64_t, last.offset) + last.size)
-            else:
-                limit = first_end
+            limit = first_end if last.bits else 8 * (cython.cast(int64_t, last.offset) + last.size)
             if p.bits and p.offset <= last.offset and (p.offset < last.offset or (not last.bits and last.size)):
                 p.meets = MEETS_PREVIOUS
             elif (p.bits or last.bits) and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < limit:
@@ -321,10 +318,12 @@ def study(
         if p.bits:
             f.sum_bits += p.bits
             limit = 8 * (cython.cast(int64_t, p.offset) + p.size)
-            if limit > unit_end:
-                unit_end = limit
             if p.offset != last.offset or not last.bits:
                 first_end = limit
+            if whole > limit and p.size:  # in packed structs it goes on in the unit behind
+                limit += 8 * cython.cast(int64_t, p.size)
+            if limit > unit_end:
+                unit_end = limit
         else:
             f.sum_members += p.size
             unit_end = first_end = 0
