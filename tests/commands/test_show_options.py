@@ -283,9 +283,18 @@ def test_packed_is_what_the_first_step_says(tmp_path: Path, run: Run) -> None:
 def test_only_structs_are_reorganized(tmp_path: Path, run: Run) -> None:
     path = built(tmp_path, Int("int", 4, 32), FuncProto(1, ()), Func("f", 2), Typedef("t", 1))
     assert run(main, "show", "-R", "f", "t", path) == "int f(void);\ntypedef int t;\n"
+    for options in (["-R"], ["-R", "-S"], ["-R", "-s"]):
+        assert run(pahole, "-F", "btf", *options, "-C", "t", path) == ""
     shower = Shower(View(path.read_bytes(), "x"))
     for id in (0, 1, 99):
         with pytest.raises(IndexError):
             shower.reorganized(id)
         with pytest.raises(IndexError):
             shower.packable(id)
+
+
+def test_pahole_prints_what_is_reorganized_rather_than_its_size(tmp_path: Path, run: Run) -> None:
+    path = built(tmp_path, Int("int", 4, 32), Struct("s", 4, (Member("a", 1, 0),)))
+    text = run(pahole, "-F", "btf", "-R", "-C", "s", path)
+    assert text.startswith("struct s {\n")
+    assert run(pahole, "-F", "btf", "-R", "-s", "-C", "s", path) == text

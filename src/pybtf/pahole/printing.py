@@ -70,10 +70,11 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     lines = any(name in asked for name in ("sizes", "nr_members", "class_name_len"))
     if "class_name" in asked:
         for id in [_first(view, name) for name in asked["class_name"].split(",")]:
-            if lines:
+            if "reorganize" in asked:
+                if view.kind(id) == STRUCT:  # pahole passes over all else
+                    yield reorganized(view, shower, id, "show_reorg_steps" in asked)
+            elif lines:
                 yield _line(request, view, shower, id) + b"\n"
-            elif "reorganize" in asked:
-                yield reorganized(view, shower, id, "show_reorg_steps" in asked)
             else:
                 yield shower.text(id) + b"\n"
         return
