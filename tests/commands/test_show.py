@@ -193,6 +193,8 @@ def test_names_that_are_not_there(small: Path, show: Show, refused: Show) -> Non
         assert words in refused(option, "tcp_c", small)
         assert "'tcp_t' is neither a struct nor a union" in refused(option, "tcp_t", small)
         assert show(option, "other", small) == ""
+        assert refused(option, "tcp_cal", small).endswith(" union. Nearest: tcp_a\n")
+    assert refused("struct tcp_cal", small).endswith(" type. Nearest: tcp_a\n")
 
 
 @pytest.mark.parametrize(

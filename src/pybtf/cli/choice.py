@@ -84,7 +84,8 @@ def _by_name(view: View, wanted: str, shown: Collection[int]) -> list[int]:
         others = [] if keyword else _named(view, name)
         if others:
             raise _no_layout(view, repr(wanted), others[0])
-        raise InputError(view.name, f"no type is called {quoted(wanted)}", "the name of a type", nearest(view, name))
+        near = nearest(view, name, kinds)
+        raise InputError(view.name, f"no type is called {quoted(wanted)}", "the name of a type", near)
     return found
 
 
@@ -92,8 +93,8 @@ def require_composite(view: View, name: str) -> None:
     """There has to be a struct or union of this name, if only declared."""
     found = {view.kind(id) for id in view.find(name.encode("utf-8", "surrogateescape"))}
     if not found:
-        what = f"no type is called {quoted(name)}"
-        raise InputError(view.name, what, "the name of a struct or union", nearest(view, name))
+        near = nearest(view, name, (STRUCT, UNION))
+        raise InputError(view.name, f"no type is called {quoted(name)}", "the name of a struct or union", near)
     if not found & {STRUCT, UNION, FWD}:
         raise InputError(view.name, f"{quoted(name)} is neither a struct nor a union", "the name of one")
 
@@ -109,11 +110,11 @@ def _named(view: View, name: str) -> list[int]:
     return [id for _, id in sorted(found)]
 
 
-def nearest(view: View, name: str) -> str:
-    """A sentence with names that look like this one, or nothing."""
+def nearest(view: View, name: str, kinds: Collection[int] = SHOWN) -> str:
+    """A sentence with names of these kinds that look like this one, or nothing."""
     from difflib import get_close_matches
 
-    shown = {view.name_of(id) for id in range(1, len(view)) if view.kind(id) in SHOWN}
+    shown = {view.name_of(id) for id in range(1, len(view)) if view.kind(id) in kinds}
     names = {each.decode("utf-8", "replace") for each in shown if each}
     close = get_close_matches(name, {each for each in names if abs(len(each) - len(name)) < 4}, 3, 0.7)
     if not close:

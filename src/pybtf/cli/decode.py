@@ -61,15 +61,22 @@ def decode(
     try:
         type = named(types, which)
     except NoSuchTypeError as error:
-        from .choice import nearest
-
-        near = nearest(types.view(), which.rpartition(" ")[2]) if isinstance(which, str) else ""
+        near = _nearest(types, which) if isinstance(which, str) else ""
         raise NoSuchTypeError(f"{error}. {near}" if near else str(error)) from None
     from ..process import printing
 
     with printing() as put:
         _print(put, types, type, path, start, number, most, json)
     return 0
+
+
+def _nearest(types: BTF, which: str) -> str:
+    """A sentence with names that look like this one, of types that have values."""
+    from ..btf.kind_numbers import ENUM, ENUM64, FLOAT, INT, STRUCT, TYPEDEF, UNION
+    from .choice import KEYWORDS, nearest
+
+    keyword, _, name = which.rpartition(" ")
+    return nearest(types.view(), name, KEYWORDS.get(keyword, (STRUCT, UNION, ENUM, ENUM64, TYPEDEF, INT, FLOAT)))
 
 
 def _number(name: str, text: str | None, default: int) -> int:
