@@ -160,7 +160,14 @@ def test_manual_fits_a_terminal() -> None:
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
         (["encode", "-j", "k.elf"], "-j expects the number of workers, 1 to 1024, not 'k.elf'; see pybtf encode"),
         (["encode", "-q", "--timings", "x"], "--quiet and --timings do not go together"),
-        (["encode", ""], "the name of a FILE is empty"),
+        *(([*words.split(","), ""], "the name of a FILE is empty") for words in (
+            "encode", "encode,x", "dump", "show", "show,x", "size", "duplicates", "object", "merge", "why",
+            "dedup,-o,x", "min-core,-o,x,y", "decode,int", "verify", "diff,x", "reproduce"
+        )),
+        *(([name, "", "x"], "a name is empty") for name in ("show", "why", "decode")),
+        *(([name, option, "", "x"], f"{option}: the name is empty") for name, option in (
+            ("dump", "--base"), ("decode", "--btf"), ("size", "--against"), ("verify", "--base"), ("diff", "--old-base")
+        )),
         (["encode", "--base", "", "x"], "--base: the name is empty"),
         (["encode", "--features", "globalvar", "x"], r"unknown feature 'globalvar' \(did you mean 'global_var'\?\)"),
         (["encode", "--lang", "rst", "x"], r"unknown language 'rst' \(did you mean 'rust'\?\)"),

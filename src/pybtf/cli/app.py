@@ -48,6 +48,24 @@ class Command(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         return _printed(super().get_help_option(ctx))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does it, without names that are empty; whoever reads arguments without click leaves these to it."""
+        for param in self.params:
+            value = ctx.params.get(param.name or "")
+            if isinstance(param.type, click.Path) and self.name != "cc":  # whose arguments are another program's
+                _require_names(param, value if isinstance(value, tuple) else (value,))
+        return super().invoke(ctx)
+
+
+def _require_names(param: click.Parameter, values: tuple[str | None, ...]) -> None:
+    """Raise `UsageError` if the name of a file, or of what is looked for in one, is empty."""
+    if "" not in values:
+        return
+    if isinstance(param, click.Option):
+        raise UsageError(f"{param.opts[-1]}: the name is empty")
+    named = str(param.metavar).startswith(("[NAME", "TYPE"))
+    raise UsageError("a name is empty" if named and values[-1] else "the name of a FILE is empty")
+
 
 class Group(click.Group):
     """The commands, loaded when they are used."""

@@ -46,10 +46,6 @@ def encode(
     """The command, after its options have been read; what they are is in arguments.py. The exit status."""
     if quiet and (verbose or timings):
         raise UsageError(f"--quiet and --{'verbose' if verbose else 'timings'} do not go together")
-    for option, path in (("detached", detached), ("detached-dir", detached_dir), ("report", report),
-                         ("provenance", provenance), ("base", base), ("dwp", dwp)):  # fmt: skip
-        if path == "":
-            raise UsageError(f"--{option}: the name is empty")
     if progress is None:
         progress = console.is_terminal() and not quiet
     if not files and from_list is None:
@@ -73,8 +69,6 @@ def encode(
         # A matter of BTF in ELF files, as in pahole.
         options = replace(options, features=replace(wanted, distilled_base=False))
         notes.append("the feature distilled_base is left out: a detached file cannot hold a base beside the BTF")
-    if "" in files:
-        raise UsageError("the name of a FILE is empty")
     if from_list is not None:
         from ..inputs import read_list
 

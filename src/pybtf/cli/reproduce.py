@@ -110,8 +110,6 @@ def _questions(
 ) -> list[Question]:
     if not files:
         raise UsageError("missing argument 'FILE...'; see pybtf reproduce --help")
-    if "" in files:
-        raise UsageError("the name of a FILE is empty")
     if len(set(files)) < len(files):
         raise UsageError("a file is named twice")
     if lang is None and lang_exclude is None:

@@ -46,8 +46,6 @@ def why(
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf why --help")
     *names, file = files
-    if "" in files:
-        raise UsageError("a name is empty")
     if file == "-":
         raise UsageError("FILE cannot be standard input: it is read more than once")
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
