@@ -468,7 +468,12 @@ def test_forms(capsys: pytest.CaptureFixture[str]) -> None:
     whole = json.loads(run(capsys, "--json", OLD, NEW)[1])
     assert whole["schema"] == 1
     (task,) = [each for each in whole["changes"] if each["name"] == "task_struct"]
-    assert task["details"][0] == {"what": "size", "old": {"size": 72}, "new": {"size": 56}}
+    assert task["details"][0] == {
+        "what": "size", "path": "", "old": {"size": 72}, "new": {"size": 56},
+        "text": "struct task_struct: size 72 -> 56",
+    }  # fmt: skip
+    for detail in [detail for change in whole["changes"] for detail in change.get("details", ())]:
+        assert sorted(detail) == ["new", "old", "path", "text", "what"]
     assert task["reach"] == {"types": 0, "variables": 1, "functions": 1}
     text = run(capsys, "--stat", OLD, NEW)[1]
     assert text.splitlines()[0].split() == ["old", "new", "added", "removed", "changed"]

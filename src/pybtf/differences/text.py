@@ -117,8 +117,6 @@ def to_dict(
     else:
         row["details"] = [
             {"what": each.what, "path": each.path, "old": each.old, "new": each.new, "text": detail_text(change, each)}
-            if not is_of_whole(each)
-            else {"what": each.what, "old": each.old, "new": each.new}
             for each in change.details
         ]
     if places is not None:

@@ -100,6 +100,8 @@ def different(old: str, new: str) -> str:
 
 def detail_text(change: Change, detail: Detail) -> str:
     """One thing that differs, with its full place: `struct sock.sk_drops: offset 184 -> 136`."""
+    if is_of_whole(detail):
+        return f"{title_of(change)}: {_about_whole(change, detail)}"
     if detail.what.startswith("tag "):
         value = detail.new or detail.old or {}
         where = f" of number {value['number']}" if "number" in value else ""
