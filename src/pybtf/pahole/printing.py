@@ -104,7 +104,8 @@ def _first(view: View, name: str) -> int:
     if not ids:
         from ..cli.choice import nearest
 
-        raise InputError(view.name, f"no type is called {quoted(name)}", "the name of a type", nearest(view, name, NAMED))
+        near = nearest(view, name, NAMED)
+        raise InputError(view.name, f"no type is called {quoted(name)}", "the name of a type", near)
     return min(ids, key=lambda id: (NAMED.index(view.kind(id)), id))
 
 
