@@ -255,6 +255,19 @@ def test_a_signal_that_ends_cc_ends_the_compiler(tmp_path: Path, number: signal.
         os.kill(compiler, 0)
 
 
+def test_a_compiler_that_is_quicker_than_the_signal(tmp_path: Path) -> None:
+    script = "#!/bin/sh\ntrap 'touch x.o; exit 0' TERM\necho > fifo\nwhile :; do sleep 0.05; done\n"
+    (tmp_path / "gcc").write_text(script)
+    (tmp_path / "gcc").chmod(0o755)
+    os.mkfifo(tmp_path / "fifo")
+    command = [sys.executable, "-m", "pybtf", "cc", "--", "./gcc", "-c", "x.c"]
+    with subprocess.Popen(command, cwd=tmp_path) as process:
+        (tmp_path / "fifo").read_text()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == -signal.SIGTERM
+    assert not (tmp_path / "x.o").exists()
+
+
 def test_a_signal_that_is_ignored_stays_so() -> None:
     ignoring = "import os, signal, sys; signal.signal(1, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
     inside = ["-m", "pybtf", "cc", "--", "sh", "-c", "kill -HUP $PPID $$; echo both live"]

@@ -57,6 +57,9 @@ def cc(
         if objects:
             from ..merging.encoding import encode_compiled
         status = command.wait()
+        if command.stopped and status == 0:  # it was quicker than the signal
+            for each in objects:
+                _remove(each)
     if status:
         return status if status > 0 else 128 - status
     for number, path in enumerate(objects):
@@ -70,11 +73,14 @@ def cc(
 
 
 class _Command:
-    """The compiler. As a context manager: signals that end this program reach the compiler, and end both."""
+    """The compiler. As a context manager: signals that end this program reach the compiler, and end both.
+
+    `stopped`: the signal that did, or 0.
+    """
 
     def __init__(self) -> None:
         self._child = 0
-        self._got = 0
+        self.stopped = 0
         self._before = {number: signals.getsignal(number) for number in PASSED_ON}
 
     def __enter__(self) -> _Command:
@@ -86,19 +92,19 @@ class _Command:
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signals.signal(number, before)
-        if self._got:
-            os.kill(os.getpid(), self._got)
+        if self.stopped:
+            os.kill(os.getpid(), self.stopped)
 
     def _pass_on(self, number: int, _frame: FrameType | None) -> None:
-        self._got = number
+        self.stopped = number
         if self._child:
             os.kill(self._child, number)
 
     def start(self, files: tuple[str, ...]) -> None:
         """Raises `OSError`."""
         self._child = os.posix_spawnp(files[0], files, _environment(), setsigdef=IGNORED)
-        if self._got:
-            os.kill(self._child, self._got)
+        if self.stopped:
+            os.kill(self._child, self.stopped)
 
     def wait(self) -> int:
         """Its exit status, negative if a signal has ended it. An interrupt reaches it as well; it ends first."""
