@@ -244,6 +244,14 @@ def to_array(of: Expr, n: int = 2) -> Expr:
     return "ptr", ("array", of, n)
 
 
+def test_a_type_that_reaches_an_undecided_one_by_its_name(tmp_path: Path) -> None:
+    """`c` of the fourth unit goes to either `c`, and the first `d` is there, which reaches it by its name."""
+    path = tmp_path / "program"
+    a, c, d = struct("a", to("a")), struct("c", to("a"), to("b")), struct("d", to("a"), to("c"), to("b"))
+    path.write_bytes(image([[c, a], [c], [("struct", "a", 16, ()), c], [c, d], [d, c, a]]))
+    assert differences(path) == []
+
+
 CHAR, LONG = ("base", "char"), ("base", "long")
 #: `a` is declared here and defined there before anything odd comes, and so resolved; then a unit has its own `a`.
 RESOLVED: list[Unit] = [[struct("e", to("a"))], [struct("e", to("a")), struct("a")]]

@@ -237,14 +237,35 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def enter_first(e: cython.pointer[Encoder], a: cython.pointer[Analysis], firsts: cython.pointer[U32s]) -> cython.int:
+    """The first units of the classes; of those that are watched they are still to be found. Nonzero: no memory."""
+    c: uint32_t
+    if not u32s_reserve(firsts, a.n):
+        return 1
+    firsts.n = a.n
+    for c in range(a.n):
+        firsts.p[c] = NO_UNIT if c >= e.first_unit.n or a.watch[c] & WATCHED else e.first_unit.p[c]
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def refine_unit(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], u: uint32_t
+    e: cython.pointer[Encoder],
+    a: cython.pointer[Analysis],
+    firsts: cython.pointer[U32s],
+    scratch: cython.pointer[U32s],
+    u: uint32_t,
 ) -> cython.int:
-    """Rewrites the entries of a unit. Nonzero: no memory."""
+    """Rewrites the entries of a unit, notes which classes and variants it is the first to have, and lists it in `redo`
+    if more of it is to be kept than append_unit.py has. Nonzero: no memory.
+    """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
+    more: cython.bint = False
     if watch(e, a, u):
         return 1
     if decide(e, a, u):
@@ -253,64 +274,36 @@ def refine_unit(
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i]
-        if not c & APART and a.watch[c] & VARIES:
+        if c & APART:
+            continue
+        if a.watch[c] & VARIES:
             p[i] = variant_here(e, a, scratch, c)
             if p[i] == NO_CLASS:
                 return 1
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def choose_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Sets `first_unit` anew, and fills `redo` with the units of which more is to be kept. Nonzero: no memory."""
-    u: uint32_t
-    i: uint32_t
-    c: uint32_t
-    p: cython.pointer[uint32_t]
-    t: cython.pointer[Stream]
-    more: cython.bint
-    firsts: U32s
-    memset(cython.address(firsts), 0, cython.sizeof(U32s))
-    if not u32s_reserve(cython.address(firsts), e.classes.n):
-        return 1
-    firsts.n = e.classes.n
-    memset(firsts.p, 0xFF, firsts.n * cython.sizeof(uint32_t))
-    for u in range(e.n_streams):
-        t = cython.address(e.streams[u])
-        p = e.class_list.p + t.classes
-        more = t.whole
-        for i in range(1, t.n_types):
-            c = p[i]
-            if c & APART:
-                more = True
-            elif firsts.p[c] == NO_UNIT:
-                firsts.p[c] = u
-                if c >= a.n:
-                    c = class_record(e.classes, c)[REC_NAME]
-                if e.first_unit.p[c] != u:
-                    more = True
-        if more and not u32s_push(cython.address(e.redo), u):
-            u32s_free(cython.address(firsts))
-            return 1
-    u32s_free(cython.address(e.first_unit))
-    e.first_unit = firsts
-    return 0
+        while firsts.n <= p[i]:
+            if not u32s_push(firsts, NO_UNIT):
+                return 1
+        if firsts.p[p[i]] == NO_UNIT:
+            firsts.p[p[i]] = u
+            more = more or e.first_unit.p[c] != u
+    return (more or e.streams[u].whole) and not u32s_push(cython.address(e.redo), u)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """See above. Nonzero: no memory."""
+    """See above. Sets `first_unit` anew, and fills `redo`. Nonzero: no memory."""
     u: uint32_t
     failed: cython.int
     scratch: U32s
+    firsts: U32s
     memset(cython.address(scratch), 0, cython.sizeof(U32s))
-    failed = list_resolved(e, a)
-    prepare(e, a)
+    memset(cython.address(firsts), 0, cython.sizeof(U32s))
+    failed = list_resolved(e, a) or prepare(e, a) or enter_first(e, a, cython.address(firsts))
     for u in range(e.n_streams):
-        failed = failed or refine_unit(e, a, cython.address(scratch), u)
+        failed = failed or refine_unit(e, a, cython.address(firsts), cython.address(scratch), u)
     u32s_free(cython.address(scratch))
-    return failed or choose_units(e, a)
+    u32s_free(cython.address(e.first_unit))
+    e.first_unit = firsts
+    return failed

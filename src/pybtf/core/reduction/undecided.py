@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.reduction.separate import (
     is_mixed,
     told_apart,
 )
+from cython.cimports.pybtf.core.reduction.variants import add_user, give, pass_on
 from cython.cimports.pybtf.core.support.memory import U32s
 
 
@@ -55,39 +56,39 @@ def meant(a: cython.pointer[Analysis], to: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Marks the classes that may reach one with REACHING, whatever units say of names."""
+def spread_reaching(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Marks the classes that may reach one with REACHING, whatever units say of names. Nonzero: no memory."""
     c: uint32_t
     k: uint32_t
     f: Refs
-    found: cython.bint
-    changed: cython.bint = True
-    while changed:
-        changed = False
-        for c in range(1, a.n):
-            if not a.watch[c] & REACHING:
-                refs_of(class_record(e.classes, c), cython.address(f))
-                if not spend(a, 1 + f.n):
-                    return
-                found = (a.watch[f.third] & REACHING) != 0
-                k = 0
-                while k < f.n and not found:
-                    found = (a.watch[f.first[k * f.step + 1]] & REACHING) != 0
-                    k += 1
-                if not found:
-                    continue
-                a.watch[c] |= REACHING
-                changed = True
-            if a.key[c] and a.marks[c] & FULL and not a.watch[a.key[c]] & REACHING:
-                a.watch[a.key[c]] |= REACHING
-                changed = True
+    a.round += 1
+    a.before.n = a.todo.n = 0
+    memset(a.users, 0, a.n * cython.sizeof(uint32_t))
+    for c in range(1, a.n):
+        refs_of(class_record(e.classes, c), cython.address(f))
+        if not spend(a, 1 + f.n):
+            return 0
+        for k in range(f.n + 1):
+            if add_user(a, c, f.third if k == f.n else f.first[k * f.step + 1]):
+                return 1
+        if a.key[c] and a.marks[c] & FULL and add_user(a, a.key[c], c):
+            return 1
+        if a.watch[c] & REACHING and give(a, c, 1):
+            return 1
+    if pass_on(a, 0):
+        return 1
+    for c in range(1, a.n):
+        if a.tint[c]:
+            a.watch[c] |= REACHING
+    memset(a.tint, 0, a.n)
+    return 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """What is to be watched for, before the first unit."""
+def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """What is to be watched for, before the first unit. Nonzero: no memory."""
     c: uint32_t
     k: uint32_t
     memset(a.count, 0, a.n * cython.sizeof(uint32_t))
@@ -108,8 +109,7 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
             k = a.slots[a.slots_at[c]].to
             if a.n_slots[c] == 1 and is_key(class_record(e.classes, k)) and is_mixed(a, a.usual[k]):
                 a.watch[c] |= TRACKED
-    if a.mixed:
-        spread_reaching(e, a)
+    return spread_reaching(e, a) if a.mixed else 0
 
 
 # ---- which types are undecided ------------------------------------------------------------------------------------
