@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import pybtf
-from tests.builders import narrow
+from tests.builders import narrow, near
 from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.dwarfwriter import Die, die
@@ -53,6 +53,25 @@ def test_very_few_names(block: int, tmp_path: Path) -> None:
         if found:
             wrong[seed] = found
     assert wrong == {}
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_neighbours_of_programs_that_showed_a_rule(block: int, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    wrong = {}
+    for seed in range(BLOCK * block, BLOCK * (block + 1)):
+        path.write_bytes(image(near.program(seed)))
+        found = differences(path)
+        if found:
+            wrong[seed] = found
+    assert wrong == {}
+
+
+def test_a_declaration_that_an_undecided_type_meets(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_bytes(image(near.met()))
+    assert differences(path, (1, 4)) == []
+    assert pybtf.encode(path).report.repeats.units_whole == 2
 
 
 #: Beyond those: programs that showed what a rule is for, and the next ones that need one rule more.

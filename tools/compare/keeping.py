@@ -1,10 +1,11 @@
 """Programs of conflicting types, by the thousand: the result must be that of an encoding that drops no repeats.
 
-    python -m tools.compare.keeping --seeds 0:10000 [--narrow] [--jobs 1 4] [-p 2] [--reference] [--shrink] [--stop]
+    python -m tools.compare.keeping --seeds 0:10000 [--narrow | --near] [--jobs 1 4] [-p 2] [--reference] [--shrink]
+                                    [--stop]
 
-A seed is a program of `conflicts.py`, with --narrow of `narrow.py`, made in memory. `--reference` compares what is
-encoded with everything kept with the reference, too. `--shrink` prints of each program that fails the least of it that
-still does, as data. The exit status is 1 if anything differed, or crashed.
+A seed is a program of `conflicts.py`, with --narrow of `narrow.py`, with --near of `near.py`, made in memory.
+`--reference` compares what is encoded with everything kept with the reference, too. `--shrink` prints of each program
+that fails the least of it that still does, as data. The exit status is 1 if anything differed, or crashed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.builders import conflicts, narrow
+from tests.builders import conflicts, narrow, near
 from tests.builders.conflicts import Unit
 from tests.builders.conflictswriter import image
 from tests.builders.everything import differences, encoded
@@ -36,7 +37,8 @@ def place() -> Path:
 
 
 def program(seed: int, options: argparse.Namespace) -> list[Unit]:
-    return narrow.program(seed) if options.narrow else conflicts.program(seed)
+    kind = narrow if options.narrow else near if options.near else conflicts
+    return kind.program(seed)
 
 
 def wrong(units: list[Unit], path: Path, options: argparse.Namespace) -> list[str]:
@@ -137,6 +139,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", default="0:10000", help="A:B, or one")
     parser.add_argument("--narrow", action="store_true", help="programs of very few names")
+    parser.add_argument("--near", action="store_true", help="programs like those that have shown a rule")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1], help="numbers of workers to encode with")
     parser.add_argument("-p", "--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--reference", action="store_true", help="compare with pahole as well")

@@ -9,8 +9,8 @@ cdef struct DedupInput:
     uint32_t n                  # number of ids including void, at most 2^31 - 1
     uint32_t first_own          # 1 without a base, else the number of ids of the base including void
     const BaseTypes *base       # NULL without a base
-    const uint32_t *resolved    # declarations that are resolved from the beginning, each with its definition, which no
-    size_t n_resolved           # earlier type is equal to; 2 words each
+    const uint32_t *resolved    # declarations, each with its definition, which no earlier type is equal to, and the id
+    size_t n_resolved           # before whose comparison they are resolved at the latest: 3 words each, by that id
     Room *room                  # with a base: what `words` and `offs` are part of; its `nodes` and `map` hold `n`
 
 cdef struct DedupError:

@@ -21,7 +21,6 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, malloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.btf.kinds import KIND_FWD
 from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, wire_compact, wire_store, wire_store_header
 from cython.cimports.pybtf.core.dedup.base import Base, Space, room_reserve
 from cython.cimports.pybtf.core.dedup.candidates import candidates_expect, candidates_free, candidates_init
@@ -51,8 +50,6 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
     BaseTypes,
     Node,
     TypeGraph,
-    kind_of,
-    resolve,
 )
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import u32s_free
@@ -88,25 +85,12 @@ def start_tables(w: cython.pointer[Work]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def resolve_given(g: cython.pointer[TypeGraph], input: cython.pointer[cython.const[DedupInput]]) -> cython.void:
-    """Resolves the declarations of which the caller knows what becomes of them. All of a name are one type by now."""
-    i: cython.size_t
-    forward: uint32_t
-    for i in range(input.n_resolved // 2):
-        forward = resolve(g, input.resolved[2 * i])
-        CHECK(kind_of(g.nodes, forward) == KIND_FWD, "what is resolved is no declaration")
-        g.nodes[forward].map = input.resolved[2 * i + 1]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def check_given(g: cython.pointer[TypeGraph], input: cython.pointer[cython.const[DedupInput]]) -> cython.void:
     """Holds the caller to what it has said of definitions."""
     i: cython.size_t
-    for i in range(input.n_resolved // 2):
+    for i in range(input.n_resolved // 3):
         CHECK(
-            g.nodes[input.resolved[2 * i + 1]].map == (FINAL | input.resolved[2 * i + 1]),
+            g.nodes[input.resolved[3 * i + 1]].map == (FINAL | input.resolved[3 * i + 1]),
             "a declaration was resolved to what goes to another type",
         )
 
@@ -143,8 +127,7 @@ def dedup_run(
     if status == DEDUP_OK:
         status = dedup_primitives(cython.address(w))
     if status == DEDUP_OK:
-        resolve_given(g, input)
-        status = dedup_structs(cython.address(w))
+        status = dedup_structs(cython.address(w), input.resolved, input.n_resolved)
     if status == DEDUP_OK:
         check_given(g, input)
     if status == DEDUP_OK:

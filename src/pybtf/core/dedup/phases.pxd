@@ -40,7 +40,7 @@ cdef int enter_names(Work *w, Candidates *names) noexcept nogil
 # canonical.
 cdef int find_or_insert(Work *w, uint32_t id, uint32_t *r, uint64_t hash, uint32_t *found) noexcept nogil
 cdef int dedup_primitives(Work *w) noexcept nogil
-cdef int dedup_structs(Work *w) noexcept nogil
+cdef int dedup_structs(Work *w, const uint32_t *resolved, size_t n_resolved) noexcept nogil     # see DedupInput
 cdef int resolve_forwards(Work *w) noexcept nogil
 cdef void restore_base(TypeGraph *g, uint32_t *map) noexcept nogil
 cdef void flatten(TypeGraph *g, uint32_t *map) noexcept nogil

@@ -67,6 +67,7 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
     record_of,
     resolve,
 )
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import prefetch, u32s_add, u32s_push, u32s_reserve
 
 
@@ -390,9 +391,24 @@ def dedup_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: ui
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def dedup_structs(w: cython.pointer[Work]) -> cython.int:
+def resolve_given(g: cython.pointer[TypeGraph], given: cython.pointer[cython.const[uint32_t]]) -> cython.void:
+    """Resolves a declaration of which the caller knows what becomes of it. All of a name are one type by now."""
+    forward: uint32_t = resolve(g, given[0])
+    if kind_of(g.nodes, forward) == KIND_FWD:
+        g.nodes[forward].map = given[1]
+    else:
+        CHECK(forward == given[1], "a declaration was resolved to another type")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def dedup_structs(
+    w: cython.pointer[Work], resolved: cython.pointer[cython.const[uint32_t]], n_resolved: cython.size_t
+) -> cython.int:
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     ids: cython.pointer[uint32_t]
+    given: cython.size_t = 0
     first: cython.size_t
     n: uint32_t
     i: uint32_t
@@ -402,11 +418,17 @@ def dedup_structs(w: cython.pointer[Work]) -> cython.int:
         n = cython.cast(uint32_t, min(w.composites.n - first, AHEAD))
         ahead_structs(cython.address(w.ahead), w, ids, n)
         for i in range(n):
+            while given < n_resolved and resolved[given + 2] <= ids[i]:
+                resolve_given(g, resolved + given)
+                given += 3
             # What was not mapped before its neighbours had their turn may be so now.
             if g.nodes[ids[i]].map == 0:
                 status = dedup_struct(w, ids[i], kind_of(g.nodes, ids[i]), w.ahead.hashes[i])
                 if status != DEDUP_OK:
                     return status
+    while given < n_resolved:
+        resolve_given(g, resolved + given)
+        given += 3
     return DEDUP_OK
 
 

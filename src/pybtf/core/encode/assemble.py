@@ -199,8 +199,11 @@ def assemble(e: cython.pointer[Encoder]) -> cython.int:
         s = cython.address(e.streams[u])
         if s.n and assemble_unit(e, s, index_type):
             return 1
-    for i in range(e.resolved.n):
+    for i in range(0, e.resolved.n, 3):
         e.resolved.p[i] = stands_for(e, e.resolved.p[i])
+        e.resolved.p[i + 1] = stands_for(e, e.resolved.p[i + 1])
+        s = cython.address(e.streams[e.resolved.p[i + 2]])
+        e.resolved.p[i + 2] = s.first_id + s.n
     u32s_free(cython.address(e.stream_words))
     u64s_free(cython.address(e.starts))
     return e.error

@@ -73,8 +73,8 @@ cdef struct Encoder:
     bint index_made             # it was not found but made
     uint32_t index_type         # its id, with `keep_all`
     U32s redo                   # units of which more must be kept
-    U32s resolved               # pairs: a declaration, and what it is resolved to before structs are compared; classes,
-                                # then ids
+    U32s resolved               # threes: the class of a declaration, what it is resolved to, and the unit by which
+                                # that is so; then ids, as in DedupInput
     U32s conflicts              # names because of which that may be, by class of their key
     # the assembled list
     U32s words                  # all records, BTF wire layout; names are string ids, references type ids

@@ -107,6 +107,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     U32s common                 # classes that are odd here and usual there
     U32s before                 # in work; then, small ids of the unit's types that something has to be asked of
     U32s todo                   # in work; then, those that are tracked
+    U32s met                    # keys, each with a unit: see resolved.py
 
 cdef int certify(Encoder *e) noexcept nogil
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil

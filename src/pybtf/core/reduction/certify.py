@@ -591,5 +591,6 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         u32s_free(cython.address(a.common))
         u32s_free(cython.address(a.before))
         u32s_free(cython.address(a.todo))
+        u32s_free(cython.address(a.met))
     free(room)
     return encoder_fail(e, ENCODE_MEMORY) if status else 0

@@ -7,8 +7,7 @@ Then the class list is rewritten (`refine`). All types of uncertain classes stan
 
 - types that are not compared, such as pointers, are told apart by which names they mention are declared and which
   defined, of those with several definitions: they become types of a variant of their class;
-- declarations that are surely resolved to their usual definition (separate.py) are listed: de-duplication begins with
-  that.
+- declarations that are surely resolved to their usual definition are listed for de-duplication (resolved.py).
 
 From now on, the first type of each number in the list is kept and stands for the others; types that stand apart are
 kept, too. Units of which this is more than append_unit.py has kept are decoded again.
@@ -21,7 +20,7 @@ from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
-from cython.cimports.pybtf.core.reduction.separate import is_mixed
+from cython.cimports.pybtf.core.reduction.resolved import list_resolved, note_met
 from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push, u32s_reserve
@@ -180,33 +179,9 @@ def variant_here(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def list_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
-    """Lists the declarations that are surely resolved, each with its definition. Nonzero: no memory."""
-    k: uint32_t
-    c: uint32_t
-    for k in range(1, a.n):
-        if not a.marks[k] & CONFLICT or a.event[k] == NO_UNIT:
-            continue
-        CHECK(a.usual[k] != 0, "a declaration is resolved to nothing")
-        CHECK(not a.marks[a.usual[k]] & (UNCERTAIN | WILD), "a declaration is resolved to an uncertain type")
-        CHECK(not is_mixed(a, a.usual[k]) or a.event[k] < a.first_odd[a.usual[k]], "or to one that may be an odd one")
-        CHECK(a.event[k] < a.contact[k], "a declaration is resolved that may be so otherwise")
-        c = a.first_member[k]
-        while c:
-            if not a.marks[c] & FULL and not (
-                u32s_push(cython.address(e.resolved), c) and u32s_push(cython.address(e.resolved), a.usual[k])
-            ):
-                return 1
-            c = a.next_member[c]
-    return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Marks the entries of the unit that stand for no other, of types that are kept for what they are; and those that
-    are undecided, if the unit is whole. Takes the tints away.
+    are undecided, if the unit is whole. Takes the tints away. Nonzero: no memory.
     """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
@@ -223,7 +198,9 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         elif a.tint[c]:
             found = True
     if not found:
-        return
+        return 0
+    if t.whole and note_met(e, a, u):
+        return 1
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i] & CLASS_BITS
@@ -232,6 +209,7 @@ def set_apart(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32
         CHECK(p[i] & APART or not a.tint[c] or a.settled[c] < u, "an undecided type is dropped that nothing stands for")
     for at in range(a.before.n):
         a.tint[p[a.before.p[at]] & CLASS_BITS] &= ~UNDECIDED
+    return 0
 
 
 @cython.cfunc
@@ -270,7 +248,8 @@ def refine_unit(
         return 1
     if decide(e, a, u):
         e.streams[u].whole = True
-    set_apart(e, a, u)
+    if set_apart(e, a, u):
+        return 1
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i]
@@ -300,9 +279,10 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     firsts: U32s
     memset(cython.address(scratch), 0, cython.sizeof(U32s))
     memset(cython.address(firsts), 0, cython.sizeof(U32s))
-    failed = list_resolved(e, a) or prepare(e, a) or enter_first(e, a, cython.address(firsts))
+    failed = prepare(e, a) or enter_first(e, a, cython.address(firsts))
     for u in range(e.n_streams):
         failed = failed or refine_unit(e, a, cython.address(firsts), cython.address(scratch), u)
+    failed = failed or list_resolved(e, a)
     u32s_free(cython.address(scratch))
     u32s_free(cython.address(e.first_unit))
     e.first_unit = firsts

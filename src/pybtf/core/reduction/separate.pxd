@@ -16,3 +16,7 @@ cdef bint told_apart(Analysis *a, uint32_t c, uint64_t usual, uint64_t separate)
 cdef inline bint is_mixed(Analysis *a, uint32_t c) noexcept nogil:
     # Whether odd types of the class may be taken for usual ones.
     return (a.marks[c] & (ODD | COMMON | SEPARATE)) == (ODD | COMMON)
+
+cdef inline void earliest(uint32_t *at, uint32_t u) noexcept nogil:
+    if u < at[0]:
+        at[0] = u

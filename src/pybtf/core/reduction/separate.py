@@ -26,7 +26,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
-from cython.cimports.pybtf.core.reduction.separate import MASKED, is_mixed
+from cython.cimports.pybtf.core.reduction.separate import MASKED, earliest, is_mixed
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
 # ---- slots ------------------------------------------------------------------------------------------------------
@@ -159,15 +159,6 @@ def add_mask(
     a.n_masks += 1
     a.masks_at[c] = a.n_masks
     return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def earliest(at: cython.pointer[uint32_t], u: uint32_t) -> cython.void:
-    if u < at[0]:
-        at[0] = u
 
 
 @cython.cfunc

@@ -1,0 +1,340 @@
+"""Declarations that are resolved for sure, and when.
+
+De-duplication resolves a declaration when it compares two types of a class, of which one has the declaration and the
+other the definition. One of them may have been dropped. So it is told which declarations are resolved by the end of
+which unit (`resolved` in dedup.pxd). These are
+
+- those of names with several definitions of which separate.py knows the event: it is too late for them when all types
+  have been compared, since the name has no single owner then;
+- those that undecided types meet.
+
+Where a comparison meets a declaration of a name that the unit of the new type defines, it accepts the declaration, or
+goes on below it if it is resolved. Between usual types that makes no difference. But what is below may be an undecided
+type (undecided.py) which the comparison has met elsewhere, by way of an odd type: then it fails, and otherwise it does
+not. So in units that are kept whole with undecided types, the names by which these are reached must be resolved just
+where they are if everything is kept. For such a name the class list is searched for compared classes that mention it
+directly, and have types with the declaration and types with the definition. Let the *first* unit be the one by which
+any two types of one class do so.
+
+- If it comes after the units that ask, the declaration is not resolved in any of them, whatever is kept.
+- If two usual types of the class are there by then that are surely taken for one, the declaration is resolved by them.
+- In all other cases everything is kept.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint32_t
+from cython.cimports.libc.stdlib import free, qsort
+from cython.cimports.libc.string import memset
+from cython.cimports.pybtf.core.classes.class_record import *
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
+from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.resolved import *
+from cython.cimports.pybtf.core.reduction.separate import earliest, is_mixed
+from cython.cimports.pybtf.core.support.check import CHECK
+from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_push
+
+# Tints of a class or key.
+LEADING = cython.declare(uint8_t, 2)  # in the unit at hand it reaches an undecided type
+ASKED = cython.declare(uint8_t, 4)  # it mentions a name that is asked for, or defines it
+
+
+# ---- one unit -----------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def spread_leading(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.bint:
+    """Gives the tint to what refers to something that has it. Whether anything has changed."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    i: uint32_t
+    k: uint32_t
+    c: uint32_t
+    tint: uint8_t
+    f: Refs
+    changed: cython.bint = False
+    for i in range(1, t.n_types):
+        c = e.class_list.p[t.classes + i] & CLASS_BITS
+        if not a.tint[c] & LEADING:
+            refs_of(class_record(e.classes, c), cython.address(f))
+            if not spend(a, 1 + f.n):
+                return False
+            tint = a.tint[f.third]
+            for k in range(f.n):
+                tint |= a.tint[f.first[k * f.step + 1]]
+            if not tint & LEADING:
+                continue
+            a.tint[c] |= LEADING
+            changed = True
+        if a.key[c] and a.marks[c] & FULL and not a.tint[a.key[c]] & LEADING:
+            a.tint[a.key[c]] |= LEADING
+            changed = True
+    return changed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Notes the names by which unit `u` reaches its undecided types, which have a tint. Nonzero: no memory."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    c: uint32_t
+    k: uint32_t
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        if a.tint[c] & UNDECIDED and a.watch[c] & COMPARED:
+            a.tint[c] |= LEADING
+    while spread_leading(e, a, u):
+        pass
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        k = a.key[c]
+        if k and a.marks[c] & FULL and a.tint[k] & LEADING and a.declared[k]:
+            if not (u32s_push(cython.address(a.met), k) and u32s_push(cython.address(a.met), u)):
+                return 1
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        a.tint[c] &= ~LEADING
+        a.tint[a.key[c]] &= ~LEADING
+    return 0
+
+
+# ---- all units ----------------------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def list_names(a: cython.pointer[Analysis], q: cython.pointer[Questions]) -> cython.int:
+    """The names that are asked for, each once; `users` has their numbers, plus 1. Nonzero: no memory."""
+    i: cython.size_t
+    k: uint32_t
+    u: uint32_t
+    x: cython.pointer[Name]
+    for i in range(0, a.met.n, 2):
+        k = a.met.p[i]
+        u = a.met.p[i + 1]
+        if a.marks[k] & CONFLICT and a.event[k] != NO_UNIT:
+            continue
+        if a.users[k] == 0:
+            if not grow(q.names, q.cap_names, q.n_names + 1):
+                return 1
+            x = cython.address(q.names[q.n_names])
+            x.key = k
+            x.last = u
+            x.first = x.sure = NO_UNIT
+            q.n_names += 1
+            a.users[k] = q.n_names
+        x = cython.address(q.names[a.users[k] - 1])
+        x.last = max(x.last, u)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def visit_references(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.int:
+    """Nonzero: no memory."""
+    k: uint32_t
+    f: Refs
+    refs_of(class_record(e.classes, c), cython.address(f))
+    for k in range(f.n + 1):
+        if visit(a, f.third if k == f.n else f.first[k * f.step + 1]) < 0:
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def list_mentions(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], c: uint32_t
+) -> cython.int:
+    """The names that are asked for and that a compared class mentions directly. Nonzero: no memory."""
+    to: uint32_t
+    x: cython.pointer[Mention]
+    a.stamp += 1
+    a.todo.n = 0
+    if visit_references(e, a, c):
+        return 1
+    while a.todo.n:
+        a.todo.n -= 1
+        to = a.todo.p[a.todo.n]
+        if not is_key(class_record(e.classes, to)):
+            if not is_compared(class_record(e.classes, to)) and visit_references(e, a, to):
+                return 1
+        elif a.users[to]:
+            if not grow(q.mentions, q.cap_mentions, q.n_mentions + 1):
+                return 1
+            x = cython.address(q.mentions[q.n_mentions])
+            x.of = c
+            x.name = a.users[to] - 1
+            x.next = a.users[c]
+            x.declared = x.defined = x.any_declared = x.any_defined = NO_UNIT
+            q.n_mentions += 1
+            a.users[c] = q.n_mentions
+            a.tint[c] |= ASKED
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def look_into(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], u: uint32_t
+) -> cython.void:
+    """Notes in the mentions what unit `u` has of them. The entries of other types have been rewritten already."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    c: uint32_t
+    k: uint32_t
+    at: uint32_t
+    meaning: uint32_t
+    x: cython.pointer[Mention]
+    a.round += 1
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        if c < a.n and a.tint[c] & ASKED and a.key[c] and a.users[a.key[c]]:
+            meet(a, a.key[c], p[i])
+    for i in range(1, t.n_types):
+        c = p[i] & CLASS_BITS
+        if c >= a.n or not a.tint[c] & ASKED:
+            continue
+        at = a.users[c]
+        while at:
+            x = cython.address(q.mentions[at - 1])
+            at = x.next
+            k = q.names[x.name].key
+            meaning = a.meaning[k] if a.here[k] == a.round else 0
+            if meaning == 0 or meaning == MANY:
+                earliest(cython.address(x.any_declared), u)
+            if meaning:
+                earliest(cython.address(x.any_defined), u)
+            if not p[i] & APART and meaning != MANY:
+                earliest(cython.address(x.defined) if meaning else cython.address(x.declared), u)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def push_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis], k: uint32_t, u: uint32_t) -> cython.int:
+    """Lists the declarations of a name, with the usual definition and the unit by which they are resolved. Nonzero: no
+    memory.
+    """
+    c: uint32_t = a.first_member[k]
+    resolved: cython.pointer[U32s] = cython.address(e.resolved)
+    CHECK(a.usual[k] != 0, "a declaration is resolved to nothing")
+    CHECK(not a.marks[a.usual[k]] & (UNCERTAIN | WILD), "a declaration is resolved to an uncertain type")
+    CHECK(not is_mixed(a, a.usual[k]) or u < a.first_odd[a.usual[k]], "or to one that may be an odd one")
+    while c:
+        if not a.marks[c] & FULL:
+            if not (u32s_push(resolved, c) and u32s_push(resolved, a.usual[k]) and u32s_push(resolved, u)):
+                return 1
+        c = a.next_member[c]
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def settle(e: cython.pointer[Encoder], a: cython.pointer[Analysis], x: cython.pointer[Name]) -> cython.int:
+    """What follows for a name that is asked for. Nonzero: no memory."""
+    usual: uint32_t = a.usual[x.key]
+    if x.first >= x.last:
+        return 0
+    if x.sure != x.first or a.marks[x.key] & CONFLICT or usual == 0 or a.marks[usual] & (UNCERTAIN | WILD):
+        a.tired = True
+        return 0
+    return push_resolved(e, a, x.key, x.sure)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def answer(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions]
+) -> cython.int:
+    """Nonzero: no memory."""
+    i: cython.size_t
+    c: uint32_t
+    u: uint32_t
+    at: uint32_t
+    last: uint32_t = 0
+    m: cython.pointer[Mention]
+    x: cython.pointer[Name]
+    for i in range(q.n_names):
+        last = max(last, q.names[i].last)
+        c = a.first_member[q.names[i].key]
+        while c:
+            a.tint[c] |= ASKED
+            c = a.next_member[c]
+    for c in range(1, a.n):
+        if a.marks[c] & OCCURS and is_compared(class_record(e.classes, c)) and list_mentions(e, a, q, c):
+            return 1
+    for u in range(last):
+        look_into(e, a, q, u)
+    for i in range(q.n_mentions):
+        m = cython.address(q.mentions[i])
+        x = cython.address(q.names[m.name])
+        if a.marks[m.of] & LOOSE:
+            at = min(m.any_declared, m.any_defined)
+        else:
+            at = max(m.any_declared, m.any_defined)
+        earliest(cython.address(x.first), at)
+        at = max(m.declared, m.defined)
+        if not a.marks[m.of] & UNCERTAIN and (not is_mixed(a, m.of) or at < a.first_odd[m.of]):
+            earliest(cython.address(x.sure), at)
+    for i in range(q.n_names):
+        if settle(e, a, cython.address(q.names[i])):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def list_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Settles what `note_met` has noted of all units. Nonzero: no memory."""
+    q: Questions
+    failed: cython.int
+    if a.met.n == 0:
+        return 0
+    memset(cython.address(q), 0, cython.sizeof(Questions))
+    memset(a.users, 0, a.n * cython.sizeof(uint32_t))
+    failed = list_names(a, cython.address(q))
+    if q.n_names and not failed:
+        failed = answer(e, a, cython.address(q))
+    free(q.names)
+    free(q.mentions)
+    return failed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_units(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
+    p: uint32_t = cython.cast(cython.pointer[uint32_t], x)[2]
+    q: uint32_t = cython.cast(cython.pointer[uint32_t], y)[2]
+    return (p > q) - (p < q)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def list_resolved(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """Fills `e.resolved`, in the order of units. Nonzero: no memory."""
+    k: uint32_t
+    for k in range(1, a.n):
+        if not a.marks[k] & CONFLICT or a.event[k] == NO_UNIT:
+            continue
+        CHECK(a.event[k] < a.contact[k], "a declaration is resolved that may be so otherwise")
+        if push_resolved(e, a, k, a.event[k]):
+            return 1
+    if list_met(e, a):
+        return 1
+    if e.resolved.n:
+        qsort(e.resolved.p, e.resolved.n // 3, 3 * cython.sizeof(uint32_t), compare_units)
+    return 0

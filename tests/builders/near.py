@@ -1,0 +1,129 @@
+"""Random neighbours of programs that have shown a rule: a few units, items or references of these are changed.
+
+Such a program is rare: one in a hundred thousand of `conflicts.py` may show what a rule is for. Of its neighbours many
+do, in other orders and combinations, and some show the rule beside it.
+
+Programs are data, as in `conflicts.py`.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tests.builders import conflicts, narrow
+from tests.builders.conflicts import Item, Unit
+
+#: By seed, of the two kinds of programs.
+BROAD = (3414, 44969, 108544, 316692, 600651, 1500096, 3502150)
+NARROW = (3108524,)
+
+
+def met() -> list[Unit]:
+    """What is left of program 3502150. `g` of the last unit may go to the first `g`, or to that of the unit with its
+    own `b`. Whether this one has its `e` declared or defined depends on an `a` that is dropped.
+    """
+
+    def struct(name: str, *to: str) -> Item:
+        return narrow.struct(name, [narrow.to(each) for each in to])
+
+    a, e, f = struct("a", "e", "e", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f")
+    g = struct("g", "e", "g", "a", "b")
+    own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
+    return [[a, g], [f], [a, struct("b"), struct("c", "f"), e, f], [a, own, g], [g, a, e, used]]
+
+
+def program(seed: int) -> list[Unit]:
+    """Every second one is a neighbour of `met`."""
+    known = [conflicts.program(each) for each in BROAD] + [narrow.program(each) for each in NARROW]
+    return neighbour(known[seed // 2 % len(known)] if seed % 2 else met(), random.Random(seed))
+
+
+def neighbour(units: list[Unit], rng: random.Random) -> list[Unit]:
+    """The program with one to five changes."""
+    near = [list(items) for items in units]
+    for _ in range(rng.randint(1, 5)):
+        rng.choice(CHANGES)(near, rng)
+        near = [items for items in near if items]
+    return near
+
+
+def names_of(units: list[Unit]) -> list[str]:
+    return sorted({item[1] for items in units for item in items if is_definition(item)}) or ["a"]
+
+
+def is_definition(item: Item) -> bool:
+    return item[0] == "struct" and len(item) == 4
+
+
+def place(units: list[Unit], rng: random.Random) -> tuple[Unit, int]:
+    items = rng.choice(units)
+    return items, rng.randrange(len(items))
+
+
+# ---- changes ------------------------------------------------------------------------------------------------------
+
+
+def leave_out_item(units: list[Unit], rng: random.Random) -> None:
+    if any(len(items) > 1 for items in units):
+        items, at = place(units, rng)
+        del items[at]
+
+
+def leave_out_unit(units: list[Unit], rng: random.Random) -> None:
+    if len(units) > 2:
+        del units[rng.randrange(len(units))]
+
+
+def swap_units(units: list[Unit], rng: random.Random) -> None:
+    i, j = rng.randrange(len(units)), rng.randrange(len(units))
+    units[i], units[j] = units[j], units[i]
+
+
+def repeat_unit(units: list[Unit], rng: random.Random) -> None:
+    units.insert(rng.randint(0, len(units)), list(rng.choice(units)))
+
+
+def reorder(units: list[Unit], rng: random.Random) -> None:
+    rng.shuffle(rng.choice(units))
+
+
+def copy_item(units: list[Unit], rng: random.Random) -> None:
+    """Into another unit, which includes one header more; not a second definition."""
+    items, at = place(units, rng)
+    other = rng.choice(units)
+    if all(item[:2] != items[at][:2] for item in other):
+        other.insert(rng.randint(0, len(other)), items[at])
+
+
+def use(units: list[Unit], rng: random.Random) -> None:
+    rng.choice(units).append(("use", ("ptr", ("name", "struct", rng.choice(names_of(units)), 0))))
+
+
+def point_elsewhere(units: list[Unit], rng: random.Random) -> None:
+    """A member of a definition, in this unit or in all that have the definition."""
+    items, at = place(units, rng)
+    old = items[at]
+    if not is_definition(old) or not old[3]:
+        return
+    members = list(old[3])
+    n = rng.randrange(len(members))
+    name, type, *rest = members[n]
+    members[n] = (name, renamed(type, rng.choice(names_of(units))), *rest)
+    new = (*old[:3], tuple(members))
+    for each in units if rng.random() < 0.6 else [items]:
+        each[:] = [new if item == old else item for item in each]
+
+
+def renamed(expr: Any, name: str) -> Any:
+    """The expression with all its references to structs going to this one."""
+    if not isinstance(expr, tuple):
+        return expr
+    if expr[:2] == ("name", "struct"):
+        return "name", "struct", name, 0
+    return tuple(renamed(each, name) for each in expr)
+
+
+CHANGES = (
+    leave_out_item, leave_out_unit, swap_units, repeat_unit, reorder, copy_item, use, point_elsewhere,
+)  # fmt: skip
