@@ -19,29 +19,49 @@ BROAD = (3414, 44969, 108544, 316692, 600651, 1500096, 3502150)
 NARROW = (3108524,)
 
 
+def struct(name: str, *to: str) -> Item:
+    return narrow.struct(name, [narrow.to(each) for each in to])
+
+
+G = struct("g", "e", "g", "a", "b")
+
+
 def met() -> list[Unit]:
     """What is left of program 3502150. `g` of the last unit may go to the first `g`, or to that of the unit with its
     own `b`. Whether this one has its `e` declared or defined depends on an `a` that is dropped.
     """
 
-    def struct(name: str, *to: str) -> Item:
-        return narrow.struct(name, [narrow.to(each) for each in to])
-
-    a, e, f = struct("a", "e", "e", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f")
-    g = struct("g", "e", "g", "a", "b")
+    a, e, f, g = struct("a", "e", "e", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G
     own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
     return [[a, g], [f], [a, struct("b"), struct("c", "f"), e, f], [a, own, g], [g, a, e, used]]
 
 
+def told_apart() -> list[Unit]:
+    """The same with an `x` that has `e` here declared, there defined: but these two are different types."""
+    a, e, f, g, x = struct("a", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G, struct("x", "e", "b")
+    own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
+    return [[a, g], [f], [a, struct("b"), struct("c", "f"), e, f, x], [a, own, g, x], [g, a, e, used]]
+
+
+def later() -> list[Unit]:
+    """The same with an `x` that resolves `e`, after the unit that asks. At the end there is another `e`."""
+    a, e, f, g, x = struct("a", "g"), struct("e", "c", "a"), struct("f", "b", "g", "h", "f"), G, struct("x", "e")
+    own, used = struct("b", "c"), ("use", ("ptr", ("const", ("name", "struct", "a", 0))))
+    headers = [a, struct("b"), struct("c", "f"), e, f]
+    return [[a, g], [f], headers, [a, own, g], [g, a, e, used], [x], [*headers, x], [struct("e")]]
+
+
 def program(seed: int) -> list[Unit]:
-    """Every second one is a neighbour of `met`."""
+    """Every second one is a neighbour of those that are written out here."""
     known = [conflicts.program(each) for each in BROAD] + [narrow.program(each) for each in NARROW]
-    return neighbour(known[seed // 2 % len(known)] if seed % 2 else met(), random.Random(seed))
+    written = (met, told_apart, later)
+    units = known[seed // 2 % len(known)] if seed % 2 else written[seed // 2 % len(written)]()
+    return neighbour(units, random.Random(seed))
 
 
 def neighbour(units: list[Unit], rng: random.Random) -> list[Unit]:
     """The program with one to five changes."""
-    near = [list(items) for items in units]
+    near = [list(items) for items in units if items]
     for _ in range(rng.randint(1, 5)):
         rng.choice(CHANGES)(near, rng)
         near = [items for items in near if items]

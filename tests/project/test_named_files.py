@@ -13,8 +13,9 @@ FILE = re.compile(r"(?<![\w/.*{-])((?:[\w*.-]+/)*[\w*-]+\.(?:py|pxd|pyi))\b(?![\
 SYMBOL_IN_FILE = re.compile(r"`(\w+)` (?:in|of) `((?:[\w.-]+/)*[\w-]+\.(?:py|pxd))`")
 FOLDERS = (ROOT, ROOT / "src", ROOT / "src" / "pybtf", ROOT / "src" / "pybtf" / "core")
 HISTORY = {"performance-history.md"}  # names things as they were
-EXAMPLES = {"NAME.py", "NAME_command.py", "test_NAME.py", "x.py", "x.pxd"}
+EXAMPLES = {"NAME.py", "NAME_command.py", "test_NAME.py", "test_*.py", "x.py", "x.pxd"}
 MEMBERS = {"f.py", "now.py"}  # of a structure in equivalence.py
+MADE = {"mutant.pxd"}  # by tools/mutations, in a copy of the tree
 TREES = [ROOT / name for name in ("src", "tests", "tools")]
 NAMES = {path.name for tree in TREES for path in tree.rglob("*.p*")} | {path.name for path in ROOT.glob("*.py")}
 
@@ -26,12 +27,13 @@ def exists(name: str, beside: Path) -> bool:
 
 
 def missing(path: Path) -> list[str]:
-    named = {name for name in FILE.findall(path.read_text()) if Path(name).name not in EXAMPLES | MEMBERS}
+    named = {name for name in FILE.findall(path.read_text()) if Path(name).name not in EXAMPLES | MEMBERS | MADE}
     return sorted(name for name in named if not exists(name, path.parent))
 
 
 DOCUMENTS = [path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in HISTORY] + [ROOT / "README.md"]
-SOURCES = sorted(path for path in (ROOT / "src").rglob("*.p*") if path.suffix in (".py", ".pxd"))
+CODE = [path for tree in ("src", "tools") for path in (ROOT / tree).rglob("*.p*")]
+SOURCES = sorted(path for path in CODE if path.suffix in (".py", ".pxd"))
 
 
 def test_the_pattern_sees_files() -> None:

@@ -37,8 +37,9 @@ def place() -> Path:
 
 
 def program(seed: int, options: argparse.Namespace) -> list[Unit]:
-    kind = narrow if options.narrow else near if options.near else conflicts
-    return kind.program(seed)
+    if options.near:
+        return near.program(seed)
+    return narrow.program(seed) if options.narrow else conflicts.program(seed)
 
 
 def wrong(units: list[Unit], path: Path, options: argparse.Namespace) -> list[str]:

@@ -2,9 +2,9 @@
 
     python -m tools.compare.provenance_check [--sample N] [--seed S] FILE|KERNEL...
 
-KERNEL is a name that tools/reference.py knows. Of types and of functions, those left out included, N are drawn that are
-declared somewhere. For each, the DIE at the offset must have the name, a tag of the kind, and file and line; and the
-unit must be the one around it. Needs llvm-dwarfdump, which shares no code with pybtf, and takes
+KERNEL is a name that tools/judge/reference.py knows. Of types and of functions, those left out included, N are drawn
+that are declared somewhere. For each, the DIE at the offset must have the name, a tag of the kind, and file and line;
+and the unit must be the one around it. Needs llvm-dwarfdump, which shares no code with pybtf, and takes
 seconds for an entry of a kernel.
 
 Exit status: 1 if one entry is wrong.

@@ -1,7 +1,7 @@
 """Runs the reference on one input and keeps what it answered, by content.
 
 An answer depends on the bytes of the input and of the base, the features, the options and the version of the
-reference, on nothing else (the reference is deterministic, `encoding.md` section 12). So answers are kept under
+reference, on nothing else (the reference is deterministic with `reproducible_build`). So answers are kept under
 a digest of these in the cache, and asked for once.
 """
 

@@ -2,8 +2,8 @@
 
 With `--cache`, the payloads that a merge has found are kept together, and the next merge looks there first: the objects
 are no longer needed, and thousands of files need not be found. What was linked says by digest which payload
-it wants, and what is read is compared with it, here as everywhere: a cache can be too old, truncated, damaged or being
-written to, and will never give a wrong result.
+it wants, and what is read is compared with it, here as everywhere: a cache may be out of date, truncated, damaged or in
+the middle of being written, and still never gives a wrong result.
 
 So is the BTF that a merge has made, by what it was made of (remembered.py).
 

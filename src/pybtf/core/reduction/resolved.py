@@ -17,7 +17,8 @@ directly, and have types with the declaration and types with the definition. Let
 any two types of one class do so.
 
 - If it comes after the units that ask, the declaration is not resolved in any of them, whatever is kept.
-- If two usual types of the class are there by then that are surely taken for one, the declaration is resolved by them.
+- If two usual types of the class do so by then, the declaration is resolved: the later one goes to some type of the
+  class, and all that come before it have the other.
 - In all other cases everything is kept.
 """
 
@@ -285,7 +286,7 @@ def answer(
             at = max(m.any_declared, m.any_defined)
         earliest(cython.address(x.first), at)
         at = max(m.declared, m.defined)
-        if not a.marks[m.of] & UNCERTAIN and (not is_mixed(a, m.of) or at < a.first_odd[m.of]):
+        if not a.marks[m.of] & UNCERTAIN:
             earliest(cython.address(x.sure), at)
     for i in range(q.n_names):
         if settle(e, a, cython.address(q.names[i])):

@@ -58,7 +58,7 @@ def mix(state: cython.pointer[uint64_t], word: uint64_t) -> cython.void:
 def mix_text(
     state: cython.pointer[uint64_t], strings: cython.pointer[cython.const[Strings]], sid: uint32_t
 ) -> cython.void:
-    """A name: its size, then its bytes, the first one lowest."""
+    """A name: its size, then its bytes, eight to a word, the first one highest; the last word has what is left."""
     x: Text
     i: cython.size_t
     word: uint64_t = 0

@@ -9,7 +9,7 @@ from pybtf.core.values.known_types cimport KnownType
 
 cdef struct GivenUnit:
     const uint8_t *p            # NULL: whoever reads the unit fetches it
-    uint64_t size               # bytes; unless it is to be fetched, its own idea of its size, too
+    uint64_t size               # in bytes; once it is there, also what its head says
     const uint8_t *addresses    # of its functions and variables: 64-bit words in the host's byte order
     uint32_t n_addresses
     uint32_t piece              # number of the object's piece
