@@ -110,7 +110,7 @@ class EncodeError(InputError):
 
 
 class NothingToEncode(InputError):
-    """The file is sound, but has no DWARF, or nothing in it that is wanted. Some callers do not take that for an error."""
+    """The file is sound, but has no DWARF, or nothing in it that is wanted. To some callers that is no error."""
 
 
 class NoSuchTypeError(PybtfError, IndexError):
