@@ -24,17 +24,25 @@ import pytest
 import pybtf
 from pybtf import loaded, pipeline
 from pybtf.core.elf.function_table import FunctionTable
+from pybtf.core.support.mapped_file import MappedFile
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
-from pybtf.options import EncodeOptions
+from pybtf.loaded import Given, GivenPiece, load
+from pybtf.merging.pieces import digest
+from pybtf.options import EncodeOptions, make_options
+from pybtf.pipeline import encode_images
+from pybtf.report import Report
+from pybtf.timings import Timings
 from tests.builders import corruption
 from tests.builders.elfwriter import Symbol
 from tests.builders.kernelish import FLAVOURS, kernel
 from tests.builders.rawdwarf import DATA1, REF4, STRP, RawDwarf
 from tests.conftest import ROOT, environment
 from tests.encode.test_keeping import structs
+from tests.encode.test_merge_awaited import all_units, first_unit
+from tests.encode.test_merge_values import ONE, read_back
 
 X86 = FLAVOURS["x86_64"]
 CHANGED = "was changed while it was read"
@@ -255,6 +263,37 @@ def test_a_compressed_module_that_changes(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Source, "read", read)
     with pytest.raises(InputError, match=CHANGED):
         open_module(str(path))
+
+
+# -- values of objects ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_values_that_change_after_they_were_compared(several: bool, tmp_path: Path) -> None:
+    """Sizes and ends of strings were compared in a file that is mapped, and read there a second time."""
+    values, addresses = all_units() if several else first_unit()
+    wanted, _ = read_back(ONE, "default", values, addresses)
+    path = tmp_path / "values"
+    path.write_bytes(values)
+
+    def damage() -> None:
+        overwrite(path, 4, b"\xff" * (len(values) - 4))
+
+    def pieces() -> Iterator[GivenPiece]:
+        yield GivenPiece(addresses, memoryview(MappedFile(str(path))), None if several else digest(values))
+        if several:
+            damage()
+
+    def compared(data: bytes | bytearray | memoryview) -> bytes:
+        found = digest(data)
+        damage()
+        return found
+
+    options = make_options("default", 1)
+    with open_module(str(ONE)) as image:
+        given = Given(load(image, options, Timings(), dwarf=False), pieces(), ["values"], 0, compared)
+        assert bytes(encode_images([image], options, None, Report("x"), None, given=given).data) == wanted
+    assert path.read_bytes() != values
 
 
 # -- at random moments ---------------------------------------------------------------------------------

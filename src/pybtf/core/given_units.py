@@ -15,7 +15,6 @@ from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.elf.read_section import read_range, read_section
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
-from cython.cimports.pybtf.core.support.mapped_file import give_back_around
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.unit_walk import excluded
 from cython.cimports.pybtf.core.values.unit_layout import STORED_HEAD
@@ -129,7 +128,7 @@ def is_one_unit(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_given(
+def read_unit(
     w: cython.pointer[Worker],
     x: cython.pointer[cython.const[Context]],
     g: cython.pointer[cython.const[GivenUnit]],
@@ -137,7 +136,7 @@ def read_given(
     symbols: FunctionTable,
     whole: cython.bint,
 ) -> cython.int:
-    """`read_unit`, without giving anything back."""
+    """See `given_units.pxd`. A unit that is left out by its language is not read."""
     w.classifier.failed = 0
     w.walker.names.bytes = 0
     w.walker.names.budget = 0
@@ -163,21 +162,3 @@ def read_given(
             cython.address(w.reading), g, v, x.strings, cython.address(x.variables), symbols
         )
     return 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def read_unit(
-    w: cython.pointer[Worker],
-    x: cython.pointer[cython.const[Context]],
-    g: cython.pointer[cython.const[GivenUnit]],
-    v: cython.pointer[UnitValue],
-    symbols: FunctionTable,
-    whole: cython.bint,
-) -> cython.int:
-    """See `given_units.pxd`. A unit that is left out by its language is not read."""
-    failed: cython.int = read_given(w, x, g, v, symbols, whole)
-    if g.map != cython.NULL:
-        give_back_around(g.map, g.map_size, g.p - g.map, g.p - g.map + g.size)
-    return failed

@@ -44,7 +44,7 @@ from cython.cimports.pybtf.core.unit_headers import scan_units
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
-from pybtf.core.support.mapped_file import MappedFile
+from pybtf.core.support.mapped_file import own
 
 SECTION_NAMES = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 if len(SECTION_NAMES) != N_SPANS:
@@ -55,16 +55,10 @@ if len(SECTION_NAMES) != N_SPANS:
 def point_at(g: cython.pointer[GivenUnit], values) -> cython.void:
     """See `inputs.pxd`."""
     view = cython.declare(cython.Py_buffer)
-    file = getattr(values, "obj", None)
     PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
     g.p = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
     g.size = view.len
     PyBuffer_Release(cython.address(view))
-    if isinstance(file, MappedFile):
-        PyObject_GetBuffer(file, cython.address(view), PyBUF_SIMPLE)
-        g.map = cython.cast(cython.pointer[cython.const[uint8_t]], view.buf)
-        g.map_size = view.len
-        PyBuffer_Release(cython.address(view))
 
 
 @cython.cclass
@@ -337,7 +331,9 @@ class Inputs:
             g.piece = number
             g.awaited = piece.digest is not None
             if not g.awaited:
-                point_at(cython.address(g), piece.values)
+                values = own(piece.values)
+                self.buffers.append(values)
+                point_at(cython.address(g), values)
             elif piece.path is not None:
                 path: bytes = piece.path
                 g.path = path

@@ -42,6 +42,7 @@ from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.codes import ERROR_NAMES, FAULT_NAMES
+from pybtf.core.support.mapped_file import own
 
 LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
 
@@ -161,6 +162,8 @@ class Ring(Inputs):
                 if self.digest(PyMemoryView_FromMemory(read, g.size, PyBUF_READ)) == piece.digest:
                     return True
                 values = None
+            if values is not None:
+                values = own(values)
             if values is None or self.digest(values) != piece.digest:
                 values = self.find(g.piece)
             point_at(g, values)

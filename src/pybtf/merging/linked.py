@@ -138,7 +138,6 @@ def _merge(
         "remembered": False,
     }
     encoded = encode_images([image], options, base, report, progress, given=given)
-    payloads.check_unchanged()
     if memory is not None and memory.found:
         report.merged["remembered"] = True
     elif cache is not None:

@@ -14,7 +14,7 @@ import os
 from _thread import allocate_lock
 
 from pybtf.core.elf.read_section import section_of_file
-from pybtf.core.support.mapped_file import MappedFile
+from pybtf.core.support.mapped_file import MappedFile, own
 from pybtf.elf.constants import SHF_EXECINSTR
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.values_index import STRIPPED
@@ -46,7 +46,6 @@ class Payloads:
         self.found: dict[bytes, tuple[Buffer, str]] = {}
         self.without: list[str] = []
         """Objects that have code, but neither values nor DWARF."""
-        self._mapped: dict[int, tuple[MappedFile, str]] = {}
         self._held: dict[str, list[bytes]] = {}
         self._lock = allocate_lock()
         self._linked: tuple[ElfImage, list[Piece]] | None = None
@@ -81,7 +80,6 @@ class Payloads:
                     yield GivenPiece(addresses, None, its_digest, cache, size, at)
                 elif known := self.found.get(its_digest):
                     values, paths[number] = known
-                    self._watch(*known)
                     yield GivenPiece(addresses, values, its_digest)
                 elif store is None and piece.path:
                     if beside:
@@ -110,21 +108,13 @@ class Payloads:
         return self._checked(piece, *known)
 
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
-        if digest(values) != piece.payload_digest or len(values) != piece.payload_size:
-            raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
-        self._watch(values, where)
-        return values, where
-
-    def _watch(self, values: Buffer, where: str) -> None:
-        """See `check_unchanged`. What was read, and not mapped, is what it was when it was compared."""
-        if isinstance(values, memoryview) and isinstance(values.obj, MappedFile):
-            self._mapped[id(values.obj)] = values.obj, where
-
-    def check_unchanged(self) -> None:
-        """Raise `InputError` if somebody has written to a file since its values were compared with their digest."""
-        changed = next((where for mapped, where in self._mapped.values() if mapped.was_written()), None)
-        if changed is not None:
-            raise InputError(changed, "was changed while it was read", "a file that nobody writes to")
+        """The values as they are compared: those that are mapped, to which somebody may write, are copied before."""
+        compared = own(values)
+        if digest(compared) == piece.payload_digest and len(compared) == piece.payload_size:
+            return compared, where
+        if isinstance(values, memoryview) and isinstance(values.obj, MappedFile) and values.obj.was_written():
+            raise InputError(where, "was changed while it was read", "a file that nobody writes to")
+        raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
 
     def keep(
         self, cache: Cache, pieces: list[Piece], file: str, store: str | None, result: tuple[bytes, bytes] | None

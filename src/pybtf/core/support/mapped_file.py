@@ -7,9 +7,10 @@ that is kept.
 import os
 
 import cython
-from cython.cimports.cpython.buffer import PyBuffer_FillInfo
+from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
 from cython.cimports.cpython.exc import PyErr_SetFromErrno
-from cython.cimports.pybtf.core.support.mapped_file import FileState, map_file, unmap, written_since
+from cython.cimports.pybtf.core.support.mapped_file import FileState, give_back_around, map_file, unmap, written_since
 
 
 @cython.final
@@ -45,3 +46,23 @@ class MappedFile:
 
     def __getbuffer__(self, view: cython.pointer[cython.Py_buffer], flags: cython.int):
         PyBuffer_FillInfo(view, self, self.p, self.n, True, flags)
+
+
+def own(values):
+    """`values` where nobody else can write to them: a copy of those that are mapped, whose pages are given back."""
+    view = cython.declare(cython.Py_buffer)
+    file: MappedFile
+    start: cython.size_t
+    of = values.obj if isinstance(values, memoryview) else values
+    if isinstance(of, (bytes, bytearray)):
+        return values
+    PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
+    try:
+        copy = PyBytes_FromStringAndSize(cython.cast(cython.p_char, view.buf), view.len)
+        if isinstance(of, MappedFile):
+            file = of
+            start = cython.cast(cython.p_char, view.buf) - cython.cast(cython.p_char, file.p)
+            give_back_around(cython.cast(cython.p_uchar, file.p), file.n, start, start + view.len)
+    finally:
+        PyBuffer_Release(cython.address(view))
+    return copy

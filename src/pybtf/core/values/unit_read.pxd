@@ -8,14 +8,12 @@ from pybtf.core.support.memory cimport U8s, U32s
 from pybtf.core.values.known_types cimport KnownType
 
 cdef struct GivenUnit:
-    const uint8_t *p            # NULL: whoever reads the unit fetches it
+    const uint8_t *p            # in memory to which nobody else writes; NULL: whoever reads the unit fetches it
     uint64_t size               # in bytes; once it is there, also what its head says
     const uint8_t *addresses    # of its functions and variables: 64-bit words in the host's byte order
     uint32_t n_addresses
     uint32_t piece              # number of the object's piece
     uint64_t at                 # where in that it begins
-    const uint8_t *map          # the mapped file in which it lies, `map_size` bytes; NULL: in memory
-    uint64_t map_size
     bint awaited                # it is compared with its digest when it is read
     const char *path            # of the file in which it is; NULL: not known
     uint64_t stored_at          # where in that; 0: it is an object, and has a payload in a section, if all is as usual
