@@ -17,6 +17,7 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.notes import notes
 from pybtf.errors import InputError
 from pybtf.lockfile import is_digest
+from pybtf.merging.archives import members
 from pybtf.run_threads import work_together
 from tests.builders.dwarfwriter import Unit, die, dwarf
 from tests.builders.elfwriter import Section, Symbol, bare
@@ -307,3 +308,25 @@ def test_more_than_a_record_can_count(kind: str, over: int, tmp_path: Path) -> N
     else:
         data = bytes(pybtf.encode(path).data)
         assert hashlib.sha256(data).hexdigest()[:16] == REFERENCE[kind]
+
+
+def member(name: str, content: bytes = b"") -> bytes:
+    return f"{name:<16}{0:<12}{0:<6}{0:<6}{0:<8}{len(content):<10}`\n".encode() + content + b"\n" * (len(content) % 2)
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_names_of_members(over: int) -> None:
+    """Members that all have the longest name, of which there is one; and one that begins in the middle of it."""
+    table = member("//", b"y.o/\n" + b"x" * (4096 + over) + b"/\n")
+    data = b"!<thin>\n" + table + member("/5") * 1000
+    if over:
+        with pytest.raises(InputError, match="a name of 4097 bytes; expected an archive as ar writes it"):
+            members("t.a", data)
+        return
+    found = members("t.a", data)[1:]
+    assert [len(each.name) for each in found] == [4096] * 1000
+    assert len({id(each.name) for each in found}) == len({id(each.path) for each in found}) == 1
+    assert [each.name for each in members("t.a", b"!<thin>\n" + table + member("/0"))[1:]] == ["y.o"]
+    for at in (1, 4, 6, 5 + 4096):
+        with pytest.raises(InputError, match="a name that is not there"):
+            members("t.a", b"!<thin>\n" + table + member(f"/{at}"))

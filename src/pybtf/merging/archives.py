@@ -20,6 +20,8 @@ REGULAR: Final = b"!<arch>\n"
 THIN: Final = b"!<thin>\n"
 _HEAD: Final = 60
 _TABLES: Final = (b"/", b"/SYM64/", b"//")
+LONGEST: Final = 4096
+"""Bytes of a name: PATH_MAX."""
 
 
 @record(frozen=True)
@@ -50,10 +52,14 @@ def check_member(path: str, head: bytes) -> None:
 
 
 def members(path: str, data: bytes | memoryview) -> list[Member]:
-    """All members of the archive with these contents, in order. Raises `InputError` for a damaged one."""
+    """All members of the archive with these contents, in order. Raises `InputError` for a damaged one.
+
+    Members of one long name share it: there may be as many as heads fit into the file.
+    """
     view = memoryview(data)
     thin = bytes(view[:8]) == THIN
     names = b""
+    known: dict[bytes, tuple[str, str | None]] = {}
     found: list[Member] = []
     at = 8
     while at < len(view):
@@ -69,21 +75,27 @@ def members(path: str, data: bytes | memoryview) -> list[Member]:
         start = at + _HEAD
         if name == b"//":
             names = bytes(view[start : start + length])
-        title = _title(path, at, name, names)
-        where = os.path.join(os.path.dirname(path), title) if thin and not table else None  # noqa: PTH118, PTH120
-        found.append(Member(title, at, start, length, where, table))
+            known.clear()
+        if name not in known:
+            title = _title(path, at, name, names)
+            inner = os.path.join(os.path.dirname(path), title) if thin and not table else None  # noqa: PTH118, PTH120
+            known[name] = title, inner
+        title, inner = known[name]
+        found.append(Member(title, at, start, length, inner, table))
         at = start + (length if inside else 0)
         at += at % 2
     return found
 
 
 def _title(path: str, at: int, name: bytes, names: bytes) -> str:
-    """The name of a member: in its head, or where that says in the table of long names."""
+    """The name of a member: in its head, or where that says in the table of long names: where one begins."""
     if name[:1] == b"/" and name[1:].isdigit():
         start = int(name[1:])
         end = names.find(b"/\n", start)
-        if start >= len(names) or end < 0:
+        if start >= len(names) or end < 0 or (start and names[start - 2 : start] != b"/\n"):
             raise _damaged(path, at, "a name that is not there")
+        if end - start > LONGEST:
+            raise _damaged(path, at, f"a name of {end - start} bytes")
         name = names[start:end]
     elif name not in _TABLES:
         name = name.removesuffix(b"/")
