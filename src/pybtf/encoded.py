@@ -40,6 +40,8 @@ class Encoded:
     """With the feature distilled_base: the distilled base, on which `data` is built."""
     source: os.stat_result | None = None
     """The stat of the input file while it was read, if known: `embed` refuses to change another file."""
+    real: str | None = None
+    """The path of the input file without symbolic links, as it was then."""
 
     def __repr__(self) -> str:
         return f"<Encoded {self.report.path}: {self.report.total_types} types, {len(self.data)} bytes>"
@@ -73,8 +75,19 @@ class Encoded:
         from .elf.writer import put_sections
 
         target = os.fspath(path)
-        expect = self.source if target == self.report.path else None
+        expect = self.source if self._is_input(target) else None
         sections = {".BTF": self.data}
         if self.base_data is not None:
             sections[".BTF.base"] = self.base_data
         return put_sections(target, sections, expect=expect, durable=durable, unfit=_UNFIT, tied=_TIED)
+
+    def _is_input(self, path: str) -> bool:
+        """Whether this is the file that was encoded, whatever it is called, or has taken its place."""
+        if self.source is None:
+            return False
+        if path == self.report.path or os.path.realpath(path) == self.real:
+            return True
+        try:
+            return os.path.samestat(os.stat(path), self.source)  # noqa: PTH116
+        except (OSError, ValueError):
+            return False

@@ -8,6 +8,8 @@ errors in run_errors.py, and what the report says of it in run_report.py.
 
 from __future__ import annotations
 
+import os
+
 from pybtf.base import Base, open_base
 from pybtf.core.codes import OPTIONS
 from pybtf.core.run import Run
@@ -204,7 +206,7 @@ def _encode_images(
         if known is not None:
             facts, data = known
             fill(report, facts, data)
-            return Encoded(data, report, base, None, image.status)
+            return Encoded(data, report, base, None, image.status, os.path.realpath(image.path))
 
     with timings.pass_("unit headers"):
         run = Run(
@@ -244,7 +246,7 @@ def _encode_images(
     finally:
         run.close()
     report.base_size = len(base_data) if base_data is not None else 0
-    return Encoded(data, report, base, base_data, image.status)
+    return Encoded(data, report, base, base_data, image.status, os.path.realpath(image.path))
 
 
 def _encode(

@@ -16,10 +16,12 @@ from pathlib import Path
 
 import pytest
 
+import pybtf
 from pybtf.elf import writer
 from pybtf.elf.writer import Written, put_sections
 from pybtf.errors import InputError, OutputError
 from tests.builders.elfchecks import check_kept, environment, need, python, run, section_data, sections_of
+from tests.builders.kernelish import kernel
 
 SOURCE = """
 #include <stdio.h>
@@ -257,6 +259,35 @@ def test_file_that_is_not_the_one_decoded(elf: Path) -> None:
     with pytest.raises(OutputError, match=r"was changed by another process.*Run again"):
         put_sections(elf, {".BTF": LONGER}, expect=seen)
     assert elf.read_bytes() == now
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_the_file_that_was_encoded_by_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: bool
+) -> None:
+    """Its names are tried after it has been written to, or replaced by another one."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path, copy = folder / "e.o", folder / "copy.o"
+    path.write_bytes(kernel().data)
+    copy.write_bytes(path.read_bytes())
+    (folder / "link.o").symlink_to("e.o")
+    os.link(path, folder / "hard.o")
+    monkeypatch.chdir(folder)
+    encoded = pybtf.encode("e.o")
+    if replaced:
+        put_sections("e.o", {".other": b"x"})
+    else:
+        path.write_bytes(path.read_bytes() + b"x")
+    names = ["e.o", "./e.o", "link.o", str(path), "../e.o", *([] if replaced else ["hard.o"])]
+    (folder / "below").mkdir()
+    for name in names:
+        monkeypatch.chdir(folder / "below" if name == "../e.o" else folder)
+        before = Path(name).read_bytes()
+        with pytest.raises(OutputError, match=r"was changed by another process.*Run again"):
+            encoded.embed(name)
+        assert Path(name).read_bytes() == before
+    assert encoded.embed(copy).changed
 
 
 def test_file_that_changes_meanwhile(elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
