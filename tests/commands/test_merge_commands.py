@@ -22,11 +22,14 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.outline import read_outline
 from pybtf.elf.rebuild import rebuild
 from pybtf.elf.values_index import STRIPPED
+from pybtf.features import Features
 from pybtf.merging import objects
 from pybtf.merging.compiling import objects_of
+from pybtf.merging.encoding import encode_compiled
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.linked import _tell_of_unloaded
 from pybtf.merging.pieces import PAYLOAD, payloads, stored_path
+from pybtf.merging.placing import Placing
 from tests.builders.dwarfwriter import die
 from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import FLAVOURS, INT, relocatable, standard, unit
@@ -227,6 +230,15 @@ def test_cc_leaves_no_object_without_values(
     assert [Path(each).exists() for each in ("sa.o", "sb.o", "b.o")] == [True, False, False]
 
 
+@pytest.mark.parametrize("there", ["fifo", "link", "/dev/null", ".", "none", "nul\0"])
+def test_what_is_no_file_is_no_object(there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe would be waited for."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("fifo")
+    Path("link").symlink_to("fifo")
+    encode_compiled(there, Features.parse(FEATURES), Placing())
+
+
 @pytest.mark.usefixtures("compiler")
 def test_cc_removes_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Builds compile to /dev/null to see what a compiler can, as root at times, and are interrupted."""
@@ -423,6 +435,13 @@ def test_variables_of_a_section_that_is_not_loaded_are_told() -> None:
         ("ccache gcc -c --language c a.txt --include b.c", ["a.o"]),
         ("gcc -E -x c -", []),
         ("gcc --preprocess -c a.c", []),
+        ("gcc -c a.CPP b.M c.mm d.mii e.f90 f.adb g.h", ["a.o", "b.o", "c.o", "d.o", "e.o", "f.o"]),
+        ("gcc -c -wrapper x.c -specs y.c -imultilib z.c --sysroot v.c -dumpbase-ext w.c a.c", ["a.o"]),
+        ("clang -c -MJ x.c -mllvm y.c -include-pch z.c -iframework v.c -serialize-diagnostics w.c a.c", ["a.o"]),
+        ("clang --target x.c -c a.c", ["x.o", "a.o"]),
+        ("gcc @fifo -c a.c", ["a.o"]),
+        ("gcc @. -c a.c", ["a.o"]),
+        ("gcc @large -c a.c", ["a.o"]),
     ],
 )
 def test_objects_of_a_command(
@@ -430,4 +449,8 @@ def test_objects_of_a_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("args").write_text("-o 'from file.o'\nx.c @args\n")
+    os.mkfifo("fifo")
+    with Path("large").open("w") as file:
+        file.write("-o x.o ")
+        file.truncate((16 << 20) + 1)
     assert objects_of(command.split()) == objects

@@ -444,13 +444,23 @@ class Source:
                 found, hint = f"cannot be mapped: {error}", ""
             raise InputError(self.path, found, "an ELF file (7f 45 4c 46)", hint) from None
 
+    def head(self, size: int) -> bytes:
+        """So many bytes at the start, if there are as many. Raises `InputError`."""
+        try:
+            return os.pread(self._fd, size, 0)
+        except OSError as error:
+            raise self._unreadable(error) from None
+
     def read(self) -> bytes:
         """All of the file. Raises `InputError`."""
         try:
             with open(self._fd, "rb", closefd=False) as stream:
                 return stream.read()
         except OSError as error:
-            raise InputError(self.path, f"cannot be read: {error.strerror}", "a readable file") from None
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> InputError:
+        return InputError(self.path, f"cannot be read: {error.strerror}", "a readable file")
 
     def change(self) -> InputError | None:
         """The error if somebody has written to the file since it was opened."""

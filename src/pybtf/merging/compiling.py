@@ -1,11 +1,12 @@
 """What a compiler's command line makes: only so much of it as tells whether there will be object files, and which."""
 
-# ruff: noqa: PTH119, PTH122
+# ruff: noqa: PTH116, PTH119, PTH122
 # To import pathlib takes longer than to read a command line.
 
 from __future__ import annotations
 
 import os
+import stat
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -20,25 +21,38 @@ NO_OBJECTS: Final = frozenset(
     )
 )  # fmt: skip
 SOURCES: Final = frozenset(
-    (".c", ".i", ".s", ".S", ".sx", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".ii", ".m")
-)
+    (
+        ".c", ".i", ".s", ".S", ".sx", ".cc", ".cp", ".cpp", ".CPP", ".cxx", ".c++", ".C", ".ii",
+        ".m", ".mi", ".mm", ".M", ".mii", ".f", ".for", ".ftn", ".fi", ".F", ".FOR", ".fpp", ".FPP", ".FTN",
+        ".f90", ".f95", ".f03", ".f08", ".F90", ".F95", ".F03", ".F08", ".go", ".d", ".ads", ".adb",
+    )
+)  # fmt: skip
+"""What gcc makes objects of ("Overall Options" of its manual)."""
 _WITH_VALUE: Final = frozenset(
     (
         "-I", "-L", "-D", "-U", "-MF", "-MT", "-MQ", "-include", "-imacros", "-isystem", "-iquote", "-idirafter",
         "-iprefix", "-iwithprefix", "-isysroot", "-T", "-u", "-Xassembler", "-Xlinker", "-Xpreprocessor",
-        "-Xclang", "-arch", "-target", "-aux-info", "-dumpbase", "-dumpdir", "-B", "-A", "-z", "-l", "--param",
+        "-Xclang", "-arch", "-target", "-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir", "-B", "-A", "-z", "-l",
+        "--param", "-iwithprefixbefore", "-wrapper", "-specs", "--specs", "-imultilib", "--sysroot", "-e", "-F",
+        "-MJ", "-mllvm", "-include-pch", "-iframework", "-iframeworkwithsysroot", "-iwithsysroot", "-isystem-after",
+        "-cxx-isystem", "-stdlib++-isystem", "-ivfsoverlay", "-serialize-diagnostics", "--serialize-diagnostics",
+        "-dependency-file", "-resource-dir", "-working-directory", "-fdebug-compilation-dir", "-framework",
+        "-Xanalyzer", "-Xopenmp-target", "-mthread-model", "--config", "--include-directory-after",
         "--include", "--imacros", "--include-directory", "--define-macro", "--undefine-macro",
     )
 )  # fmt: skip
 """Options of gcc and clang whose value is the next argument, if it is not attached."""
-_DEPTH: Final = 8
+_FILES: Final = 2000
+"""Files of arguments, as for gcc."""
+_LARGEST: Final = 16 << 20
+"""Bytes of them."""
 
 
 def objects_of(command: Sequence[str]) -> list[str]:
     """The object files that a command makes, if it compiles and does no more: it has `-c`. None are also an answer."""
     compiles, output, sources = False, None, []
     language = "none"  # of the sources that follow; then their names end as they will
-    arguments = _expanded(command[1:], _DEPTH)
+    arguments = _expanded(command[1:])
     for argument in arguments:
         if argument in NO_OBJECTS:
             return []
@@ -65,19 +79,29 @@ def objects_of(command: Sequence[str]) -> list[str]:
     return [os.path.splitext(os.path.basename(source))[0] + ".o" for source in sources]
 
 
-def _expanded(arguments: Sequence[str], depth: int) -> Iterator[str]:
+def _expanded(arguments: Sequence[str]) -> Iterator[str]:
     """The arguments, with those that are in files (`@file`) in their places."""
-    for argument in arguments:
-        if argument.startswith("@") and depth:
-            try:
-                with open(argument[1:], encoding="utf-8", errors="surrogateescape") as file:
-                    text = file.read()
-            except (OSError, ValueError):  # then it is the name of a file
-                yield argument
-                continue
-            yield from _expanded(_words(text), depth - 1)
-        else:
+    left, files, size = list(reversed(arguments)), _FILES, _LARGEST
+    while left:
+        argument = left.pop()
+        text = _in_file(argument[1:], size) if argument.startswith("@") and files else None
+        if text is None:  # then it is the name of a file
             yield argument
+            continue
+        left += reversed(_words(text))
+        files, size = files - 1, size - len(text)
+
+
+def _in_file(path: str, size: int) -> str | None:
+    """What is in a regular file of at most so many bytes; None: it is none. What is in a pipe, the compiler reads."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read(size + 1)
+    except (OSError, ValueError):
+        return None
+    return text if len(text) <= size else None
 
 
 def _words(text: str) -> list[str]:

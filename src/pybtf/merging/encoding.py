@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from pybtf.elf.atomic import write_all, write_file
 from pybtf.elf.constants import ET_REL
@@ -55,8 +56,7 @@ def encode_any(path: str, features: Features, how: Placing, member: bool = False
     are for a thin one, of which `path` may be a `member`. Raises `PybtfError`; a regular archive is then as it was.
     """
     source = Source(path)
-    with open(path, "rb") as file:
-        head = file.read(8)
+    head = source.head(8)
     if member:
         check_member(path, head)
     if not is_archive(head):
@@ -107,11 +107,13 @@ def encode_compiled(path: str, features: Features, how: Placing) -> None:
     listings are none, and objects for link-time optimisation have no code yet. Raises `PybtfError`.
     """
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a pipe would be waited for
+            return
         with open(path, "rb") as file:
-            head = file.read(20)
-    except OSError:
+            head = file.read(4)
+    except (OSError, ValueError):
         return
-    if head[:4] != b"\x7fELF":
+    if head != b"\x7fELF":
         return
     with ElfImage.open(path) as image:
         if image.etype != ET_REL or not has_dwarf(image) or is_for_lto(image):
