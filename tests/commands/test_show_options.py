@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pybtf.btf.kind_numbers import STRUCT
-from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Ptr, Struct, Type, Typedef
+from pybtf.btf.types import Array, Const, Func, FuncProto, Fwd, Int, Member, Ptr, Struct, Type, Typedef, Union
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.core.btf.type_view import View
@@ -111,8 +111,80 @@ def test_lists_of_pahole(run: Run) -> None:
     assert run(pahole, "-F", "btf", "-s", "--packed", path) == "a8\t15\t0\n"
     assert run(pahole, "-F", "btf", "-s", "--padding_ge", "59", path) == "b1\t128\t1\n"
     assert run(pahole, "-F", "btf", "-i", "a3", path) == "a4\n"
-    assert run(pahole, "-F", "btf", "-f", "in", FOLDER / "members.btf") == "A: p\nA: cp\nA: pc\nA: tp\n"
+    assert run(pahole, "-F", "btf", "-f", "in", FOLDER / "members.btf") == "A: p\n"
+    assert run(main, "show", "--find-pointers-to", "in", FOLDER / "members.btf") == "A: p\nA: cp\nA: pc\nA: tp\n"
     assert run(pahole, path, "-C", "a9") == EXPECTED["order"]["-R"]["a9"] + "\n"  # no ELF file, so no -F is needed
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-i s", "direct both"),
+        ("-i s_t", "named"),
+        ("-f s", "direct:p both:p both:q"),
+        ("-f s_t", "named:p"),
+        ("-f fwd", "other:p"),
+        ("-f s,fwd", "direct:p both:p both:q other:p"),
+        ("-f s -i s_t", "named"),
+        ("-i s -f s_t", "named"),
+        ("-i s -C s_t", "named"),
+        ("-C s_t -i s", "direct both"),
+        ("-i s -y b", "both"),
+        ("-f s -x b", "direct:p"),
+        ("-f s --unions", "both:p both:q"),
+        ("-i s --packed", ""),
+        ("-i s -s", "direct both"),
+    ],
+)
+def test_users_as_pahole_finds_them(options: str, expected: str, run: Run, tmp_path: Path) -> None:
+    """By the type that a member has itself, or its pointer. Recorded from pahole."""
+    path = built(
+        tmp_path, Int("int", 4, 32), Struct("s", 4, (Member("x", 1, 0),)), Typedef("s_t", 2), Const(2), Ptr(2), Ptr(3),
+        Ptr(4), Fwd("fwd"), Ptr(8), Struct("direct", 16, (Member("m", 2, 0), Member("p", 5, 64))),
+        Struct("named", 16, (Member("m", 3, 0), Member("p", 6, 64))),
+        Struct("constant", 16, (Member("m", 4, 0), Member("p", 7, 64))),
+        Union("both", 8, (Member("m", 2, 0), Member("p", 5, 0), Member("n", 2, 0), Member("q", 5, 0))),
+        Struct("other", 8, (Member("p", 9, 0),)), Struct("s", 8, (Member("x", 1, 0), Member("y", 1, 32))),
+        Struct("second", 8, (Member("m", 15, 0),))
+    )  # fmt: skip
+    found = run(pahole, "-F", "btf", *options.split(), path)
+    assert found == "".join(f"{line}\n" for line in expected.split()).replace(":", ": ")
+
+
+@pytest.mark.parametrize(
+    ("options", "first"),
+    [
+        ("-s -n", ["a1", "5"]),
+        ("-n -s", ["a1", "32", "2"]),
+        ("-s -n -N", ["a1", "2"]),
+        ("-N -s -n", ["a1", "5"]),
+        ("-s --holes=-1", []),
+        ("-s --holes=4294967299", ["b2", "56", "3"]),
+        ("--structs --unions -s", []),
+        ("--structs --unions", []),
+    ],
+)
+def test_lists_with_options_that_exclude_each_other(options: str, first: list[str], run: Run) -> None:
+    """Recorded from pahole: of the columns the last ones count, and numbers are unsigned."""
+    assert run(pahole, "-F", "btf", *options.split(), FOLDER / "order.btf").partition("\n")[0].split() == first
+
+
+def test_one_character_separates(run: Run) -> None:
+    assert run(pahole, "-F", "btf", "-s", "-tab", FOLDER / "order.btf").startswith("a1a32a2\n")
+    assert run(pahole, "-F", "btf", "-s", "-t", "", FOLDER / "order.btf").startswith("a1\x0032\x002\n")
+
+
+def test_of_several_names_those_that_are_there_are_printed(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = str(FOLDER / "order.btf")
+    assert pahole(["-F", "btf", "-n", "-C", "zz,a1,,a9", path]) == 1
+    out, err = capfdbinary.readouterr()
+    assert out == b"a1\t5\n\na9\t2\n\n"
+    assert err.count(b"no type is called") == err.count(b"pybtf-pahole: ") == err.count(b"\n") == 2
+    assert b"'zz'" in err
+    assert pahole(["-F", "btf", "-i", "zz,a3", path]) == 0
+    out, err = capfdbinary.readouterr()
+    assert out == b"a4\n"
+    assert b"no type is called 'zz'" in err
 
 
 def test_selections(run: Run) -> None:
@@ -146,7 +218,7 @@ def test_usage(arguments: list[str], message: str, refused: Run) -> None:
     [
         (["-J", "-C", "a", "x.o"], 64, "option -C of pahole has nothing to do with encoding BTF"),
         (["-F", "dwarf", "-C", "a", "x.o"], 64, "-F dwarf: types are printed from BTF only"),
-        (["-F", "btf", "-C", "a1,zz", FOLDER / "order.btf"], 1, "no type is called 'zz'"),
+        (["-F", "btf", "-C", "zz", FOLDER / "order.btf"], 1, "no type is called 'zz'"),
         (["-F", "btf", "-C", "a", "/nonexistent"], 1, "/nonexistent"),
         (["-F", "btf", "-C", "a"], 64, "no input file is given"),
         (["-F", "btf", "-I", "-C", "a", "x"], 64, "option -I of pahole is not supported: BTF does not say where"),

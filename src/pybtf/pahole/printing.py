@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..btf.kind_numbers import ENUM, ENUM64, STRUCT, TYPEDEF, UNION
+from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
 from ..process import printing
 
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from .request import Request
 
 NAMED = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF)
-WITHOUT_NAMES = ("contains", "find_pointers_to")
+NAMES = ("class_name", "contains", "find_pointers_to")
+"""The options that name types. The last one says which."""
+
+LARGEST = 0x7FFFFFFFFFFFFFFF
+
+LINES = ("sizes", "nr_members", "class_name_len")
+"""The options for a line of each type. The last one says what is in it."""
 
 
 def print_types(request: Request) -> int:
@@ -60,16 +66,21 @@ def _is_elf(path: str) -> bool:
 
 
 def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
-    from ..cli.show import packable_lines, reorganized, users
+    from ..cli.show import packable_lines, reorganized
 
     asked = request.printing
-    if any(name in asked for name in WITHOUT_NAMES):
-        _say_what_is_not_there([asked[name] for name in WITHOUT_NAMES if name in asked], view)
-        yield users(view, shower, asked.get("contains"), asked.get("find_pointers_to"))
+    if "contains" in asked or "find_pointers_to" in asked:
+        yield from _users(request, view, shower)
         return
-    lines = any(name in asked for name in ("sizes", "nr_members", "class_name_len"))
+    lines = any(name in asked for name in LINES)
     if "class_name" in asked:
-        for id in [_first(view, name) for name in asked["class_name"].split(",")]:
+        missing: list[InputError] = []
+        for name in asked["class_name"].split(","):
+            try:
+                id = _first(view, name)
+            except InputError as error:  # those that are there come first
+                missing.append(error)
+                continue
             if "reorganize" in asked:
                 if view.kind(id) == STRUCT:  # pahole passes over all else
                     yield reorganized(view, shower, id, "show_reorg_steps" in asked)
@@ -77,6 +88,10 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
                 yield _line(request, view, shower, id) + b"\n"
             else:
                 yield shower.text(id) + b"\n"
+        for other in missing[:-1]:
+            _say(str(other))
+        if missing:
+            raise missing[-1]
         return
     ids = _selected(request, view, shower)
     if "sort" in asked and not lines:
@@ -88,14 +103,31 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         yield _line(request, view, shower, id) if lines else shower.text(id)
 
 
-def _say_what_is_not_there(names: list[str], view: View) -> None:
-    """As pahole does, with status 0."""
-    for name in names:
-        if not view.find(os.fsencode(name)):
-            from ..cli import console
-            from .main import PROGRAM
+def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
+    """The structs with members of a type, or which of their members point to one; each struct once."""
+    asked = request.printing
+    pointers = "contains" not in asked
+    kinds = (*NAMED, FWD) if pointers else NAMED
+    ids = _selected(request, view, shower)
+    for name in asked[next(option for option in reversed(asked) if option in NAMES)].split(","):
+        same = view.find(os.fsencode(name))
+        wanted = next((id for id in same if view.kind(id) in kinds), 0)
+        if not same:  # as pahole, with status 0
+            _say(f"{view.name}: no type is called {quoted(name)}")
+        found = shower.users_of(wanted, ids, pointers) if wanted else []
+        shown = {id for id, _ in found}
+        ids = [id for id in ids if id not in shown]
+        if pointers:
+            yield from (b"%s: %s\n" % (view.name_of(id), member) for id, member in found)
+        else:
+            yield from (b"%s\n" % view.name_of(id) for id in dict.fromkeys(id for id, _ in found))
 
-            console.say(printable(f"{PROGRAM}: {view.name}: no type is called {quoted(name)}"))
+
+def _say(text: str) -> None:
+    from ..cli import console
+    from .main import PROGRAM
+
+    console.say(printable(f"{PROGRAM}: {text}"))
 
 
 def _first(view: View, name: str) -> int:
@@ -119,7 +151,9 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
         _number(request, "holes"), _number(request, "bit_holes"), _number(request, "padding_ge"), "packed" in asked,
         "with_flexible_array" in asked, "with_embedded_flexible_array" in asked
     )  # fmt: skip
-    ids = []
+    ids: list[int] = []
+    if "structs" in asked and "unions" in asked:  # each leaves out the other
+        return ids
     for id in shower.composites():
         name, kind = view.name_of(id), view.kind(id)
         if not name.startswith(prefix) or (excluded and name.startswith(excluded)):
@@ -149,20 +183,23 @@ def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
 
 
 def _number(request: Request, name: str) -> int:
-    """As C's atoi reads it."""
-    text = request.printing.get(name, "0")
-    digits = text[: len(text) - len(text.lstrip("0123456789"))]
-    return int(digits[:9] or "0")
+    """As C's atoi reads it; pahole takes it for an unsigned number."""
+    text = request.printing.get(name, "0").lstrip(" \t\n\v\f\r")
+    sign = text[:1] if text[:1] in ("+", "-") else ""
+    rest = text[len(sign) :]
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))][:20] or "0"
+    return max(-LARGEST - 1, min(int(sign + digits), LARGEST)) & 0xFFFFFFFF
 
 
 def _line(request: Request, view: View, shower: Shower, id: int) -> bytes:
     """Name and numbers of a struct or union."""
     asked = request.printing
-    separator = os.fsencode(asked.get("separator", "\t"))
+    separator = os.fsencode(asked.get("separator", "\t"))[:1] or b"\0"
     name = view.name_of(id)
     if view.kind(id) not in (STRUCT, UNION):
         return shower.text(id)
     sums = shower.sums(id)
-    if "sizes" in asked:
+    what = next(option for option in reversed(asked) if option in LINES)
+    if what == "sizes":
         return separator.join((name, b"%d" % sums["size"], b"%d" % sums["holes"])) + b"\n"
-    return separator.join((name, b"%d" % (sums["members"] if "nr_members" in asked else len(name)))) + b"\n"
+    return separator.join((name, b"%d" % (sums["members"] if what == "nr_members" else len(name)))) + b"\n"

@@ -183,6 +183,7 @@ class Request:
         raise UsageError(f"option {spelling} of pahole is not supported: {argument}")
 
     def _print(self, argument: str, value: str | None, spelling: str) -> None:
+        self.printing.pop(argument, None)  # the order is that of the command line: of some options, the last one wins
         self.printing[argument] = value or ""
         self._printing_as = self._printing_as or spelling
 

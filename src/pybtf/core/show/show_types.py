@@ -294,6 +294,27 @@ class Shower:
         self.check()
         return found
 
+    def users_of(self, wanted: uint32_t, ids: list, pointers: cython.bint) -> list:
+        """Members of `ids` whose own type is this one, or a pointer to it, as pahole counts: id, name of the member."""
+        i: uint32_t
+        id: uint32_t
+        of: uint32_t
+        r: cython.pointer[uint32_t]
+        found: list = []
+        for id in ids:
+            if id >= self.view.v.n or not is_composite(wire_kind(view_record(self.s.v, id))):
+                raise IndexError(id)
+            r = view_record(self.s.v, id)
+            for i in range(wire_vlen(r)):
+                of = r[4 + 3 * i]
+                if pointers:
+                    if of == 0 or wire_kind(view_record(self.s.v, of)) != KIND_PTR:
+                        continue
+                    of = view_record(self.s.v, of)[2]
+                if of == wanted:
+                    found.append((id, view_name(self.s.v, r[3 + 3 * i])))
+        return found
+
 
 def show_types(view: View, ids: list) -> list:
     """The texts of these types, one for each."""
