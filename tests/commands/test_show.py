@@ -13,7 +13,22 @@ import pytest
 
 from pybtf.btf.kind_numbers import FUNC
 from pybtf.btf.reader import BTF
-from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Param, Ptr, Struct, Type, Typedef, Union, Var
+from pybtf.btf.types import (
+    Array,
+    Const,
+    Func,
+    FuncProto,
+    Int,
+    Member,
+    Param,
+    Ptr,
+    Struct,
+    Type,
+    Typedef,
+    Union,
+    Var,
+    Volatile,
+)
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.core.btf.type_view import View
@@ -150,6 +165,20 @@ def test_kinds(small: Path, show: Show) -> None:
     assert show("variable tcp_table", small) == "int tcp_table[3];\n\n"
     assert show("typedef tcp_t", small) == "typedef struct tcp_a tcp_t;\n\n"
     assert show("2", small) == show("struct tcp_a", small)
+
+
+def test_qualified_arrays(tmp_path: Path, show: Show) -> None:
+    """Compilers qualify both the array and its elements."""
+    path = built(
+        tmp_path, Int("int", 4, 32), Const(1), Array(2, 1, 3), Const(3), Volatile(1), Const(5), Array(6, 1, 3),
+        Array(7, 1, 2), Const(8), Volatile(9), Array(1, 1, 5), Const(11), Var("both", 4), Var("two", 10),
+        Var("outside", 12), Var("inside", 3)
+    )  # fmt: skip
+    expected = {
+        "both": "const int both[3];", "two": "const volatile int two[2][3];", "outside": "const int outside[5];",
+        "inside": "const int inside[3];"
+    }  # fmt: skip
+    assert {name: " ".join(show(name, path).split()) for name in expected} == expected
 
 
 def test_patterns_and_lists(small: Path, show: Show) -> None:

@@ -9,7 +9,23 @@ from pathlib import Path
 import pytest
 
 from pybtf.btf.kind_numbers import STRUCT
-from pybtf.btf.types import Array, Const, Func, FuncProto, Fwd, Int, Member, Ptr, Struct, Type, Typedef, Union
+from pybtf.btf.kinds import IntEncoding
+from pybtf.btf.types import (
+    Array,
+    Const,
+    Enum,
+    Enumerator,
+    Func,
+    FuncProto,
+    Fwd,
+    Int,
+    Member,
+    Ptr,
+    Struct,
+    Type,
+    Typedef,
+    Union,
+)
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.core.btf.type_view import View
@@ -78,6 +94,24 @@ def test_embedded_flexible_arrays(run: Run) -> None:
     assert run(pahole, "-F", "btf", "--with_embedded_flexible_array", path) == expected
     ours = run(main, "show", "--with-embedded-flexible-array", path)
     assert ours.replace("\n\n", "\n") == expected.replace("\n\n", "\n")
+
+
+def test_bits_that_are_left_out_have_the_type_of_a_member(run: Run, tmp_path: Path) -> None:
+    """Enums with what is inside them if types are expanded, and not if pointers are too; recorded from pahole."""
+    enum = Enum("e", 4, (Enumerator("A", 1),))
+    bits = tuple(Member(name, type, at, 3) for name, type, at in (("a", 1, 0), ("b", 2, 32), ("c", 3, 64)))
+    path = built(tmp_path, Int("int", 4, 32, IntEncoding.SIGNED), enum, Typedef("t", 2), Struct("s", 12, bits))
+    boundary = "\t/* Force alignment to the next boundary: */\n"
+    inside = "enum e {\n\t\tA = 1,\n\t} :0;\n"
+    for options, b, c in [
+        (["-E"], inside, "/* typedef t */ " + inside),
+        (["-E", "-p"], f"{'enum e':<26} :0;\n", f"{'t':<26} :0;\n"),
+        ([], f"{'enum e':<26} :0;\n", f"{'t':<26} :0;\n"),
+    ]:
+        text = run(pahole, "-F", "btf", *options, "-C", "s", path)
+        assert text.count(boundary) == 2
+        assert boundary + "\t" + b in text
+        assert boundary + "\t" + c in text
 
 
 def test_long_names(run: Run) -> None:

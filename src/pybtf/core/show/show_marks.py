@@ -2,8 +2,10 @@
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.pybtf.core.btf.record_layout import wire_kind
+from cython.cimports.pybtf.core.btf.type_view import is_enum, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
-from cython.cimports.pybtf.core.show.show_names import put_hex, put_type, put_typedefs
+from cython.cimports.pybtf.core.show.show_names import put_enum, put_hex, put_type, put_typedefs
 from cython.cimports.pybtf.core.show.show_summary import put_count
 from cython.cimports.pybtf.core.show.show_types import (
     CACHELINE,
@@ -124,12 +126,16 @@ def put_skipped(
     t: cython.pointer[Text] = cython.address(s.out)
     type: uint32_t = m[1]
     start: cython.size_t
+    expand: cython.bint = s.format.expand and not s.format.expand_pointers
     put_tabs(t, frame.level)
-    if s.format.expand:
+    if expand:
         type = put_typedefs(s, type)
     start = t.n
-    put_type(s, type)
-    pad_line(t, start, abs(frame.type_column))
+    if type and (expand or view_record(s.v, type)[0] == 0) and is_enum(wire_kind(view_record(s.v, type))):
+        put_enum(s, type, frame.level)
+    else:
+        put_type(s, type)
+        pad_line(t, start, abs(frame.type_column))
     put(t, b" :")
     put_unsigned(t, p.bit_hole if p.meets == MEETS_UNIT else 0)
     put(t, b";\n")

@@ -66,6 +66,44 @@ def put_modified(s: cython.pointer[Show], id: uint32_t, pointed_to: cython.bint)
 
 
 @cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def has_qualifier(s: cython.pointer[Show], id: uint32_t, kind: uint32_t) -> cython.bint:
+    """Whether the type has this qualifier; of an array, whether its elements have it."""
+    steps: uint32_t = 0
+    found: uint32_t
+    while id and steps < SHOW_MAX_CHAIN:
+        found = wire_kind(view_record(s.v, id))
+        if found == kind:
+            return True
+        if found != KIND_ARRAY and not is_modifier(found):
+            return False
+        id = view_record(s.v, id)[3 if found == KIND_ARRAY else 2]
+        steps += 1
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_array_qualifiers(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
+    """The qualifiers in front of an array that are not those of its elements as well. Returns the array, or `id`."""
+    of: uint32_t = id
+    steps: uint32_t = 0
+    while of and is_modifier(wire_kind(view_record(s.v, of))) and steps < SHOW_MAX_CHAIN:
+        of = view_record(s.v, of)[2]
+        steps += 1
+    if of == 0 or wire_kind(view_record(s.v, of)) != KIND_ARRAY:
+        return id
+    while id != of:
+        if not has_qualifier(s, view_record(s.v, id)[2], wire_kind(view_record(s.v, id))):
+            put_qualifier(cython.address(s.out), wire_kind(view_record(s.v, id)))
+            put_char(cython.address(s.out), 32)
+        id = view_record(s.v, id)[2]
+    return of
+
+
+@cython.cfunc
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)

@@ -28,6 +28,7 @@ from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put
 from cython.cimports.pybtf.core.show.show_layout import facts_of, is_packed, mark_packed, study
 from cython.cimports.pybtf.core.show.show_marks import pad_line, put_cacheline, put_gap, put_offset, put_tabs
 from cython.cimports.pybtf.core.show.show_names import (
+    put_array_qualifiers,
     put_enum,
     put_outermost,
     put_parameters,
@@ -491,8 +492,8 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
         else:
             put_declaration(s, r[2], view_name(s.v, r[0]))
         put(t, b";\n")
-    elif wire_kind(r) == KIND_VAR:
-        put_declaration(s, r[2], view_name(s.v, r[0]))
+    elif wire_kind(r) == KIND_VAR:  # pahole prints none
+        put_declaration(s, put_array_qualifiers(s, r[2]), view_name(s.v, r[0]))
         put(t, b";\n")
     elif wire_kind(r) == KIND_FWD:
         put_type(s, id)
