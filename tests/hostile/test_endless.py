@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import resource
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -94,3 +95,19 @@ def test_standard_input_that_begins_well_is_read_whole() -> None:
         for command in (["dump", "-"], ["verify", "-"]):
             argv = [sys.executable, "-m", "pybtf", *command]
             assert subprocess.run(argv, input=data, capture_output=True, env=environment(), check=True).stdout
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("reader", ["dump", "open"])
+def test_btf_from_a_pipe_ends_where_its_header_says(reader: str, long: bool) -> None:
+    data = Path("x.btf").read_bytes()
+    if long:  # a header with a layout section, of which there is nothing
+        types, strings = struct.unpack_from("<II", data, 12)[0], data[24:]
+        data = data[:4] + struct.pack("<IIIII", 32, 0, types, types, len(strings) - types) + bytes(8) + strings
+    code = "import pybtf; print(len(pybtf.BTF.from_file('/dev/stdin').data))"
+    argv = [sys.executable, *(["-m", "pybtf", "dump", "/dev/stdin"] if reader == "dump" else ["-c", code])]
+    for more in (b"", b"\0"):
+        done = subprocess.run(argv, input=data + more, capture_output=True, env=environment(), check=False)
+        assert (done.returncode == 0) == (not more)
+        assert more == b"" or b"/dev/stdin: goes on where its BTF ends; expected BTF" in done.stderr

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import os
 
+from pybtf.core.btf.type_section import header_words
 from pybtf.core.support.whole_file import WholeFile
 from pybtf.errors import InputError, Place, WrongBaseError
 
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
+LIMIT = 1 << 30
+"""Bytes of a file that is read from a pipe."""
+_PIECE = 1 << 20
+_HEADER, _LONG = 24, 32
 RUNNING = "/sys/kernel/btf/vmlinux"
 """The BTF of the running kernel."""
 
 
-def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes, Place]:
+def read_btf(path: str | bytes | os.PathLike[str], section: str = ".BTF") -> tuple[bytes, Place]:
     """Bytes of the BTF in a file, and their place. `section` is the one to take from an ELF file.
 
     Raises InputError if the file cannot be read, is neither raw BTF nor ELF, or holds no usable section.
@@ -27,19 +37,20 @@ def read_btf(path: str | os.PathLike[str], section: str = ".BTF") -> tuple[bytes
     return data, place
 
 
-def read_base(path: str | os.PathLike[str]) -> tuple[bytes | WholeFile, Place]:
+def read_base(path: str | bytes | os.PathLike[str]) -> tuple[bytes | WholeFile, Place]:
     """The same of BTF that stays in memory, in pages that are soon there."""
     return _read(path, ".BTF", large=True)
 
 
-def _read(path: str | os.PathLike[str], section: str, *, large: bool) -> tuple[bytes | WholeFile, Place]:
-    file = os.fspath(path)
+def _read(path: str | bytes | os.PathLike[str], section: str, *, large: bool) -> tuple[bytes | WholeFile, Place]:
+    file = os.fsdecode(path)
+    check_name(file)
     try:
         with open(file, "rb") as stream:
             start = stream.read(1024)
             if start[:2] in MAGIC:
                 if not stream.seekable():
-                    return start + stream.read(), Place(file)
+                    return read_rest(stream, start, file), Place(file)
                 size = os.fstat(stream.fileno()).st_size
                 if large and size:
                     return WholeFile(stream.fileno(), 0, size), Place(file)
@@ -66,6 +77,33 @@ def _read(path: str | os.PathLike[str], section: str, *, large: bool) -> tuple[b
     from pybtf.elf.unlike import what_it_is
 
     raise InputError(file, f"a file that begins with {what_it_is(start)[0]}", "raw BTF or an ELF file")
+
+
+def check_name(file: str) -> None:
+    """Raise InputError for what is no name of a file."""
+    if "\0" in file:
+        raise InputError(file, "cannot be opened: a null byte in its name", "a readable file")
+
+
+def read_rest(stream: BinaryIO, start: bytes, file: str) -> bytes:
+    """`start` and what comes after it, of what may have no end. Raises InputError for more than `LIMIT` bytes, or, of
+    raw BTF, for more than its header speaks of.
+    """
+    limit = min(_length(start), LIMIT) if start[:2] in MAGIC else LIMIT
+    found = bytearray(start)
+    while len(found) <= limit and (piece := stream.read(_PIECE)):
+        found += piece
+    if len(found) > limit:
+        raise InputError(file, "goes on where its BTF ends" if limit < LIMIT else f"more than {LIMIT >> 20} MiB", "BTF")
+    return bytes(found)
+
+
+def _length(start: bytes) -> int:
+    """Bytes of raw BTF that begins so; a header that is damaged ends somewhere, too."""
+    if len(start) < _HEADER:
+        return len(start)
+    header, types, types_size, strings, strings_size, layout, layout_size = header_words(start, start[:2] == MAGIC[0])
+    return header + max(types + types_size, strings + strings_size, layout + layout_size if header >= _LONG else 0)
 
 
 def wrong_base(place: Place, name: int, base: str) -> WrongBaseError:

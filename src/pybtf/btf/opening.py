@@ -13,7 +13,7 @@ from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, Place
 
 from .elf_sections import ElfSections
-from .files import MAGIC, wrong_base
+from .files import MAGIC, check_name, read_rest, wrong_base
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -156,6 +156,7 @@ def base_beside(path: str, place: Place) -> str:
 def _read(path: str) -> _Source:
     if path == STANDARD_INPUT:
         return _from_bytes(read_standard_input(), "standard input")
+    check_name(path)
     try:
         with open(path, "rb") as stream:
             start = stream.read(64)
@@ -167,7 +168,7 @@ def _read(path: str) -> _Source:
                     whole.seek(0)
                     return _Source(whole.readall(), Place(path))
             _check_start(start, path)
-            return _from_bytes(start + stream.read(), path)
+            return _from_bytes(read_rest(stream, start, path), path)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "a readable file") from error
 
@@ -179,7 +180,7 @@ def read_standard_input() -> bytes:
     start = sys.stdin.buffer.read(64)
     if start:
         _check_start(start, "standard input")
-    return start + sys.stdin.buffer.read()
+    return read_rest(sys.stdin.buffer, start, "standard input")
 
 
 def _check_start(start: bytes, file: str) -> None:
