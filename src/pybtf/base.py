@@ -32,7 +32,7 @@ class Base:
         self._file = file
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Base:
+    def from_file(cls, path: str | bytes | os.PathLike[str]) -> Base:
         """From an ELF file with a section `.BTF`, or a file of raw BTF such as `/sys/kernel/btf/vmlinux`.
 
         Raises `InputError` if the file cannot be read or its BTF is damaged.
@@ -40,9 +40,9 @@ class Base:
         return cls._read(path, once=False)
 
     @classmethod
-    def _read(cls, path: str | os.PathLike[str], *, once: bool) -> Base:
+    def _read(cls, path: str | bytes | os.PathLike[str], *, once: bool) -> Base:
         data, place = read_base(path)
-        file = os.fspath(path)
+        file = os.fsdecode(path)
         return cls(Index(data, str(place), once), file, file)
 
     @classmethod

@@ -75,7 +75,9 @@ def test_paths_that_lead_nowhere(btf: BTF, path: str) -> None:
         btf.field("outer", path)
 
 
-@pytest.mark.parametrize("path", ["", ".first", "one..c", "one c", "one.", "bits"])
+@pytest.mark.parametrize(
+    "path", ["", ".first", "one..c", "one c", "one.", "bits", f"one.array[{'9' * 5000}]", "9" * 5000, "0:\u0661"]
+)
 def test_what_is_no_path(btf: BTF, path: str) -> None:
     with pytest.raises(UsageError):
         btf.offsetof("outer", path)
@@ -97,6 +99,8 @@ def test_search(btf: BTF) -> None:
     names = [type.name for type in btf.search(re.compile("^(in|ou)ter$|er$"), Kind.STRUCT)]
     assert sorted(names) == ["inner", "outer"]
     assert {type.name for type in btf.search("er$")} == {"inner", "outer", "pointer"}
+    with pytest.raises(UsageError, match=r"'\(' is no regular expression"):
+        btf.search("(")
 
 
 def test_types_that_contain_themselves() -> None:

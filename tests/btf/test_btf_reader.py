@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import pybtf
+from pybtf.btf.ext import read_object
 from pybtf.btf.kinds import IntEncoding, Kind, LayoutEntry, Linkage
 from pybtf.btf.reader import BTF
 from pybtf.btf.types import (
@@ -41,6 +45,9 @@ from pybtf.btf.types import (
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, bare
 from tests.builders.rawbtf import raw_btf
+from tests.conftest import ROOT
+
+ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
 
 STRINGS = b"\0int\0s\0a\0b\0"
 INT, S, A, B = 1, 5, 7, 9
@@ -189,6 +196,31 @@ def test_lookup() -> None:
     for id in (-1, len(RECORDS) + 1):
         with pytest.raises(IndexError, match="there is no type"):
             read.type(id)
+    for id in (-1, 0, len(RECORDS) + 1):
+        for text in (read.to_c, read.to_json):
+            with pytest.raises(pybtf.NoSuchTypeError, match=f"no type {id}; ids go from 1 to {len(RECORDS)}"):
+                text([1, id])
+    assert read.by_name("\ud800") is None
+    assert read.by_name("\udcff") is None
+
+
+@pytest.mark.parametrize("text", [str, os.fsencode])
+def test_paths(tmp_path: Path, text: Callable[[str], Any]) -> None:
+    """As texts and as bytes; a null byte is in none."""
+    good, bad = text(str(tmp_path / "x.btf")), text(str(tmp_path / "x\0y"))
+    encoded = pybtf.encode(text(str(ELF)))
+    encoded.write(good)
+    base = pybtf.Base.from_file(good)
+    assert BTF.from_file(good).data == encoded.data == base.btf.data
+    assert not pybtf.diff(good, good, base=None).changes
+    for call in (
+        BTF.from_file, pybtf.Base.from_file, pybtf.encode, read_object, encoded.embed, encoded.write,
+        lambda path: pybtf.diff(path, good), lambda path: pybtf.diff(good, good, base=path),
+        lambda path: pybtf.encode(ELF, base=path), lambda path: next(pybtf.encode_many([path])).get(),
+        lambda path: pybtf.why(path, "main"),
+    ):  # fmt: skip
+        with pytest.raises(pybtf.PybtfError, match="a null byte in its name"):
+            call(bad)
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

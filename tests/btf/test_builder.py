@@ -55,6 +55,11 @@ def test_what_is_refused_leaves_nothing() -> None:
     empty = builder.to_bytes()
     with pytest.raises(UsageError, match="offset of z"):
         builder.add_struct("s", 8, [Member("y", 1, 0), Member("z", 1, 1 << 24, 3)])
+    for name in ("\ud800", "a\udc79", "\0"):
+        with pytest.raises(UsageError, match="a BTF string"):
+            builder.add_int(name, 4)
+        with pytest.raises(UsageError, match="a BTF string"):
+            builder.string(name)
     assert builder.to_bytes() == empty
     assert len(builder) == 0
 

@@ -56,7 +56,11 @@ NO_ROOM = memoryview(array("I", [0, 0])).cast("B").cast("I", (2, 1))
 
 
 class Builder(BtfBuilder):
-    """BTF in the making; with a `base`, split BTF, whose ids and strings go on where the base's end."""
+    """BTF in the making; with a `base`, split BTF, whose ids and strings go on where the base's end.
+
+    Each `add_*` returns the id of the new type. It raises UsageError, and adds nothing, for a name that is missing or
+    cannot be stored, a size that the kind cannot have, and whatever does not fit its field.
+    """
 
     def __init__(self, base: BTF | None = None, *, name: str = "Builder") -> None:
         """`name` stands for the BTF in messages. Raises UsageError for a base that is split itself."""
@@ -84,7 +88,7 @@ class Builder(BtfBuilder):
         """Number of own types."""
         return self.next_id - self.first_id
 
-    # One kind after the other. Each returns the id of the new type and raises UsageError.
+    # One kind after the other.
 
     def add_int(self, name: str, size: int, encoding: IntEncoding | int = 0) -> int:
         """An integer of 1, 2, 4, 8 or 16 bytes."""

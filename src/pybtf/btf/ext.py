@@ -23,6 +23,7 @@ from typing import NamedTuple
 from pybtf.errors import InputError, Place
 
 from .elf_sections import ElfSections
+from .files import check_name
 from .header import has_magic
 from .kinds import MAGIC, VERSION
 from .reader import BTF
@@ -222,12 +223,13 @@ class BtfExt:
         return Place(self.place.file, self.place.section, (self.place.offset or 0) + offset)
 
 
-def read_object(path: str | os.PathLike[str]) -> tuple[BTF, BtfExt | None]:
+def read_object(path: str | bytes | os.PathLike[str]) -> tuple[BTF, BtfExt | None]:
     """The BTF of a BPF object, an ELF file, and its `.BTF.ext`, None if it has none.
 
     Raises InputError if the file cannot be read, is no ELF file, or has no BTF or malformed one.
     """
-    file = os.fspath(path)
+    file = os.fsdecode(path)
+    check_name(file)
     try:
         with open(file, "rb") as stream:
             start = stream.read(64)

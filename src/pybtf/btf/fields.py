@@ -33,8 +33,10 @@ _PREFERRED = (
     Kind.STRUCT, Kind.UNION, Kind.TYPEDEF, Kind.ENUM, Kind.ENUM64, Kind.INT, Kind.FLOAT, Kind.VAR, Kind.DATASEC,
     Kind.FUNC, Kind.FWD,
 )  # fmt: skip
-_STEP = re.compile(r"\.?([A-Za-z_$][\w$]*)|\[(\d+)\]")
-_ACCESS = re.compile(r"\d+(:\d+)*")
+_STEP = re.compile(r"\.?([A-Za-z_$][\w$]*)|\[([0-9]+)\]")
+_ACCESS = re.compile(r"[0-9]+(:[0-9]+)*")
+_DIGITS = 20
+"""Of a number in a path; no BTF has more elements than those of 64 bits."""
 
 
 class Field(NamedTuple):
@@ -138,7 +140,7 @@ def field(btf: BTF, which: Type | int | str, path: str) -> Field:
     if not path:
         raise UsageError("an empty path")
     if _ACCESS.fullmatch(path):
-        return _by_access(btf, outer, [int(part) for part in path.split(":")])
+        return _by_access(btf, outer, [_number(part) for part in path.split(":")])
     found = Field(outer.id, 0, 0, (0,))
     at = 0
     while at < len(path):
@@ -146,9 +148,15 @@ def field(btf: BTF, which: Type | int | str, path: str) -> Field:
         if step is None or (step[1] and (at == 0) == (path[at] == ".")):
             raise UsageError(f"{quoted(path)} is no path of members")
         name, index = step.groups()
-        found = _member(btf, found, name) if name is not None else _element(btf, found, int(index))
+        found = _member(btf, found, name) if name is not None else _element(btf, found, _number(index))
         at = step.end()
     return found
+
+
+def _number(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise UsageError(f"a number of {len(digits)} digits in a path; expected at most {_DIGITS}")
+    return int(digits)
 
 
 def offsetof(btf: BTF, which: Type | int | str, path: str) -> int:

@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pybtf.core.btf.read_types import TypeIndex, is_taught
-from pybtf.errors import InputError, NoSuchTypeError, Place
+from pybtf.errors import InputError, NoSuchTypeError, Place, UsageError, quoted
 
 from .files import read_btf, wrong_base
 from .header import read_header, read_layout
 from .index import check_layout, index_records
 from .kinds import Kind
-from .strings import BadStringOffset, Strings, encode_name
+from .strings import BadStringOffset, Strings, encode_name, is_name
 
 if TYPE_CHECKING:
     import re
@@ -88,13 +88,15 @@ class BTF:
     @classmethod
     def from_file(
         cls,
-        path: str | os.PathLike[str],
+        path: str | bytes | os.PathLike[str],
         base: BTF | None = None,
         *,
         section: str = ".BTF",
         force_base: bool = False,
     ) -> BTF:
-        """Read a file of raw BTF, or a `section` of an ELF file. Raises as `from_bytes`."""
+        """Read a file of raw BTF, or a `section` of an ELF file. Raises as `from_bytes`, and InputError for a file that
+        cannot be read.
+        """
         data, place = read_btf(path, section)
         return cls(data, base, Place(place.file, place.section, 0), force_base)
 
@@ -167,8 +169,16 @@ class BTF:
 
         return Void()
 
-    def _no_such(self, id: int) -> NoSuchTypeError:
-        return NoSuchTypeError(f"{self.place.file}: there is no type {id}; ids go from 0 to {self.end_id - 1}")
+    def _no_such(self, id: int, first: int = 0) -> NoSuchTypeError:
+        return NoSuchTypeError(f"{self.place.file}: there is no type {id}; ids go from {first} to {self.end_id - 1}")
+
+    def _chosen(self, ids: Iterable[int]) -> list[int]:
+        """These ids. Raises NoSuchTypeError; void is no type that could be printed."""
+        chosen = list(ids)
+        for id in chosen:
+            if not 0 < id < self.end_id:
+                raise self._no_such(id, 1)
+        return chosen
 
     def _decode(self, id: int) -> Type:
         found = self._maker()(id)
@@ -204,7 +214,10 @@ class BTF:
         return self._decoder
 
     def kind_of(self, id: int) -> Kind:
-        """Kind of a type, without decoding it; VOID for void and for kinds that are not known."""
+        """Kind of a type, without decoding it; VOID for void and for kinds that are not known.
+
+        Raises NoSuchTypeError if there is no such type.
+        """
         if id >= self.end_id or id < 0:
             raise self._no_such(id)
         if id >= self.first_id:
@@ -212,7 +225,10 @@ class BTF:
         return self.base.kind_of(id) if self.base is not None else Kind.VOID
 
     def references(self, id: int) -> list[int]:
-        """Ids that a type refers to, in the order of its record, void included. They are not checked."""
+        """Ids that a type refers to, in the order of its record, void included. They are not checked.
+
+        Raises NoSuchTypeError if there is no such type.
+        """
         from .decode import references
 
         if id >= self.end_id or id < 0:
@@ -235,19 +251,33 @@ class BTF:
         return next(self.all_by_name(name, kind), None)
 
     def all_by_name(self, name: str, kind: Kind | None = None) -> Iterator[Type]:
-        """All types of this name (and kind) in id order, base included. Nothing has the empty name."""
+        """All types of this name (and kind) in id order, base included. Nothing has the empty name.
+
+        What it iterates over raises InputError for a type that is malformed.
+        """
+        if not is_name(name):
+            return
         if self.base is not None:
             yield from self.base.all_by_name(name, kind)
         for id in self.index.find(encode_name(name), -1 if kind is None else kind):
             yield self._decode(id)
 
     def search(self, pattern: str | re.Pattern[str], kind: Kind | None = None) -> Iterator[Type]:
-        """All types (of this kind) in whose name the regular expression is found, in id order, base included."""
+        """All types (of this kind) in whose name the regular expression is found, in id order, base included.
+
+        Raises UsageError for what is no regular expression; what it iterates over InputError for a malformed type.
+        """
         import re
 
+        try:
+            return self._search(re.compile(pattern), kind)
+        except re.error as error:
+            raise UsageError(f"{quoted(str(pattern))} is no regular expression: {error}") from None
+
+    def _search(self, pattern: re.Pattern[str], kind: Kind | None) -> Iterator[Type]:
         if self.base is not None:
-            yield from self.base.search(pattern, kind)
-        found = re.compile(pattern).search
+            yield from self.base._search(pattern, kind)
+        found = pattern.search
         names = self.index.named(-1 if kind is None else kind)
         for id in sorted(id for name, ids in names.items() if found(name) for id in ids):
             yield self._decode(id)
@@ -272,19 +302,28 @@ class BTF:
         return size_of(self, id)
 
     def resolve(self, which: Type | int | str) -> Type:
-        """What a type, an id or a name stands for: the type behind typedefs, qualifiers and tags."""
+        """What a type, an id or a name stands for: the type behind typedefs, qualifiers and tags.
+
+        Raises NoSuchTypeError if there is no such type, UsageError for what is no name, InputError if the type refers
+        to itself.
+        """
         from .fields import resolve
 
         return resolve(self, which)
 
     def sizeof(self, which: Type | int | str) -> int:
-        """As `size_of`, also by name (`"task_struct"`, `"struct page"`). Raises UsageError if it has no size."""
+        """As `size_of`, also by name (`"task_struct"`, `"struct page"`). Raises UsageError if it has no size, and as
+        `resolve`.
+        """
         from .fields import sizeof
 
         return sizeof(self, which)
 
     def alignof(self, which: Type | int | str) -> int:
-        """Alignment in bytes as it follows from the members; 1 of a struct that cannot but be packed."""
+        """Alignment in bytes as it follows from the members; 1 of a struct that cannot but be packed.
+
+        Raises UsageError if it has none, and as `resolve`.
+        """
         from .fields import alignof
 
         return alignof(self, which)
@@ -307,7 +346,8 @@ class BTF:
     def c_name(self, id: int, declarator: str = "") -> str:
         """A type as C writes it: `const char *`, `struct page`, `int (*)(void *)`.
 
-        With a `declarator`, a declaration of it: `int (*f)(void *)`.
+        With a `declarator`, a declaration of it: `int (*f)(void *)`. Raises NoSuchTypeError if there is no such type,
+        InputError if one is malformed.
         """
         from .queries import c_name
 
@@ -317,18 +357,22 @@ class BTF:
         """A C header, with the text of `bpftool btf dump ... format c` (`unsorted` without `sort`).
 
         Of the types with these ids and what they need; of all, the base's, too, if there are none. Raises InputError
-        if a type contains itself, and IndexError if an id does not exist. Names that are not UTF-8 have surrogates.
+        if a type contains itself, and NoSuchTypeError if there is no type of an id. Names that are not UTF-8 have
+        surrogates.
         """
         from pybtf.core.dump.dump_header import dump_header
 
-        return dump_header(self.view(), ids, sort).decode("utf-8", "surrogateescape")
+        return dump_header(self.view(), self._chosen(ids), sort).decode("utf-8", "surrogateescape")
 
     def to_json(self, ids: Iterable[int] = (), *, pretty: bool = False) -> str:
-        """The types with these ids, or all of this layer, as JSON: the text of `bpftool --json btf dump`."""
+        """The types with these ids, or all of this layer, as JSON: the text of `bpftool --json btf dump`.
+
+        Raises NoSuchTypeError if there is no type of an id, InputError for a type that is malformed.
+        """
         from pybtf.core.dump.dump_types import dump_types
 
         pieces: list[bytes] = []
-        dump_types(self.view(), pieces.append, ids, True, pretty)
+        dump_types(self.view(), pieces.append, self._chosen(ids), True, pretty)
         return b"".join(pieces).decode("utf-8", "surrogateescape")
 
     def view(self) -> View:

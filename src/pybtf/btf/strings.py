@@ -17,6 +17,11 @@ def encode_name(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
 
 
+def is_name(name: str) -> bool:
+    """Whether it could be the text of a name: other surrogates than those of bytes stand for nothing."""
+    return all(not "\ud800" <= sign <= "\udfff" or "\udc80" <= sign <= "\udcff" for sign in name)
+
+
 class BadStringOffset(Exception):
     """An offset outside the strings. Internal: the reader adds where it was met and raises InputError."""
 

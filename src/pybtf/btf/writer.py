@@ -66,8 +66,13 @@ class BtfBuilder:
             self._offsets.setdefault(encode_name(name), offset)
 
     def string(self, name: str) -> int:
-        """Offset of a string, which is added if it is new. Raises UsageError if it contains NUL."""
-        raw = encode_name(name)
+        """Offset of a string, which is added if it is new. Raises UsageError if it contains NUL, or a surrogate that
+        stands for no byte.
+        """
+        try:
+            raw = encode_name(name)
+        except UnicodeEncodeError:
+            raise UsageError(f"a BTF string of which a part has no bytes: {name!r}") from None
         if 0 in raw:
             raise UsageError(f"a BTF string cannot contain NUL: {name!r}")
         return self.raw_string(raw)

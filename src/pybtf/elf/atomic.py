@@ -82,6 +82,8 @@ def write_file(
     Returns the number of bytes. Raises `OutputError`; a regular file is then as it was, and no other left.
     """
     name = os.fspath(path)
+    if "\0" in name:
+        raise OutputError(f"{name}: cannot be written: a null byte in its name")
     with explained(name):
         there = _look(name)
         if there.vacant and like is None and isinstance(content, Bytes):

@@ -137,6 +137,8 @@ class _Source:
             self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise InputError(Place(path), f"cannot be opened: {error.strerror}") from error
+        except ValueError:
+            raise InputError(Place(path), "cannot be opened: a null byte in its name") from None
         self.stat = os.fstat(self.fd)
         if expect is not None and _version(expect) != _version(self.stat):
             self.close()
