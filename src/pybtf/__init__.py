@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .errors import InternalError as InternalError
     from .errors import ModuleWithoutBaseError as ModuleWithoutBaseError
     from .errors import NoSuchTypeError as NoSuchTypeError
+    from .errors import NothingToEncode as NothingToEncode
     from .errors import OutputError as OutputError
     from .errors import Place as Place
     from .errors import PybtfError as PybtfError
@@ -54,6 +55,7 @@ _HOMES = {
     "InternalError": "errors",
     "ModuleWithoutBaseError": "errors",
     "NoSuchTypeError": "errors",
+    "NothingToEncode": "errors",
     "OutputError": "errors",
     "Place": "errors",
     "PybtfError": "errors",

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def encode(
-    path: str | os.PathLike[str],
+    path: str | bytes | os.PathLike[str],
     *,
     features: str | Sequence[str] | Features = "default",
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str = "",
-    base: str | os.PathLike[str] | Base | None = None,
+    base: str | bytes | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
     degrade: bool = False,
     for_kernel: str | None = None,
-    dwp: str | os.PathLike[str] | None = None,
+    dwp: str | bytes | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Encoded:
     """Encode BTF from the DWARF of the ELF file `path`, which is only read.
@@ -50,4 +50,4 @@ def encode(
     from .pipeline import encode_file
 
     options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
-    return encode_file(os.fspath(path), options, progress)
+    return encode_file(os.fsdecode(path), options, progress)

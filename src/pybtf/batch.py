@@ -64,17 +64,18 @@ class Outcome:
 
 
 def encode_many(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[str | bytes | os.PathLike[str]],
     *,
     features: str | Sequence[str] | Features = "default",
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str = "",
-    base: str | os.PathLike[str] | Base | None = None,
+    base: str | bytes | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
     degrade: bool = False,
     for_kernel: str | None = None,
+    dwp: str | bytes | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Outcome]:
     """Encode each of `paths` as `encode` does, `jobs` of them at a time; an `Outcome` for each, in their order.
@@ -87,9 +88,9 @@ def encode_many(
     """
     from .base import open_base
 
-    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel)
+    options = make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, for_kernel, dwp)
     options = replace(options, base=open_base(options.base, Timings()))
-    return _outcomes([os.fspath(path) for path in paths], options, progress)
+    return _outcomes([os.fsdecode(path) for path in paths], options, progress)
 
 
 def _outcomes(

@@ -55,14 +55,14 @@ class Encoded:
             return BTF.from_bytes(bytes(self.data), BTF.from_bytes(self.base_data))
         return BTF.from_bytes(bytes(self.data), self.base.btf if self.base is not None else None)
 
-    def write(self, path: str | os.PathLike[str], *, durable: bool = True) -> None:
+    def write(self, path: str | bytes | os.PathLike[str], *, durable: bool = True) -> None:
         """Write the raw BTF to `path`: the file appears complete or not at all. Raises `OutputError`.
 
         `durable=False` does not wait until the disk has it.
         """
-        write_file(os.fspath(path), self.data, durable=durable)
+        write_file(os.fsdecode(path), self.data, durable=durable)
 
-    def embed(self, path: str | os.PathLike[str], *, durable: bool = True) -> Written:
+    def embed(self, path: str | bytes | os.PathLike[str], *, durable: bool = True) -> Written:
         """Put the BTF into the ELF file `path` as section `.BTF`, replacing one that is there.
 
         A distilled base becomes `.BTF.base`. A file that has one although there is none now is refused: its `.BTF`
@@ -74,7 +74,7 @@ class Encoded:
         """
         from .elf.writer import put_sections
 
-        target = os.fspath(path)
+        target = os.fsdecode(path)
         expect = self.source if self._is_input(target) else None
         sections = {".BTF": self.data}
         if self.base_data is not None:
@@ -85,9 +85,9 @@ class Encoded:
         """Whether this is the file that was encoded, whatever it is called, or has taken its place."""
         if self.source is None:
             return False
-        if path == self.report.path or os.path.realpath(path) == self.real:
-            return True
         try:
+            if path == self.report.path or os.path.realpath(path) == self.real:
+                return True
             return os.path.samestat(os.stat(path), self.source)  # noqa: PTH116
         except (OSError, ValueError):
             return False

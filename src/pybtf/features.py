@@ -83,6 +83,8 @@ class Features:
 
         Raises `UsageError` for what is no version, or one before 5.4, the first that reads BTF of kernels.
         """
+        if not isinstance(version, str):
+            raise UsageError(f"{version!r} is no text with a kernel version; expected one, as '5.15'")
         parts = version.removeprefix("v").split("-")[0].split(".")
         if len(parts) < 2 or not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts[:2]):
             raise UsageError(f"{version!r} is no kernel version; expected two numbers, as in 5.15")

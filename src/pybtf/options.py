@@ -48,8 +48,8 @@ class EncodeOptions:
     """The features that this kernel does not know, and that were asked for."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.jobs <= MAX_JOBS:
-            raise UsageError(f"the number of jobs is {self.jobs}; expected 1 to {MAX_JOBS}")
+        if not isinstance(self.jobs, int) or not 1 <= self.jobs <= MAX_JOBS:
+            raise UsageError(f"the number of jobs is {self.jobs!r}; expected 1 to {MAX_JOBS}")
         if self.lang is not None and self.lang_exclude is not None:
             raise UsageError("a list of languages to encode and one to leave out do not go together")
         if self.features.distilled_base and self.base is None:
@@ -65,12 +65,12 @@ def make_options(
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str = "",
-    base: str | os.PathLike[str] | Base | None = None,
+    base: str | bytes | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
     degrade: bool = False,
     for_kernel: str | None = None,
-    dwp: str | os.PathLike[str] | None = None,
+    dwp: str | bytes | os.PathLike[str] | None = None,
 ) -> EncodeOptions:
     """Options from the texts that the command line and the Python API take.
 
@@ -89,12 +89,12 @@ def make_options(
         jobs=available_cpus() if jobs is None else jobs,
         lang=_languages(lang),
         lang_exclude=_languages(lang_exclude),
-        base=os.fspath(base) if isinstance(base, (str, os.PathLike)) else base,
+        base=os.fsdecode(base) if isinstance(base, (str, bytes, os.PathLike)) else base,
         standalone=standalone,
         force_base=force_base,
         degrade=degrade,
         for_kernel=for_kernel,
-        dwp=None if dwp is None else os.fspath(dwp),
+        dwp=None if dwp is None else os.fsdecode(dwp),
         without=tuple([name for name in wanted.on if name not in features.on]),
     )
 

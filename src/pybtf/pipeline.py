@@ -141,6 +141,13 @@ def _check_sources(sources: list[Source]) -> None:
             raise change from None
 
 
+def _real_path(image: ElfImage) -> str | None:
+    try:
+        return os.path.realpath(image.path) if image.status is not None else None
+    except OSError:  # the folder we are in is gone
+        return None
+
+
 def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
     """Warn of DWARF that is only a part: of other objects it was taken out when they got values."""
     for image in images:
@@ -206,7 +213,7 @@ def _encode_images(
         if known is not None:
             facts, data = known
             fill(report, facts, data)
-            return Encoded(data, report, base, None, image.status, os.path.realpath(image.path))
+            return Encoded(data, report, base, None, image.status, _real_path(image))
 
     with timings.pass_("unit headers"):
         run = Run(
@@ -246,7 +253,7 @@ def _encode_images(
     finally:
         run.close()
     report.base_size = len(base_data) if base_data is not None else 0
-    return Encoded(data, report, base, base_data, image.status, os.path.realpath(image.path))
+    return Encoded(data, report, base, base_data, image.status, _real_path(image))
 
 
 def _encode(

@@ -347,6 +347,12 @@ def test_what_an_unknown_name_may_mean(path: Path) -> None:
     assert [found.like for found in pybtf.why(path, "caler", "nothing_like_it", jobs=1)] == [["caller"], []]
 
 
+@pytest.mark.parametrize("names", [(), ("good", "")])
+def test_names_are_needed(path: Path, names: tuple[str, ...]) -> None:
+    with pytest.raises(pybtf.UsageError, match=r"no name is given|an empty name"):
+        pybtf.why(path, *names, jobs=1)
+
+
 def test_a_struct_is_no_union(path: Path) -> None:
     (found,) = pybtf.why(path, "union point", jobs=1)
     assert found.kind is None

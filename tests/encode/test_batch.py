@@ -125,6 +125,10 @@ def test_mistakes_in_the_call_are_raised_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         pybtf.encode_many([module(TARGET, "same")], base=tmp_path / "nowhere")
     assert list(pybtf.encode_many([], base=BASE)) == []
+    for bad in ({"jobs": "2"}, {"jobs": 1.5}, {"for_kernel": 5.15}):
+        arguments: Any = bad
+        with pytest.raises(UsageError, match=str(next(iter(bad.values())))):
+            pybtf.encode_many([], **arguments)
 
 
 def test_leaving_early_ends_the_work() -> None:

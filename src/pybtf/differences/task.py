@@ -24,12 +24,12 @@ TEXT, MARKDOWN, JSON, STAT = range(4)
 
 
 def diff(
-    old: str | os.PathLike[str] | BTF,
-    new: str | os.PathLike[str] | BTF,
+    old: str | bytes | os.PathLike[str] | BTF,
+    new: str | bytes | os.PathLike[str] | BTF,
     *,
-    base: str | os.PathLike[str] | None = None,
-    old_base: str | os.PathLike[str] | None = None,
-    new_base: str | os.PathLike[str] | None = None,
+    base: str | bytes | os.PathLike[str] | None = None,
+    old_base: str | bytes | os.PathLike[str] | None = None,
+    new_base: str | bytes | os.PathLike[str] | None = None,
     reach: bool = True,
     names: bool = False,
 ) -> Differences:
@@ -37,7 +37,9 @@ def diff(
 
     Each is a file (raw BTF, or ELF with `.BTF`, which may be compressed) or a `pybtf.BTF`. `base` is what both are
     split from, `old_base` and `new_base` what one of them is. With `reach`, types that changed or are gone say how many
-    others they reach, with `names` also which. Raises `InputError` for BTF that cannot be read or is damaged.
+    others they reach, with `names` also which. Raises `InputError` for BTF that cannot be read or is damaged, and
+    `WrongBaseError`, which is one, for BTF that was not split from its base; `UsageError` for a base that is given
+    twice, or with a `pybtf.BTF`.
     """
     if base is not None and (old_base is not None or new_base is not None):
         raise UsageError("base is that of both; old_base and new_base are given without it")
@@ -45,12 +47,12 @@ def diff(
     return Differences(*views, reach=reach, names=names)
 
 
-def _view(which: str | os.PathLike[str] | BTF, base: str | os.PathLike[str] | None) -> View:
-    if not isinstance(which, str | os.PathLike):
+def _view(which: str | bytes | os.PathLike[str] | BTF, base: str | bytes | os.PathLike[str] | None) -> View:
+    if not isinstance(which, str | bytes | os.PathLike):
         if base is not None:
             raise UsageError("a BTF knows its base; none can be given with it")
         return which.view()
-    return open_view(os.fspath(which), os.fspath(base) if base is not None else None)
+    return open_view(os.fsdecode(which), os.fsdecode(base) if base is not None else None)
 
 
 def results(

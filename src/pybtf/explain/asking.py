@@ -11,6 +11,7 @@ from ..btf import BTF
 from ..core.run import Run
 from ..dwarf.sections import DebugSections
 from ..elf.image import ElfImage
+from ..errors import UsageError
 from ..options import EncodeOptions, make_options
 from ..pipeline import encode_file
 from ..records import field, record, replace
@@ -167,14 +168,15 @@ def kernel_options(
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str | None = None,
-    base: str | os.PathLike[str] | Base | None = None,
+    base: str | bytes | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
+    dwp: str | bytes | os.PathLike[str] | None = None,
 ) -> EncodeOptions:
     """As `make_options`; unless languages are given, those are left out that kernels leave out."""
     if lang_exclude is None:
         lang_exclude = "" if lang else LANG_EXCLUDE
-    return make_options(features, jobs, lang, lang_exclude, base, standalone, force_base)
+    return make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, dwp=dwp)
 
 
 def inquire(
@@ -202,23 +204,29 @@ def with_base(options: EncodeOptions) -> tuple[EncodeOptions, BTF | None, Timing
 
 
 def why(
-    path: str | os.PathLike[str],
+    path: str | bytes | os.PathLike[str],
     *names: str,
     features: str | Sequence[str] | Features = "default",
     jobs: int | None = None,
     lang: str = "",
     lang_exclude: str | None = None,
-    base: str | os.PathLike[str] | Base | None = None,
+    base: str | bytes | os.PathLike[str] | Base | None = None,
     standalone: bool = False,
     force_base: bool = False,
+    dwp: str | bytes | os.PathLike[str] | None = None,
 ) -> list[Answer]:
     """Why functions, variables and types of the ELF file `path` are in its BTF, or are not: an `Answer` for each name.
 
     A name may be a pattern of the shell (`tcp_*`), or begin with `struct`, `union`, `enum` or `typedef`. The file is
     encoded for this, by the same options as those of `pybtf.encode`; but unless `lang` or `lang_exclude` are given,
-    units in Rust are left out, as kernels do. Raises as `pybtf.encode`.
+    units in Rust are left out, as kernels do. Raises as `pybtf.encode`, and `UsageError` without names, and for an
+    empty one.
     """
-    options = kernel_options(features, jobs, lang, lang_exclude, base, standalone, force_base)
+    if not names:
+        raise UsageError("no name is given: pybtf.why(path, name...)")
+    if "" in names:
+        raise UsageError("an empty name")
+    options = kernel_options(features, jobs, lang, lang_exclude, base, standalone, force_base, dwp)
     found: list[Answer] = []
-    inquire(os.fspath(path), options, lambda inquiry: found.extend(answers(inquiry, names)))
+    inquire(os.fsdecode(path), options, lambda inquiry: found.extend(answers(inquiry, names)))
     return found
