@@ -226,6 +226,24 @@ def test_indexes_are_checked(tmp_path: Path) -> None:
             pybtf.encode(program)
 
 
+def test_offsets_of_abbreviations_beyond_64_bits(tmp_path: Path) -> None:
+    """With where the table of the unit's file begins, the sum is an offset that is there."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.c").write_text(f"struct {name} {{ int x; }} {name}; int f{name}(void) {{ return 0; }}\n")
+    flags = "-g -gdwarf-5 -gdwarf64 -gsplit-dwarf -nostdlib -Wl,-e,fa -o program a.c b.c"
+    subprocess.run(["gcc", *flags.split()], cwd=tmp_path, check=True)
+    program = tmp_path / "program"
+    assert outcome(program) == ""
+    path = next(tmp_path.glob("*b.dwo"))
+    own, data = sections(path), bytearray(path.read_bytes())
+    at = data.index(own[".debug_info.dwo"])
+    assert struct.unpack_from("<QHBBQ", data, at + 4)[1:] == (5, 5, 8, 0)
+    for offset in (2**64 - 1, 2**64 - len(own[".debug_abbrev.dwo"]), 2**63):
+        struct.pack_into("<Q", data, at + 16, offset)
+        path.write_bytes(data)
+        assert "an abbreviation table that starts past the end of the section" in outcome(program)
+
+
 def test_the_other_half_alone(tmp_path: Path, run_cli: RunCli) -> None:
     done = run_cli("encode", "--detached", tmp_path / "out", HOME / "gcc-5" / "u0.dwo")
     assert done.returncode == 1

@@ -21,6 +21,7 @@ from cython.cimports.pybtf.core.worker import Context
 LONGEST_HEADER = cython.declare(uint64_t, 40)
 DWARF64 = cython.declare(uint64_t, 0xFFFFFFFF)
 RESERVED = cython.declare(uint64_t, 0xFFFFFFF0)
+BEYOND = cython.declare(uint64_t, 0xFFFFFFFFFFFFFFFF)
 LARGEST_INFO = cython.declare(uint64_t, 0xFFFFFFF0)
 
 
@@ -143,7 +144,8 @@ def scan_units(
             split += 1
         if split < x.sections.n_split and x.sections.split[split].at <= h.offset:
             h.split = cython.address(x.sections.split[split])
-            h.abbrev += h.split.abbrev
+            # A sum beyond 64 bits is no offset either.
+            h.abbrev = h.abbrev + h.split.abbrev if h.abbrev <= BEYOND - h.split.abbrev else BEYOND
         x.n_units += 1
         x.n_own += own
     return 0
