@@ -10,6 +10,7 @@ import pybtf
 from pybtf.cli.main import main
 from tests.builders import bad
 from tests.builders.synthetic import load
+from tests.conftest import ROOT
 
 bad.load()
 
@@ -53,3 +54,11 @@ def test_odd_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     captured = capfd.readouterr()
     assert "Traceback" not in captured.err
     assert captured.out or captured.err.count("\n") == 1
+
+
+def test_code_of_a_relocatable_file_is_in_its_sections() -> None:
+    """It has no address yet. The sections are where the encoder has put them, which nobody else can see."""
+    path = ROOT / "fixtures" / "bin" / "24_clones.gcc-O2-5-obj.elf"
+    found = {each.name: str(each.evidence) for each in pybtf.why(path, "*", jobs=1)}
+    assert "'address': '.text+0x60'" in found["sink"]
+    assert "'address': '.text.unlikely+0x0'" in found["fail"]

@@ -238,7 +238,7 @@ def _instance(inquiry: Inquiry, trace: Trace, flag: str, states: list[Trace]) ->
     row["prototype"] = str(prototype) if prototype else ""
     row["parameters"], copy = _parameters(inquiry, trace, states)
     if copy is not None:
-        row["address"] = f"{copy['address']:#x}"
+        row["address"] = inquiry.address(copy["address"])
     if flag == "unexpected" and "parameter" in trace:
         row["parameter"] = trace["parameter"]
         registers = inquiry.fates.parameter_registers()
@@ -307,7 +307,7 @@ def _optimized(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, An
     found = _flagged("optimized")(inquiry, name, [trace for trace in traces if trace.get("address")])
     symbols, _ = inquiry.fates.symbols(name)
     for row in found["instances"]:
-        row["symbols"] = [symbol for symbol, address in symbols if f"{address:#x}" == row["address"]]
+        row["symbols"] = [symbol for symbol, address in symbols if inquiry.address(address) == row["address"]]
     return found
 
 

@@ -7,6 +7,7 @@ descriptions.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 
@@ -16,9 +17,10 @@ from pybtf.core.fates import Fates
 from pybtf.core.run import Run
 from pybtf.core.search import Search
 from pybtf.dwarf.sections import DebugSections
-from pybtf.elf.constants import SHT_SYMTAB
+from pybtf.elf.constants import ET_REL, SHF_EXECINSTR, SHT_SYMTAB
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import find_kfuncs
+from pybtf.elf.layout import section_addresses
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
 from pybtf.options import EncodeOptions
@@ -73,6 +75,27 @@ class Inquiry:
     def whereabouts(self) -> Whereabouts:
         """Where DIEs are, without pyelftools."""
         return Whereabouts(self.run, self.image, self.sections)
+
+    def address(self, address: int) -> str:
+        """An address as a text. Of a relocatable file, which has none yet, the section and the offset in it: where the
+        encoder has put its sections says nothing to anybody else.
+        """
+        at = bisect_right(self._code, address, key=lambda row: row[0]) - 1
+        if at >= 0 and address < self._code[at][1]:
+            return f"{self._code[at][2]}+{address - self._code[at][0]:#x}"
+        return f"{address:#x}"
+
+    @cached_property
+    def _code(self) -> list[tuple[int, int, str]]:
+        """Where the sections of code of a relocatable file have been put: start, end and name, ascending."""
+        if self.image.etype != ET_REL:
+            return []
+        places = section_addresses(self.image)
+        return sorted(
+            (places[section.index], places[section.index] + section.size, section.name)
+            for section in self.image.sections
+            if section.flags & SHF_EXECINSTR and section.size
+        )
 
     @cached_property
     def kinds(self) -> dict[str, int]:

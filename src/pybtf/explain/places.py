@@ -20,7 +20,7 @@ def place(inquiry: Inquiry, trace: Trace) -> dict[str, Any]:
     """Unit, file, line, DIE, and the address of the code, if there is any."""
     row = at(inquiry, trace["die"])
     if trace.get("address"):
-        row["address"] = f"{trace['address']:#x}"
+        row["address"] = inquiry.address(trace["address"])
     return row
 
 
