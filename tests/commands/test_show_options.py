@@ -237,6 +237,7 @@ def test_selections(run: Run) -> None:
     [
         (["--bit-holes", "-1", "x"], "--bit-holes expects a number, not '-1'"),
         (["--padding", "many", "x"], "--padding expects a number, not 'many'"),
+        (["--padding", "4294967296", "x"], "--padding expects a number of at most 4,294,967,295"),
         (["-S", "a", "x"], "--steps goes with --reorganize"),
         (["-R", "--json", "a", "x"], "--reorganize and --json do not go together"),
         (["-E", "--sizes", "a", "x"], "--expand-types and --sizes do not go together"),

@@ -149,6 +149,7 @@ def test_growth(run: Run, tmp_path: Path) -> None:
         (["size"], "missing argument 'FILE'"),
         (["size", "--by", "units", SAMPLE], "units"),
         (["size", "--count", "-", SAMPLE], "--count expects a number"),
+        (["size", "--count", "10000000", SAMPLE], "--count expects a number of at most 9,999,999"),
         (["duplicates"], "missing argument 'FILE'"),
         (["duplicates", SAMPLE, SAMPLE], "one FILE at a time"),
     ],

@@ -10,6 +10,7 @@ compares the two on random command lines.
 
 from __future__ import annotations
 
+from ..errors import UsageError, quoted
 from ..options import MAX_JOBS
 from ..records import record
 
@@ -18,6 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
+
+MOST_DIGITS = 20
+_DIGITS = {10: "0123456789", 16: "0123456789abcdefABCDEF"}
 
 FLAG, SWITCH, TEXT, TEXTS, PATH, JOBS = range(6)
 """What follows an option: nothing; nothing, and `--no-` reverses it; a text, once or each time; a path; a number."""
@@ -121,9 +125,27 @@ def _value(option: Option, text: str) -> str | int:
 
 def number_of_jobs(text: str) -> int | None:
     """What follows `-j`, or None if that is no number of workers."""
-    if not (text.isascii() and text.isdecimal() and len(text) < 9 and 1 <= int(text) <= MAX_JOBS):
+    found = _digits(text, 10)
+    return found if found is not None and 1 <= found <= MAX_JOBS else None
+
+
+def number_of(name: str, text: str, most: int, *, hexadecimal: bool = False) -> int:
+    """What follows an option: decimal digits, or, where a place is meant, hexadecimal ones behind `0x`. Raises
+    `UsageError` for anything else, and for what is more than `most`.
+    """
+    found = _digits(text[2:], 16) if hexadecimal and text[:2] in ("0x", "0X") else _digits(text, 10)
+    if found is None:
+        raise UsageError(f"--{name} expects a number, not {quoted(text)}")
+    if found > most:
+        raise UsageError(f"--{name} expects a number of at most {f'{most:#x}' if hexadecimal else f'{most:,}'}")
+    return found
+
+
+def _digits(text: str, base: int) -> int | None:
+    """The number that these digits are, None for anything else. One that is too large for all uses is at least 2^64."""
+    if not text or not all(sign in _DIGITS[base] for sign in text):
         return None
-    return int(text)
+    return int(text, base) if len(text.lstrip("0")) <= MOST_DIGITS else 1 << 64
 
 
 def _path(text: str) -> str:

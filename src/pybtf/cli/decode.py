@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from ..errors import InputError, NoSuchTypeError, UsageError, printable, quoted
-from .arguments import FLAG, PATH, TEXT, Option
+from ..errors import InputError, NoSuchTypeError, UsageError, printable
+from .arguments import FLAG, PATH, TEXT, Option, number_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ OPTIONS = (
 )
 RUNNING = "/sys/kernel/btf/vmlinux"
 ELEMENTS = 16
+MOST = (1 << 64) - 1
 MAX_SIZE = 1 << 28
 """Of one value, in bytes: what is larger was not meant."""
 _PIECE = 1 << 20
@@ -50,9 +51,9 @@ def decode(
     wanted, path = files
     if [path, btf, base].count("-") > 1:
         raise UsageError("only one of FILE, --btf and --base can be standard input")
-    start = _number("offset", offset, 0)
-    number = None if count == "all" else _number("count", count, 1)
-    most = _number("elements", elements, ELEMENTS)
+    start = 0 if offset is None else number_of("offset", offset, MOST, hexadecimal=True)
+    pieces = None if count == "all" else 1 if count is None else number_of("count", count, MOST)
+    most = ELEMENTS if elements is None else number_of("elements", elements, MOST)
     from ..btf.fields import named
     from ..btf.opening import open_btf
 
@@ -66,7 +67,7 @@ def decode(
     from ..process import printing
 
     with printing() as put:
-        _print(put, types, type, path, start, number, most, json)
+        _print(put, types, type, path, start, pieces, most, json)
     return 0
 
 
@@ -77,18 +78,6 @@ def _nearest(types: BTF, which: str) -> str:
 
     keyword, _, name = which.rpartition(" ")
     return nearest(types.view(), name, KEYWORDS.get(keyword, (STRUCT, UNION, ENUM, ENUM64, TYPEDEF, INT, FLOAT)))
-
-
-def _number(name: str, text: str | None, default: int) -> int:
-    if text is None:
-        return default
-    try:
-        value = int(text, 0) if len(text) < 20 else -1
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise UsageError(f"--{name} expects a number, not {quoted(text)}")
-    return value
 
 
 def _print(
@@ -105,7 +94,7 @@ def _print(
         raise UsageError(f"--count all: {type} has no bytes, so there is no end")
     title = btf.c_name(type.id)
     first = True
-    for number, data in enumerate(_pieces(path, start, size, count)):
+    for index, data in enumerate(_pieces(path, start, size, count)):
         value = values.of(type.id, data)
         if json:
             from json import dumps
@@ -113,7 +102,7 @@ def _print(
             text = dumps(as_json(value), indent=2, ensure_ascii=False)
             put(f"{'[' if first else ','}\n{text}")
         else:
-            name = title if count == 1 else f"{title}[{number}]"
+            name = title if count == 1 else f"{title}[{index}]"
             for line in as_text(name, value):
                 put(f"{printable(line)}\n")
         first = False

@@ -6,10 +6,10 @@ import os
 import sys
 
 from ..btf.kind_numbers import STRUCT, UNION
-from ..errors import InputError, UsageError, quoted
+from ..errors import InputError, UsageError
 from ..process import printing
 from ..records import record
-from .arguments import FLAG, PATH, TEXT, Option
+from .arguments import FLAG, PATH, TEXT, Option, number_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .sources import Sources
 
 CACHELINE = 64  # bytes
+MOST = (1 << 32) - 1
+"""Holes, or bytes of padding, that can be asked for."""
 
 OPTIONS = (
     Option("base", PATH, "FILE"),
@@ -87,7 +89,7 @@ def show(
     if file == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
     selection = Selection(
-        _number("--holes", holes), _number("--bit-holes", bit_holes), _number("--padding", padding), packed,
+        _number("holes", holes), _number("bit-holes", bit_holes), _number("padding", padding), packed,
         with_flexible_array, with_embedded_flexible_array
     )  # fmt: skip
     selecting = bool(selection) or holes is not None
@@ -155,12 +157,8 @@ def show(
     return 0
 
 
-def _number(option: str, text: str | None) -> int:
-    if text is None:
-        return 0
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise UsageError(f"{option} expects a number, not {quoted(text)}")
-    return int(text)
+def _number(name: str, text: str | None) -> int:
+    return 0 if text is None else number_of(name, text, MOST)
 
 
 def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list[int]:

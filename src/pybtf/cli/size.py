@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..btf.kind_numbers import KIND_NAMES
 from ..errors import UsageError, printable, quoted
 from ..process import write_stdout
-from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option, number_of
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ _STRINGS = {1: "of types", 2: "of members", 4: "of enumerators", 8: "of paramete
 _SHARED = "of several of these"
 _TOO_MUCH = "gone without the type: not known, as there are too many ways to follow"
 SHOWN = 10
+MOST = 9_999_999
 
 Row = tuple[str, int, int]
 """A name, bytes, and how many there are."""
@@ -49,8 +50,7 @@ def size(
         raise UsageError("missing argument 'FILE'; see pybtf size --help" if not files else "one FILE at a time")
     if by is not None and by not in ORDERS:
         raise UsageError(f"--by: unknown value {quoted(by)}; expected one of {', '.join(ORDERS)}")
-    if count is not None and not (count.isascii() and count.isdecimal() and len(count) < 8):
-        raise UsageError(f"--count expects a number, not {quoted(count)}")
+    shown = SHOWN if count is None else number_of("count", count, MOST)
     if [files[0], base, against].count("-") > 1:
         raise UsageError("only one of the files can be standard input")
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
@@ -77,11 +77,11 @@ def size(
     known = origin.open(view.data, view.name, base)
     if known is not None:
         with known:
-            tables = by_origin(view, known, by == "folder", int(count or SHOWN))
+            tables = by_origin(view, known, by == "folder", shown)
     else:
-        tables = measure(view, by, int(count or SHOWN))
+        tables = measure(view, by, shown)
     if against is not None:
-        tables = growth(tables, measure(open_view(against, base), by, 1 << 30 if by else SHOWN), int(count or SHOWN))
+        tables = growth(tables, measure(open_view(against, base), by, 1 << 30 if by else SHOWN), shown)
     if json:
         from json import dumps
 
