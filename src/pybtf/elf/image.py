@@ -28,6 +28,8 @@ from pybtf.core.elf.symbols import SymbolSource
 from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBITS, SHT_NULL
 from pybtf.errors import InputError, Place
 
+_MAGIC = b"\x7fELF"
+
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -435,14 +437,22 @@ class Source:
         try:
             return mmap.mmap(self._fd, self.status.st_size, access=mmap.ACCESS_READ)
         except (OSError, ValueError, OverflowError) as error:
+            number = error.errno if isinstance(error, OSError) else errno.EINVAL
+            if number in (errno.EMFILE, errno.ENFILE):
+                raise
+            if number == errno.ENOMEM:
+                raise MemoryError(f"{self.path}: not enough memory to map its {self.status.st_size:,} bytes") from None
+            try:
+                start = os.pread(self._fd, 1024, 0)
+            except OSError:
+                start = _MAGIC  # it is not known to be anything else
+            if start.startswith(_MAGIC) or number != errno.EINVAL:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                raise InputError(self.path, f"cannot be mapped: {reason}", "a file that can be") from None
             from .unlike import what_it_is
 
-            try:
-                found, hint = what_it_is(os.pread(self._fd, 1024, 0))
-                found = f"starts with {found}"
-            except OSError:
-                found, hint = f"cannot be mapped: {error}", ""
-            raise InputError(self.path, found, "an ELF file (7f 45 4c 46)", hint) from None
+            found, hint = what_it_is(start)
+            raise InputError(self.path, f"starts with {found}", "an ELF file (7f 45 4c 46)", hint) from None
 
     def head(self, size: int) -> bytes:
         """So many bytes at the start, if there are as many. Raises `InputError`."""
