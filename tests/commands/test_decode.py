@@ -247,6 +247,19 @@ def test_offset_and_count(tmp_path: Path, run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize(("size", "expected"), [(3, None), (6, [1]), (11, [1, 2])])
+def test_json_of_data_that_end_early_is_whole(
+    size: int, expected: list[int] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    btf, data = tmp_path / "btf", tmp_path / "data"
+    btf.write_bytes(made(INT).data)
+    data.write_bytes(struct.pack("<3i", 1, 2, 3)[:size])
+    assert main(["decode", "int", str(data), "--btf", str(btf), "--count", "all", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert (json.loads(out) if expected is not None else out) == (expected or "")
+    assert "expected a value of 4 bytes" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -275,6 +288,7 @@ def test_offset_and_count(tmp_path: Path, run: Run) -> None:
         (["int", "DATA", "--offset", "3"], 1, "3 bytes at offset 0x3; expected a value of 4 bytes"),
         (["int", "DATA", "--count", "2"], 1, "2 bytes at offset 0x4; expected a value of 4 bytes"),
         (["int", "DATA", "--offset", "6", "--count", "all"], 1, "0 bytes at offset 0x6"),
+        (["int", "DATA", "--offset", "5"], 1, "1 byte at offset 0x5; expected a value of 4 bytes"),
         (["most", "DATA"], 1, "6 bytes at offset 0x0; expected a value of 268,435,456 bytes"),
         (["more", "DATA"], 1, "268,435,457 bytes; expected a type of at most 268,435,456"),
         (["empty", "DATA", "--count", "all"], 2, "has no bytes, so there is no end"),

@@ -94,18 +94,23 @@ def _print(
         raise UsageError(f"--count all: {type} has no bytes, so there is no end")
     title = btf.c_name(type.id)
     first = True
-    for index, data in enumerate(_pieces(path, start, size, count)):
-        value = values.of(type.id, data)
-        if json:
-            from json import dumps
+    try:
+        for index, data in enumerate(_pieces(path, start, size, count)):
+            value = values.of(type.id, data)
+            if json:
+                from json import dumps
 
-            text = dumps(as_json(value), indent=2, ensure_ascii=False)
-            put(f"{'[' if first else ','}\n{text}")
-        else:
-            name = title if count == 1 else f"{title}[{index}]"
-            for line in as_text(name, value):
-                put(f"{printable(line)}\n")
-        first = False
+                text = dumps(as_json(value), indent=2, ensure_ascii=False)
+                put(f"{'[' if first else ','}\n{text}")
+            else:
+                name = title if count == 1 else f"{title}[{index}]"
+                for line in as_text(name, value):
+                    put(f"{printable(line)}\n")
+            first = False
+    except InputError:
+        if json and not first:
+            put("\n]\n")
+        raise
     if json:
         put("[]\n" if first else "\n]\n")
 
@@ -113,7 +118,10 @@ def _print(
 def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[bytes]:
     """`count` pieces of `size` bytes each, from `start` on; with None, all that are whole."""
     if path == "-":
-        yield from _read(sys.stdin.buffer, "standard input", start, size, count)
+        try:
+            yield from _read(sys.stdin.buffer, "standard input", start, size, count)
+        except OSError as error:
+            raise InputError("standard input", f"cannot be read: {error.strerror}", "values") from None
         return
     try:
         with open(path, "rb") as stream:
@@ -133,7 +141,7 @@ def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None)
         while left:
             piece = stream.read(min(left, _PIECE))
             if not piece:
-                raise InputError(name, f"{start - left:,} bytes", f"a value at offset {start:#x}")
+                raise InputError(name, _bytes(start - left), f"a value at offset {start:#x}")
             left -= len(piece)
     at = start
     while count is None or at < start + size * count or (not size and count):
@@ -143,11 +151,15 @@ def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None)
                 return
             if not data and stream.seekable() and 0 < (_end(stream) or 0) < at:
                 raise _beyond(stream, name, at)
-            raise InputError(name, f"{len(data):,} bytes at offset {at:#x}", f"a value of {size:,} bytes")
+            raise InputError(name, f"{_bytes(len(data))} at offset {at:#x}", f"a value of {_bytes(size)}")
         yield data
         at += size
         if not size and count is not None:
             count -= 1
+
+
+def _bytes(count: int) -> str:
+    return f"{count:,} byte{'' if count == 1 else 's'}"
 
 
 def _beyond(stream: BinaryIO, name: str, offset: int) -> InputError:
