@@ -139,14 +139,15 @@ def read_list(source: str) -> list[str]:
 
     Raises `InputError` if it cannot be read or names none.
     """
+    place = "standard input" if source == STDIN else source
     try:
         data = read_bounded(sys.stdin.buffer) if source == STDIN else _contents(source)
     except (OSError, ValueError) as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(source, f"cannot be read: {what}", "a list of files") from None
+        raise InputError(place, f"cannot be read: {what}", "a list of files") from None
     paths = list(_split(data))
     if not paths:
-        raise InputError("standard input" if source == STDIN else source, "names no file", "one path in each line")
+        raise InputError(place, "names no file", "one path in each line")
     return paths
 
 

@@ -415,12 +415,8 @@ BAD = InputError(Place("vmlinux", ".debug_info", 0x1F), "unit length 0xfff0", "a
             1,
             r"vm\xfflinux: Permission denied",
         ),
-        (
-            MemoryError("vmlinux: not enough memory"),
-            1,
-            "vmlinux: not enough memory; fewer jobs (-j) need less",
-        ),
-        (MemoryError(), 1, "not enough memory; fewer jobs (-j) need less"),
+        (MemoryError("vmlinux: not enough memory"), 1, "vmlinux: not enough memory"),
+        (OSError(errno.EMFILE, "Too many", "part.py"), 1, "too many open files; raise the limit (ulimit -n)"),
         (
             BrokenPipeError(errno.EPIPE, "Broken pipe"),
             1,
@@ -437,9 +433,17 @@ def test_errors(
     monkeypatch.setattr("pybtf.cli.faults.forget_stdout", lambda: None)
     pipeline.error = error
     out = tmp_path / "out"
-    outcome = run("encode", "-q", "--detached", str(out), elf)
+    outcome = run("encode", "-q", "-j1", "--detached", str(out), elf)
     assert (outcome.status, outcome.out, outcome.err) == (status, "", f"pybtf: error: {message}\n")
     assert not out.exists()
+
+
+@pytest.mark.parametrize("words", ["", "Unable to allocate output buffer."])
+def test_too_little_memory_for_several_jobs(run: Run, pipeline: Pipeline, elf: str, words: str) -> None:
+    pipeline.error = MemoryError(words)
+    for jobs, hint in [(1, ""), (2, "; fewer jobs (-j) need less")]:
+        outcome = run("encode", "-q", f"-j{jobs}", "--detached", os.devnull, elf)
+        assert (outcome.status, outcome.err) == (1, f"pybtf: error: {elf}: not enough memory{hint}\n")
 
 
 @pytest.mark.parametrize("error", [InternalError("ids out of order"), ZeroDivisionError("division by zero")])

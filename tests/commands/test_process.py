@@ -124,6 +124,30 @@ def test_output_to_a_closed_standard_output(tmp_path: Path) -> None:
     assert "Bad file descriptor" in said
 
 
+@pytest.mark.parametrize("arguments", [["dump", "-"], ["show", "x", "-"], ["decode", "--btf", GOLDEN, "int", "-"]])
+def test_what_is_read_from_a_closed_standard_input(arguments: list[object], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pybtf", *map(str, arguments)]
+    assert shell(command, tmp_path, "closed", "open", "open") == 1
+    said = (tmp_path / "stderr").read_text()
+    assert said.startswith("pybtf: error: standard input: cannot be read: Bad file descriptor; expected ")
+
+
+@pytest.mark.parametrize(("program", "arguments"), [("pybtf", "encode -q --detached"), ("pybtf.pahole", "-J")])
+@pytest.mark.parametrize("limit", range(5, 9))
+def test_few_descriptors(program: str, arguments: str, limit: int, tmp_path: Path) -> None:
+    """No file of ours is blamed for it."""
+    out = [str(tmp_path / "out")] if program == "pybtf" else [f"--btf_encode_detached={tmp_path / 'out'}"]
+    command = shlex.join([sys.executable, "-m", program, *arguments.split(), *out, str(EXAMPLE)])
+    line = f"ulimit -n {limit}; exec {command}"
+    run = subprocess.run(["sh", "-c", line], env=environment(), check=False, capture_output=True, text=True)
+    if run.stderr.startswith("Fatal Python error") or "ModuleNotFoundError" in run.stderr:
+        pytest.skip("Python itself does not start")
+    if run.returncode:
+        assert "oo many open files" in run.stderr
+        assert run.stderr.count("\n") == 1
+        assert ".py" not in run.stderr
+
+
 def test_a_list_from_a_closed_standard_input(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pybtf", "encode", "--from-list", "-", "--detached-dir", str(tmp_path / "out")]
     assert shell(command, tmp_path, "closed", "open", "open") == 1

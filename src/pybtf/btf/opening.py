@@ -45,7 +45,14 @@ def open_view(path: str, base: str | None = None) -> View:
 
     Raises `InputError` if one of them cannot be read or is damaged, if the base is missing or another one.
     """
-    return _view(*_sources(path, base))
+    try:
+        return _view(*_sources(path, base))
+    except MemoryError:
+        raise MemoryError(f"{_place(path)}: not enough memory") from None
+
+
+def _place(path: str) -> str:
+    return "standard input" if path == STANDARD_INPUT else path
 
 
 def _view(source: _Source, below: _Source | None) -> View:
@@ -177,10 +184,13 @@ def read_standard_input() -> bytes:
     """All of it, if it begins as it should. Raises `InputError`."""
     import sys
 
-    start = sys.stdin.buffer.read(64)
-    if start:
-        _check_start(start, "standard input")
-    return read_rest(sys.stdin.buffer, start, "standard input")
+    try:
+        start = sys.stdin.buffer.read(64)
+        if start:
+            _check_start(start, "standard input")
+        return read_rest(sys.stdin.buffer, start, "standard input")
+    except OSError as error:
+        raise InputError("standard input", f"cannot be read: {error.strerror}", "BTF") from None
 
 
 def _check_start(start: bytes, file: str) -> None:

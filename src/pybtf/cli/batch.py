@@ -179,8 +179,9 @@ def _encode_all(
     from ..core.support.malloc_tuning import keep_memory
 
     timed = request.timings or request.report is not None
-    work = partial(_encode, options=share(options, len(tasks)), passes=timed)
-    finish = partial(_finish, request=request, passes=timed)
+    jobs = min(options.jobs, len(tasks))
+    work = partial(_encode, options=share(options, len(tasks)), passes=timed, jobs=jobs)
+    finish = partial(_finish, request=request, passes=timed, jobs=jobs)
     # Nobody is to wait for a result, or to see the time of a file that waited; and what waits has to be small.
     at_once = timed or request.verbose or request.progress or request.detached_dir is None
     together = 1 if at_once or max((task.size for task in tasks), default=0) > SMALL else TOGETHER
@@ -222,17 +223,21 @@ def _orders(tasks: list[Task]) -> list[list[int]]:
     return [sorted(order, key=lambda number: -tasks[number].size) for order in orders]
 
 
-def _encode(task: Task, check: Check, options: EncodeOptions, passes: bool) -> tuple[Task, Encoded | tuple[Any, ...]]:
+def _encode(
+    task: Task, check: Check, options: EncodeOptions, passes: bool, jobs: int
+) -> tuple[Task, Encoded | tuple[Any, ...]]:
     """Encode one file. If that fails, the fields of its `Failure`."""
     try:
         if task.target is None:
             require_plain(task.path)
         return task, encode_one(task.path, check, options, passes=passes)
     except Exception as error:
-        return task, (*explain(error), trace(error))
+        return task, (*explain(error, jobs), trace(error))
 
 
-def _finish(made: tuple[Task, Encoded | tuple[Any, ...]], request: Request, passes: bool) -> tuple[Any, ...]:
+def _finish(
+    made: tuple[Task, Encoded | tuple[Any, ...]], request: Request, passes: bool, jobs: int
+) -> tuple[Any, ...]:
     """Write the BTF of one file. The fields of its `Success` or `Failure`, see `_result`."""
     task, encoded = made
     if isinstance(encoded, tuple):
@@ -254,7 +259,7 @@ def _finish(made: tuple[Task, Encoded | tuple[Any, ...]], request: Request, pass
             sum(loss.count for loss in report.losses),
         )
     except Exception as error:
-        return (*explain(error), trace(error))
+        return (*explain(error, jobs), trace(error))
 
 
 def _result(facts: tuple[Any, ...] | Ended) -> Success | Failure:

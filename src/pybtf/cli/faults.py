@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from ..errors import InternalError, PybtfError
@@ -14,6 +15,8 @@ INTERRUPTED = 130
 
 TRACEBACK_VARIABLE = "PYBTF_TRACEBACK"
 """If set, the traceback is printed in front of every message."""
+
+MEMORY = "not enough memory"
 
 
 def report_fault(error: BaseException) -> int:
@@ -57,8 +60,8 @@ def trace(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)).rstrip("\n")
 
 
-def explain(error: BaseException) -> tuple[str, int]:
-    """The message for `error` and the exit status it deserves."""
+def explain(error: BaseException, jobs: int = 1) -> tuple[str, int]:
+    """The message for `error` and the exit status it deserves; `jobs` were at work side by side."""
     if isinstance(error, InternalError):
         return bug(str(error)), BUG
     if isinstance(error, PybtfError):
@@ -66,7 +69,7 @@ def explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", INTERRUPTED
     if isinstance(error, MemoryError):
-        return f"{str(error) or 'not enough memory'}; fewer jobs (-j) need less", FAILED
+        return short_of_memory(error, jobs), FAILED
     if isinstance(error, BrokenPipeError):
         return "standard output: the reader at the other end is gone", FAILED
     if isinstance(error, OSError):
@@ -76,8 +79,19 @@ def explain(error: BaseException) -> tuple[str, int]:
     return bug(f"{type(error).__name__}: {error}{_where(error)}"), BUG
 
 
+def short_of_memory(error: MemoryError, jobs: int = 1, place: str = "") -> str:
+    """The message, which says what `place` was being read if the error does not."""
+    what = str(error)
+    if MEMORY not in what:  # a library's own words, or none
+        what = f"{place}: {MEMORY}" if place else MEMORY
+    return f"{what}; fewer jobs (-j) need less" if jobs > 1 else what
+
+
 def _system(error: OSError) -> str:
     what = error.strerror or str(error)
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        # Which file was to be opened then does not matter: it may be a part of this program.
+        return "too many open files; raise the limit (ulimit -n)"
     if error.filename is None:
         return what
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)

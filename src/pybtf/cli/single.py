@@ -41,7 +41,12 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
         part_memory()
     gone = f"{request.files[0]}: cannot be read any more: it was truncated meanwhile, or its disk fails"
     with BusErrorMessage(os.fsencode(f"pybtf: error: {printable(gone)}\n")):
-        report = _run(request, options, encode or _encode)
+        try:
+            report = _run(request, options, encode or _encode)
+        except MemoryError as error:
+            from .faults import short_of_memory
+
+            raise MemoryError(short_of_memory(error, options.jobs, request.files[0])) from error
     return DEGRADED if report.losses else 0
 
 

@@ -91,8 +91,11 @@ def guarded(work: Callable[[], int]) -> int:
         write_stdout("")
         return status
     except BaseException as error:
-        from .faults import report_fault
-
+        try:
+            from .faults import report_fault
+        except OSError as other:  # as that one, if too many files are open
+            sys.stderr.write(f"{PROGRAM}: error: {other.strerror}\n")
+            return 1
         return report_fault(error)
 
 
