@@ -114,6 +114,14 @@ def test_names_of_c_stay(name: str) -> None:
     assert dump_header(view) == dump_header(view, as_is=True)
 
 
+def test_numbers_that_c_has_stay() -> None:
+    """gcc has these; to clang they are unknown, as to bpftool, which prints their names."""
+    names = [("_Decimal32", 4), ("_Decimal64", 8), ("_Decimal128", 16)]
+    members = tuple(Member(f"m{size}", number + 2, 128 * number) for number, (_, size) in enumerate(names))
+    text = dump_header(built(*(Int(name, size, size * 8) for name, size in names), Struct("s", 48, members))).decode()
+    assert all(f"\t{name} m{size};\n" in text for name, size in names)
+
+
 def test_different_names_stay_different(tmp_path: Path) -> None:
     """Also from names that there are, and from those that numbers make of two types of one name."""
     names = ("a<b>", "a(b)", "a_b_2", "a[b]", "c<d>", "c<d>", "c_d___7", "e<f>", "e_f")

@@ -5,8 +5,9 @@ from libc.stdint cimport uint32_t, uint64_t
 cdef extern from *:
     """
     static const char *const pybtf_keywords[] __attribute__((unused)) = {
-        "_Alignas", "_Alignof", "_Atomic", "_BitInt", "_Bool", "_Complex", "_Float128", "_Float16", "_Float32",
-        "_Float32x", "_Float64", "_Float64x", "_Generic", "_Imaginary", "_Noreturn", "_Static_assert", "_Thread_local",
+        "_Alignas", "_Alignof", "_Atomic", "_BitInt", "_Bool", "_Complex", "_Decimal128", "_Decimal32", "_Decimal64", "_Float128",
+        "_Float16", "_Float32", "_Float32x", "_Float64", "_Float64x", "_Generic", "_Imaginary", "_Noreturn",
+        "_Static_assert", "_Thread_local",
         "__alignof__", "__asm__", "__attribute__", "__auto_type", "__bf16", "__const", "__extension__", "__float128",
         "__fp16", "__imag__", "__inline", "__inline__", "__int128", "__label__", "__real__", "__restrict",
         "__restrict__", "__signed__", "__thread", "__typeof__", "__volatile__", "asm", "auto", "break", "case", "char",
@@ -15,7 +16,8 @@ cdef extern from *:
         "switch", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while", 0
     };
     static const char *const pybtf_type_words[] __attribute__((unused)) = {
-        "_Bool", "_Complex", "_Float128", "_Float16", "_Float32", "_Float32x", "_Float64", "_Float64x", "__bf16",
+        "_Bool", "_Complex", "_Decimal128", "_Decimal32", "_Decimal64", "_Float128", "_Float16", "_Float32",
+        "_Float32x", "_Float64", "_Float64x", "__bf16",
         "__float128", "__fp16", "__int128", "char", "double", "float", "int", "long", "short", "signed",
         "unsigned", 0
     };
