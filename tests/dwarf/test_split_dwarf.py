@@ -261,6 +261,23 @@ def test_a_program_may_name_its_package(tmp_path: Path, run_cli: RunCli) -> None
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize("content", [None, b"", b"no package"])
+def test_a_package_that_is_not_needed_is_one_all_the_same(
+    content: bytes | None, tmp_path: Path, run_cli: RunCli
+) -> None:
+    whole = ROOT / "fixtures" / "bin" / "04_integers.gcc-O0-4-exe.elf"
+    package = tmp_path / "package"
+    if content is None:
+        package.mkdir()
+    else:
+        package.write_bytes(content)
+    done = run_cli("encode", "--dwp", package, "--detached", tmp_path / "out", whole)
+    assert done.returncode == 1
+    assert f"{package}: cannot be used; expected a package of this program's units" in done.stderr
+    sound = next(path for path in PACKAGES if path.parent.name == "clang-5")
+    assert run_cli("encode", "--dwp", sound, "--detached", tmp_path / "out", whole).returncode == 0
+
+
 def test_a_unit_is_taken_once(tmp_path: Path) -> None:
     """Many small skeletons of one large unit would be more than there is of it."""
     build = HOME / "gcc-5"

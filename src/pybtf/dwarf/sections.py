@@ -151,6 +151,10 @@ def _sections_of(
         from pybtf.dwarf.split import join_split
 
         split = join_split(image, found, package, degrade)
+    elif package is not None:
+        from pybtf.dwarf.split import Split
+
+        Split(image, found, package)  # which says what is wrong with it
     found.types_at = len(found["info"])
     if more:
         _append(image, found, more, addresses)
