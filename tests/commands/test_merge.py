@@ -238,7 +238,9 @@ def test_verify(built: Callable[[str], Path], capfd: pytest.CaptureFixture[str])
     arguments = ["merge", "--features", FEATURES, "--verify", "--detached", "out"]
     assert main([*arguments, "values"]) == 0
     assert "its DWARF gives the same" in capfd.readouterr().err
-    assert main([*arguments, "merged"]) == 1  # there is nothing to compare with
+    assert main([*arguments, "merged"]) == 1
+    said = capfd.readouterr().err
+    assert said.endswith("merged: no DWARF to compare with; expected DWARF, for --verify. Leave out --verify.\n")
     assert Path("out").exists()
 
 

@@ -381,6 +381,11 @@ def test_files_of_one_name(tree: Path, tmp_path: Path, run_cli: RunCli) -> None:
     assert "would both be same.ko.btf; a folder as argument keeps" in done.stderr
     assert not (tmp_path / "out").exists()
     assert run_cli(*arguments, tree).returncode == 0
+    packed = one.with_name("same.ko.gz")
+    packed.write_bytes(gzip.compress(one.read_bytes()))
+    done = run_cli(*arguments, one, packed)
+    assert done.returncode == 2
+    assert "would both be same.ko.btf; name only one of them" in done.stderr
 
 
 @pytest.mark.parametrize(

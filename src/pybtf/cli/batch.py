@@ -126,6 +126,8 @@ def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
         other = names.setdefault(name, each)
         if other is not each:
             hint = "a folder as argument keeps the names of the folders in it"
+            if os.path.dirname(other.path) == os.path.dirname(each.path):  # noqa: PTH120
+                hint = "name only one of them"
             raise UsageError(f"the BTF of {other.path} and of {each.path} would both be {name}; {hint}")
     inside = os.path.join(folder, "")  # noqa: PTH118
     return [Task(each.path, inside + name, each.real, each.size) for name, each in names.items()]

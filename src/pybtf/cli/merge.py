@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InputError, MergeError, UsageError
+from ..errors import InputError, MergeError, NothingToEncode, UsageError
 from ..features import Features
 from ..languages import EXCLUDE_VARIABLE
 from ..options import EncodeOptions, make_options
@@ -133,7 +133,11 @@ def _merged(
         if verify:
             from ..pipeline import encode_file
 
-            wanted = encode_file(file, options)
+            try:
+                wanted = encode_file(file, options)
+            except NothingToEncode:
+                hint = "Leave out --verify."
+                raise InputError(file, "no DWARF to compare with", "DWARF, for --verify", hint) from None
             if bytes(wanted.data) != bytes(encoded.data):
                 both = f"{len(encoded.data)} bytes, and its DWARF others, {len(wanted.data)}"
                 raise MergeError(f"{file}: the values of its objects give {both}")
