@@ -176,6 +176,7 @@ def test_manual_fits_a_terminal() -> None:
         (["encode", "--features", "+distilled_base", "x"], "the feature distilled_base needs a base BTF"),
         (["encode", "--features", "+distilled_base", "--detached", "y", "x"], "distilled_base needs a base BTF"),
         (["encode"], "missing argument 'FILE...'; see pybtf encode --help"),
+        (["dump", "--root"], "option '--root' requires an argument; see pybtf dump --help"),
         (["encode", "--bad", "x"], "no such option '?--bad'?.* [Ss]ee pybtf encode --help"),
         (["encode", "--detached", "x", "a", "b"], "--detached OUT is for the BTF of one FILE; --detached-dir"),
         (["encode", "--detached", "x", "--detached-dir", "d", "a"], "--detached and --detached-dir do not go"),

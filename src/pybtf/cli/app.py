@@ -142,12 +142,16 @@ def run(arguments: list[str]) -> int:
     except click.Abort as abort:
         raise KeyboardInterrupt from abort
     except click.UsageError as error:
-        raise UsageError(_with_hint(error)) from error
+        raise UsageError(_with_hint(error, arguments)) from error
 
 
-def _with_hint(error: click.UsageError) -> str:
+def _with_hint(error: click.UsageError, arguments: list[str]) -> str:
     text = " ".join(error.format_message().split()).rstrip(".")
-    where = error.ctx.command_path if error.ctx is not None else "pybtf"
+    where = "pybtf"
+    if error.ctx is not None:
+        where = error.ctx.command_path
+    elif arguments and arguments[0] in COMMANDS:  # of an option without its value click does not say where
+        where = f"pybtf {arguments[0]}"
     if isinstance(error, click.NoSuchOption):
         from .habits import of_option
 

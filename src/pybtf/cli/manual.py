@@ -211,7 +211,7 @@ Examples:
   pybtf show task_struct /sys/kernel/btf/vmlinux
   pybtf show --sizes 'tcp_*' vmlinux
   pybtf show --holes 5 vmlinux
-  pybtf show -E --no-comments sockaddr_storage vmlinux
+  pybtf show -E --no-comments __kernel_sockaddr_storage vmlinux
   pybtf show --reorganize tcp_sock vmlinux
   pybtf show --svg sk_buff.svg sk_buff vmlinux
   pybtf show --base vmlinux 'struct nft_*' nf_tables.ko
