@@ -446,7 +446,7 @@ class Source:
                 start = os.pread(self._fd, 1024, 0)
             except OSError:
                 start = _MAGIC  # it is not known to be anything else
-            if start.startswith(_MAGIC) or number != errno.EINVAL:
+            if start.startswith(_MAGIC):
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 raise InputError(self.path, f"cannot be mapped: {reason}", "a file that can be") from None
             from .unlike import what_it_is
