@@ -21,7 +21,6 @@ from pybtf.elf.relocation import relocated
 from pybtf.elf.symbols import function_table
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, Symbol, bare
-from tests.conftest import environment
 
 SOURCE = """
 struct pair { int left; struct pair *right; };
@@ -186,26 +185,6 @@ def test_a_symbolic_link_is_followed(gcc_object: Path, tmp_path: Path) -> None:
     (tmp_path / "link.o").symlink_to(gcc_object)
     with ElfImage.open(tmp_path / "link.o") as image:
         assert image.section(".text") is not None
-
-
-def test_a_file_for_which_there_is_no_memory_is_still_an_elf_file(gcc_object: Path, tmp_path: Path) -> None:
-    """In a process of little memory, a large file with holes."""
-    large = tmp_path / "large.o"
-    large.write_bytes(gcc_object.read_bytes())
-    os.truncate(large, 1 << 40)
-    program = f"""
-import resource
-from pybtf.elf.image import ElfImage
-resource.setrlimit(resource.RLIMIT_AS, (1 << 34, 1 << 34))
-try:
-    ElfImage.open({str(large)!r})
-except MemoryError as error:
-    print(error)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
-    )  # fmt: skip
-    assert done.stdout == f"{large}: not enough memory to map its 1,099,511,627,776 bytes\n"
 
 
 def test_reading_a_good_file_imports_no_pyelftools(gcc_object: Path) -> None:

@@ -6,6 +6,7 @@ that the core asks for. Each number has a forked process of its own.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -124,3 +125,23 @@ def test_each_allocation_fails_once(name: str, shim: Path, tmp_path: Path) -> No
     count, bad = refusals(shim, path, *[base] * (name == "a module"))
     assert count > 50
     assert bad == []
+
+
+def test_a_file_for_which_there_is_no_memory_is_still_an_elf_file(tmp_path: Path) -> None:
+    """In a process of little memory, a large file with holes."""
+    large = tmp_path / "large.o"
+    large.write_bytes(b"\x7fELF")
+    os.truncate(large, 1 << 40)
+    program = f"""
+import resource
+from pybtf.elf.image import ElfImage
+resource.setrlimit(resource.RLIMIT_AS, (1 << 34, 1 << 34))
+try:
+    ElfImage.open({str(large)!r})
+except MemoryError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment()
+    )  # fmt: skip
+    assert done.stdout == f"{large}: not enough memory to map its 1,099,511,627,776 bytes\n"
