@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.dwarf.abbrev_layout cimport DieLayout
 from pybtf.core.model.debug_sections cimport Span
 from pybtf.core.model.faults cimport Fault
-from pybtf.core.support.memory cimport U32s
+from pybtf.core.support.memory cimport U8s, U32s
 
 cdef struct AbbrevDecl:
     uint64_t code
@@ -14,14 +14,25 @@ cdef struct AbbrevDecl:
     uint16_t fixed              # bytes of all values, or VARYING
     DieLayout layout            # that of a type says nothing of its children
 
+cdef struct KnownDecl:          # one that was compiled before (see known_decls.py)
+    AbbrevDecl decl             # its code is that of the table where it was first met
+    uint32_t text               # where its bytes begin in `texts`
+    uint32_t size
+    uint32_t hash
+    uint32_t reach              # how many bytes behind an abbreviation code are looked at
+
 cdef struct AbbrevTable:
-    U32s ops
+    U32s ops                    # programs, also those of what is known
     AbbrevDecl *decls
     uint32_t n, cap
     uint32_t reach              # how many bytes behind an abbreviation code are looked at, whichever layout it has
     bint dense                  # decls[i].code == i + 1
     uint32_t *slots             # otherwise: open addressing, index + 1
     uint32_t slot_mask
+    KnownDecl *known
+    uint32_t n_known, cap_known
+    uint32_t *known_slots       # open addressing, index + 1; NULL: nothing is known
+    U8s texts
     # what the programs depend on
     uint64_t offset
     uint8_t address_size, offset_size, version

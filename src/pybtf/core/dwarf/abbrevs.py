@@ -9,7 +9,8 @@ decl_line, high_pc...). So each abbreviation becomes a list of words, each an op
     bits 16-23  class of the value (A_*); for OP_SKIP bits 16-31 are the number of bytes
 
 Neighbouring unwanted attributes of fixed size become one OP_SKIP. The forms' sizes depend on the unit's version,
-address size and offset size, so a table is compiled for those.
+address size and offset size, so a table is compiled for those. Most of what a table declares was met in another one
+before, and is taken from there (known_decls.py).
 """
 
 import cython
@@ -20,6 +21,14 @@ from cython.cimports.pybtf.core.dwarf.abbrev_layout import fixed_size, layout_of
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.forms import *
+from cython.cimports.pybtf.core.dwarf.known_decls import (
+    declaration_size,
+    known_add,
+    known_begin,
+    known_find,
+    known_forget,
+    known_free,
+)
 from cython.cimports.pybtf.core.model.debug_sections import Span
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import TAG_TYPE_TAG
@@ -35,17 +44,19 @@ from cython.cimports.pybtf.core.model.faults import (
     Fault,
     fault_set,
 )
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.cursor import (
     CUR_LEB,
     CUR_OK,
     Cursor,
     cur_init,
+    cur_left,
     cur_sleb,
     cur_tell,
     cur_u8,
     cur_uleb,
 )
-from cython.cimports.pybtf.core.support.hashing import SALT, SALT2, fold
+from cython.cimports.pybtf.core.support.hashing import SALT, SALT2, fold, hash_bytes
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
 MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # some thousand are much; beyond this, indexes would not fit
@@ -104,7 +115,8 @@ def flush(t: cython.pointer[AbbrevTable], pending: cython.pointer[uint32_t]) -> 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def add_decl(t: cython.pointer[AbbrevTable], code: uint64_t, tag: uint64_t, children: uint64_t) -> cython.int:
+def new_decl(t: cython.pointer[AbbrevTable], code: uint64_t) -> cython.int:
+    """One more declaration, of which only the code is known. Nonzero: no memory."""
     cap: uint32_t
     decls: cython.pointer[AbbrevDecl]
     if t.n == t.cap:
@@ -115,9 +127,6 @@ def add_decl(t: cython.pointer[AbbrevTable], code: uint64_t, tag: uint64_t, chil
         t.decls = decls
         t.cap = cap
     t.decls[t.n].code = code
-    t.decls[t.n].tag = cython.cast(cython.ushort, tag) if tag < TAG_TYPE_TAG else TAG_TYPE_TAG - 1
-    t.decls[t.n].children = children != 0
-    t.decls[t.n].program = cython.cast(uint32_t, t.ops.n)
     if code != t.n + 1:
         t.dense = False
     t.n += 1
@@ -207,15 +216,55 @@ def abbrevs_find_sparse(t: cython.pointer[AbbrevTable], code: uint64_t) -> cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def read_decl(
+    t: cython.pointer[AbbrevTable], c: cython.pointer[Cursor], fault: cython.pointer[Fault]
+) -> cython.int:
+    """Reads the rest of the last declaration, behind its code, and compiles it. Nonzero: fault."""
+    decl: cython.pointer[AbbrevDecl] = cython.address(t.decls[t.n - 1])
+    start: cython.pointer[cython.const[uint8_t]] = c.pos
+    size: uint32_t = declaration_size(start, c.end)
+    h: uint64_t = 0
+    code: uint64_t = decl.code
+    reach: uint32_t
+    tag: uint64_t
+    children: uint64_t
+    known: cython.pointer[cython.const[KnownDecl]]
+    if size:
+        h = hash_bytes(cython.cast(cython.p_const_char, start), size)
+        known = known_find(t, h, start, size)
+        if known != cython.NULL:
+            decl[0] = known.decl
+            decl.code = code
+            t.reach = max(t.reach, known.reach)
+            c.pos += size
+            return 0
+    tag = cur_uleb(c)
+    children = cur_u8(c)
+    if c.bad:
+        return fault_set(fault, FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED, IN_ABBREV, cur_tell(c), 0, 0)
+    decl.tag = cython.cast(cython.ushort, tag) if tag < TAG_TYPE_TAG else TAG_TYPE_TAG - 1
+    decl.children = children != 0
+    decl.program = cython.cast(uint32_t, t.ops.n)
+    if read_attributes(t, c, fault):
+        return 1
+    decl.fixed = fixed_size(t.ops.p + decl.program)
+    reach = layout_of(cython.address(decl.layout), decl.tag, decl.children, t.ops.p + decl.program)
+    t.reach = max(t.reach, reach)
+    if size:
+        CHECK(c.pos == start + size, "a declaration is not as long as it was taken for")
+        known_add(t, h, start, size, reach)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def read_table(
     t: cython.pointer[AbbrevTable], c: cython.pointer[Cursor], fault: cython.pointer[Fault]
 ) -> cython.int:
     """Reads declarations up to the end of the table. Nonzero: fault."""
     code: uint64_t
-    tag: uint64_t
-    children: uint64_t
     at: uint64_t
-    decl: cython.pointer[AbbrevDecl]
     while True:
         # Some producers leave out the table's final 0 at the end of the section.
         if c.pos == c.end:
@@ -224,21 +273,12 @@ def read_table(
         code = cur_uleb(c)
         if c.bad == CUR_OK and code == 0:
             break
-        tag = cur_uleb(c)
-        children = cur_u8(c)
-        if c.bad:
-            return fault_set(fault, FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED, IN_ABBREV, cur_tell(c), 0, 0)
         if t.n == MAX_DECLS or t.ops.n > MAX_OPS:
             return fault_set(fault, FAULT_TOO_MANY, IN_ABBREV, at, 0, t.n)
-        if add_decl(t, code, tag, children):
+        if new_decl(t, code):
             return fault_set(fault, FAULT_MEMORY, IN_ABBREV, at, 0, 0)
-        if read_attributes(t, c, fault):
+        if read_decl(t, c, fault):
             return 1
-        decl = cython.address(t.decls[t.n - 1])
-        decl.fixed = fixed_size(t.ops.p + decl.program)
-        t.reach = max(
-            t.reach, layout_of(cython.address(decl.layout), decl.tag, decl.children, t.ops.p + decl.program)
-        )
     if not t.dense and index_sparse(t):
         return fault_set(fault, FAULT_MEMORY, IN_ABBREV, cur_tell(c), 0, 0)
     return 0
@@ -271,8 +311,17 @@ def abbrevs_read(
         and t.split == split
     ):
         return 0
+    if (
+        t.address_size == address_size
+        and t.offset_size == offset_size
+        and t.version == version
+        and t.alternate == alternate
+        and t.split == split
+    ):
+        known_begin(t)
+    else:
+        known_forget(t)
     t.valid = False
-    t.ops.n = 0
     t.n = 0
     t.reach = 0
     t.dense = True
@@ -309,8 +358,13 @@ def abbrevs_have_form(section: Span, offset: uint64_t, form: uint64_t, read: cyt
         cur_uleb(cython.address(c))
         cur_u8(cython.address(c))
         while not c.bad:
-            attribute = cur_uleb(cython.address(c))
-            found = cur_uleb(cython.address(c))
+            if cur_left(cython.address(c)) >= 2 and not (c.pos[0] | c.pos[1]) & 0x80:  # nearly all pairs
+                attribute = c.pos[0]
+                found = c.pos[1]
+                c.pos += 2
+            else:
+                attribute = cur_uleb(cython.address(c))
+                found = cur_uleb(cython.address(c))
             if attribute == 0 and found == 0:
                 break
             if found == form:
@@ -328,4 +382,5 @@ def abbrevs_free(t: cython.pointer[AbbrevTable]) -> cython.void:
     u32s_free(cython.address(t.ops))
     free(t.decls)
     free(t.slots)
+    known_free(t)
     memset(t, 0, cython.sizeof(AbbrevTable))
