@@ -7,6 +7,7 @@ from pybtf.core.strings.string_table cimport IN_BASE, string_in_base
 
 cdef int stream_unit(Encoder *e, UnitValue *v) noexcept nogil
 cdef int stream_again(Encoder *e, UnitValue *v) noexcept nogil
+cdef void insert_names(Encoder *e, const uint32_t *r) noexcept nogil
 cdef uint32_t new_string(Encoder *e, uint32_t sid) noexcept nogil
 
 cdef inline uint32_t encoder_string(Encoder *e, uint32_t sid) noexcept nogil:

@@ -10,7 +10,8 @@ Then the class list is rewritten (`refine`). All types of uncertain classes stan
 - declarations that are surely resolved to their usual definition are listed for de-duplication (resolved.py).
 
 From now on, the first type of each number in the list is kept and stands for the others; types that stand apart are
-kept, too. Units of which this is more than append_unit.py has kept are decoded again.
+kept, too. Where this is more than append_unit.py has kept, it is made from the classes (restore.py), or the unit is
+decoded again.
 """
 
 import cython
@@ -21,6 +22,7 @@ from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.resolved import list_resolved, note_met
+from cython.cimports.pybtf.core.reduction.restore import RESTORE_AMBIGUOUS, RESTORE_MEMORY, RESTORED, restore
 from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push, u32s_reserve
@@ -234,22 +236,25 @@ def refine_unit(
     a: cython.pointer[Analysis],
     firsts: cython.pointer[U32s],
     scratch: cython.pointer[U32s],
+    more: cython.pointer[U32s],
     u: uint32_t,
 ) -> cython.int:
-    """Rewrites the entries of a unit, notes which classes and variants it is the first to have, and lists it in `redo`
-    if more of it is to be kept than append_unit.py has. Nonzero: no memory.
+    """Rewrites the entries of a unit and notes which classes and variants it is the first to have. `more`: in work, what
+    is to be kept besides what append_unit.py has. If it cannot be restored, or the unit is to be whole, that is listed
+    in `redo`. Nonzero: no memory.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
     i: uint32_t
     c: uint32_t
-    more: cython.bint = False
+    status: cython.int = RESTORE_AMBIGUOUS
     if watch(e, a, u):
         return 1
     if decide(e, a, u):
         e.streams[u].whole = True
     if set_apart(e, a, u):
         return 1
+    more.n = 0
     for at in range(a.before.n):
         i = a.before.p[at]
         c = p[i]
@@ -264,8 +269,13 @@ def refine_unit(
                 return 1
         if firsts.p[p[i]] == NO_UNIT:
             firsts.p[p[i]] = u
-            more = more or e.first_unit.p[c] != u
-    return (more or e.streams[u].whole) and not u32s_push(cython.address(e.redo), u)
+        if firsts.p[p[i]] == u and e.first_unit.p[c] != u and not u32s_push(more, i):
+            return 1
+    if not e.streams[u].whole:
+        if more.n == 0:
+            return 0
+        status = restore(e, a, more, u)
+    return status == RESTORE_MEMORY or (status != RESTORED and not u32s_push(cython.address(e.redo), u))
 
 
 @cython.cfunc
@@ -276,14 +286,19 @@ def refine(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     u: uint32_t
     failed: cython.int
     scratch: U32s
+    more: U32s
     firsts: U32s
     memset(cython.address(scratch), 0, cython.sizeof(U32s))
+    memset(cython.address(more), 0, cython.sizeof(U32s))
     memset(cython.address(firsts), 0, cython.sizeof(U32s))
     failed = prepare(e, a) or enter_first(e, a, cython.address(firsts))
     for u in range(e.n_streams):
-        failed = failed or refine_unit(e, a, cython.address(firsts), cython.address(scratch), u)
+        failed = failed or refine_unit(
+            e, a, cython.address(firsts), cython.address(scratch), cython.address(more), u
+        )
     failed = failed or list_resolved(e, a)
     u32s_free(cython.address(scratch))
+    u32s_free(cython.address(more))
     u32s_free(cython.address(e.first_unit))
     e.first_unit = firsts
     return failed
