@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.btf.kinds cimport *
 from pybtf.core.classes.class_record cimport *
-from pybtf.core.encode.encoder cimport Encoder
+from pybtf.core.encode.encoder cimport CLASS_BITS, Encoder
 from pybtf.core.support.memory cimport U32s
 
 cdef struct Refs:               # the references of a class record
@@ -130,3 +130,17 @@ cdef inline bint is_key(const uint32_t *r) noexcept nogil:
     return (
         kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION or kind == KIND_KEY_ENUM or kind == KIND_KEY_ENUM64
     )
+
+cdef inline uint32_t next_watched(const uint8_t *watch, uint8_t bits, const uint32_t *p, uint32_t i,
+                                  uint32_t n) noexcept nogil:
+    # The first of the entries p[i] ... p[n - 1] whose class is watched for one of these; `n`: there is none. Few are.
+    while n - i >= 4:
+        if bits & (
+            watch[p[i] & CLASS_BITS] | watch[p[i + 1] & CLASS_BITS]
+            | watch[p[i + 2] & CLASS_BITS] | watch[p[i + 3] & CLASS_BITS]
+        ):
+            break
+        i += 4
+    while i < n and not watch[p[i] & CLASS_BITS] & bits:
+        i += 1
+    return i

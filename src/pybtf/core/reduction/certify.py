@@ -425,6 +425,7 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     i: uint32_t
     c: uint32_t
     known: uint8_t
+    wanted: uint8_t = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED
     a.before.n = a.todo.n = 0
     a.round += 1
     a.disturbed = False
@@ -432,11 +433,10 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
         u32s_reserve(cython.address(a.before), t.n_types) and u32s_reserve(cython.address(a.todo), t.n_types)
     ):
         return 1
-    for i in range(1, t.n_types):
+    i = next_watched(a.watch, wanted, p, 1, t.n_types)
+    while i < t.n_types:
         c = p[i] & CLASS_BITS
-        known = a.watch[c] & (WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED)
-        if known == 0:
-            continue
+        known = a.watch[c]
         if known & CONTESTED:
             meet(a, a.key[c], p[i])
         if known & TAINTED or (known & TAINTED_ODD and (p[i] & APART or a.marks[c] & UNCERTAIN)):
@@ -447,6 +447,7 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
         if known & TRACKED:
             a.todo.p[a.todo.n] = i
             a.todo.n += 1
+        i = next_watched(a.watch, wanted, p, i + 1, t.n_types)
     return 0
 
 

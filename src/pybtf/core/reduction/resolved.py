@@ -32,7 +32,7 @@ from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.resolved import *
 from cython.cimports.pybtf.core.reduction.separate import earliest, is_mixed
 from cython.cimports.pybtf.core.support.check import CHECK
-from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_push
+from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_add, u32s_push, u32s_reserve
 
 # Tints of a class or key.
 LEADING = cython.declare(uint8_t, 2)  # in the unit at hand it reaches an undecided type
@@ -185,10 +185,13 @@ def list_mentions(
 @cython.exceptval(check=False)
 def look_into(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], q: cython.pointer[Questions], u: uint32_t
-) -> cython.void:
-    """Notes in the mentions what unit `u` has of them. The entries of other types have been rewritten already."""
+) -> cython.int:
+    """Notes in the mentions what unit `u` has of them. The entries of other types have been rewritten already. Nonzero:
+    no memory.
+    """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    n: cython.size_t
     i: uint32_t
     c: uint32_t
     k: uint32_t
@@ -196,14 +199,19 @@ def look_into(
     meaning: uint32_t
     x: cython.pointer[Mention]
     a.round += 1
-    for i in range(1, t.n_types):
-        c = p[i] & CLASS_BITS
-        if c < a.n and a.tint[c] & ASKED and a.key[c] and a.users[a.key[c]]:
-            meet(a, a.key[c], p[i])
+    a.todo.n = 0
+    if not u32s_reserve(cython.address(a.todo), t.n_types):
+        return 1
     for i in range(1, t.n_types):
         c = p[i] & CLASS_BITS
         if c >= a.n or not a.tint[c] & ASKED:
             continue
+        if a.key[c] and a.users[a.key[c]]:
+            meet(a, a.key[c], p[i])
+        u32s_add(cython.address(a.todo), i)
+    for n in range(a.todo.n):
+        i = a.todo.p[n]
+        c = p[i] & CLASS_BITS
         at = a.users[c]
         while at:
             x = cython.address(q.mentions[at - 1])
@@ -216,6 +224,7 @@ def look_into(
                 earliest(cython.address(x.any_defined), u)
             if not p[i] & APART and meaning != MANY:
                 earliest(cython.address(x.defined) if meaning else cython.address(x.declared), u)
+    return 0
 
 
 @cython.cfunc
@@ -276,7 +285,8 @@ def answer(
         if a.marks[c] & OCCURS and is_compared(class_record(e.classes, c)) and list_mentions(e, a, q, c):
             return 1
     for u in range(last):
-        look_into(e, a, q, u)
+        if look_into(e, a, q, u):
+            return 1
     for i in range(q.n_mentions):
         m = cython.address(q.mentions[i])
         x = cython.address(q.names[m.name])

@@ -41,12 +41,14 @@ def count_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
     for u in range(e.n_streams):
         t = cython.address(e.streams[u])
         p = e.class_list.p + t.classes
-        for i in range(1, t.n_types):
+        i = next_watched(a.watch, CONTESTED, p, 1, t.n_types)
+        while i < t.n_types:
             c = p[i]
-            if a.watch[c] and a.marks[c] & FULL:
+            if a.marks[c] & FULL:
                 if a.count[c] == 0:
                     a.contact[c] = u
                 a.count[c] += 1
+            i = next_watched(a.watch, CONTESTED, p, i + 1, t.n_types)
 
 
 @cython.cfunc
@@ -308,6 +310,29 @@ def find_odd_in(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def find_common(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """Marks the odd classes that have usual types. Each is looked for until there is one."""
+    u: uint32_t
+    i: uint32_t
+    c: uint32_t
+    p: cython.pointer[uint32_t]
+    t: cython.pointer[Stream]
+    for c in range(1, a.n):
+        a.watch[c] = WATCHED if a.marks[c] & ODD else 0
+    for u in range(e.n_streams):
+        t = cython.address(e.streams[u])
+        p = e.class_list.p + t.classes
+        i = next_watched(a.watch, WATCHED, p, 1, t.n_types)
+        while i < t.n_types:
+            if not p[i] & APART:
+                a.marks[p[i]] |= COMMON
+                a.watch[p[i]] = 0
+            i = next_watched(a.watch, WATCHED, p, i + 1, t.n_types)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
     """Marks the entries of odd types, and their classes; units with wild ones are kept whole. Nonzero: no memory."""
     u: uint32_t
@@ -325,20 +350,15 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
         p = e.class_list.p + t.classes
         found = False
         a.round += 1
-        for i in range(1, t.n_types):
+        i = next_watched(a.watch, CONTESTED | WATCHED, p, 1, t.n_types)
+        while i < t.n_types and not found:
             c = p[i]
-            if a.watch[c] and (a.watch[c] & WATCHED or meet(a, a.key[c], c)):
-                found = True
-                break
+            found = a.watch[c] & WATCHED or meet(a, a.key[c], c)
+            i = next_watched(a.watch, CONTESTED | WATCHED, p, i + 1, t.n_types)
         if found:
             if find_odd_in(e, a, u):
                 return 1
-    for u in range(e.n_streams):
-        t = cython.address(e.streams[u])
-        p = e.class_list.p + t.classes
-        for i in range(1, t.n_types):
-            if not p[i] & APART and a.marks[p[i]] & ODD:
-                a.marks[p[i]] |= COMMON
+    find_common(e, a)
     for c in range(1, a.n):
         if a.marks[c] & ODD and a.marks[c] & FULL and a.key[c]:
             a.marks[a.key[c]] |= CONFLICT
