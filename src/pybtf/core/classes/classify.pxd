@@ -12,6 +12,9 @@ cdef enum:                      # Classifier.failed
     CLASSIFY_NAMES = 2          # more bytes of names than the unit may read
     CLASSIFY_EMPTY = 3          # a name that was deferred is empty: to be decoded again
 
+cdef enum:
+    UNKNOWN = 0xFFFFFFFF        # in `stands`: nothing is known yet of this type. 0 is void
+
 cdef struct Classifier:         # of one worker
     ClassTable *classes
     SeenTable *known
@@ -21,7 +24,7 @@ cdef struct Classifier:         # of one worker
     U32s stack                  # types being described: pairs (small id, next reference)
     U32s interned               # a record with interned names
     U32s twice                  # by key: number of the last unit that has it, plus 1
-    U32s stands                 # by small id: what references to it stand for, a key or a class; 0 not known yet
+    U32s stands                 # by small id: what references to it stand for, a key or a class; or UNKNOWN
     bint plain                  # names that kernels refuse are replaced
     U32s renamed                # names that were
     bint sparse                 # no type is dropped for its class: only what prototypes refer to needs one
@@ -41,4 +44,4 @@ cdef uint32_t class_of_new_ref(Classifier *c, UnitValue *v, uint32_t id) noexcep
 
 cdef inline uint32_t class_of_ref(Classifier *c, UnitValue *v, uint32_t id) noexcept nogil:
     # After `classify_unit`: the class or key of a reference to `id`; NO_CLASS: `c.failed`.
-    return c.stands.p[id] if id == 0 or c.stands.p[id] else class_of_new_ref(c, v, id)
+    return c.stands.p[id] if c.stands.p[id] != UNKNOWN else class_of_new_ref(c, v, id)

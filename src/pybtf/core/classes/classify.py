@@ -262,7 +262,7 @@ def first_reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue],
 def reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> uint32_t:
     """What a reference to `id`, not 0, stands for; 0 if that is not known yet."""
     made: uint32_t = c.stands.p[id]
-    return made if made else first_reference(c, v, id)
+    return made if made != UNKNOWN else first_reference(c, v, id)
 
 
 # ---- describing ---------------------------------------------------------------------------------------------
@@ -272,9 +272,22 @@ def reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: u
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
+def name_first(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
+    """A type that has a name gets its key before it is described, unless it has been referred to. Nonzero: `c.failed`."""
+    kind: uint32_t
+    if c.stands.p[id] == UNKNOWN:
+        kind = key_kind(v.words.p + v.offs.p[id])
+        if kind:
+            key(c, v, id, kind)
+    return c.failed
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def push(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
     """Puts `id` on the stack. Nonzero: `c.failed`."""
-    named: uint32_t
     if not u32s_reserve(cython.address(c.stack), 2):
         fail(c, CLASSIFY_MEMORY)
         return 1
@@ -282,11 +295,7 @@ def begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint3
     c.stack.p[c.stack.n + 1] = 0
     c.stack.n += 2
     v.classes.p[id] = PENDING
-    if c.stands.p[id] == 0:
-        named = key_kind(v.words.p + v.offs.p[id])
-        if named:
-            key(c, v, id, named)
-    return c.failed
+    return 0
 
 
 @cython.cfunc
@@ -393,51 +402,103 @@ def guessed(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
+def set_class(
+    c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t, class_: uint32_t
+) -> cython.void:
+    v.classes.p[id] = class_
+    if c.stands.p[id] == UNKNOWN:
+        c.stands.p[id] = class_
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def take(
+    c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t, s: cython.pointer[Seen]
+) -> cython.void:
+    """A type gets the class of the record that was expected, which is its own."""
+    size: uint32_t
+    if CHECKED:
+        size = describe(c, v, id)
+        CHECK(size == 0 or same_words(s.words, c.record.p, size), "a type is taken for one of another record")
+        check_order(s.words, s.class_)
+    c.last = s
+    set_class(c, v, id, s.class_)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def at_once(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.bint:
+    """Gives a type its class, if it is the one that is expected. Then everything that it refers to is known, as nothing
+    that is unknown equals what a record has; but what reaches itself is not known to `stands`.
+    """
+    s: cython.pointer[Seen] = cython.NULL if v.irregular else seen_follower(c.last)
+    if s == cython.NULL or not record_is(s.words, v.words.p + v.offs.p[id], c.stands.p):
+        return False
+    take(c, v, id, s)
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
 def finish(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) -> cython.void:
-    """The topmost type gets its class. No record is made of it if it has the one that is expected; but what reaches
-    itself is not known to `stands`.
+    """The topmost type, all of whose references stand for something, gets its class. No record is made of it if it has
+    one of those that are expected.
     """
     id: uint32_t = c.stack.p[c.stack.n - 2]
     size: uint32_t
     made: uint32_t
     s: cython.pointer[Seen] = cython.NULL if v.irregular else guessed(c, v.words.p + v.offs.p[id])
-    if s != cython.NULL:
-        made = s.class_
-        if CHECKED:
-            size = describe(c, v, id)
-            CHECK(size == 0 or same_words(s.words, c.record.p, size), "a type is taken for one of another record")
-            check_order(s.words, made)
-        c.last = s
-    else:
-        size = describe(c, v, id)
-        made = class_of_other(c, c.record.p, size) if size else NO_CLASS
-        if CHECKED and made != NO_CLASS:
-            check_order(c.record.p, made)
     c.stack.n -= 2
-    v.classes.p[id] = made
-    if c.stands.p[id] == 0:
-        c.stands.p[id] = made
+    if s != cython.NULL:
+        take(c, v, id, s)
+        return
+    size = describe(c, v, id)
+    made = class_of_other(c, c.record.p, size) if size else NO_CLASS
+    if CHECKED and made != NO_CLASS:
+        check_order(c.record.p, made)
+    set_class(c, v, id, made)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def classify(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
-    """Gives `id`, and first everything it refers to, a class. Nonzero: `c.failed`."""
+    """Gives `id`, and first everything it refers to, a class. Nonzero: `c.failed`.
+
+    Most types are what is expected, so that is tried first: then their references need not be looked at one by one.
+    """
     need: uint32_t
-    if begin(c, v, id):
+    tried: cython.bint = True  # whether the topmost type is what is expected
+    if name_first(c, v, id):
+        return 1
+    if at_once(c, v, id):
+        return 0
+    if push(c, v, id):
         return 1
     while c.stack.n:
+        if not tried and at_once(c, v, c.stack.p[c.stack.n - 2]):
+            c.stack.n -= 2
+            continue
         need = unknown(c, v)
         if c.failed:
             return 1
-        if need:
-            if begin(c, v, need):
-                return 1
-        else:
+        tried = False
+        if need == 0:
             finish(c, v)
-            if c.failed:
+        elif name_first(c, v, need):
+            return 1
+        elif not at_once(c, v, need):
+            if push(c, v, need):
                 return 1
+            tried = True
+        if c.failed:
+            return 1
     return 0
 
 
@@ -459,7 +520,7 @@ def classify_fault(c: cython.pointer[cython.const[Classifier]], v: cython.pointe
 def class_of_new_ref(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> uint32_t:
     """See `class_of_ref`."""
     made: uint32_t = reference(c, v, id)
-    if made == 0 and not c.failed:
+    if made == 0 and not c.failed:  # `id` is not that of void
         classify(c, v, id)
         made = c.stands.p[id]
     return NO_CLASS if c.failed else made
@@ -531,7 +592,8 @@ def classify_begin(c: cython.pointer[Classifier], v: cython.pointer[UnitValue]) 
     v.irregular = False
     if not u32s_reserve(cython.address(c.stands), v.n_types) or not u32s_reserve(cython.address(v.classes), v.n_types):
         return False
-    memset(c.stands.p, 0, v.n_types * cython.sizeof(uint32_t))
+    memset(c.stands.p, 0xFF, v.n_types * cython.sizeof(uint32_t))  # UNKNOWN
+    c.stands.p[0] = 0
     memset(v.classes.p, 0, v.n_types * cython.sizeof(uint32_t))
     v.classes.n = v.n_types
     return True
