@@ -5,7 +5,8 @@ ask of a file. No reference is needed, and nothing is known of how repeats are f
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,9 +20,16 @@ from pybtf.errors import InternalError, PybtfError
 WAYS: tuple[dict[str, Any], ...] = ({},)
 
 
+@contextmanager
+def told(**forced: Any) -> Iterator[None]:
+    """The encoder is told something that no option says."""
+    with mock.patch.object(pipeline, "Run", functools.partial(Run, **forced)):
+        yield
+
+
 def encoded(path: Path | str, jobs: int = 1, **forced: Any) -> bytes:
     """The BTF of a file, or of what sort its refusal is. Ids in messages are those of the list, which differ."""
-    with mock.patch.object(pipeline, "Run", functools.partial(Run, **forced)):
+    with told(**forced):
         try:
             return bytes(pybtf.encode(path, jobs=jobs).data)
         except InternalError:

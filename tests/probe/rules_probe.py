@@ -9,6 +9,8 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import CLASS_CHUNK, ClassTable
+from cython.cimports.pybtf.core.dwarf.abbrevs import AbbrevDecl, AbbrevTable, abbrevs_free, abbrevs_read
+from cython.cimports.pybtf.core.dwarf.forms import OP_END, OP_IMPLICIT
 from cython.cimports.pybtf.core.dwarf.locations import (
     LOC_BLOCK,
     LOC_LIST,
@@ -44,8 +46,48 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
     Type,
     Unit,
 )
+from cython.cimports.pybtf.core.model.faults import Fault
 from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
+
+# ---------------------------------------------------------------- abbreviations
+
+
+def probe_abbrevs(section, offsets, *, version=5, address_size=8, offset_size=4):
+    """Reads the tables at `offsets` of a section, one after the other, as a worker does. What each consists of: its
+    declarations, with their programs, and how far it reaches; or the fault's code, place and value.
+    """
+    span: Span
+    table: AbbrevTable
+    fault: Fault
+    at: cython.p_uint
+    i: uint32_t
+    k: cython.size_t
+    decl: cython.pointer[AbbrevDecl]
+    found = []
+    _span(cython.address(span), section)
+    memset(cython.address(table), 0, cython.sizeof(AbbrevTable))
+    for offset in offsets:
+        memset(cython.address(fault), 0, cython.sizeof(Fault))
+        if abbrevs_read(
+            cython.address(table), span, offset, address_size, offset_size, version, False, False, cython.address(fault)
+        ):
+            found.append((fault.code, fault.offset, fault.value))
+            continue
+        decls = []
+        for i in range(table.n):
+            decl = cython.address(table.decls[i])
+            at = table.ops.p + decl.program
+            k = 0
+            while at[k] & 0xFF != OP_END:
+                k += 3 if at[k] & 0xFF == OP_IMPLICIT else 1
+            program = [at[j] for j in range(k)]
+            layout = decl.layout.kind, decl.layout.size, decl.layout.name_at, decl.layout.type_at, decl.layout.value
+            decls.append((decl.code, decl.tag, decl.children, decl.fixed, layout, program))
+        found.append((decls, table.reach, table.dense, table.read))
+    abbrevs_free(cython.address(table))
+    return found
+
 
 # ---------------------------------------------------------------- locations
 

@@ -106,6 +106,7 @@ class Inputs:
         jobs,
         info_file=None,
         keep_all=False,
+        decode_again=False,
         base: Base = None,
         functions: FunctionTable = None,
         tracing=False,
@@ -114,6 +115,8 @@ class Inputs:
         later=False,
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one.
+
+        `keep_all` and `decode_again`, for tests: no type is dropped; none is made from its class (restore.py).
 
         `info_file`: if `info` is mapped, the descriptor of the file, which stays open, and where `info` begins in it.
 
@@ -130,6 +133,7 @@ class Inputs:
         self.x.placing = placing
         self.x.table = cython.address(self.functions.t)
         self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
+        self.e.decode_again = decode_again
         self.set_file(sections, symbols, machine, info_file)
         self.base = base
         self.variables = ranges, names, force

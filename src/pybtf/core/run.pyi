@@ -55,6 +55,7 @@ class Run:
         jobs: int,
         info_file: tuple[int, int] | None = None,
         keep_all: bool = False,
+        decode_again: bool = False,
         base: Base | None = None,
         functions: FunctionTable | None = None,
         tracing: bool = False,

@@ -273,7 +273,7 @@ def reference(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: u
 @cython.inline
 @cython.exceptval(check=False)
 def name_first(c: cython.pointer[Classifier], v: cython.pointer[UnitValue], id: uint32_t) -> cython.int:
-    """A type that has a name gets its key before it is described, unless it has been referred to. Nonzero: `c.failed`."""
+    """A type with a name gets its key before it is described, unless it has been referred to. Nonzero: `c.failed`."""
     kind: uint32_t
     if c.stands.p[id] == UNKNOWN:
         kind = key_kind(v.words.p + v.offs.p[id])

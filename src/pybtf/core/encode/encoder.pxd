@@ -58,6 +58,7 @@ cdef struct Encoder:
     const BaseStrings *base     # strings that are there already; NULL without a base
     int options                 # OPT_* of worker.pxd
     bint keep_all               # keep all types of all units, in the list at once (append_all.py)
+    bint decode_again           # where more must be kept of a unit, it is decoded again, and nothing is restored
     # while units come: kept records, with small ids for references. Behind a unit's types, small ids go on with
     # the records that are made here: index type, tags, variables.
     Stream *streams

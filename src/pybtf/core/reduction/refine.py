@@ -239,9 +239,9 @@ def refine_unit(
     more: cython.pointer[U32s],
     u: uint32_t,
 ) -> cython.int:
-    """Rewrites the entries of a unit and notes which classes and variants it is the first to have. `more`: in work, what
-    is to be kept besides what append_unit.py has. If it cannot be restored, or the unit is to be whole, that is listed
-    in `redo`. Nonzero: no memory.
+    """Rewrites the entries of a unit and notes which classes and variants it is the first to have. `more`: in work,
+    what is to be kept besides what append_unit.py has. If that cannot be restored, or the unit is to be whole, it is
+    listed in `redo`. Nonzero: no memory.
     """
     p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
     at: cython.size_t
@@ -274,7 +274,8 @@ def refine_unit(
     if not e.streams[u].whole:
         if more.n == 0:
             return 0
-        status = restore(e, a, more, u)
+        if not e.decode_again:
+            status = restore(e, a, more, u)
     return status == RESTORE_MEMORY or (status != RESTORED and not u32s_push(cython.address(e.redo), u))
 
 

@@ -12,7 +12,12 @@ kind that refers to nothing, the unit is decoded again.
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.btf.kinds import *
-from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_has_typed_elements, wire_size, wire_third_is_type
+from cython.cimports.pybtf.core.btf.record_layout import (
+    wire_each,
+    wire_has_typed_elements,
+    wire_size,
+    wire_third_is_type,
+)
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.append_unit import insert_names
 from cython.cimports.pybtf.core.encode.encoder import CLASS_BITS, Encoder, Stream
