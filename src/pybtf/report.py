@@ -149,7 +149,7 @@ class Repeats:
     types_compared: int = 0
     """Types that the de-duplication was given."""
     units_again: int = 0
-    """Units that were decoded a second time, because more of their types had to be kept than could be made otherwise."""
+    """Units that were decoded a second time: more of their types had to be kept than could be made otherwise."""
     units_whole: int = 0
     """Units of which all types had to be kept."""
     conflicts: int = 0

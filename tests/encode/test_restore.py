@@ -115,3 +115,20 @@ def test_conflicting_names(tmp_path: Path) -> None:
         ambiguous += with_classes.units_again - with_classes.units_whole
     assert made > 50
     assert ambiguous > 5
+
+
+def test_many_references_are_decoded(tmp_path: Path) -> None:
+    """Each is looked for in the whole unit, which would take the square of the time."""
+    path = tmp_path / "program"
+    users = [
+        die(
+            "subroutine_type",
+            children=[die("formal_parameter", ("type", "ref4", "x"))] * (n + 1),
+            label=f"user{n}",
+        )
+        for n in range(12)
+    ]
+    write(path, users)
+    made = repeats(path)
+    assert made.units_again == made.units_whole + 1
+    assert differences(path) == []

@@ -22,7 +22,7 @@ from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.resolved import list_resolved, note_met
-from cython.cimports.pybtf.core.reduction.restore import RESTORE_AMBIGUOUS, RESTORE_MEMORY, RESTORED, restore
+from cython.cimports.pybtf.core.reduction.restore import RESTORE_MEMORY, RESTORE_NOT, RESTORED, restore
 from cython.cimports.pybtf.core.reduction.undecided import decide, prepare
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_free, u32s_push, u32s_reserve
@@ -247,7 +247,7 @@ def refine_unit(
     at: cython.size_t
     i: uint32_t
     c: uint32_t
-    status: cython.int = RESTORE_AMBIGUOUS
+    status: cython.int = RESTORE_NOT
     if watch(e, a, u):
         return 1
     if decide(e, a, u):

@@ -5,8 +5,9 @@ kept one to the definition. A unit of which no more than that is missing need no
 has all of its words, but for the small ids of what it refers to. These are found in the class list of the unit: a
 reference to a class is to the type of that class, and one to a name is to the type that declares or defines it there.
 
-If the unit has two types to which a reference could be, this does not say which one it is. Then, and if a type is of a
-kind that refers to nothing, the unit is decoded again.
+If the unit has two types to which a reference could be, this does not say which one it is. Then the unit is decoded
+again; also if a type is of a kind that refers to nothing, or there are so many references that decoding is quicker, as
+each is looked for in the whole unit.
 """
 
 import cython
@@ -26,7 +27,7 @@ from cython.cimports.pybtf.core.reduction.restore import *
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve, u64s_push, u64s_reserve
 
 NOWHERE = cython.declare(uint32_t, 0xFFFFFFFF)
-LARGEST = cython.declare(uint32_t, 64)  # elements of a type that is made from its class
+MOST = cython.declare(uint32_t, 64)  # references of all that is made in a unit
 
 
 @cython.cfunc
@@ -80,14 +81,14 @@ def make_record(
     n: uint32_t
     third: uint32_t = w[REC_THIRD]
     r: cython.pointer[uint32_t]
-    if not (kind == KIND_ARRAY or wire_third_is_type(kind) or typed) or w[REC_COUNT] > LARGEST:
-        return RESTORE_AMBIGUOUS
-    if not u32s_reserve(cython.address(e.stream_words), 6 + 3 * LARGEST):
+    if not (kind == KIND_ARRAY or wire_third_is_type(kind) or typed):
+        return RESTORE_NOT
+    if not u32s_reserve(cython.address(e.stream_words), 6 + 3 * MOST):
         return RESTORE_MEMORY
     if kind == KIND_ARRAY or wire_third_is_type(kind):
         third = local_of(e, a, s, third)
         if third == NOWHERE:
-            return RESTORE_AMBIGUOUS
+            return RESTORE_NOT
     r = e.stream_words.p + e.stream_words.n
     r[0] = w[REC_NAME]
     r[1] = w[REC_KIND] & cython.cast(uint32_t, 0x80000000) | kind << 24 | w[REC_COUNT]
@@ -106,7 +107,7 @@ def make_record(
         r[3 + each * k] = w[each * k]
         third = local_of(e, a, s, w[each * k + 1])
         if third == NOWHERE:
-            return RESTORE_AMBIGUOUS
+            return RESTORE_NOT
         r[4 + each * k] = third
         if each == 3:
             r[5 + 3 * k] = w[3 * k + 2]
@@ -124,13 +125,19 @@ def make_records(
 ) -> cython.int:
     """Appends the records of these types. RESTORE_*."""
     i: cython.size_t
+    c: uint32_t
     status: cython.int
+    references: uint64_t = 0
     for i in range(more.n):
+        c = class_of_entry(e, a, e.class_list.p[s.classes + more.p[i]])
+        references += 1 + class_record(e.classes, c)[REC_COUNT]
+        if references > MOST:
+            return RESTORE_NOT
         if not u64s_push(cython.address(e.starts), e.stream_words.n) or not u32s_push(
             cython.address(e.locals), more.p[i]
         ):
             return RESTORE_MEMORY
-        status = make_record(e, a, s, class_of_entry(e, a, e.class_list.p[s.classes + more.p[i]]))
+        status = make_record(e, a, s, c)
         if status != RESTORED:
             return status
     return RESTORED
