@@ -53,9 +53,10 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 # ---------------------------------------------------------------- abbreviations
 
 
-def probe_abbrevs(section, offsets, *, version=5, address_size=8, offset_size=4):
-    """Reads the tables at `offsets` of a section, one after the other, as a worker does. What each consists of: its
-    declarations, with their programs, and how far it reaches; or the fault's code, place and value.
+def probe_abbrevs(section, tables):
+    """Reads tables of a section, one after the other, as a worker does: (offset, version, address size, offset size).
+    What each consists of: its declarations, with their programs, and how far it reaches; or the fault's code, place and
+    value.
     """
     span: Span
     table: AbbrevTable
@@ -67,7 +68,7 @@ def probe_abbrevs(section, offsets, *, version=5, address_size=8, offset_size=4)
     found = []
     _span(cython.address(span), section)
     memset(cython.address(table), 0, cython.sizeof(AbbrevTable))
-    for offset in offsets:
+    for offset, version, address_size, offset_size in tables:
         memset(cython.address(fault), 0, cython.sizeof(Fault))
         if abbrevs_read(
             cython.address(table), span, offset, address_size, offset_size, version, False, False, cython.address(fault)

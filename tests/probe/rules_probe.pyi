@@ -1,9 +1,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-def probe_abbrevs(
-    section: bytes, offsets: Sequence[int], *, version: int = 5, address_size: int = 8, offset_size: int = 4
-) -> list[tuple[object, ...]]: ...
+def probe_abbrevs(section: bytes, tables: Sequence[tuple[int, int, int, int]]) -> list[tuple[object, ...]]: ...
 def probe_location(
     kind: Literal["block", "list", "listx"] | str,
     value: bytes | int,
