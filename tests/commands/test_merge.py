@@ -16,6 +16,7 @@ import pytest
 
 import pybtf
 from pybtf.cli.main import main
+from pybtf.elf.constants import SHT_MIPS_DWARF
 from pybtf.elf.image import ElfImage
 from pybtf.errors import EncodeError, InputError, Place, PybtfError
 from pybtf.features import Features
@@ -550,11 +551,18 @@ def test_a_thin_archive_names_no_archives(tmp_path: Path) -> None:
     assert path.read_bytes() == data
 
 
-@pytest.mark.parametrize(("flags", "found"), [(0, True), (1, True), (4, True), (2, False), (3, False)])
-def test_an_index_is_a_section_that_is_not_loaded(flags: int, found: bool) -> None:
-    """Whether it may be written to, or run, says nothing."""
+@pytest.mark.parametrize(
+    ("kind", "flags", "found"),
+    [
+        *[("PROGBITS", flags, flags & 2 == 0) for flags in range(5)],
+        *[(SHT_MIPS_DWARF, flags, flags & 2 == 0) for flags in range(5)],
+        ("NOTE", 0, False),
+    ],
+)
+def test_an_index_is_a_section_that_is_not_loaded(kind: str | int, flags: int, found: bool) -> None:
+    """Whether it may be written to, or run, says nothing. GNU ld for MIPS gives it the type that DWARF has there."""
     piece = Piece(1, 3, 15, RULES, b"a" * 16, b"b" * 16, 0, 8, "x.o", (), array("Q"), b"")
-    content = bare([Section(".debug_btf", data=pack(piece, little=True), flags=flags)])
+    content = bare([Section(".debug_btf", data=pack(piece, little=True), type=kind, flags=flags)])
     with ElfImage("x.o", content) as image:
         assert (find_index(image) is not None) == found
 

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from pybtf.elf.constants import SHT_MIPS_DWARF
 from pybtf.elf.image import ElfImage
 from pybtf.elf.values_index import MAGIC, STRIPPED, stripped_objects
 from tests.builders.elfwriter import Section, elf
@@ -26,6 +27,8 @@ def piece(flags: int) -> bytes:
         (bytes(8) + piece(STRIPPED), 0),
     ],
 )
-def test_stripped_objects_are_counted(contents: bytes, count: int) -> None:
-    with ElfImage("x", elf([Section(".debug_own", contents)]).data) as image:
+@pytest.mark.parametrize("kind", ["PROGBITS", SHT_MIPS_DWARF])
+def test_stripped_objects_are_counted(contents: bytes, count: int, kind: str | int) -> None:
+    """In sections of the types that assemblers and linkers give to those of DWARF."""
+    with ElfImage("x", elf([Section(".debug_own", contents, type=kind)]).data) as image:
         assert stripped_objects(image) == count

@@ -29,6 +29,7 @@ SHT_NOTE: Final = 7
 SHT_NOBITS: Final = 8
 SHT_REL: Final = 9
 SHT_SYMTAB_SHNDX: Final = 18
+SHT_MIPS_DWARF: Final = 0x7000001E
 
 SHF_ALLOC: Final = 0x2
 SHF_EXECINSTR: Final = 0x4

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from struct import Struct
 
-from pybtf.elf.constants import DWARF_SECTIONS, SHF_ALLOC, SHT_PROGBITS
-from pybtf.elf.image import ElfImage
+from pybtf.elf.constants import DWARF_SECTIONS, SHF_ALLOC, SHT_MIPS_DWARF, SHT_PROGBITS
+from pybtf.elf.image import ElfImage, Section
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -24,6 +24,17 @@ _SIZE_AT: Final = 8
 _FLAGS_AT: Final = 12
 _GAPS: Final = (4096, 8)
 """Zeros that may stand between pieces; what is neither is no index."""
+_TYPES: Final = (SHT_PROGBITS, SHT_MIPS_DWARF)
+"""GNU ld for MIPS gives all sections of such names the type of DWARF, whatever they had in the objects."""
+
+
+def may_be_index(section: Section) -> bool:
+    """Whether the section is of the kind that an index is in, by its header."""
+    return (
+        section.type in _TYPES
+        and not section.flags & SHF_ALLOC
+        and section.name.startswith((".debug_", ".zdebug_"))
+    )
 
 
 def stripped_objects(image: ElfImage) -> int:
@@ -33,9 +44,7 @@ def stripped_objects(image: ElfImage) -> int:
     word = Struct("<I" if image.little else ">I")
     for section in image.sections:
         if (
-            section.type != SHT_PROGBITS
-            or section.flags & SHF_ALLOC
-            or not section.name.startswith((".debug_", ".zdebug_"))
+            not may_be_index(section)
             or section.name in DWARF_SECTIONS
             or image.head(section, len(magic)) != magic
         ):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pybtf.elf.constants import ET_REL, SHF_ALLOC, SHT_PROGBITS
+from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
-from pybtf.elf.values_index import MAGIC
+from pybtf.elf.values_index import MAGIC, may_be_index
 from pybtf.errors import InputError
 from pybtf.merging.pieces import Piece, unpack
 
@@ -18,11 +18,7 @@ def find_index(image: ElfImage) -> Section | None:
     found = [
         section
         for section in image.sections
-        if section.type == SHT_PROGBITS
-        and section.name.startswith((".debug_", ".zdebug_"))
-        and not section.flags & SHF_ALLOC
-        and section.size
-        and image.head(section, 4) in _MAGICS
+        if may_be_index(section) and section.size and image.head(section, 4) in _MAGICS
     ]
     if len(found) > 1:
         names = ", ".join(section.name for section in found)
