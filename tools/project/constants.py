@@ -53,7 +53,7 @@ def dwarf() -> dict[str, int]:
 
 
 def elf() -> dict[str, int]:
-    tables = [table for name, table in vars(elf_enums).items() if re.match("ENUM_(E_|SH_TYPE_BASE|ST_)", name)]
+    tables = [table for name, table in vars(elf_enums).items() if re.match("ENUM_(E_|SH_TYPE_(BASE|MIPS)|ST_)", name)]
     return numbers(*tables, vars(elf_constants.SH_FLAGS), vars(elf_constants.SHN_INDICES))
 
 
