@@ -21,6 +21,7 @@ class Flavour(NamedTuple):
     machine: str | int
     text: int  # address of .text
     percpu: int  # address of .data..percpu
+    in_field: bool = False  # with RELA, too, addends are in the fields, and 0 in the records
 
     @property
     def address_size(self) -> int:
@@ -65,7 +66,7 @@ OBJECTS = {
     "ia64": Flavour(64, True, "EM_IA_64", 0x10000, 0x20000),
     "alpha": Flavour(64, True, EM_ALPHA, 0x10000, 0x20000),
     "csky": Flavour(32, True, "EM_CSKY", 0x10000, 0x20000),
-    "sh": Flavour(32, True, "EM_SH", 0x10000, 0x20000),
+    "sh": Flavour(32, True, "EM_SH", 0x10000, 0x20000, in_field=True),
     "arc": Flavour(32, True, "EM_ARC_COMPACT2", 0x10000, 0x20000),
     "hexagon": Flavour(32, True, "EM_QDSP6", 0x10000, 0x20000),
     "bpf": Flavour(64, True, "EM_BPF", 0x10000, 0x20000),
@@ -228,13 +229,14 @@ def relocatable(
 ) -> Elf:
     """The same as an object file: every address and every offset into another section is a relocation.
 
-    With RELA the fields themselves hold garbage, so that a reader who forgets a relocation is found out.
+    Where records have the addend, the fields hold garbage, so that a reader who forgets a relocation is found out.
     """
     if units is None:
         units = [unit(standard(flavour), address_size=flavour.address_size)]
     written = dwarf(units, little=flavour.little)
     data = {name: bytearray(content) for name, content in written.sections.items()}
     base = {".text": flavour.text, ".data..percpu": flavour.percpu}
+    in_field = flavour.in_field or not rela
     relocations: dict[str, list[Reloc]] = {}
     anchors = [Symbol(f".L{name}", 0, 0, "NOTYPE", name, "LOCAL") for name in [*base, *data]]
     for fixup in written.fixups:
@@ -242,12 +244,12 @@ def relocatable(
         if not target:
             target = next(name for name, start in base.items() if start <= addend < start + 0x1000)
             addend -= base[target]
-        field = 0x5A5A5A5A5A5A5A5A if rela else addend
+        field = addend if in_field else 0x5A5A5A5A5A5A5A5A
         field_bytes = (field & ((1 << 8 * fixup.size) - 1)).to_bytes(
             fixup.size, "little" if flavour.little else "big"
         )
         data[fixup.section][fixup.offset : fixup.offset + fixup.size] = field_bytes
-        entry = Reloc(fixup.offset, f".L{target}", flavour.absolute[fixup.size], addend)
+        entry = Reloc(fixup.offset, f".L{target}", flavour.absolute[fixup.size], 0 if in_field else addend)
         relocations.setdefault(fixup.section, []).append(entry)
     plain = [section._replace(address=0) for section in sections(flavour)]
     return elf(

@@ -28,9 +28,10 @@ EM_IA_64: Final = 50
 # SPARC: 8, 16, 32, UA32, 64, UA64, UA16
 _SPARC: Final = {1: 1, 2: 2, 3: 4, 23: 4, 32: 8, 54: 8, 55: 2}
 
-# By e_machine: the number of the last relocation type, and bytes of the field by type, for setting, adding and
-# subtracting. The numbers are those of the processor supplements of the System V ABI; which of them have an
-# effect was measured, by giving every type in turn to the location of a variable, or to the value of an enumerator.
+# By e_machine: the number of the last relocation type, and bytes of the field by type, for setting, adding,
+# subtracting, and for setting it to the sum of what it holds and the value. The numbers are those of the processor
+# supplements of the System V ABI; which of them have an effect was measured, by giving every type in turn to the
+# location of a variable, or to the value of an enumerator.
 _MACHINES: Final[dict[int, tuple[Any, ...]]] = {
     2: (255, _SPARC),
     3: (43, {1: 4, 20: 2, 22: 1}),  # i386: 32, 16, 8
@@ -41,7 +42,8 @@ _MACHINES: Final[dict[int, tuple[Any, ...]]] = {
     21: (255, {1: 4, 24: 4, 25: 2, 38: 8, 43: 8}),  # PowerPC64: and ADDR64, UADDR64
     22: (65, {1: 1, 3: 2, 4: 4, 22: 8}),  # s390: 8, 16, 32, 64
     40: (255, {2: 4, 5: 2, 8: 1}),  # Arm: ABS32, ABS16, ABS8
-    42: (255, {1: 4}),  # SuperH: DIR32
+    # SuperH: DIR32. Its records have room for an addend, but assemblers and linkers leave that 0 and use the field.
+    42: (255, {}, {}, {}, {1: 4}),
     43: (255, _SPARC),  # with 64 bits
     EM_IA_64: (255, {37: 4, 39: 8, 101: 4, 103: 8}),  # Itanium: DIR32LSB, DIR64LSB, SECREL32LSB, SECREL64LSB
     62: (42, {1: 8, 10: 4, 11: 4, 12: 2, 14: 1}),  # x86-64: 64, 32, 32S, 16, 8
@@ -97,6 +99,12 @@ def is_mips64(image: ElfImage) -> bool:
     return image.machine == EM_MIPS and image.is64
 
 
+def field_has_addend(image: ElfImage, kind: int, *, rela: bool) -> bool:
+    """Whether what a field holds before a relocation of this type is a part of its value."""
+    table = relocation_table(image)
+    return not rela or (table is not None and kind < len(table) and table[kind] & 15 == OPERATIONS["sum"])
+
+
 def relocation_table(image: ElfImage) -> bytes | None:
     """Operation | bytes << 4 by relocation type, of a machine that is known."""
     key = image.machine, image.little
@@ -106,7 +114,7 @@ def relocation_table(image: ElfImage) -> bytes | None:
             return None
         last, *fields = machine
         cells = bytearray([OPERATIONS["leave"]]) * (last + 1)
-        for operation, widths in zip(("set", "add", "sub"), fields, strict=False):
+        for operation, widths in zip(("set", "add", "sub", "sum"), fields, strict=False):
             for kind, width in widths.items():
                 cells[kind] = OPERATIONS[operation] | width << 4
         _TABLES[key] = bytes(cells)

@@ -20,7 +20,7 @@ from pybtf.dwarf.sections import DebugSections, debug_sections
 from pybtf.elf.constants import ET_REL, SHF_ALLOC, SHT_RELA, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, machine_name
 from pybtf.elf.layout import section_addresses
-from pybtf.elf.relocation import is_mips64, relocation_table
+from pybtf.elf.relocation import field_has_addend, is_mips64, relocation_table
 from pybtf.elf.symbols import symbol_source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import EncodeError, InputError
@@ -83,7 +83,6 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
         payload = mark_discarded(payload, cut, [ref.relocated for ref in refs], image.order)
     if tokens.must_check(found):
         _check(image, sections, tokens, places, refs, options)
-    word = 8 if image.is64 else 4
     piece = Piece(
         flags,
         units,
@@ -92,10 +91,10 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
         digest(payload),
         source_digest(image),
         len(payload),
-        word,
+        8 if image.is64 else 4,
         path,
         source_files(image),
-        array("Q", [0 if tokens.rela and ref.relocated else ref.addend % (1 << 8 * word) for ref in refs]),
+        array("Q", tokens.words(refs)),
     )
     return Values(piece, payload, tokens.relocations(refs, addresses_at()), tokens.rela, tokens.symtab)
 
@@ -284,12 +283,12 @@ class _Tokens:
         name, data, first = next(entry for entry in reversed(self._entries) if entry[2] <= number)
         offset, symbol, kind, addend = self._entry(data, number - first)
         more = (address - self.base) % self.gap
-        if not self.rela:
+        if field_has_addend(self.image, kind, rela=self.rela):
             word = self.bits // 8
             section = self.image.debug_section(dict(_PARTS)[name])
             assert section is not None
             field = bytes(self.image.data(section)[offset : offset + word])
-            addend = int.from_bytes(field, "little" if self.image.little else "big")
+            addend += int.from_bytes(field, "little" if self.image.little else "big")
         return _Reference(True, symbol, kind, addend + more)
 
     def _entry(self, data: memoryview, number: int) -> tuple[int, int, int, int]:
@@ -311,6 +310,14 @@ class _Tokens:
         letters = ("QQq" if self.rela else "QQ") if self.bits == 64 else ("IIi" if self.rela else "II")
         return Struct(self.image.order + letters)
 
+    def words(self, refs: list[_Reference]) -> list[int]:
+        """What the words hold before these relocations."""
+        return [ref.addend % (1 << self.bits) if self._in_field(ref) else 0 for ref in refs]
+
+    def _in_field(self, ref: _Reference) -> bool:
+        """Whether the addend has to be where the assembler puts it: linkers may ignore the record's (SuperH)."""
+        return not ref.relocated or field_has_addend(self.image, ref.type, rela=self.rela)
+
     def relocations(self, refs: list[_Reference], start: int) -> bytes:
         """The relocations of words at `start`, one behind the other, that refer to this."""
         pack, word = self._struct().pack, self.bits // 8
@@ -318,7 +325,8 @@ class _Tokens:
         for i, ref in enumerate(refs):
             if ref.relocated:
                 place, info = start + i * word, self._info(ref)
-                out.append(pack(place, info, self._signed(ref.addend)) if self.rela else pack(place, info))
+                addend = 0 if self._in_field(ref) else self._signed(ref.addend)
+                out.append(pack(place, info, addend) if self.rela else pack(place, info))
         return b"".join(out)
 
     def _signed(self, addend: int) -> int:
@@ -337,9 +345,8 @@ def _check(
     """Raise `InputError` unless the relocations found give the addresses that the DWARF has without tokens."""
     _, _, wanted = _export(image, sections, sections, options)
     word = 8 if image.is64 else 4
-    values = [0 if tokens.rela and ref.relocated else ref.addend % (1 << 8 * word) for ref in refs]
     order = Struct(f"{image.order}{len(refs)}{'Q' if word == 8 else 'I'}")
-    found = bytearray(order.pack(*values))
+    found = bytearray(order.pack(*tokens.words(refs)))
     table = relocation_table(image)
     if table is not None and tokens.symtab:
         source = symbol_source(image, image.table.at(tokens.symtab))

@@ -15,7 +15,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.elf_headers import relocation_size
-from cython.cimports.pybtf.core.elf.relocate import RELOC_SET, Entry, entry_read
+from cython.cimports.pybtf.core.elf.relocate import RELOC_SET, RELOC_SUM, Entry, entry_read
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolSource, SymbolView, read_symbol
 from cython.cimports.pybtf.core.support.cursor import bswap32, bswap64
 
@@ -83,7 +83,9 @@ def put_all(
 ) -> cython.void:
     word: uint64_t = 8 if symbols.is64 else 4
     step: uint64_t = relocation_size(symbols.is64, rela)
-    cell: uint8_t = cython.cast(uint8_t, RELOC_SET | cython.cast(cython.int, word) << 4)
+    width: cython.int = cython.cast(cython.int, word) << 4
+    cell: uint8_t = cython.cast(uint8_t, RELOC_SET | width)
+    sum_cell: uint8_t = cython.cast(uint8_t, RELOC_SUM | width)
     swap: cython.bint = symbols.swap
     i: uint64_t
     token: uint64_t
@@ -92,7 +94,9 @@ def put_all(
     s = cython.declare(Symbol)
     for i in range(relocs_size // step):
         entry_read(cython.address(e), relocs + i * step, symbols.is64, swap, rela, mips64)
-        if e.type >= types or table[e.type] != cell or e.symbol >= symbols.n:
+        if e.type >= types or e.symbol >= symbols.n:
+            continue
+        if table[e.type] != cell and table[e.type] != sum_cell:
             continue
         if e.offset > size or size - e.offset < word:
             continue

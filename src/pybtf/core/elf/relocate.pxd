@@ -10,6 +10,7 @@ cdef enum:
     RELOC_SET = 2          # field = value
     RELOC_ADD = 3          # field += value
     RELOC_SUB = 4          # field -= value
+    RELOC_SUM = 5          # field += value, and the sum is an address: the field has a part of the addend
 
 cdef struct Entry:
     uint64_t offset

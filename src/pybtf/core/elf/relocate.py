@@ -29,6 +29,7 @@ from cython.cimports.pybtf.core.elf.relocate import (
     RELOC_LEAVE,
     RELOC_SET,
     RELOC_SUB,
+    RELOC_SUM,
     RELOC_UNKNOWN,
     Entry,
     entry_read,
@@ -50,6 +51,7 @@ OPERATIONS = {
     "set": RELOC_SET,
     "add": RELOC_ADD,
     "sub": RELOC_SUB,
+    "sum": RELOC_SUM,
 }
 
 
@@ -291,7 +293,7 @@ def apply_one(job: cython.pointer[Job], offset: uint64_t, cell: uint8_t, value: 
     p = job.out + offset
     if op == RELOC_SUB:
         value = load_field(p, width, job.symbols.swap) - value
-    elif op == RELOC_ADD or not job.rela:
+    elif op == RELOC_ADD or op == RELOC_SUM or not job.rela:
         value += load_field(p, width, job.symbols.swap)
     store_field(p, width, job.symbols.swap, value)
     return True
