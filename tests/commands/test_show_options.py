@@ -221,6 +221,15 @@ def test_of_several_names_those_that_are_there_are_printed(capfdbinary: pytest.C
     assert b"no type is called 'zz'" in err
 
 
+@pytest.mark.parametrize("typedef_first", [True, False])
+def test_of_several_types_of_a_name_the_first_is_paholes(typedef_first: bool, run: Run, tmp_path: Path) -> None:
+    """Whatever its kind. `pybtf show` prints all of them."""
+    same: list[Type] = [Typedef("same", 1), Union("same", 4, (Member("x", 1, 0),))]
+    path = built(tmp_path, Int("int", 4, 32), *(same if typedef_first else same[::-1]))
+    first = "typedef int same;" if typedef_first else "union same {"
+    assert run(pahole, "-F", "btf", "-C", "same", path).startswith(first)
+
+
 def test_selections(run: Run) -> None:
     path = FOLDER / "order.btf"
     assert run(main, "show", "--sizes", "--packed", path) == "a8\t15\t0\n"

@@ -131,14 +131,14 @@ def _say(text: str) -> None:
 
 
 def _first(view: View, name: str) -> int:
-    """The type of this name; the kernel's structs before all else that is called so."""
+    """The type of this name; of several, the first, whatever its kind."""
     ids = [id for id in view.find(name.encode("utf-8", "surrogateescape")) if view.kind(id) in NAMED]
     if not ids:
         from ..cli.choice import nearest
 
         near = nearest(view, name, NAMED)
         raise InputError(view.name, f"no type is called {quoted(name)}", "the name of a type", near)
-    return min(ids, key=lambda id: (NAMED.index(view.kind(id)), id))
+    return min(ids)
 
 
 def _selected(request: Request, view: View, shower: Shower) -> list[int]:
