@@ -36,6 +36,7 @@ OPTIONS = {
     "members": ["-E", "-p", "-E -p", "-q", "-q -E", "-r -E", "--hex"],
     "attributes": ["-E", "-p", "-E -p", "-r", "-q"],
     "typedefs": ["-E", "-p", "-q -p"],
+    "pointers": ["-E", "-p", "-E -p"],
     "packed": ["-E", "-p"],
     "order": ["-R", "-R -S", "-R -q"],
     "random": ["-R"],

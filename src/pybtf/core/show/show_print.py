@@ -404,7 +404,6 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
         return
     study(s, id, cython.address(f), layouts)
     mark_packed(s, id)
-    s.within[id] += s.format.expand
     put(t, b"struct " if is_struct else b"union ")
     if r[0]:
         put(t, view_name(s.v, r[0]))
@@ -433,7 +432,6 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
         m += 3
     if frame.sums and is_struct and not s.format.quiet:
         put_summary(s, r, cython.address(f), frame.level, frame.base)
-    s.within[id] -= s.format.expand
     free(layouts)
     put_tabs(t, frame.level - 1)
     put_char(t, 125)
@@ -473,7 +471,11 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
         frame.level = 1
         if wire_kind(r) == KIND_UNION and not s.format.expand:
             frame.comment_column = TYPE_COLUMN + 1 + UNION_NAME_COLUMN
+        # With `-E` and `-p`, pointers back to it are not expanded. Structs further in, or behind a typedef, are known
+        # by what `put_declared` came to first, which may be a typedef of theirs.
+        s.within[id] += s.format.expand
         put_composite(s, id, cython.address(frame))
+        s.within[id] -= s.format.expand
         put_tail(s, id, b"")
         put(t, b";\n")
     elif is_enum(wire_kind(r)):
