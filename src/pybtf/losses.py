@@ -60,6 +60,7 @@ _SORTS = {
         "one to a struct without name, members and size; of a bitfield, nothing; of a function to its origin, no name",
     ),
 }
+UNNAMEABLE = ("function with a name that no kernel takes", "nothing")
 RENAMED = ("name that no kernel takes", "_ for each character that is no letter, digit or _; at most 127 characters")
 
 
@@ -90,6 +91,14 @@ def renamed(run: Run) -> list[Loss]:
     if not names:
         return []
     return [Loss(*RENAMED, len(names), [{"name": name} for name in names[:MOST_EXAMPLES]])]
+
+
+def unnameable(run: Run) -> list[Loss]:
+    """The functions that are left out because of their names, once it is known which would be kept."""
+    names = [name for name, fate, _ in run.fates().functions() if fate == "invalid_name"]
+    if not names:
+        return []
+    return [Loss(*UNNAMEABLE, len(names), [{"name": name} for name in names[:MOST_EXAMPLES]])]
 
 
 def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[str, str]:

@@ -308,6 +308,10 @@ def _encode(
     with timings.pass_("functions"):
         report_types = run.finish()
         _check(image, run)
+        if options.degrade:
+            from pybtf.losses import unnameable
+
+            report.losses += unnameable(run)
         if report_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
             raise NothingToEncode(
                 image.place(),

@@ -37,6 +37,7 @@ FUNCTION_REASONS = {
     "reordered": "the compiler removed or reordered parameters",
     "optimized": "the only code is a clone with optimised parameters",
     "ambiguous_address": "several functions of this name at different addresses",
+    "invalid_name": "with --degrade: the name is not one that kernels take",
     "unnamed_parameter": "a parameter has no name",
     "no_symbol": "no function symbol of this name",
 }
@@ -64,6 +65,7 @@ REASON_OF_FATE = {
     "reordered": "reordered",
     "optimized": "optimized",
     "ambiguous": "ambiguous_address",
+    "invalid_name": "invalid_name",
 }
 """Of functions, decided over all units."""
 REASON_OF_DESCRIPTION = {

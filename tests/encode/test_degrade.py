@@ -9,7 +9,7 @@ import pytest
 
 import pybtf
 from pybtf.btf.kinds import Kind
-from pybtf.btf.types import Array, Enum, FuncProto, Fwd, Ptr, Struct, Type, Typedef, Union, Volatile
+from pybtf.btf.types import Array, Enum, Func, FuncProto, Fwd, Ptr, Struct, Type, Typedef, Union, Volatile
 from pybtf.cli.main import main
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InternalError, PybtfError
@@ -17,8 +17,8 @@ from pybtf.verify.judge import VERSIONS
 from tests.builders import bad
 from tests.builders.bad import BAD, patched, three_units
 from tests.builders.dwarfwriter import Die, Raw, die, dwarf
-from tests.builders.kernelish import INT, kernel, standard, unit
-from tests.builders.synthetic import X86, base, named, of, typedef
+from tests.builders.kernelish import INT, function, kernel, standard, unit
+from tests.builders.synthetic import X86, base, functions, named, of, typedef
 from tests.conftest import ROOT
 from tests.encode import test_fixtures
 
@@ -362,6 +362,27 @@ def test_names_that_kernels_take(path: Path, name: str, plain: str) -> None:
 
 
 # units
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("f", True), ("_f9", True), ("F" * 127, True), ("a$b", False), ("$f", False), ("9f", False),
+        ("-[Foo go:with:]", False), ("f" * 128, False), ("caf\u00e9", False),
+    ],
+)  # fmt: skip
+def test_functions_that_kernels_have_no_name_for(path: Path, name: str, kept: bool) -> None:
+    """They keep the name of their symbol, or are left out."""
+    dies = [INT, function(X86, name, offset=16), function(X86, "other", offset=32, label="other")]
+    path.write_bytes(of(*dies, extra_symbols=functions(name, "other")))
+    result = pybtf.encode(path, jobs=1, degrade=True)
+    assert [type.name for type in result.btf if isinstance(type, Func)] == sorted(["other", *[name] * kept])
+    assert result.report.functions.left_out == ({} if kept else {"invalid_name": 1})
+    told = [(loss.what, loss.count, loss.examples) for loss in result.report.losses]
+    assert told == ([] if kept else [("function with a name that no kernel takes", 1, [{"name": name}])])
+    accepted(result.data, path)
+    plain = pybtf.encode(path, jobs=1)
+    assert {type.name for type in plain.btf if isinstance(type, Func)} == {"other", name}
 
 
 def test_a_damaged_unit_is_left_out(path: Path) -> None:

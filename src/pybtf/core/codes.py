@@ -54,6 +54,7 @@ VALUES = {  # of unit values in bytes (core/values/unit_layout.pxd): words of th
 }
 FATE_NAMES = (
     "unseen", "emitted", "unexpected", "inconsistent", "uncertain", "reordered", "optimized", "ambiguous",
+    "invalid_name",
 )  # fmt: skip
 FAULT_NAMES = {
     FAULT_MEMORY: "memory",

@@ -339,4 +339,5 @@ _SPECIFIC: dict[str, Callable[[Inquiry, str, list[Trace]], dict[str, Any]]] = {
     "reordered": _reordered,
     "optimized": _optimized,
     "ambiguous_address": _ambiguous,
+    "invalid_name": _ambiguous,
 }

@@ -20,6 +20,7 @@ from cython.cimports.pybtf.core.encode.assemble import assembled_id
 from cython.cimports.pybtf.core.encode.encoder import *
 from cython.cimports.pybtf.core.functions.function_merge import (
     FN_CONSISTENT,
+    FN_PLAIN_NAMES,
     FN_TRUE_SIGNATURE,
     Emitted,
     combine_functions,
@@ -31,6 +32,7 @@ from cython.cimports.pybtf.core.model.options import (
     OPT_ATTRIBUTES,
     OPT_CONSISTENT,
     OPT_DECL_TAG,
+    OPT_DEGRADE,
     OPT_KFUNC_TAGS,
     OPT_TRUE_SIGNATURE,
 )
@@ -264,6 +266,8 @@ def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
         options |= FN_CONSISTENT
     if e.options & OPT_TRUE_SIGNATURE:
         options |= FN_TRUE_SIGNATURE
+    if e.options & OPT_DEGRADE:
+        options |= FN_PLAIN_NAMES
     status = combine_functions(e.states, e.n_states, e.table, e.classes, options, cython.address(e.emission))
     if status:
         e.error_entry = e.emission.entry

@@ -15,7 +15,8 @@ cdef enum:                      # fate of a table entry
     FATE_REORDERED = 5          # parameters were removed in front of others
     FATE_OPTIMIZED = 6          # the only code is a clone with optimised parameters
     FATE_AMBIGUOUS = 7          # several addresses for one name
-    FATE_N = 8
+    FATE_INVALID_NAME = 8       # kernels take no such name, and the encoding may degrade
+    FATE_N = 9
 
 cdef struct Emitted:
     uint32_t entry              # in the function table
@@ -31,12 +32,13 @@ cdef struct Emission:
     size_t n
     size_t cap
     uint8_t *fate               # FATE_* of each table entry; the best, if it had several runs
-    uint64_t counts[8]          # number of runs by FATE_*
+    uint64_t counts[9]          # number of runs by FATE_*
     uint32_t entry              # where an error is
 
 cdef enum:                      # options of combine_functions
     FN_CONSISTENT = 1           # feature consistent_func
     FN_TRUE_SIGNATURE = 2       # feature true_signature
+    FN_PLAIN_NAMES = 4          # with `degrade`: names that kernels refuse are left out
 
 cdef struct Site:               # an address at which an entry has symbols
     uint64_t value

@@ -24,11 +24,13 @@ from cython.cimports.pybtf.core.functions.function_merge import (
     FATE_AMBIGUOUS,
     FATE_EMITTED,
     FATE_INCONSISTENT,
+    FATE_INVALID_NAME,
     FATE_OPTIMIZED,
     FATE_REORDERED,
     FATE_UNCERTAIN,
     FATE_UNEXPECTED,
     FN_CONSISTENT,
+    FN_PLAIN_NAMES,
     FN_TRUE_SIGNATURE,
     Combiner,
     Emission,
@@ -47,6 +49,7 @@ from cython.cimports.pybtf.core.model.function_state import (
 )
 
 NONE = cython.declare(uint32_t, 0xFFFFFFFF)
+LONGEST_NAME = cython.declare(uint32_t, 127)  # kernels before 6.1 take no more
 
 # ---------------------------------------------------------------- the symbols of one entry
 
@@ -229,6 +232,22 @@ def fate_of(c: cython.pointer[Combiner], begin: cython.size_t, canonical: cython
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def has_plain_name(t: cython.pointer[cython.const[FuncTable]], entry: uint32_t) -> cython.bint:
+    """Whether all kernels take the name. To replace characters, as in names of types, could name another function."""
+    i: uint32_t
+    b: cython.uchar
+    if t.name_len[entry] > LONGEST_NAME:
+        return False
+    for i in range(t.name_len[entry]):
+        b = t.name[entry][i]
+        if not (97 <= b <= 122 or 65 <= b <= 90 or b == 95 or (i and 48 <= b <= 57)):
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def emit(c: cython.pointer[Combiner], i: cython.size_t, plain: cython.bint) -> cython.bint:
     """Append the state at index `i` to the emission; `plain`: by the normal path. 0 if memory ran out."""
     out: cython.pointer[Emission] = c.out
@@ -282,6 +301,8 @@ def combine_run(c: cython.pointer[Combiner], begin: cython.size_t, end: cython.s
     if not clone:
         chosen = canonical_of(c, begin, end)
         fate = fate_of(c, begin, chosen)
+    if fate == FATE_EMITTED and c.options & FN_PLAIN_NAMES and not has_plain_name(c.table, entry):
+        fate = FATE_INVALID_NAME
     c.out.counts[fate] += 1
     if c.out.fate[entry] != FATE_EMITTED:
         c.out.fate[entry] = fate
