@@ -42,8 +42,12 @@ MACHINES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]] = {
     "riscv64": (("gcc-riscv64", "clang-riscv64"), (("riscv64-linux-gnu-ld",), ("ld.lld",))),
     "ppc64le": (("gcc-ppc64le", "clang-ppc64le"), (("powerpc64le-linux-gnu-ld",), ("ld.lld",))),
     "arm": (("gcc-arm", "clang-arm"), (("arm-linux-gnueabihf-ld",), ("ld.lld",))),
+    "mips64el": (("gcc-mips64el",), (("mips64el-linux-gnuabi64-ld",),)),
+    "sh4": (("gcc-sh4",), (("sh4-linux-gnu-ld",),)),
 }
 """Compilers and linkers by machine."""
+USUAL_MACHINES = ("x86", "i386", "aarch64", "s390x", "riscv64", "ppc64le", "arm")
+"""Those that seeds draw from by default. What a seed means depends on them, so there will be no more."""
 FEATURES = (oracle.USUAL, oracle.USUAL, oracle.USUAL + ",global_var", "default", "all", "+true_signature,global_var")
 
 
@@ -176,7 +180,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", default="0:100", metavar="FROM:TO")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--machines", default=",".join(MACHINES))
+    parser.add_argument("--machines", default=",".join(USUAL_MACHINES))
     parser.add_argument("--split", action="store_true", help="compile with -gsplit-dwarf")
     parser.add_argument("--keep", default="", metavar="DIR", help="keep what differs there")
     parser.add_argument("-v", "--verbose", action="store_true")

@@ -68,6 +68,7 @@ COMPILERS = {
     "gcc-mips": _gcc("mips-linux-gnu", *MIPS),
     "gcc-mipsel": _gcc("mipsel-linux-gnu", *MIPS),
     "gcc-mips64el": _gcc("mips64el-linux-gnuabi64", *MIPS),
+    "gcc-sh4": _gcc("sh4-linux-gnu"),
     "clang": Compiler(("clang",), ("ld.bfd",)),
     "clang-i386": _clang("i386-linux-gnu"),
     "clang-aarch64": _clang("aarch64-linux-gnu"),
