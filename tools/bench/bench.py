@@ -8,7 +8,8 @@ What is measured is the whole process, as a kernel build starts it: interpreter,
 de-duplication, writing a detached file. Rust units are left out, as kernel builds do; `+rust` behind the name of a
 kernel takes them in. The two programs run in turns (A B A B ...), so that a change of the machine's pace meets both,
 and a ratio is the median of the ratios of the rounds. Every output is compared with pahole's; a figure whose output
-differs is not printed, and the exit status is 1. The last lines are the table of all kernels, and its worst figures.
+differs is not printed, and the exit status is 1, as it is if a kernel cannot be had. A line for each kernel says how
+many units and types were kept. The last lines are the table of all kernels, and its worst figures.
 
 Peak memory is `ru_maxrss` of the process, from wait4. That counter does not start at zero: Linux carries over
 the peak of the memory image that exec replaces, which is this program's own. So this program stays small (it
@@ -239,6 +240,15 @@ def passes(report: dict[str, Any]) -> dict[str, dict[str, float]]:
     return {row["name"]: {"wall": row["wall_seconds"], "cpu": row["cpu_seconds"]} for row in rows}
 
 
+def kept(report: dict[str, Any]) -> str:
+    """How much was dropped before the de-duplication, in a line."""
+    of = report["repeats"]
+    return (
+        f"{report['units']['encoded']:,} units, {of['types_before']:,} types: {of['types_compared']:,} compared; "
+        f"{of['units_again']} units decoded again, {of['units_whole']} kept whole; {of['conflicts']} names conflict"
+    )
+
+
 def one_kernel(
     options: argparse.Namespace, label: str, kernel: Path, pybtf: list[str]
 ) -> tuple[dict[str, Any], list[tuple[str, int, Row]], int]:
@@ -264,7 +274,10 @@ def one_kernel(
             print(show(number, row), flush=True)
             rows.append((label, number, row))
             record["jobs"][number] = asdict(row)
-        record["passes"] = passes(report_of(contest))
+        report = report_of(contest)
+        record["passes"] = passes(report)
+        record["repeats"] = report["repeats"]
+        print(kept(report), flush=True)
     return record, rows, failed
 
 
@@ -290,10 +303,14 @@ def run(options: argparse.Namespace) -> int:
     """The whole benchmark; prints the tables, returns the exit status."""
     pybtf = shlex.split(options.pybtf) if options.pybtf else pybtf_command()
     names = options.kernel or (QUICK_KERNELS if options.quick else KERNELS)
-    if options.file:
-        files = {str(options.file): options.file}
-    else:
-        files = {name: reference.kernel(name.removesuffix(RUST)) for name in names}
+    failed = 0
+    files = {str(options.file): options.file} if options.file else {}
+    for name in () if options.file else names:
+        try:
+            files[name] = reference.kernel(name.removesuffix(RUST))
+        except reference.Unavailable as reason:
+            print(f"{name} is not measured: {reason}", file=sys.stderr)
+            failed += 1
     version = reference.pahole_versions()["version"]
     print(f"{len(os.sched_getaffinity(0))} CPUs, {cpu_model()}; pahole {version} and pybtf in turns")
     print(f"features {options.features}")
@@ -306,7 +323,6 @@ def run(options: argparse.Namespace) -> int:
         "features": options.features,
         "kernels": {},
     }
-    failed = 0
     table: list[tuple[str, int, Row]] = []
     for label, path in files.items():
         record["kernels"][label], rows, missing = one_kernel(options, label, path, pybtf)
