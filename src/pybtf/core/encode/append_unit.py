@@ -29,6 +29,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     Encoder,
     SectionEntry,
     Stream,
+    digest_add,
     encoder_fail,
 )
 from cython.cimports.pybtf.core.model.encoded_unit import *
@@ -36,7 +37,7 @@ from cython.cimports.pybtf.core.model.function_state import State
 from cython.cimports.pybtf.core.model.traces import TRACE_NONE, Trace
 from cython.cimports.pybtf.core.strings.base_strings import base_string
 from cython.cimports.pybtf.core.strings.string_table import StringEntry, string_entry
-from cython.cimports.pybtf.core.support.hashing import SALT2, fold, load_acquire
+from cython.cimports.pybtf.core.support.hashing import load_acquire
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push, u32s_reserve, u64s_push
 
 MAX_STRINGS = cython.declare(uint64_t, 0x7FFFFFFF)
@@ -161,13 +162,23 @@ def stream_types(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cy
     """Keeps the types of a unit whose class is new."""
     s: uint32_t
     class_: uint32_t
+    first: uint32_t
+    firsts: cython.pointer[uint32_t] = e.first_unit.p
+    known: cython.size_t = e.first_unit.n
+    classes: cython.pointer[cython.const[uint32_t]] = v.classes.p
+    number: uint32_t = v.number
     for s in range(1, v.n_types):
-        class_ = v.classes.p[s]
-        if class_ >= e.first_unit.n and grow_first_unit(e, class_):
-            return 1
-        if e.first_unit.p[class_] == NO_UNIT:
-            e.first_unit.p[class_] = v.number
-        if e.first_unit.p[class_] == v.number and keep_type(e, v, s):
+        class_ = classes[s]
+        if class_ >= known:
+            if grow_first_unit(e, class_):
+                return 1
+            firsts = e.first_unit.p
+            known = e.first_unit.n
+        first = firsts[class_]
+        if first != NO_UNIT and first != number:  # nearly all
+            continue
+        firsts[class_] = number
+        if keep_type(e, v, s):
             return 1
     return e.error
 
@@ -415,7 +426,6 @@ def stream_unit(e: cython.pointer[Encoder], v: cython.pointer[UnitValue]) -> cyt
         e.index_made = v.int_id == 0
     s.n_types = v.n_types
     s.n_extras = count_extras(v)
-    s.digest = classes_digest(v)
     e.types_seen += v.n_types - 1
     if v.dies.n and save_dies(e, v):
         return 1
@@ -448,11 +458,11 @@ def count_extras(v: cython.pointer[cython.const[UnitValue]]) -> uint32_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def classes_digest(v: cython.pointer[cython.const[UnitValue]]) -> uint64_t:
-    """A hash of the classes of a unit's types, in order: what is noted of them in `class_list` may become finer."""
+    """A hash of the classes of a unit's types, in order; certify.py makes one of what was noted the first time."""
     h: uint64_t = v.n_types
     i: uint32_t
     for i in range(1, v.n_types):
-        h = fold(h + v.classes.p[i], SALT2)
+        h = digest_add(h, v.classes.p[i])
     return h
 
 

@@ -10,6 +10,7 @@ from pybtf.core.model.function_state cimport State
 from pybtf.core.model.traces cimport Traces
 from pybtf.core.strings.base_strings cimport BaseStrings
 from pybtf.core.strings.string_table cimport Strings
+from pybtf.core.support.hashing cimport SALT2, fold
 from pybtf.core.support.memory cimport U32s, U64s
 
 cdef enum:                      # Encoder.error
@@ -46,7 +47,7 @@ cdef struct Stream:             # the records of one unit that are kept
     uint32_t n_types            # small ids of the unit, 0 included
     uint32_t n_extras           # and those behind them
     uint64_t dies               # in `dies`: those of small id 0, if they are noted
-    uint64_t digest             # of the classes of its types
+    uint64_t digest             # of the classes of its types, if it is decoded again
     uint32_t first_id           # id of the first record, once the list is assembled; with `keep_all` at once
     bint whole                  # all types are kept, not only those that bring a new class
 
@@ -108,3 +109,7 @@ cdef int encoder_fail(Encoder *e, int error) noexcept nogil
 cdef uint32_t *encoder_add(Encoder *e, uint32_t name, uint32_t info, uint32_t third, uint32_t extra) noexcept nogil
 cdef int encode_functions(Encoder *e) noexcept nogil
 cdef int encode_sections(Encoder *e, const uint32_t *names, uint32_t n_names) noexcept nogil
+
+cdef inline uint64_t digest_add(uint64_t digest, uint32_t class_) noexcept nogil:
+    # One type more of a unit, of this class. The digest begins as their number.
+    return fold(digest + class_, SALT2)

@@ -131,6 +131,11 @@ cdef inline bint is_key(const uint32_t *r) noexcept nogil:
         kind == KIND_KEY_STRUCT or kind == KIND_KEY_UNION or kind == KIND_KEY_ENUM or kind == KIND_KEY_ENUM64
     )
 
+cdef inline uint32_t class_of_entry(const Encoder *e, const Analysis *a, uint32_t entry) noexcept nogil:
+    # The class of an entry of the class list, which may have been rewritten to a variant of it, or have APART.
+    cdef uint32_t c = entry & CLASS_BITS
+    return c if c < a.n else class_record(e.classes, c)[REC_NAME]
+
 cdef inline uint32_t next_watched(const uint8_t *watch, uint8_t bits, const uint32_t *p, uint32_t i,
                                   uint32_t n) noexcept nogil:
     # The first of the entries p[i] ... p[n - 1] whose class is watched for one of these; `n`: there is none. Few are.

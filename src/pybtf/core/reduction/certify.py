@@ -44,6 +44,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     NO_UNIT,
     Encoder,
     Stream,
+    digest_add,
     encoder_fail,
 )
 from cython.cimports.pybtf.core.reduction.array_masking import doubt_arrays
@@ -531,6 +532,21 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def note_digests(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
+    """Notes of the units that are decoded again of which classes their types were. The class list still says so."""
+    i: cython.size_t
+    k: uint32_t
+    t: cython.pointer[Stream]
+    for i in range(e.redo.n):
+        t = cython.address(e.streams[e.redo.p[i]])
+        t.digest = t.n_types
+        for k in range(1, t.n_types):
+            t.digest = digest_add(t.digest, class_of_entry(e, a, e.class_list.p[t.classes + k]))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def is_one_unit(e: cython.pointer[Encoder]) -> cython.bint:
     """Whether no more than one unit has types: then nothing was dropped."""
     u: uint32_t
@@ -587,6 +603,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         memset(a.first_odd, 0xFF, n * 4)
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
         status = analyse(e, cython.address(a))
+        note_digests(e, cython.address(a))
         free(a.slots)
         free(a.masks)
         u32s_free(cython.address(a.common))

@@ -21,23 +21,13 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 )
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.append_unit import insert_names
-from cython.cimports.pybtf.core.encode.encoder import CLASS_BITS, Encoder, Stream
+from cython.cimports.pybtf.core.encode.encoder import Encoder, Stream
 from cython.cimports.pybtf.core.reduction.certify import *
 from cython.cimports.pybtf.core.reduction.restore import *
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve, u64s_push, u64s_reserve
 
 NOWHERE = cython.declare(uint32_t, 0xFFFFFFFF)
 MOST = cython.declare(uint32_t, 64)  # references of all that is made in a unit
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def class_of_entry(e: cython.pointer[Encoder], a: cython.pointer[Analysis], entry: uint32_t) -> uint32_t:
-    """The class of an entry of the class list, which may have been rewritten to a variant of it."""
-    c: uint32_t = entry & CLASS_BITS
-    return c if c < a.n else class_record(e.classes, c)[REC_NAME]
 
 
 @cython.cfunc
