@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+from pybtf.core.codes import OPTIONAL
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
 PASSES = ("open", "sections", "symbols", "unit headers", "units", "certify", "functions", "deduplicate", "output")
@@ -25,6 +27,12 @@ def test_passes_are_all_timed() -> None:
     for name in (*PASSES, "read BTF: open", "read BTF: all types"):
         median, least = (float(figure) for figure in rows[name])
         assert 0 <= least <= median
+
+
+def test_what_each_way_to_be_quicker_is_worth() -> None:
+    rows = [line.split() for line in tool("bench_passes", "--rounds", "1", "--without", "all").splitlines()[1:]]
+    assert [row[0] for row in rows] == list(OPTIONAL)
+    assert all(float(row[3]) > 0 for row in rows)
 
 
 def test_values_of_objects_are_merged() -> None:

@@ -2,22 +2,33 @@
 
     python -m tools.bench.bench_passes FILE [--rounds 5] [--jobs 1] [--features LIST]
     python -m tools.bench.bench_passes            a small kernel-like file of fixtures/
+    python -m tools.bench.bench_passes FILE --without all         what each way to be quicker is worth
+    python -m tools.bench.bench_passes FILE --without glance      one of them
 
 Passes are those of `pybtf encode --timings`; then reading the BTF back, headers only and all types.
 Medians of CPU milliseconds, and the smallest, which on a busy machine says more. Compare two checkouts by running both
 in turns. Nothing here is compared with a limit.
+
+With `--without`, encodings with and without a way to be quicker (OPTIONAL of core/codes.py) take turns, each in a
+process of its own, and the median of the ratios of their CPU times is what it is worth. The bytes have to be the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from xxhash import xxh3_128
+
 import pybtf
+from pybtf.core.codes import OPTIONAL
+from tests.builders.everything import encoded
+from tools.bench.bench import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -40,13 +51,53 @@ def clock(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+def apart(path: Path, jobs: int, without: Sequence[str]) -> tuple[float, float, bytes]:
+    """CPU seconds and peak MiB of an encoding in a process of its own, and a hash of the bytes."""
+    warm(path)
+    readable, writable = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writable, xxh3_128(encoded(path, jobs=jobs, without=without)).digest())
+        os._exit(0)
+    os.close(writable)
+    with open(readable, "rb") as pipe:
+        made = pipe.read()
+    _, status, usage = os.wait4(child, 0)
+    if status or not made:
+        raise SystemExit(f"an encoding without {', '.join(without) or 'nothing'} has failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, made
+
+
+def worth(path: Path, jobs: int, rounds: int, names: Sequence[str]) -> int:
+    """Prints what each of these is worth; returns how many change the bytes."""
+    wrong = 0
+    head = f"{'without':<14} {'CPU ms':>8} {'with':>8} {'times':>7} {'(spread)':>15} {'MiB':>6} {'with':>6}"
+    print(f"{head}   {rounds} rounds")
+    for name in names:
+        pairs = [(apart(path, jobs, [name]), apart(path, jobs, [])) for _ in range(rounds)]
+        differs = any(without[2] != with_[2] for without, with_ in pairs)
+        wrong += differs
+        ratios = [without[0] / with_[0] for without, with_ in pairs]
+        columns = [[statistics.median(run[at] for run in runs) for at in (0, 1)] for runs in zip(*pairs, strict=True)]
+        (slow, more), (quick, less) = columns
+        spread = f"({min(ratios):.3f}-{max(ratios):.3f})"
+        print(f"{name:<14} {slow * 1000:8.1f} {quick * 1000:8.1f} {statistics.median(ratios):7.3f} {spread:>15} "
+              f"{more:6.0f} {less:6.0f}{'   OTHER BYTES' if differs else ''}", flush=True)  # fmt: skip
+    return wrong
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, default=EXAMPLE)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--features", default="default")
+    names = ["all", *OPTIONAL]
+    parser.add_argument("--without", nargs="+", choices=names, metavar="NAME", help=f"of {', '.join(names)}")
     options = parser.parse_args()
+    if options.without:
+        chosen = list(OPTIONAL) if "all" in options.without else options.without
+        return 1 if worth(options.file, options.jobs, options.rounds, chosen) else 0
     rounds = [once(options.file, options.jobs, options.features) for _ in range(options.rounds)]
     print(f"{'pass':<22} {'median ms':>10} {'least ms':>10}   CPU, {options.rounds} rounds")
     for name in rounds[0]:

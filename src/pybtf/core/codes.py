@@ -34,6 +34,15 @@ OPTIONS = {  # by feature, but `variables` and `degrade`
     "attributes": OPT_ATTRIBUTES,
     "degrade": OPT_DEGRADE,
 }
+OPTIONAL = {  # ways to be quicker, which tests and benchmarks can leave out
+    "reduction": WITHOUT_REDUCTION,
+    "restoring": WITHOUT_RESTORING,
+    "glance": WITHOUT_GLANCE,
+    "late_names": WITHOUT_LATE_NAMES,
+    "guesses": WITHOUT_GUESSES,
+    "known_decls": WITHOUT_KNOWN_DECLS,
+    "reading": WITHOUT_READING,
+}
 VALUES = {  # of unit values in bytes (core/values/unit_layout.pxd): words of the head, and bits of a function
     "head": H_WORDS_OF_HEAD,
     "name": H_NAME,

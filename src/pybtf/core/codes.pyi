@@ -1,4 +1,5 @@
 OPTIONS: dict[str, int]
+OPTIONAL: dict[str, int]
 ERROR_NAMES: tuple[str, ...]
 DEDUP_NAMES: tuple[str, ...]
 VALUES: dict[str, int]

@@ -27,7 +27,7 @@ from cython.cimports.pybtf.core.given_units import take_piece, take_unit
 from cython.cimports.pybtf.core.model.debug_sections import N_SPANS, DebugSections, Span, SplitUnit, spans_of
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
-from cython.cimports.pybtf.core.model.options import OPT_DEGRADE
+from cython.cimports.pybtf.core.model.options import OPT_DEGRADE, WITHOUT_READING, WITHOUT_REDUCTION, WITHOUT_RESTORING
 from cython.cimports.pybtf.core.strings.string_table import (
     IN_BASE,
     NO_STRING,
@@ -44,6 +44,7 @@ from cython.cimports.pybtf.core.unit_headers import scan_units
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
+from pybtf.core.codes import OPTIONAL
 from pybtf.core.support.mapped_file import own
 
 SECTION_NAMES = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
@@ -105,8 +106,7 @@ class Inputs:
         only_languages,
         jobs,
         info_file=None,
-        keep_all=False,
-        decode_again=False,
+        without=(),
         base: Base = None,
         functions: FunctionTable = None,
         tracing=False,
@@ -116,7 +116,7 @@ class Inputs:
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one.
 
-        `keep_all` and `decode_again`, for tests: no type is dropped; none is made from its class (restore.py).
+        `without`, for tests and benchmarks: names of OPTIONAL (codes.py), which is all left out.
 
         `info_file`: if `info` is mapped, the descriptor of the file, which stays open, and where `info` begins in it.
 
@@ -132,8 +132,11 @@ class Inputs:
         self.x.given_bytes = given_bytes
         self.x.placing = placing
         self.x.table = cython.address(self.functions.t)
-        self.e.keep_all = self.x.keep_all = keep_all or base is not None or functions is not None
-        self.e.decode_again = decode_again
+        for name in without:
+            self.x.without |= OPTIONAL[name]
+        self.x.keep_all = self.x.without & WITHOUT_REDUCTION or base is not None or functions is not None
+        self.e.keep_all = self.x.keep_all
+        self.e.decode_again = (self.x.without & WITHOUT_RESTORING) != 0
         self.set_file(sections, symbols, machine, info_file)
         self.base = base
         self.variables = ranges, names, force
@@ -203,7 +206,9 @@ class Inputs:
     @cython.cfunc
     def set_file(self, sections, symbols: FunctionTable, machine, info_file):
         self.symbols = symbols
-        self.x.info_file, self.x.info_at = (-1, 0) if info_file is None else info_file
+        if info_file is None or self.x.without & WITHOUT_READING:
+            info_file = -1, 0
+        self.x.info_file, self.x.info_at = info_file
         self.x.sections.swap = not self.x.little
         machine_init(cython.address(self.x.machine), machine)
         self.set_sections(sections)

@@ -42,6 +42,7 @@ cdef struct Context:            # shared by all workers, never written while the
     bint tracing                # what becomes of functions and variables is noted by name
     bint placing                # and which DIE each type is of
     bint keep_all               # no type is dropped before the de-duplication
+    int without                 # WITHOUT_*
     Strings *strings
     ClassTable *classes
     SeenTable *seen

@@ -386,11 +386,15 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
     w.classifier.classes = x.classes
     w.classifier.known = x.seen
     w.classifier.sparse = x.keep_all
+    w.classifier.unguided = (x.without & WITHOUT_GUESSES) != 0
+    w.walker.without = x.without
     w.classifier.plain = (x.options & OPT_DEGRADE) != 0
     w.classifier.names = cython.address(w.walker.names)
     w.sections = x.sections
     if walker_init(cython.address(w.walker), x.strings, cython.address(w.sections)):
         return 1
+    if x.without & WITHOUT_LATE_NAMES:
+        w.walker.names.limit = w.walker.names.deferred = 0
     return not walker_expect(cython.address(w.walker), x.sections.info.n)
 
 

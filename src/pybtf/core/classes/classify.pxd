@@ -18,7 +18,8 @@ cdef enum:
 cdef struct Classifier:         # of one worker
     ClassTable *classes
     SeenTable *known
-    Seen *last                  # the record looked up last
+    Seen *last                  # the record looked up last; NULL where nothing is expected
+    bint unguided               # nothing ever is
     Names *names
     U32s record                 # of a type that is not the one expected
     U32s stack                  # types being described: pairs (small id, next reference)

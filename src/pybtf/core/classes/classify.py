@@ -151,8 +151,9 @@ def class_of_other(
         s = seen_add(c.known, h, record, n, made)
         if s == cython.NULL:
             return fail(c, CLASSIFY_MEMORY)
-    seen_follow(c.last, s)
-    c.last = s
+    if not c.unguided:
+        seen_follow(c.last, s)
+        c.last = s
     return s.class_
 
 

@@ -38,6 +38,7 @@ cdef struct AbbrevTable:
     uint8_t address_size, offset_size, version
     bint alternate              # the units are those of an alternate file
     bint split                  # they are of split DWARF
+    int without                 # WITHOUT_*; set before the first is read
     bint declarations           # where something is declared is wanted, too; set before the first is read
     bint valid
     uint64_t read               # bytes of the section that the last `abbrevs_read` went through

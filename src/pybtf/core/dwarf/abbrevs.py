@@ -17,7 +17,7 @@ import cython
 from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free, realloc
 from cython.cimports.libc.string import memset
-from cython.cimports.pybtf.core.dwarf.abbrev_layout import fixed_size, layout_of
+from cython.cimports.pybtf.core.dwarf.abbrev_layout import DieLayout, fixed_size, layout_of
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.forms import *
@@ -44,6 +44,7 @@ from cython.cimports.pybtf.core.model.faults import (
     Fault,
     fault_set,
 )
+from cython.cimports.pybtf.core.model.options import WITHOUT_GLANCE, WITHOUT_KNOWN_DECLS
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.cursor import (
     CUR_LEB,
@@ -222,7 +223,7 @@ def read_decl(
     """Reads the rest of the last declaration, behind its code, and compiles it. Nonzero: fault."""
     decl: cython.pointer[AbbrevDecl] = cython.address(t.decls[t.n - 1])
     start: cython.pointer[cython.const[uint8_t]] = c.pos
-    size: uint32_t = declaration_size(start, c.end)
+    size: uint32_t = 0 if t.without & WITHOUT_KNOWN_DECLS else declaration_size(start, c.end)
     h: uint64_t = 0
     code: uint64_t = decl.code
     reach: uint32_t
@@ -248,7 +249,11 @@ def read_decl(
     if read_attributes(t, c, fault):
         return 1
     decl.fixed = fixed_size(t.ops.p + decl.program)
-    reach = layout_of(cython.address(decl.layout), decl.tag, decl.children, t.ops.p + decl.program)
+    if t.without & WITHOUT_GLANCE:
+        memset(cython.address(decl.layout), 0, cython.sizeof(DieLayout))
+        reach = 0
+    else:
+        reach = layout_of(cython.address(decl.layout), decl.tag, decl.children, t.ops.p + decl.program)
     t.reach = max(t.reach, reach)
     if size:
         CHECK(c.pos == start + size, "a declaration is not as long as it was taken for")

@@ -66,6 +66,7 @@ def read_abbrevs(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitH
         both.n += w.sections.alternate.abbrev.n
     if abbrevs_enough(w.abbrev_bytes, both):  # and some unit that has got this fault was left out
         return too_much(w, h)
+    r.table.without = w.without
     if abbrevs_read(
         r.table,
         r.sections.abbrev,

@@ -65,6 +65,7 @@ cdef struct Walker:
     Die d
     Unit u
     AbbrevTable table
+    int without                 # WITHOUT_*
     Strings *strings
     const DebugSections *sections
     Names names

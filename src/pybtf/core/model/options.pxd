@@ -11,3 +11,12 @@ cdef enum:
     OPT_KFUNC_TAGS = 128
     OPT_ATTRIBUTES = 256
     OPT_DEGRADE = 512           # what cannot be expressed or read is replaced or left out, and noted
+
+cdef enum:                      # bits of Context.without: what is only quicker, left out for tests and benchmarks
+    WITHOUT_REDUCTION = 1       # repeats are kept until the de-duplication
+    WITHOUT_RESTORING = 2       # units are decoded again where single types could be made from their classes
+    WITHOUT_GLANCE = 4          # DIEs are read attribute by attribute
+    WITHOUT_LATE_NAMES = 8      # names are looked up when they are read
+    WITHOUT_GUESSES = 16        # no record is expected
+    WITHOUT_KNOWN_DECLS = 32    # all declarations of abbreviations are compiled
+    WITHOUT_READING = 64        # units stay in the map of the file
