@@ -17,7 +17,7 @@ from tests.builders import narrow, near
 from tests.builders.conflicts import Expr, Item, Unit, program, used_directly, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.dwarfwriter import Die, die
-from tests.builders.everything import differences
+from tests.builders.everything import differences, told
 from tests.builders.kernelish import INT, kernel, unit
 from tests.builders.synthetic import named
 
@@ -431,3 +431,22 @@ def test_a_name_that_is_there_twice_and_that_nothing_refers_to(second: Item, tmp
     a, b = struct("a"), struct("b", to("a"))
     path.write_bytes(image([[a, b], [a, second], [a, b]]))
     assert differences(path) == []
+
+
+@pytest.mark.parametrize("places", [(0,), (1,), (3,), (0, 1, 2, 3)])
+def test_units_that_are_left_out(places: tuple[int, ...], tmp_path: Path) -> None:
+    """Of such a unit there is nothing in the class list, wherever it is; the names of the others conflict."""
+    path = tmp_path / "program"
+    units = [structs("0 ", x="int", c="*x"), structs("1 ", x=None, c="*x"), structs("2 ", x="")]
+    for place in reversed(places):
+        of_rust = structs(f"{place}r ", x="int int", y="*x")
+        others = [each for each in of_rust.root.attributes if each[0] != "language"]
+        root = of_rust.root._replace(attributes=(*others, ("language", "data1", 0x1C)))
+        units.insert(place, of_rust._replace(root=root))
+    path.write_bytes(kernel(units).data)
+    with told(without=["reduction"]):
+        wanted = pybtf.encode(path, lang_exclude="rust").data
+    for jobs in (1, 3):
+        made = pybtf.encode(path, lang_exclude="rust", jobs=jobs)
+        assert made.data == wanted
+        assert made.report.repeats.conflicts == 1

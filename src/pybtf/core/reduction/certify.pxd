@@ -138,8 +138,9 @@ cdef inline uint32_t class_of_entry(const Encoder *e, const Analysis *a, uint32_
 
 cdef inline uint32_t next_watched(const uint8_t *watch, uint8_t bits, const uint32_t *p, uint32_t i,
                                   uint32_t n) noexcept nogil:
-    # The first of the entries p[i] ... p[n - 1] whose class is watched for one of these; `n`: there is none. Few are.
-    while n - i >= 4:
+    # The first of the entries p[i] ... p[n - 1] whose class is watched for one of these, few of which are; not below `n`:
+    # there is none. A unit that is left out has no entries, not even that of void: `i` may be above `n`.
+    while i + 4 <= n:
         if bits & (
             watch[p[i] & CLASS_BITS] | watch[p[i + 1] & CLASS_BITS]
             | watch[p[i + 2] & CLASS_BITS] | watch[p[i + 3] & CLASS_BITS]
