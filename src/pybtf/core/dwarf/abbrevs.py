@@ -251,7 +251,7 @@ def read_decl(
     decl.fixed = fixed_size(t.ops.p + decl.program)
     if t.without & WITHOUT_GLANCE:
         memset(cython.address(decl.layout), 0, cython.sizeof(DieLayout))
-        reach = 0
+        reach = 8  # as `layout_of` says of one without a layout
     else:
         reach = layout_of(cython.address(decl.layout), decl.tag, decl.children, t.ops.p + decl.program)
     t.reach = max(t.reach, reach)
