@@ -17,7 +17,7 @@ from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import Encoder
-from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push
 
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 from pybtf.core.encode.encoder cimport Encoder
-from pybtf.core.reduction.certify cimport Analysis
+from pybtf.core.reduction.analysis cimport Analysis
 from pybtf.core.support.memory cimport U32s
 
 cdef enum:                      # what `restore` returns

@@ -22,7 +22,7 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.append_unit import insert_names
 from cython.cimports.pybtf.core.encode.encoder import Encoder, Stream
-from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.restore import *
 from cython.cimports.pybtf.core.support.memory import U32s, u32s_push, u32s_reserve, u64s_push, u64s_reserve
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.encode.encoder cimport Encoder
-from pybtf.core.reduction.certify cimport COMMON, ODD, SEPARATE, Analysis
+from pybtf.core.reduction.analysis cimport COMMON, ODD, SEPARATE, Analysis
 
 cdef enum:
     MASKED = 64                 # slots that masks have room for

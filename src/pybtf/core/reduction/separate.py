@@ -25,8 +25,9 @@ import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
-from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.separate import MASKED, earliest, is_mixed
+from cython.cimports.pybtf.core.reduction.unit_names import contest, watch
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
 
 # ---- slots ------------------------------------------------------------------------------------------------------

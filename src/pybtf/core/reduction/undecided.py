@@ -28,13 +28,14 @@ from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_third_i
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.model.function_state import State
-from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.separate import (
     MASKED,
     defined_slots,
     is_mixed,
     told_apart,
 )
+from cython.cimports.pybtf.core.reduction.unit_names import contest
 from cython.cimports.pybtf.core.reduction.variants import add_user, give, pass_on
 from cython.cimports.pybtf.core.support.memory import U32s
 

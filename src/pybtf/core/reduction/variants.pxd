@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from pybtf.core.encode.encoder cimport Encoder
-from pybtf.core.reduction.certify cimport Analysis
+from pybtf.core.reduction.analysis cimport Analysis
 
 cdef int choose_usual(Encoder *e, Analysis *a) noexcept nogil
 cdef int find_odd(Encoder *e, Analysis *a) noexcept nogil

@@ -17,7 +17,8 @@ from cython.cimports.libc.stdlib import qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
-from cython.cimports.pybtf.core.reduction.certify import *
+from cython.cimports.pybtf.core.reduction.analysis import *
+from cython.cimports.pybtf.core.reduction.unit_names import contest, enter, meet, next_watched
 from cython.cimports.pybtf.core.support.memory import U64s, u32s_push, u32s_reserve, u64s_free, u64s_push
 
 IS_ODD = cython.declare(uint8_t, 1)

@@ -1,0 +1,9 @@
+# Facts of each class, and what is doubtful about it (see doubts.py).
+
+from pybtf.core.encode.encoder cimport Encoder
+from pybtf.core.reduction.analysis cimport Analysis
+
+cdef void measure(Encoder *e, Analysis *a) noexcept nogil
+cdef void doubt_names(Encoder *e, Analysis *a) noexcept nogil
+cdef void doubt_users(Encoder *e, Analysis *a) noexcept nogil
+cdef void doubt_units(Encoder *e, Analysis *a) noexcept nogil

@@ -1,0 +1,95 @@
+"""What a unit says of names: which definition it has of each, if any, or that it has more than one.
+
+A pass that needs to know goes through the units in order. It says of which names first (`contest`), so that most
+entries of the class list are passed over. What was noted of the unit before is forgotten by its number (`round`).
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint8_t, uint16_t, uint32_t
+from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, Encoder, Stream
+from cython.cimports.pybtf.core.reduction.analysis import *
+from cython.cimports.pybtf.core.support.memory import u32s_reserve
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def meet(a: cython.pointer[Analysis], k: uint32_t, entry: uint32_t) -> cython.bint:
+    """Notes what the unit at hand says of the name with key `k`. Whether it has it twice, in a way that matters."""
+    full: cython.bint = (a.marks[entry & CLASS_BITS] & FULL) != 0
+    known: uint32_t = a.meaning[k]
+    if a.here[k] != a.round:
+        a.here[k] = a.round
+        a.meaning[k] = entry if full else 0
+        return False
+    if a.marks[k] & ENUM_KEY:
+        if full:
+            a.meaning[k] = entry if known == 0 or known == entry else MANY
+    elif full or known:
+        a.meaning[k] = MANY
+    return a.meaning[k] == MANY
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def enter(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.void:
+    """Notes what unit `u` says of names."""
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    k: uint32_t
+    a.round += 1
+    for i in range(1, t.n_types):
+        k = a.key[p[i] & CLASS_BITS]
+        if k:
+            meet(a, k, p[i])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
+    """From here on classes are watched that give names with this mark a meaning, and no others."""
+    c: uint32_t
+    for c in range(1, a.n):
+        a.watch[c] = CONTESTED if a.key[c] and a.marks[a.key[c]] & mark else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
+    """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`, those
+    that are tracked in `a.todo`. Nonzero: no memory.
+    """
+    t: cython.pointer[Stream] = cython.address(e.streams[u])
+    p: cython.pointer[uint32_t] = e.class_list.p + t.classes
+    i: uint32_t
+    c: uint32_t
+    known: uint8_t
+    wanted: uint8_t = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED
+    a.before.n = a.todo.n = 0
+    a.round += 1
+    a.disturbed = False
+    if not (
+        u32s_reserve(cython.address(a.before), t.n_types) and u32s_reserve(cython.address(a.todo), t.n_types)
+    ):
+        return 1
+    i = next_watched(a.watch, wanted, p, 1, t.n_types)
+    while i < t.n_types:
+        c = p[i] & CLASS_BITS
+        known = a.watch[c]
+        if known & CONTESTED:
+            meet(a, a.key[c], p[i])
+        if known & TAINTED or (known & TAINTED_ODD and (p[i] & APART or a.marks[c] & UNCERTAIN)):
+            a.disturbed = True
+        if known & WATCHED:
+            a.before.p[a.before.n] = i
+            a.before.n += 1
+        if known & TRACKED:
+            a.todo.p[a.todo.n] = i
+            a.todo.n += 1
+        i = next_watched(a.watch, wanted, p, i + 1, t.n_types)
+    return 0
