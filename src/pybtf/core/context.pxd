@@ -14,6 +14,13 @@ cdef bint context_seen(Context *x) noexcept nogil
 # Gets ready for units from values of objects. False: no memory.
 cdef bint context_given(Context *x) noexcept nogil
 
+# After the last unit: frees the table of records, with `types` also that of digests, by which what is read once more is
+# held to what it was. Strings and classes remain.
+cdef void context_forget(Context *x, bint types) noexcept nogil
+
+# After `context_forget`: gets ready for so many units that are read once more. False: no memory.
+cdef bint context_again(Context *x, size_t units) noexcept nogil
+
 # Whether all units have to be one: some abbreviation declaration, used or not, has the form DW_FORM_ref_addr, or there
 # are type units. Also where tables that are made to be slow are found out (`fault`, in `unit`): no worker reads more of
 # them than is read here.

@@ -24,6 +24,7 @@ from cython.cimports.pybtf.core.values.known_types import known_delete, known_ne
 from cython.cimports.pybtf.core.worker import Context
 
 AHEAD = cython.declare(uint32_t, 16)  # so many names before its turn, the memory for one is asked for
+TYPES_AGAIN = cython.declare(cython.size_t, 512)  # distinct types that a unit more brings
 
 
 @cython.cfunc
@@ -101,6 +102,27 @@ def context_given(x: cython.pointer[Context]) -> cython.bint:
     if not x.keep_all:
         x.types = known_new(distinct(x))
     return x.keep_all or x.types != cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def context_forget(x: cython.pointer[Context], types: cython.bint) -> cython.void:
+    """See context.pxd."""
+    seen_delete(x.seen)
+    x.seen = cython.NULL
+    if types:
+        known_delete(x.types)
+        x.types = cython.NULL
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def context_again(x: cython.pointer[Context], units: cython.size_t) -> cython.bint:
+    """See context.pxd."""
+    x.seen = seen_new(min(distinct(x), TYPES_AGAIN * units))
+    return x.seen != cython.NULL
 
 
 @cython.cfunc

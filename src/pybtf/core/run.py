@@ -12,6 +12,7 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.btf.type_section import WIRE_HEADER, WireError, wire_store, wire_swap
 from cython.cimports.pybtf.core.btf.verify import Written, verify, verify_error
 from cython.cimports.pybtf.core.classes.class_record import REC_NAME, class_record
+from cython.cimports.pybtf.core.context import context_again, context_forget
 from cython.cimports.pybtf.core.dedup.base import room_reserve
 from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.dedup.namesakes import other_sizes
@@ -27,7 +28,7 @@ from cython.cimports.pybtf.core.encode.emit import (
     raw_btf,
 )
 from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_names
-from cython.cimports.pybtf.core.encode.encoder import encode_functions, encode_sections
+from cython.cimports.pybtf.core.encode.encoder import encode_functions, encode_sections, encoder_release
 from cython.cimports.pybtf.core.fates import Fates
 from cython.cimports.pybtf.core.origins import Origins
 from cython.cimports.pybtf.core.reduction.certify import certify
@@ -48,8 +49,15 @@ class Run(Ring):
 
     def certify(self):
         """Finds the units of which more must be kept, and prepares `work` for them; returns how many."""
+        ready: cython.bint = True
         with cython.nogil:
+            if not self.e.keep_all:
+                context_forget(cython.address(self.x), False)
             certify(cython.address(self.e))
+            if self.e.redo.n:
+                ready = context_again(cython.address(self.x), self.e.redo.n)
+        if not ready:
+            raise MemoryError
         self.again = True
         self.units = cython.cast(uint32_t, self.e.redo.n)
         self.claimed = self.consumed = 0
@@ -58,8 +66,11 @@ class Run(Ring):
     def finish(self):
         """Makes one list of all units, with functions and sections of variables; returns its number of types."""
         with cython.nogil:
+            context_forget(cython.address(self.x), True)
             if assemble(cython.address(self.e)) == 0 and encode_functions(cython.address(self.e)) == 0:
                 encode_sections(cython.address(self.e), self.section_names, self.n_section_names)
+            if self.e.dies.n == 0:
+                encoder_release(cython.address(self.e))
         return self.e.offs.n - self.first
 
     def deduplicate(self):

@@ -105,6 +105,7 @@ cdef struct Encoder:
 
 cdef int encoder_init(Encoder *e) noexcept nogil
 cdef void encoder_free(Encoder *e) noexcept nogil
+cdef void encoder_release(Encoder *e) noexcept nogil
 cdef int encoder_fail(Encoder *e, int error) noexcept nogil
 cdef uint32_t *encoder_add(Encoder *e, uint32_t name, uint32_t info, uint32_t third, uint32_t extra) noexcept nogil
 cdef int encode_functions(Encoder *e) noexcept nogil

@@ -102,6 +102,20 @@ def encoder_free(e: cython.pointer[Encoder]) -> cython.void:
     emission_free(cython.address(e.emission))
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encoder_release(e: cython.pointer[Encoder]) -> cython.void:
+    """Frees what the list was assembled from: de-duplication needs as much again, and most of this is by type of all
+    units. Not for who asks where types are from (origins.py).
+    """
+    u32s_free(cython.address(e.locals))
+    u32s_free(cython.address(e.class_list))
+    u32s_free(cython.address(e.first_unit))
+    u32s_free(cython.address(e.representative))
+    u32s_free(cython.address(e.state_locals))
+
+
 # ---- records ------------------------------------------------------------------------------------------------
 
 
