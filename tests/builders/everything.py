@@ -27,11 +27,11 @@ def told(**forced: Any) -> Iterator[None]:
         yield
 
 
-def encoded(path: Path | str, jobs: int = 1, **forced: Any) -> bytes:
+def encoded(path: Path | str, jobs: int = 1, base: pybtf.Base | None = None, **forced: Any) -> bytes:
     """The BTF of a file, or of what sort its refusal is. Ids in messages are those of the list, which differ."""
     with told(**forced):
         try:
-            return bytes(pybtf.encode(path, jobs=jobs).data)
+            return bytes(pybtf.encode(path, jobs=jobs, base=base, force_base=base is not None).data)
         except InternalError:
             raise
         except PybtfError as error:

@@ -12,6 +12,7 @@ from tests.builders.conflicts import program
 from tests.builders.conflictswriter import image
 from tests.builders.everything import encoded, told
 from tests.conftest import ROOT
+from tests.encode.test_split import MODULES, TARGETS, base_path, module
 
 FILES = sorted((ROOT / "fixtures" / "bin").glob("*.elf"))
 
@@ -31,6 +32,20 @@ def test_conflicting_names(name: str, tmp_path: Path) -> None:
     for seed in range(60000, 60100):
         path.write_bytes(image(program(seed)))
         assert encoded(path, jobs=1 + seed % 3, without=[name]) == encoded(path), seed
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_modules(name: str, tmp_path: Path) -> None:
+    bases = {target: pybtf.Base.from_file(base_path(target)) for target in TARGETS}
+    for target, each in MODULES:
+        path, base = module(target, each), bases[target]
+        assert encoded(path, base=base, without=[name]) == encoded(path, base=base), path
+    path = tmp_path / "program"
+    for seed in range(60000, 60020):
+        path.write_bytes(image(program(seed)))
+        base = pybtf.Base.from_bytes(encoded(path))
+        path.write_bytes(image(program(seed + 1)))
+        assert encoded(path, base=base, without=[name]) == encoded(path, base=base), seed
 
 
 def test_repeats_are_kept() -> None:

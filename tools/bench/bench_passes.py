@@ -4,6 +4,7 @@
     python -m tools.bench.bench_passes            a small kernel-like file of fixtures/
     python -m tools.bench.bench_passes FILE --without all         what each way to be quicker is worth
     python -m tools.bench.bench_passes FILE --without glance      one of them
+    python -m tools.bench.bench_passes MODULE... --base BTF --without all     the same of modules, all in one process
 
 Passes are those of `pybtf encode --timings`; then reading the BTF back, headers only and all types.
 Medians of CPU milliseconds, and the smallest, which on a busy machine says more. Compare two checkouts by running both
@@ -11,6 +12,7 @@ in turns. Nothing here is compared with a limit.
 
 With `--without`, encodings with and without a way to be quicker (OPTIONAL of core/codes.py) take turns, each in a
 process of its own, and the median of the ratios of their CPU times is what it is worth. The bytes have to be the same.
+The base is read before, and not counted.
 """
 
 from __future__ import annotations
@@ -51,30 +53,36 @@ def clock(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def apart(path: Path, jobs: int, without: Sequence[str]) -> tuple[float, float, bytes]:
-    """CPU seconds and peak MiB of an encoding in a process of its own, and a hash of the bytes."""
-    warm(path)
+def apart(
+    paths: Sequence[Path], base: pybtf.Base | None, jobs: int, without: Sequence[str]
+) -> tuple[float, float, bytes]:
+    """CPU seconds and peak MiB of encodings in a process of their own, and a hash of the bytes."""
+    for path in paths:
+        warm(path)
     readable, writable = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writable, xxh3_128(encoded(path, jobs=jobs, without=without)).digest())
+        made = xxh3_128()
+        for path in paths:
+            made.update(encoded(path, jobs=jobs, base=base, without=without))
+        os.write(writable, made.digest())
         os._exit(0)
     os.close(writable)
     with open(readable, "rb") as pipe:
-        made = pipe.read()
+        answer = pipe.read()
     _, status, usage = os.wait4(child, 0)
-    if status or not made:
+    if status or not answer:
         raise SystemExit(f"an encoding without {', '.join(without) or 'nothing'} has failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, made
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, answer
 
 
-def worth(path: Path, jobs: int, rounds: int, names: Sequence[str]) -> int:
+def worth(paths: Sequence[Path], base: pybtf.Base | None, jobs: int, rounds: int, names: Sequence[str]) -> int:
     """Prints what each of these is worth; returns how many change the bytes."""
     wrong = 0
     head = f"{'without':<14} {'CPU ms':>8} {'with':>8} {'times':>7} {'(spread)':>15} {'MiB':>6} {'with':>6}"
     print(f"{head}   {rounds} rounds")
     for name in names:
-        pairs = [(apart(path, jobs, [name]), apart(path, jobs, [])) for _ in range(rounds)]
+        pairs = [(apart(paths, base, jobs, [name]), apart(paths, base, jobs, [])) for _ in range(rounds)]
         differs = any(without[2] != with_[2] for without, with_ in pairs)
         wrong += differs
         ratios = [without[0] / with_[0] for without, with_ in pairs]
@@ -88,7 +96,8 @@ def worth(path: Path, jobs: int, rounds: int, names: Sequence[str]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("file", nargs="?", type=Path, default=EXAMPLE)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", default=[EXAMPLE])
+    parser.add_argument("--base", type=pybtf.Base.from_file, help="modules: the BTF of their kernel")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--features", default="default")
@@ -97,8 +106,10 @@ def main() -> int:
     options = parser.parse_args()
     if options.without:
         chosen = list(OPTIONAL) if "all" in options.without else options.without
-        return 1 if worth(options.file, options.jobs, options.rounds, chosen) else 0
-    rounds = [once(options.file, options.jobs, options.features) for _ in range(options.rounds)]
+        return 1 if worth(options.files, options.base, options.jobs, options.rounds, chosen) else 0
+    if options.base or len(options.files) != 1:
+        parser.error("several files, or a base, only with --without")
+    rounds = [once(options.files[0], options.jobs, options.features) for _ in range(options.rounds)]
     print(f"{'pass':<22} {'median ms':>10} {'least ms':>10}   CPU, {options.rounds} rounds")
     for name in rounds[0]:
         figures = [figures[name] * 1000 for figures in rounds]

@@ -42,6 +42,8 @@ OPTIONAL = {  # ways to be quicker, which tests and benchmarks can leave out
     "guesses": WITHOUT_GUESSES,
     "known_decls": WITHOUT_KNOWN_DECLS,
     "reading": WITHOUT_READING,
+    "models": WITHOUT_MODELS,
+    "likes": WITHOUT_LIKES,
 }
 VALUES = {  # of unit values in bytes (core/values/unit_layout.pxd): words of the head, and bits of a function
     "head": H_WORDS_OF_HEAD,

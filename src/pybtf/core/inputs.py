@@ -27,7 +27,14 @@ from cython.cimports.pybtf.core.given_units import take_piece, take_unit
 from cython.cimports.pybtf.core.model.debug_sections import N_SPANS, DebugSections, Span, SplitUnit, spans_of
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
-from cython.cimports.pybtf.core.model.options import OPT_DEGRADE, WITHOUT_READING, WITHOUT_REDUCTION, WITHOUT_RESTORING
+from cython.cimports.pybtf.core.model.options import (
+    OPT_DEGRADE,
+    WITHOUT_MODELS,
+    WITHOUT_READING,
+    WITHOUT_REDUCTION,
+    WITHOUT_RESTORING,
+)
+from cython.cimports.pybtf.core.strings.name_prediction import Models
 from cython.cimports.pybtf.core.strings.string_table import (
     IN_BASE,
     NO_STRING,
@@ -161,6 +168,7 @@ class Inputs:
     def start(self):
         """Makes the tables of a run, which begin with the names of functions."""
         base: Base = self.base
+        models: cython.pointer[cython.const[Models]] = cython.NULL
         self.set_tables()
         ranges, names, force = self.variables
         self.set_variables(ranges, names, force)
@@ -172,10 +180,11 @@ class Inputs:
             self.e.base = cython.address(base.strings)
             # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
             self.space = base.take()
-            base.foresee(self.space, self.x.sections.info.n + self.x.given_bytes)
-            if base.strings.size <= IN_BASE and not strings_build_on(
-                self.x.strings, self.e.base, cython.address(base.models) if base.models.slots else cython.NULL
-            ):
+            if not self.x.without & WITHOUT_MODELS:
+                base.foresee(self.space, self.x.sections.info.n + self.x.given_bytes)
+                if base.models.slots:
+                    models = cython.address(base.models)
+            if base.strings.size <= IN_BASE and not strings_build_on(self.x.strings, self.e.base, models):
                 raise MemoryError
         if encoder_init(cython.address(self.e)):
             raise MemoryError

@@ -11,7 +11,6 @@ cdef class Ring(Inputs):
     cdef int64_t claim(self, long patience) noexcept nogil
     cdef void publish(self, UnitValue *v) noexcept nogil
     cdef uint32_t unit(self, uint32_t number) noexcept nogil
-    cdef bint lend(self, UnitValue *v) noexcept nogil
     cdef void take(self, Worker *w, uint32_t number, UnitValue *v) noexcept nogil
     cdef bint compare(self, Worker *w, GivenUnit *g) noexcept with gil
     cdef bint loop(self, Worker *w, long milliseconds) noexcept nogil

@@ -16,7 +16,6 @@ from cython.cimports.cpython.buffer import PyBUF_READ
 from cython.cimports.cpython.memoryview import PyMemoryView_FromMemory
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
-from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
@@ -36,15 +35,12 @@ from cython.cimports.pybtf.core.model.faults import (
 )
 from cython.cimports.pybtf.core.model.losses import losses_reset, losses_take
 from cython.cimports.pybtf.core.support.check import CHECK
-from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.codes import ERROR_NAMES, FAULT_NAMES
 from pybtf.core.support.mapped_file import own
-
-LENT = cython.declare(cython.size_t, 1 << 28)  # words of a list that is lent at most: offsets in it are of 32 bits
 
 
 @cython.cclass
@@ -123,21 +119,6 @@ class Ring(Inputs):
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def lend(self, v: cython.pointer[UnitValue]) -> cython.bint:
-        """Lets a unit write its records behind the list, where they will stay if all of them are kept and there is
-        nobody else who could write there. False: it writes them to a place of its own.
-        """
-        if self.window > 1 or not self.e.keep_all or self.e.words.n > LENT:
-            return False
-        CHECK(v.words.p == cython.NULL or v.words.p != self.e.words.p, "the list is lent twice")
-        u32s_free(cython.address(v.words))
-        v.words = self.e.words
-        v.start = cython.cast(uint32_t, self.e.words.n)
-        return True
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
     def take(self, w: cython.pointer[Worker], number: uint32_t, v: cython.pointer[UnitValue]) -> cython.void:
         """Makes the value of a unit that does not come from DWARF."""
         g: GivenUnit = self.x.given[number]
@@ -181,26 +162,17 @@ class Ring(Inputs):
         end: int64_t = now_ns() + milliseconds * cython.cast(int64_t, 1000000)
         number: int64_t
         v: cython.pointer[UnitValue]
-        lent: cython.bint
         while True:
             number = self.claim(milliseconds if milliseconds else 1000)
             if number == -1:
                 return True
             if number >= 0:
                 v = cython.address(self.values[number % self.window])
-                lent = self.lend(v)
                 if self.x.given == cython.NULL:
                     decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
                 else:
                     self.take(w, self.unit(cython.cast(uint32_t, number)), v)
-                if lent:
-                    self.e.words.p = v.words.p
-                    self.e.words.cap = v.words.cap
                 self.publish(v)
-                CHECK(not lent or self.e.words.p == v.words.p or self.e.error != 0, "the list was moved while lent")
-                if lent:
-                    memset(cython.address(v.words), 0, cython.sizeof(U32s))
-                    v.start = 0
             if milliseconds and now_ns() >= end:
                 return False
 

@@ -30,6 +30,7 @@ from cython.cimports.pybtf.core.encode.emit import (
 from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_names
 from cython.cimports.pybtf.core.encode.encoder import encode_functions, encode_sections, encoder_release
 from cython.cimports.pybtf.core.fates import Fates
+from cython.cimports.pybtf.core.model.options import WITHOUT_LIKES
 from cython.cimports.pybtf.core.origins import Origins
 from cython.cimports.pybtf.core.reduction.certify import certify
 from cython.cimports.pybtf.core.ring import Ring
@@ -79,6 +80,7 @@ class Run(Ring):
         error: DedupError
         input.base = cython.NULL
         input.room = cython.NULL
+        input.likes = not self.x.without & WITHOUT_LIKES
         if self.base is None:
             free(self.own_map)
             self.own_map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))

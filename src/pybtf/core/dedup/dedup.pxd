@@ -11,6 +11,7 @@ cdef struct DedupInput:
     const BaseTypes *base       # NULL without a base
     const uint32_t *resolved    # declarations, each with its definition, which no earlier type is equal to, and the id
     size_t n_resolved           # before whose comparison they are resolved at the latest: 3 words each, by that id
+    bint likes                  # of a base: what a comparison has passed through need not be looked up
     Room *room                  # with a base: what `words` and `offs` are part of; its `nodes` and `map` hold `n`
 
 cdef struct DedupError:

@@ -111,6 +111,7 @@ def dedup_run(
     g.first_own = input.first_own
     g.effort = EFFORT_BASE + EFFORT_PER_TYPE * cython.cast(uint64_t, input.n)
     g.base = input.base
+    g.likeless = not input.likes
     if input.base == cython.NULL:
         g.nodes = cython.cast(cython.pointer[Node], malloc(input.n * cython.sizeof(Node)))
     else:
@@ -196,6 +197,7 @@ def dedup_btf(
     strings = str_len
     input.first_own = 1
     input.base = cython.NULL
+    input.likes = True
     input.n_resolved = 0
     if below is not None:
         strings += below.strings.size

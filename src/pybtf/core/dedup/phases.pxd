@@ -5,13 +5,6 @@ from pybtf.core.dedup.candidates cimport Candidates
 from pybtf.core.dedup.type_graph cimport TypeGraph
 from pybtf.core.support.memory cimport U32s
 
-cdef enum:
-    AHEAD = 16
-
-cdef struct Ahead:              # what lookahead.py knows of a few types that have their turn one after the other
-    uint32_t known              # bit i: hashes[i] is the hash by which number i of them will be looked up
-    uint64_t hashes[AHEAD]
-
 cdef struct Work:
     TypeGraph g
     U32s primitives             # own types of each phase, in order
@@ -22,7 +15,6 @@ cdef struct Work:
     Candidates mixed            # names of enums for which the chain of the name must be walked
     U32s structs                # canonical own structs and unions (or those of the base that is entered)
     bint distinct               # of a base that is entered, see `BaseTypes`
-    Ahead ahead
     U32s forwards               # own declarations that were canonical among the primitives
 
 cdef struct Pending:            # a type that waits, from reference `next` on, for one it refers to

@@ -5,9 +5,8 @@ began elsewhere; a forward declaration may be mapped to a definition, and that l
 What is mapped to itself is in the table of candidates. The phase of reference types, which no comparison follows,
 works on the result itself (reference_types.py).
 
-Each record is hashed when it or its neighbours are looked up, that is at most once: most structs of a unit are decided
-by a comparison that began at another struct, and few of them are hashed (lookahead.py). A hash only finds a chain;
-equality is always decided on words.
+Each record is hashed when it is looked up, that is at most once: most structs of a unit are decided by a comparison
+that began at another struct, and are not hashed at all. A hash only finds a chain; equality is always decided on words.
 """
 
 import cython
@@ -49,9 +48,8 @@ from cython.cimports.pybtf.core.dedup.equivalence import (
     equal_words,
     equivalent,
 )
-from cython.cimports.pybtf.core.dedup.lookahead import ahead_primitives, ahead_structs
-from cython.cimports.pybtf.core.dedup.phases import AHEAD, Work
-from cython.cimports.pybtf.core.dedup.record_hash import hash_members, hash_name, hash_record
+from cython.cimports.pybtf.core.dedup.phases import Work
+from cython.cimports.pybtf.core.dedup.record_hash import hash_members, hash_name, hash_record, hash_typedef
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_EFFORT,
     DEDUP_KIND,
@@ -314,10 +312,10 @@ def enter_types(w: cython.pointer[Work], offs: cython.pointer[cython.const[cytho
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def dedup_primitive(w: cython.pointer[Work], id: uint32_t, hash: uint64_t) -> cython.int:
-    """`hash`: of all words."""
+def dedup_primitive(w: cython.pointer[Work], id: uint32_t) -> cython.int:
     g: cython.pointer[TypeGraph] = cython.address(w.g)
     r: cython.pointer[uint32_t] = record_of(g, id)
+    hash: uint64_t = hash_record(r)
     kind: uint32_t = kind_of(g.nodes, id)
     found: uint32_t = 0
     status: cython.int
@@ -340,28 +338,24 @@ def dedup_primitive(w: cython.pointer[Work], id: uint32_t, hash: uint64_t) -> cy
 @cython.exceptval(check=False)
 def dedup_primitives(w: cython.pointer[Work]) -> cython.int:
     """INT, FLOAT, FWD, ENUM and ENUM64."""
-    ids: cython.pointer[uint32_t]
-    first: cython.size_t
-    n: uint32_t
-    i: uint32_t
+    i: cython.size_t
     status: cython.int
-    for first in range(0, w.primitives.n, 16):  # AHEAD
-        ids = w.primitives.p + first
-        n = cython.cast(uint32_t, min(w.primitives.n - first, AHEAD))
-        ahead_primitives(cython.address(w.ahead), w, ids, n)
-        for i in range(n):
-            status = dedup_primitive(w, ids[i], w.ahead.hashes[i])
-            if status != DEDUP_OK:
-                return status
+    for i in range(w.primitives.n):
+        status = dedup_primitive(w, w.primitives.p[i])
+        if status != DEDUP_OK:
+            return status
     return DEDUP_OK
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def dedup_struct(w: cython.pointer[Work], id: uint32_t, kind: uint32_t, hash: uint64_t) -> cython.int:
+def dedup_struct(w: cython.pointer[Work], id: uint32_t) -> cython.int:
     """STRUCT, UNION or TYPEDEF: map it to the first equivalent candidate, or make it canonical."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
+    kind: uint32_t = kind_of(g.nodes, id)
+    r: cython.pointer[uint32_t] = record_of(g, id)
+    hash: uint64_t = hash_typedef(r) if kind == KIND_TYPEDEF else hash_members(g, r)
     s: cython.pointer[cython.const[Slot]] = chain_of(cython.address(w.table), hash)
     c: uint32_t = chain_first(cython.address(w.table), s)
     answer: cython.int
@@ -407,25 +401,19 @@ def dedup_structs(
     w: cython.pointer[Work], resolved: cython.pointer[cython.const[uint32_t]], n_resolved: cython.size_t
 ) -> cython.int:
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    ids: cython.pointer[uint32_t]
     given: cython.size_t = 0
-    first: cython.size_t
-    n: uint32_t
-    i: uint32_t
+    i: cython.size_t
+    id: uint32_t
     status: cython.int
-    for first in range(0, w.composites.n, 16):  # AHEAD
-        ids = w.composites.p + first
-        n = cython.cast(uint32_t, min(w.composites.n - first, AHEAD))
-        ahead_structs(cython.address(w.ahead), w, ids, n)
-        for i in range(n):
-            while given < n_resolved and resolved[given + 2] <= ids[i]:
-                resolve_given(g, resolved + given)
-                given += 3
-            # What was not mapped before its neighbours had their turn may be so now.
-            if g.nodes[ids[i]].map == 0:
-                status = dedup_struct(w, ids[i], kind_of(g.nodes, ids[i]), w.ahead.hashes[i])
-                if status != DEDUP_OK:
-                    return status
+    for i in range(w.composites.n):
+        id = w.composites.p[i]
+        while given < n_resolved and resolved[given + 2] <= id:
+            resolve_given(g, resolved + given)
+            given += 3
+        if g.nodes[id].map == 0:
+            status = dedup_struct(w, id)
+            if status != DEDUP_OK:
+                return status
     while given < n_resolved:
         resolve_given(g, resolved + given)
         given += 3

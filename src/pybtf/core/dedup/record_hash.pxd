@@ -16,14 +16,6 @@ cdef inline uint64_t hash_record(const uint32_t *r) noexcept nogil:
         i += 2
     return hash_more(h, r[i], 0) if i < n else h
 
-cdef inline uint64_t hash_words(uint32_t name, uint32_t info, uint32_t third) noexcept nogil:
-    # All words of a record of three.
-    cdef uint32_t[3] r
-    r[0] = name
-    r[1] = info
-    r[2] = third
-    return hash_three(r)
-
 cdef enum:
     LOOKED_AT = 4               # members of a nameless struct of which the types count
 

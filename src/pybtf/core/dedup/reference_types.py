@@ -8,12 +8,11 @@ likes in the base.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
 from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_is_link, wire_kind, wire_refs, wire_words
 from cython.cimports.pybtf.core.dedup.equivalence import equal_words
-from cython.cimports.pybtf.core.dedup.lookahead import ahead_knows, ahead_references
-from cython.cimports.pybtf.core.dedup.phases import AHEAD, Ahead, Pending, Waiting, Work, find_or_insert
+from cython.cimports.pybtf.core.dedup.phases import Pending, Waiting, Work, find_or_insert
 from cython.cimports.pybtf.core.dedup.record_hash import hash_record
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_CYCLE,
@@ -102,20 +101,14 @@ def wait_for(
 @cython.nogil
 @cython.exceptval(check=False)
 def dedup_reference(
-    w: cython.pointer[Work],
-    s: cython.pointer[Waiting],
-    map: cython.pointer[uint32_t],
-    root: uint32_t,
-    known: cython.pointer[cython.const[uint64_t]],
+    w: cython.pointer[Work], s: cython.pointer[Waiting], map: cython.pointer[uint32_t], id: uint32_t
 ) -> cython.int:
-    """One type that is not decided, after all that it refers to. `known`: its hash, or NULL."""
+    """One type that is not decided, after all that it refers to."""
     g: cython.pointer[TypeGraph] = cython.address(w.g)
-    id: uint32_t = root
     i: uint32_t = 0
     t: uint32_t
     m: uint32_t
     r: cython.pointer[uint32_t]
-    hash: uint64_t
     status: cython.int
     while True:
         # Go on with type `id` at its reference `i`; the stack has those that wait for it.
@@ -133,8 +126,7 @@ def dedup_reference(
             continue
         m = suggested(g, id, r)
         if m == 0:
-            hash = known[0] if id == root and known != cython.NULL else hash_record(r)
-            status = find_or_insert(w, id, r, hash, cython.address(m))
+            status = find_or_insert(w, id, r, hash_record(r), cython.address(m))
             if status != DEDUP_OK:
                 return status
         map[id] = m
@@ -150,27 +142,17 @@ def dedup_reference(
 @cython.exceptval(check=False)
 def dedup_references(w: cython.pointer[Work], map: cython.pointer[uint32_t]) -> cython.int:
     """The remaining kinds, targets first, each rewritten to final targets before it is looked up."""
-    a: cython.pointer[Ahead] = cython.address(w.ahead)
     waiting = cython.declare(Waiting)
-    known: cython.pointer[cython.const[uint64_t]]
-    ids: cython.pointer[uint32_t]
-    first: cython.size_t
-    n: uint32_t
-    i: uint32_t
+    i: cython.size_t
+    id: uint32_t
     status: cython.int = DEDUP_OK
     waiting.p = cython.NULL
     waiting.n = waiting.cap = 0
-    for first in range(0, w.references.n, 16):  # AHEAD
-        ids = w.references.p + first
-        n = cython.cast(uint32_t, min(w.references.n - first, AHEAD))
-        ahead_references(a, w, map, ids, n)
-        for i in range(n):
-            if map[ids[i]] != UNMAPPED:
-                continue
-            known = cython.address(a.hashes[i]) if ahead_knows(a, i) else cython.NULL
-            status = dedup_reference(w, cython.address(waiting), map, ids[i], known)
-            if status != DEDUP_OK:
-                break
+    for i in range(w.references.n):
+        id = w.references.p[i]
+        if map[id] != UNMAPPED:
+            continue
+        status = dedup_reference(w, cython.address(waiting), map, id)
         if status != DEDUP_OK:
             break
     free(waiting.p)

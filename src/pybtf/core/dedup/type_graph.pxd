@@ -70,6 +70,7 @@ cdef struct TypeGraph:
     size_t cap_frames
     uint32_t *likes             # likes[id - first_own]: a type of the base that a comparison found equivalent, or 0;
                                 # NULL without a base
+    bint likeless               # they are not used
     bint adjusts_base           # the hypothesis takes a declaration of the base for an own definition
     U32s replaced               # types of the base that stand for others now
     bint base_changed           # not all of these are in `replaced`, for lack of memory
@@ -83,7 +84,7 @@ cdef inline void note_replaced(TypeGraph *g, uint32_t id) noexcept nogil:
 cdef inline uint32_t like_of(const TypeGraph *g, uint32_t id) noexcept nogil:
     # The type of the base that a comparison found equivalent to an own reference type, if it can be the only one of its
     # words; else 0.
-    if g.base == NULL or not g.base.distinct:
+    if g.base == NULL or not g.base.distinct or g.likeless:
         return 0
     return g.likes[id - g.first_own]
 

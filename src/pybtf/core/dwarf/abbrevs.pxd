@@ -33,6 +33,7 @@ cdef struct AbbrevTable:
     uint32_t n_known, cap_known
     uint32_t *known_slots       # open addressing, index + 1; NULL: nothing is known
     U8s texts
+    uint32_t n_alike            # tables of the same properties that came one after the other, FEW at most
     # what the programs depend on
     uint64_t offset
     uint8_t address_size, offset_size, version

@@ -22,6 +22,7 @@ from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.dwarf.known_decls import (
+    FEW,
     declaration_size,
     known_add,
     known_begin,
@@ -222,7 +223,7 @@ def read_decl(
     """Reads the rest of the last declaration, behind its code, and compiles it. Nonzero: fault."""
     decl: cython.pointer[AbbrevDecl] = cython.address(t.decls[t.n - 1])
     start: cython.pointer[cython.const[uint8_t]] = c.pos
-    size: uint32_t = 0 if t.without & WITHOUT_KNOWN_DECLS else declaration_size(start, c.end)
+    size: uint32_t = 0 if t.n_alike < FEW or t.without & WITHOUT_KNOWN_DECLS else declaration_size(start, c.end)
     h: uint64_t = 0
     code: uint64_t = decl.code
     reach: uint32_t

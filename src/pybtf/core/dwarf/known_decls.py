@@ -5,6 +5,8 @@ differ, but what they consist of does not: of the 314 thousand declarations of D
 bytes, but for their code, as one that came before. Such a declaration is found by its bytes, and neither read nor
 compiled again.
 
+In the first few tables nothing is looked for: a module has no more of them, and not one declaration twice.
+
 What is known depends on the same properties of units as a table does, and is forgotten with them (`abbrevs_read`). Its
 programs stay in `ops` from one table to the next. What is kept is bounded: a table that is larger, or has longer
 declarations, is compiled as if nothing were known; when there are too many programs, everything is forgotten.
@@ -24,7 +26,10 @@ from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u8s_free
 @cython.exceptval(check=False)
 def known_begin(t: cython.pointer[AbbrevTable]) -> cython.void:
     """Before a table is read: makes room for its programs, if there are too many of others."""
-    if t.ops.n > MOST_KNOWN_OPS:
+    if t.n_alike < FEW:
+        t.n_alike += 1
+        t.ops.n = 0
+    elif t.ops.n > MOST_KNOWN_OPS:
         known_forget(t)
 
 
@@ -33,6 +38,7 @@ def known_begin(t: cython.pointer[AbbrevTable]) -> cython.void:
 @cython.exceptval(check=False)
 def known_forget(t: cython.pointer[AbbrevTable]) -> cython.void:
     """Nothing is known, and no program is kept."""
+    t.n_alike = 1
     t.ops.n = 0
     t.texts.n = 0
     t.n_known = 0

@@ -142,32 +142,6 @@ def whole_begin(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def append_in_place(
-    e: cython.pointer[Encoder],
-    s: cython.pointer[cython.const[Stream]],
-    v: cython.pointer[cython.const[UnitValue]],
-) -> cython.int:
-    """`whole_types` of a unit that has written its records behind the list."""
-    i: uint32_t
-    r: cython.pointer[uint32_t]
-    at: cython.pointer[uint64_t]
-    if not u64s_reserve(cython.address(e.offs), v.n_types):
-        return encoder_fail(e, ENCODE_MEMORY)
-    CHECK(v.offs.p[1] == e.words.n, "a unit in place does not begin where the list ends")
-    CHECK(v.offs.p[v.n_types] <= e.words.cap, "a unit in place is longer than its room")
-    at = e.offs.p + e.offs.n
-    for i in range(v.n_types - 1):
-        at[i] = v.offs.p[1 + i]
-        r = e.words.p + at[i]
-        copy_record(e, r, r, s.first_id - 1)
-    e.words.n = v.offs.p[v.n_types]
-    e.offs.n += v.n_types - 1
-    return e.error
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def whole_types(
     e: cython.pointer[Encoder],
     s: cython.pointer[cython.const[Stream]],
@@ -180,8 +154,6 @@ def whole_types(
     at: cython.pointer[uint64_t]
     if v.n_types == 1:
         return 0
-    if v.words.p == e.words.p:
-        return append_in_place(e, s, v)
     words = v.offs.p[v.n_types] - v.offs.p[1]
     if not u32s_reserve(cython.address(e.words), words) or not u64s_reserve(cython.address(e.offs), v.n_types):
         return encoder_fail(e, ENCODE_MEMORY)

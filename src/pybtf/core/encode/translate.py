@@ -363,7 +363,7 @@ def translate_types(
     """Fills `words`, `offs`, `int_id`, `n_arrays` and `tags` of the value. Nonzero: fault."""
     i: uint32_t
     t: cython.pointer[Type]
-    v.words.n = v.start
+    v.words.n = 0
     v.offs.n = 0
     v.tags.n = 0
     v.int_id = 0
@@ -373,7 +373,7 @@ def translate_types(
         cython.address(v.words), likely_words(u)
     ):
         return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, u.offset, 0, 0)
-    v.offs.p[0] = v.start
+    v.offs.p[0] = 0
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         v.offs.p[i] = cython.cast(uint32_t, v.words.n)

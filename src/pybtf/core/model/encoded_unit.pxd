@@ -52,7 +52,6 @@ cdef struct UnitValue:
     uint64_t offset             # of the unit in .debug_info
     uint32_t n_types            # small ids 1 .. n_types - 1
     U32s words                  # their records, laid out as in BTF; references are small ids, names are name words
-    uint32_t start              # where in `words` they begin: 0, or at its end, if it is the encoder's list (ring.py)
     U32s offs                   # offs[id]: first word of record `id`; offs[n_types]: end
     U32s classes                # classes[id]
     uint32_t int_id             # the first base type "int", 0 none

@@ -195,7 +195,7 @@ def name_record(
 def read_all(
     r: cython.pointer[cython.const[Reading]], v: cython.pointer[UnitValue], strings: cython.pointer[Strings]
 ) -> cython.int:
-    """All records, named, behind `v.start`."""
+    """All records, named."""
     at: cython.size_t = 0
     size: cython.size_t
     id: uint32_t
@@ -452,12 +452,12 @@ def read_types(
 ) -> cython.int:
     """See `unit_read_types.pxd`."""
     kind: uint32_t
-    v.words.n = v.start
+    v.words.n = 0
     v.offs.n = 0
     if not u32s_reserve(cython.address(v.offs), cython.cast(cython.size_t, v.n_types) + 1):
         return no_memory(v)
     v.offs.n = cython.cast(cython.size_t, v.n_types) + 1
-    v.offs.p[0] = v.start
+    v.offs.p[0] = 0
     if known != cython.NULL:
         if read_known(r, v, c, strings, known, whole):
             return 1
