@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from elftools.elf.elffile import ELFFile
 
-from tests.conftest import ROOT
+ROOT = Path(__file__).resolve().parents[2]
 
 #: What damaged length fields like to be.
 VALUES = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -81,3 +82,9 @@ def test_any_file_of_the_corpus_can_be_damaged() -> None:
         assert all(0 <= start < end for start, end in places)
         for number in range(20):
             corruption.mutate(data, places, f"corpus/{number}")
+
+
+def test_fuzzers_need_no_test_tools() -> None:
+    """`make races`, and by hand in a free-threaded Python: an environment that encodes has no pytest."""
+    program = "import sys; sys.modules.update(pytest=None, hypothesis=None); import tools.fuzz.fuzz, tools.fuzz.races"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
