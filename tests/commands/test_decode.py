@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import json
 import random
 import re
@@ -43,6 +45,7 @@ from pybtf.btf.types import (
 from pybtf.btf.value_text import as_json, as_text
 from pybtf.btf.values import Values
 from pybtf.btf.writer import BtfBuilder
+from pybtf.cli import decode
 from pybtf.cli.main import main
 from tests.conftest import ROOT, environment
 
@@ -305,3 +308,26 @@ def test_mistakes(arguments: list[str], status: int, words: str, run: Run, tmp_p
     if "--btf" not in given and len(given) >= 2:
         given += ["--btf", str(btf)]
     assert words in run(*given, status=status).replace(names["DATA"], "DATA")
+
+
+class Refusing(io.BytesIO):
+    """A file of tmpfs: any offset is taken, and no byte is read where the last would be behind 2^63. Also one of a
+    disk that is broken from an offset on.
+    """
+
+    def __init__(self, data: bytes, broken: int) -> None:
+        super().__init__(data)
+        self._broken = broken
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell() + (size or 0) > self._broken:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return super().read(size)
+
+
+def test_what_cannot_be_read_behind_the_end_is_beyond_it() -> None:
+    start = (1 << 63) - 1
+    with pytest.raises(InputError, match=rf"offset {start:#x} is beyond the end of the file \(6 bytes\)"):
+        list(decode._read(Refusing(bytes(6), start), "data", start, 4, 1))
+    with pytest.raises(OSError, match="Invalid argument"):  # of the file itself
+        list(decode._read(Refusing(bytes(6), 4), "data", 2, 4, 1))

@@ -145,11 +145,16 @@ def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None)
             left -= len(piece)
     at = start
     while count is None or at < start + size * count or (not size and count):
-        data = _take(stream, size)
+        try:
+            data = _take(stream, size)
+        except OSError:
+            if _is_beyond(stream, at):  # tmpfs takes each offset, and fails to read across 2^63
+                raise _beyond(stream, name, at) from None
+            raise
         if len(data) < size:
             if count is None and at > start and not data:
                 return
-            if not data and stream.seekable() and 0 < (_end(stream) or 0) < at:
+            if not data and _is_beyond(stream, at):
                 raise _beyond(stream, name, at)
             raise InputError(name, f"{_bytes(len(data))} at offset {at:#x}", f"a value of {_bytes(size)}")
         yield data
@@ -160,6 +165,10 @@ def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None)
 
 def _bytes(count: int) -> str:
     return f"{count:,} byte{'' if count == 1 else 's'}"
+
+
+def _is_beyond(stream: BinaryIO, offset: int) -> bool:
+    return stream.seekable() and 0 < (_end(stream) or 0) < offset
 
 
 def _beyond(stream: BinaryIO, name: str, offset: int) -> InputError:
