@@ -68,7 +68,8 @@ def of_distilling(image: ElfImage, type_id: int) -> EncodeError:
     """A distilled base cannot hold the type `type_id` of the base."""
     return EncodeError(
         image.place(),
-        f"type {type_id} of the base is used: a function, variable or tag, which a distilled base cannot hold",
+        f"type {type_id} of the base is used: a function, variable or tag, or an enum whose size is not 1, 2, 4 or 8,"
+        " which a distilled base cannot hold",
         "types only",
         "Leave out the feature distilled_base.",
     )

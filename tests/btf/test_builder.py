@@ -17,10 +17,11 @@ import pytest
 
 import pybtf
 from pybtf import BTF, Builder, InputError, UsageError
-from pybtf.btf.types import Array, Func, Int, Member, Param, Ptr, Struct, Unknown
+from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Param, Ptr, Struct, Unknown
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from tests.builders.adders import play
+from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT
 
 FIXTURES = ROOT / "fixtures"
@@ -236,6 +237,31 @@ def test_nothing_to_distill() -> None:
     builder.add_decl_tag("tag", 1)
     with pytest.raises(InputError, match="type 1 of the base"):
         builder.distill()
+
+
+def test_nothing_has_a_name_to_be_found_by() -> None:
+    """All that is needed of the base moves into the split BTF; libbpf loses it."""
+    base = BTF.from_bytes(written(Ptr(0), FuncProto(0, (Param("p", 1),))))
+    builder = Builder(base)
+    builder.add_func("f", 2)
+    data, under = builder.distill()
+    assert under == raw_btf([])
+    moved = BTF.from_bytes(written(Func("f", 3), Ptr(0), FuncProto(0, (Param("p", 2),))))
+    assert list(BTF.from_bytes(data, BTF.from_bytes(under))) == list(moved)
+
+
+@pytest.mark.parametrize("kind", [6, 19])
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 8, 16])
+def test_enums_of_odd_sizes_are_not_distilled(kind: int, size: int) -> None:
+    """Of a size that is no enum's, as clang for BPF gives one that is only declared, libbpf makes no enum."""
+    base = BTF.from_bytes(raw_btf([1, kind << 24, size], b"\0e\0"))
+    builder = Builder(base)
+    builder.add_ptr(1)
+    if size in (1, 2, 4, 8):
+        assert builder.distill()[1] == raw_btf([1, 6 << 24, size], b"\0e\0")
+    else:
+        with pytest.raises(InputError, match="type 1 of the base is referred to"):
+            builder.distill()
 
 
 # pybtf dedup

@@ -24,6 +24,7 @@ from pybtf.errors import EncodeError, InputError, UsageError
 from tests.builders import corruption
 from tests.builders.elfwriter import bare
 from tests.builders.rawbtf import raw_btf
+from tests.builders.synthetic import named, of, typedef
 from tests.conftest import RunCli
 from tools.judge import btfdiff
 
@@ -89,6 +90,26 @@ def test_distilled(target: str, name: str) -> None:
     assert {type.id for type in encoded.btf} == set(
         range(encoded.btf.first_id, encoded.btf.first_id + encoded.report.total_types)
     )
+
+
+def test_distilled_enum_of_odd_size(tmp_path: Path) -> None:
+    """The base has an enum as clang for BPF writes one that is only declared, of 0 bytes: pahole gives up, too."""
+    path = tmp_path / "module.o"
+    path.write_bytes(
+        of(
+            named("enumeration_type", "later", ("declaration", "flag_present", True), label="later"),
+            typedef("t", "later"),
+        )
+    )
+    for size in (0, 1, 3, 4):
+        data = raw_btf([1, 6 << 24, size], b"\0later\0")
+        base = pybtf.Base.from_bytes(data)
+        if size in (1, 4):
+            encoded = pybtf.encode(path, features=f"{FEATURES},distilled_base", base=base)
+            assert encoded.base_data == data
+            continue
+        with pytest.raises(EncodeError, match="type 1 of the base is used"):
+            pybtf.encode(path, features=f"{FEATURES},distilled_base", base=base)
 
 
 def test_the_fixtures_have_what_they_are_for() -> None:

@@ -44,8 +44,10 @@ def where_to(r: cython.pointer[uint32_t]) -> uint32_t:
         return 0
     if kind == KIND_INT or kind == KIND_FLOAT or kind == KIND_FWD:
         return TO_BASE
-    if r[0] and (kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_ENUM or kind == KIND_ENUM64):
+    if r[0] and (kind == KIND_STRUCT or kind == KIND_UNION):
         return TO_BASE
+    if r[0] and (kind == KIND_ENUM or kind == KIND_ENUM64):
+        return TO_BASE if r[2] == 1 or r[2] == 2 or r[2] == 4 or r[2] == 8 else 0
     return TO_SPLIT
 
 

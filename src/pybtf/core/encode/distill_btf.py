@@ -15,7 +15,8 @@ def distill_btf(data: bytes, base: object, *, name: str = "BTF", base_name: str 
     """Of BTF that is split from `base`, raw BTF or a `Base`: the same on a minimal base of its own, and that base.
 
     Both have the byte order of `data` and a header of 24 bytes. Raises `InputError` when one is damaged, or when a type
-    is referred to that such a base cannot have: a variable, function, section or declaration tag.
+    is referred to that such a base cannot have: a variable, function, section or declaration tag, or a named
+    enumeration of a size that enumerations do not have.
     """
     below: Base = Base(base, base_name) if isinstance(base, bytes) else base
     space: Space
@@ -46,7 +47,7 @@ def distill_btf(data: bytes, base: object, *, name: str = "BTF", base_name: str 
             raise MemoryError
         if status == DISTILL_KIND:
             found = f"type {d.bad} of the base is referred to"
-            raise InputError(Place(name), found, "no variable, function, section or declaration tag")
+            raise InputError(Place(name), found, "no variable, function, section, tag or enum of odd size")
         return (
             raw_btf(cython.address(d.split_words), cython.address(d.split_text), swap),
             raw_btf(cython.address(d.base_words), cython.address(d.base_text), swap),
