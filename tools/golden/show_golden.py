@@ -41,6 +41,7 @@ OPTIONS = {
     "order": ["-R", "-R -S", "-R -q"],
     "random": ["-R"],
     "enums": ["", "--hex"],
+    "skipped": ["", "-E", "-p", "-E -p", "-q", "-r -E"],
     "flexible": ["", "-E"],
 }
 """For each program in fixtures/show/options what is recorded."""

@@ -6,4 +6,5 @@ cdef void put_tabs(Text *t, uint32_t level) noexcept nogil
 cdef void pad_line(Text *t, size_t start, int column) noexcept nogil
 cdef void put_offset(Show *s, Level *frame, MemberLayout *p) noexcept nogil
 cdef void put_cacheline(Show *s, Level *frame, MemberLayout *p, bint *blank) noexcept nogil
-cdef void put_gap(Show *s, Level *frame, uint32_t *m, MemberLayout *p, bint *blank) noexcept nogil
+cdef void put_gap(Show *s, Level *frame, MemberLayout *p, bint *blank) noexcept nogil
+cdef void put_combined(Show *s, Level *frame, MemberLayout *p) noexcept nogil

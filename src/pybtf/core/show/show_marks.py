@@ -2,10 +2,8 @@
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
-from cython.cimports.pybtf.core.btf.record_layout import wire_kind
-from cython.cimports.pybtf.core.btf.type_view import is_enum, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
-from cython.cimports.pybtf.core.show.show_names import put_enum, put_hex, put_type, put_typedefs
+from cython.cimports.pybtf.core.show.show_names import put_hex
 from cython.cimports.pybtf.core.show.show_summary import put_count
 from cython.cimports.pybtf.core.show.show_types import (
     CACHELINE,
@@ -14,7 +12,6 @@ from cython.cimports.pybtf.core.show.show_types import (
     MEETS_NEXT,
     MEETS_NOTHING,
     MEETS_PREVIOUS,
-    MEETS_UNIT,
     Level,
     MemberLayout,
     Show,
@@ -119,31 +116,6 @@ def put_cacheline(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_skipped(
-    s: cython.pointer[Show], frame: cython.pointer[Level], m: cython.pointer[uint32_t], p: cython.pointer[MemberLayout]
-) -> cython.void:
-    """The declaration that leaves bits out."""
-    t: cython.pointer[Text] = cython.address(s.out)
-    type: uint32_t = m[1]
-    start: cython.size_t
-    expand: cython.bint = s.format.expand and not s.format.expand_pointers
-    put_tabs(t, frame.level)
-    if expand:
-        type = put_typedefs(s, type)
-    start = t.n
-    if type and (expand or view_record(s.v, type)[0] == 0) and is_enum(wire_kind(view_record(s.v, type))):
-        put_enum(s, type, frame.level)
-    else:
-        put_type(s, type)
-        pad_line(t, start, abs(frame.type_column))
-    put(t, b" :")
-    put_unsigned(t, p.bit_hole if p.meets == MEETS_UNIT else 0)
-    put(t, b";\n")
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def put_hole(
     s: cython.pointer[Show], frame: cython.pointer[Level], count: uint32_t, what: cython.p_const_char
 ) -> cython.void:
@@ -157,10 +129,12 @@ def put_hole(
 @cython.nogil
 @cython.exceptval(check=False)
 def put_gap(
-    s: cython.pointer[Show], frame: cython.pointer[Level], m: cython.pointer[uint32_t], p: cython.pointer[MemberLayout],
-    blank: cython.pointer[cython.bint]
-) -> cython.void:  # fmt: skip
-    """What is to be said between two members: bits and bytes that nothing uses, bit-fields of other types."""
+    s: cython.pointer[Show],
+    frame: cython.pointer[Level],
+    p: cython.pointer[MemberLayout],
+    blank: cython.pointer[cython.bint],
+) -> cython.void:
+    """What is to be said between two members, up to bits that are left out: bits and bytes that nothing uses."""
     t: cython.pointer[Text] = cython.address(s.out)
     boundary: cython.bint = p.meets == MEETS_BOUNDARY or p.meets == MEETS_BOUNDARY_NEXT
     if not s.format.quiet:
@@ -179,8 +153,16 @@ def put_gap(
         put_char(t, 10)
         put_tabs(t, frame.level)
         put(t, b"/* Force alignment to the next boundary: */\n")
-    if boundary or p.meets == MEETS_UNIT:
-        put_skipped(s, frame, m, p)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_combined(
+    s: cython.pointer[Show], frame: cython.pointer[Level], p: cython.pointer[MemberLayout]
+) -> cython.void:
+    """What is said last before a member: bit-fields of other types in the same bytes."""
+    t: cython.pointer[Text] = cython.address(s.out)
     if not s.format.quiet and (p.meets == MEETS_NEXT or p.meets == MEETS_BOUNDARY_NEXT):
         put_tabs(t, frame.level)
         put(t, b"/* Bitfield combined with next fields */\n")

@@ -26,7 +26,14 @@ from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import is_composite, is_enum, kind_flag, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
 from cython.cimports.pybtf.core.show.show_layout import facts_of, is_packed, mark_packed, study
-from cython.cimports.pybtf.core.show.show_marks import pad_line, put_cacheline, put_gap, put_offset, put_tabs
+from cython.cimports.pybtf.core.show.show_marks import (
+    pad_line,
+    put_cacheline,
+    put_combined,
+    put_gap,
+    put_offset,
+    put_tabs,
+)
 from cython.cimports.pybtf.core.show.show_names import (
     put_array_qualifiers,
     put_enum,
@@ -39,6 +46,9 @@ from cython.cimports.pybtf.core.show.show_names import (
 from cython.cimports.pybtf.core.show.show_print import NAME_COLUMN, TYPE_COLUMN, UNION_NAME_COLUMN, WIDE_NAME_COLUMN
 from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_no_sums, put_summary
 from cython.cimports.pybtf.core.show.show_types import (
+    MEETS_BOUNDARY,
+    MEETS_BOUNDARY_NEXT,
+    MEETS_UNIT,
     SHOW_CYCLE,
     SHOW_MAX_CHAIN,
     SHOW_MEMORY,
@@ -382,6 +392,33 @@ def put_member(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def put_skipped(
+    s: cython.pointer[Show], frame: cython.pointer[Level], id: uint32_t, p: cython.pointer[MemberLayout]
+) -> cython.void:
+    """The declaration that leaves bits out, if one is due: a member without a name."""
+    t: cython.pointer[Text] = cython.address(s.out)
+    inner = cython.declare(Level)
+    c = cython.declare(Called)
+    if p.meets != MEETS_BOUNDARY and p.meets != MEETS_BOUNDARY_NEXT and p.meets != MEETS_UNIT:
+        return
+    c.stars = 0
+    c.apart = False
+    c.name = b""
+    inner = frame[0]
+    put_tabs(t, frame.level)
+    put_declared(s, cython.address(inner), id, cython.address(c))
+    while inner.braces and s.format.expand and is_kind(s, id, KIND_TYPEDEF):  # with braces, it ends
+        id = view_record(s.v, id)[2]
+    if inner.braces and is_tagged(s, id):
+        put_char(t, 32)
+    put_char(t, 58)
+    put_unsigned(t, p.bit_hole if p.meets == MEETS_UNIT else 0)
+    put(t, b";\n")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[Level]) -> cython.void:
     """The keyword, the name, the members and the sums, up to the closing brace."""
     t: cython.pointer[Text] = cython.address(s.out)
@@ -415,7 +452,9 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
         if s.status:
             break
         if is_struct:
-            put_gap(s, frame, m, layouts + i, cython.address(blank))
+            put_gap(s, frame, layouts + i, cython.address(blank))
+            put_skipped(s, frame, m[1], layouts + i)
+            put_combined(s, frame, layouts + i)
         if is_struct and not s.format.quiet:
             put_cacheline(s, frame, layouts + i, cython.address(blank))
         if blank:
