@@ -85,17 +85,17 @@ def ours(
     import pybtf
 
     if kind.batch:
-        outcomes = pybtf.encode_many(paths, features=kind.features, base=base if kind.base else None, jobs=jobs)
+        used = base if kind.base else None
+        outcomes = pybtf.encode_many(paths, features=kind.features, base=used, standalone=not kind.base, jobs=jobs)
         for outcome in outcomes:
             try:
                 yield sections(outcome.get())
             except (pybtf.PybtfError, MemoryError) as error:
                 yield error
         return
-    alone = base_path is None
     for path in paths:
         try:
-            yield sections(pybtf.encode(path, features=kind.features, base=base_path, standalone=alone, jobs=jobs))
+            yield sections(pybtf.encode(path, features=kind.features, base=base_path, jobs=jobs))
         except (pybtf.PybtfError, MemoryError) as error:
             yield error
 
