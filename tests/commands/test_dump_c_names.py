@@ -97,6 +97,8 @@ def empty(*names: str) -> list[Type]:
         ("4d", "_4d"),
         ("int", "int_"),
         ("__inline", "__inline_"),
+        ("__func__", "__func___"),
+        ("__typeof", "__typeof_"),
         ("()", "unnamed"),
         ("größe<x>", "gr_e_x"),
         ("x y\n#error", "x_y_error"),

@@ -197,7 +197,7 @@ def test_what_must_have_a_type(path: Path) -> None:
     result = pybtf.encode(path, degrade=True)
     accepted(result.data, path)
     [loss] = result.report.losses
-    assert (loss.what, loss.count) == ("member, parameter or element of no size", 4)
+    assert (loss.what, loss.count) == ("member, parameter, element or result of no size", 4)
     assert loss.instead == "a struct without name, members and size"
     btf = result.btf
     found, t = btf.by_name("s"), btf.by_name("t")
@@ -246,7 +246,7 @@ def test_members_of_types_that_are_only_declared(path: Path) -> None:
     pointer = die("pointer_type", ("type", "ref4", "d"), label="pointer")
     s = named("structure_type", "s", ("byte_size", "data1", 16), children=[d, to])
     what, btf = lost(path, declared, pointer, s)
-    assert what == ["member, parameter or element of no size"]
+    assert what == ["member, parameter, element or result of no size"]
     found = btf.by_name("s")
     assert isinstance(found, Struct)
     stand_in, there = (btf.type(each.type) for each in found.members)
@@ -271,10 +271,51 @@ def test_arrays_of_types_that_are_only_declared(path: Path) -> None:
     result = pybtf.encode(path, degrade=True)
     accepted(result.data, path)
     losses = [loss.what for loss in result.report.losses]
-    assert losses == ["member, parameter or element of no size", "member that begins before the one in front of it"]
+    assert losses == [
+        "member, parameter, element or result of no size",
+        "member that begins before the one in front of it",
+    ]
     found = result.btf.by_name("s")
     assert isinstance(found, Struct)
     assert [each.name for each in found.members] == ["m"]
+
+
+def test_results(path: Path) -> None:
+    """A function may return void, but to kernels neither a typedef of that nor a struct that is only declared."""
+    declared = named("structure_type", "d", ("declaration", "flag", 1), label="d")
+    const = die("const_type", label="const")
+    of_declared = die("subroutine_type", ("type", "ref4", "d"), label="of_declared")
+    of_nothing = die("subroutine_type", ("type", "ref4", "nothing"), label="of_nothing")
+    of_void = die("subroutine_type", label="of_void")
+    types = [typedef(f"{name}_t", name) for name in ("of_declared", "of_nothing", "of_void")]
+    f = die(
+        "subprogram", ("name", "string", "f"), ("low_pc", "addr", X86.text), ("type", "ref4", "const"),
+        ("prototyped", "flag", 1),
+    )  # fmt: skip
+    nothing = typedef("nothing", "const", label="nothing")
+    path.write_bytes(of(INT, declared, const, nothing, of_declared, of_nothing, of_void, *types, f))
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    assert {loss.what: loss.count for loss in result.report.losses} == {
+        "member, parameter, element or result of no size": 1,
+        "result that is void by another name": 2,
+    }
+    returned = [each.return_type for each in result.btf if isinstance(each, FuncProto)]
+    assert len(returned) == 2  # that of the struct, and one of void
+    assert sorted(type(result.btf.type(each)).__name__ for each in returned if each) == ["Struct"]
+
+
+@pytest.mark.parametrize(("bound", "lost"), [(0x3FFFFFFE, False), (0x3FFFFFFF, True), (0xFFFFFFFE, True)])
+def test_arrays_of_4_gib(path: Path, bound: int, lost: bool) -> None:
+    """Go points to arrays that are larger than any can be."""
+    bounds = die("subrange_type", ("upper_bound", "data4", bound))
+    array = die("array_type", ("type", "ref4", "int"), children=[bounds], label="array")
+    path.write_bytes(of(INT, array, typedef("t", "array")))
+    result = pybtf.encode(path, degrade=True)
+    accepted(result.data, path)
+    assert [loss.what for loss in result.report.losses] == ["array of 4 GiB or more"] * lost
+    found = next(each for each in result.btf if isinstance(each, Array))
+    assert found.nelems == (0 if lost else bound + 1)
 
 
 def test_members_that_no_instance_has_there(path: Path) -> None:

@@ -118,6 +118,8 @@ FAULT_NAMES = {
     FAULT_STATIC_MEMBER: "static_member",
     FAULT_MEMBER_ORDER: "member_order",
     FAULT_VARIANTS: "variants",
+    FAULT_ARRAY_SIZE: "array_size",
+    FAULT_VOID_RESULT: "void_result",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

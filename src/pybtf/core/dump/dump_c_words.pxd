@@ -8,11 +8,13 @@ cdef extern from *:
         "_Alignas", "_Alignof", "_Atomic", "_BitInt", "_Bool", "_Complex", "_Decimal128", "_Decimal32", "_Decimal64", "_Float128",
         "_Float16", "_Float32", "_Float32x", "_Float64", "_Float64x", "_Generic", "_Imaginary", "_Noreturn",
         "_Static_assert", "_Thread_local",
-        "__alignof__", "__asm__", "__attribute__", "__auto_type", "__bf16", "__const", "__extension__", "__float128",
-        "__fp16", "__imag__", "__inline", "__inline__", "__int128", "__label__", "__real__", "__restrict",
-        "__restrict__", "__signed__", "__thread", "__typeof__", "__volatile__", "asm", "auto", "break", "case", "char",
-        "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if",
-        "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
+        "__FUNCTION__", "__PRETTY_FUNCTION__", "__alignof", "__alignof__", "__asm", "__asm__", "__attribute",
+        "__attribute__", "__auto_type", "__bf16", "__complex", "__complex__", "__const", "__const__", "__extension__",
+        "__float128", "__fp16", "__func__", "__imag", "__imag__", "__inline", "__inline__", "__int128", "__label__",
+        "__real", "__real__", "__restrict", "__restrict__", "__signed", "__signed__", "__thread", "__typeof",
+        "__typeof__", "__volatile", "__volatile__", "asm", "auto", "break", "case", "char", "const", "continue",
+        "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long",
+        "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct",
         "switch", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while", 0
     };
     static const char *const pybtf_type_words[] __attribute__((unused)) = {

@@ -10,7 +10,9 @@ contains it is right; so does its name, where the new kind may have that name.
 | pointers to members, strings, numbers and enumerations of odd sorts | a struct without members |
 | members and enumerators that have no place in a record | the type without these |
 | more members, enumerators or parameters than can be counted | the type without any |
-| members, parameters, elements of no size: `nullptr_t`, declared structs | a struct without name, members and size |
+| members, parameters, elements, results of no size: `nullptr_t`, declared structs | a nameless struct of size 0 |
+| results that are void by another name | void |
+| arrays of 4 GiB or more | arrays without elements |
 | bitfields that are no numbers, static members, members before the one in front of them | the type without these |
 
 References become plain pointers and not tagged ones: the verifier of a kernel knows some type tags and gives them a
@@ -243,6 +245,39 @@ def fill(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def fill_result(
+    u: cython.pointer[Unit], v: cython.pointer[UnitValue], ref: cython.pointer[uint32_t], die: uint32_t
+) -> cython.void:
+    """The same of what a function returns, which may be void, but not a typedef of that."""
+    if ref[0] == 0:
+        return
+    if strip_type(u, ref[0]):
+        fill(u, v, ref, die)
+        return
+    ref[0] = 0
+    if not lose_at(cython.address(v.losses), FAULT_VOID_RESULT, die, 0):
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fit_array(
+    u: cython.pointer[Unit], v: cython.pointer[UnitValue], t: cython.pointer[Type], die: uint32_t
+) -> cython.void:
+    """No kernel takes an array whose size has more than 32 bits (Go); in DWARF, pointers lead to such."""
+    most: uint64_t = 0xFFFFFFFF
+    fill(u, v, cython.address(t.ref), die)
+    if t.count == 0 or t.first == 0 or variable_size(u, t.ref) * t.first <= most:
+        return
+    t.first = 0
+    if not lose_at(cython.address(v.losses), FAULT_ARRAY_SIZE, die, 0):
+        fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, die, die, 0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def is_number(u: cython.pointer[Unit], ref: uint32_t) -> cython.bint:
     t: cython.pointer[Type] = cython.address(u.types[strip_type(u, ref)])
     if t.tag == DW_TAG_base_type:
@@ -304,18 +339,20 @@ def fit_parts(u: cython.pointer[Unit], v: cython.pointer[UnitValue], n_known: ui
         t = cython.address(u.types[i])
         die = t.die if t.die else die  # an inner dimension has none
         if t.tag == DW_TAG_array_type:
-            fill(u, v, cython.address(t.ref), die)
+            fit_array(u, v, t, die)
         elif is_structure(t.tag):
             if not t.flags & T_DECLARATION:
                 fit_members(u, v, t)
         elif t.tag == DW_TAG_subroutine_type:
             for k in range(t.first, t.first + t.count):
                 fill(u, v, cython.address(u.type_params[k].ref), die)
+            fill_result(u, v, cython.address(t.ref), die)
     for i in range(u.n_functions):
         f = cython.address(u.functions[i])
         if f.name and f.name <= n_known and not f.flags & F_DECLARATION:
             for k in range(f.first, f.first + f.count):
                 fill(u, v, cython.address(u.params[k].ref), u.params[k].die)
+            fill_result(u, v, cython.address(f.ref), f.die)
     if v.losses.counts[FAULT_NO_SIZE] == had:
         u.n_types -= 1
     return v.fault.code

@@ -71,7 +71,9 @@ cdef enum:                      # Fault.code
     FAULT_STATIC_MEMBER = 51
     FAULT_MEMBER_ORDER = 52     # a member that begins before the one in front of it
     FAULT_VARIANTS = 53         # a type with variants, of which only the common part is there
-    N_FAULTS = 54
+    FAULT_ARRAY_SIZE = 54       # an array of 4 GiB or more
+    FAULT_VOID_RESULT = 55      # a result that is void by another name
+    N_FAULTS = 56
 
 cdef struct Fault:
     int code
