@@ -309,6 +309,20 @@ def test_sizes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("size", "second", "pointer"),
+    [(8, 32, 4), (12, 32, 4), (16, 64, 8), (12, 64, 4), (12, 0, 8), (8, 0, 8), (4, 0, 4), (2, 0, 8)],
+)
+@pytest.mark.parametrize("array", [False, True])
+def test_pointer_size_without_long(size: int, second: int, pointer: int, array: bool) -> None:
+    """Where a pointer of 8 bytes has no room, one has 4: BTF of programs of 32 bits need not have `long`."""
+    words = [0, info(2), 0, 0, info(10), 1]
+    words += [0, info(3), 0, 2, 4, 1] if array else [0, info(8) , 2]
+    words += [1, info(1), 4, 32, 1, info(4, 2 if second else 1), size, 0, 3, 0, *([0, 1, second] if second else [])]
+    read = BTF.from_bytes(btf(words, b"\0int\0"))
+    assert read.pointer_size == pointer
+
+
+@pytest.mark.parametrize(
     ("name", "size", "pointer"), [("long", 4, 4), ("long unsigned int", 8, 8), ("int", 4, 8)]
 )
 def test_pointer_size_comes_from_long(name: str, size: int, pointer: int) -> None:

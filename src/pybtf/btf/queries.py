@@ -31,17 +31,62 @@ if TYPE_CHECKING:
 
 _LONG = ("long", "long int", "unsigned long", "long unsigned int")
 _QUALIFIERS = {Kind.CONST: ["const"], Kind.VOLATILE: ["volatile"], Kind.RESTRICT: ["restrict"]}
+_POINTERS_ASKED = 1000
+"""Members looked at for the size of pointers; the first ones of a program tell it."""
+_POINTER_DEPTH = 32
 _NAME_BUDGET = 200
 """Types visited for one C name. Real names need a handful; hostile prototypes multiply without end."""
 
 
 def guess_pointer_size(btf: BTF) -> int:
-    """Size of `long`, which is that of a pointer in every ABI of Linux; 8 if there is no `long`."""
+    """Size of `long`, which is that of a pointer in every ABI of Linux. If there is no `long`, 4 where members that are
+    pointers have no room for 8 bytes, else 8.
+    """
     for name in _LONG:
         found = btf.by_name(name, Kind.INT)
         if isinstance(found, Int) and found.size in (4, 8):
             return found.size
-    return 8
+    return 4 if _pointers_are_short(btf) else 8
+
+
+def _pointers_are_short(btf: BTF) -> bool:
+    """Whether a member that is a pointer, or an array of such, ends before 8 bytes for each, and not before 4."""
+    left = _POINTERS_ASKED
+    for type in btf:
+        if not isinstance(type, Composite):
+            continue
+        starts = [member.bit_offset for member in type.members]
+        for number, member in enumerate(type.members):
+            count = 0 if member.bitfield_size else _pointers(btf, member.type)
+            if not count:
+                continue
+            end = 8 * type.size
+            if type.kind is Kind.STRUCT and starts[number] < (starts[number + 1 :] or [0])[0] < end:
+                end = starts[number + 1]
+            if 32 * count <= end - starts[number] < 64 * count:
+                return True
+            left -= 1
+            if not left:
+                return False
+    return False
+
+
+def _pointers(btf: BTF, id: int) -> int:
+    """How many pointers a value of this type is made of; 0 if it is something else."""
+    count = 1
+    for _ in range(_POINTER_DEPTH):
+        try:
+            type = btf.type(id)
+        except InputError:
+            return 0
+        if isinstance(type, Ptr):
+            return count
+        if isinstance(type, Array):
+            count *= type.nelems
+        elif not isinstance(type, (Const, Volatile, Restrict, Typedef, TypeTag)):
+            return 0
+        id = type.type
+    return 0
 
 
 def size_of(btf: BTF, id: int) -> int | None:
