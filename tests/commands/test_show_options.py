@@ -215,6 +215,8 @@ def test_of_several_names_those_that_are_there_are_printed(capfdbinary: pytest.C
     assert out == b"a1\t5\n\na9\t2\n\n"
     assert err.count(b"no type is called") == err.count(b"pybtf-pahole: ") == err.count(b"\n") == 2
     assert b"'zz'" in err
+    assert pahole(["-F", "btf", "--skip_missing", "-n", "-C", "zz,a1,,a9", path]) == 0
+    assert capfdbinary.readouterr() == (out, err.replace(b"error: ", b""))
     assert pahole(["-F", "btf", "-i", "zz,a3", path]) == 0
     out, err = capfdbinary.readouterr()
     assert out == b"a4\n"

@@ -88,10 +88,11 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
                 yield _line(request, view, shower, id) + b"\n"
             else:
                 yield shower.text(id) + b"\n"
-        for other in missing[:-1]:
+        last = missing.pop() if missing and not request.skips_missing else None
+        for other in missing:
             _say(str(other))
-        if missing:
-            raise missing[-1]
+        if last is not None:
+            raise last
         return
     ids = _selected(request, view, shower)
     if "sort" in asked and not lines:

@@ -33,6 +33,8 @@ class Request:
         self.files: list[str] = []
         self.kept: dict[str, str] = {}
         """Values of the options that have the effect `keep`: detached, base, lang, lang_exclude."""
+        self.skips_missing = False
+        """Types that are not there are passed over, with a message."""
         self.jobs: int | None = 1
         """Upper bound of the number of workers; None: as many as there are CPUs."""
         self.verbosity = 0
@@ -178,6 +180,9 @@ class Request:
     def _nothing(self, argument: str, value: str | None, spelling: str) -> None:
         if argument:
             self._not_printed = f"option {spelling} of pahole is not supported: {argument}"
+
+    def _skip_missing(self, argument: str, value: str | None, spelling: str) -> None:
+        self.skips_missing = True
 
     def _unsupported(self, argument: str, value: str | None, spelling: str) -> None:
         raise UsageError(f"option {spelling} of pahole is not supported: {argument}")

@@ -58,7 +58,7 @@ _ROWS = (
     ("", "devel_version", NONE, "answer_later", "devel_version"),
     # Of no influence on what is encoded. With an argument, refused where types are printed, for that reason.
     ("", "hashbits", REQUIRED, "nothing", ""),
-    ("", "skip_missing", NONE, "nothing", ""),
+    ("", "skip_missing", NONE, "skip_missing", ""),
     ("I", "show_decl_info", NONE, "nothing", "BTF does not say where a type is declared"),
     ("", "ptr_table_stats", NONE, "nothing", ""),
     # Of influence on what is encoded, and not supported.
