@@ -7,7 +7,7 @@ from pybtf.core.model.dwarf_constants cimport DW_FORM_implicit_const
 from pybtf.core.support.hashing cimport hash_bytes
 
 cdef enum:
-    FEW = 3                     # units: of so few no declaration is worth knowing, as most modules have no more
+    FEW = 3                     # the table, of those alike, from which on declarations are looked for and kept
     LONGEST_KNOWN = 250         # bytes of a declaration; gcc's have some sixteen
     MOST_KNOWN = 16384          # declarations: a kernel's units have some nine thousand
     KNOWN_SLOTS = 32768
