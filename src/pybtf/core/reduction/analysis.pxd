@@ -31,6 +31,10 @@ cdef struct Mask:               # how types of a class meet the first 64 of its 
     uint64_t second             # odd types: a definition of the usual class, but odd
     uint32_t third              # odd types: 1 if something wild is met at once
 
+cdef struct Variants:           # of a class that is not compared, as far as they have been met
+    uint32_t name               # the only name it mentions; 0: it is not passed over (see unit_names.py)
+    uint32_t known[2]           # of a class with one slot: with the name declared, and defined; else the last one
+
 cdef enum:                      # marks of a class or a key
     OCCURS = 1                  # some unit has a type of this class
     FULL = 2                    # a definition, not a declaration
@@ -57,7 +61,7 @@ cdef enum:                      # of a class: what is to be done where a unit ha
     TAINTED = 8                 # its first usual type may reach an undecided type
     TAINTED_ODD = 16            # one of the others that are kept may
     COMPARED = 32               # libbpf compares its types by what they reach
-    VARIES = 64                 # it is not compared, and has slots
+    VARIES = 64                 # it is not compared, and has slots; not WATCHED besides: only its variant is asked for
     TRACKED = 128               # `settled` or `count` is of interest
 
 cdef enum:
@@ -84,7 +88,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint32_t *n_slots
     uint32_t *masks_at          # first mask, plus 1
     uint32_t *event             # by key: the unit by which a declaration is surely resolved, NO_UNIT none
-    uint32_t *variants          # in work: two for each class
+    Variants *variants
     uint32_t *settled           # the first unit with a decided type, NO_UNIT none yet
     uint32_t *contact           # by key: the first unit in which it could be resolved to an odd definition
     uint16_t *marks
@@ -107,6 +111,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     U32s common                 # classes that are odd here and usual there
     U32s before                 # in work; then, small ids of the unit's types that something has to be asked of
     U32s todo                   # in work; then, those that are tracked
+    U32s plain                  # those of which only the variant is asked for
     U32s met                    # keys, each with a unit: see resolved.py
 
 cdef void refs_of(const uint32_t *r, Refs *out) noexcept nogil

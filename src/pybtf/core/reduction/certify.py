@@ -172,7 +172,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 21 * 4 + 2 + 1 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 19 * 4 + 3 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -197,8 +197,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.contact = at + 16 * n
         a.users = at + 17 * n
         a.settled = at + 18 * n
-        a.variants = at + 19 * n
-        a.marks = cython.cast(cython.pointer[uint16_t], at + 21 * n)
+        a.variants = cython.cast(cython.pointer[Variants], at + 19 * n)
+        a.marks = cython.cast(cython.pointer[uint16_t], a.variants + n)
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
         a.watch = a.tint + n
         a.odd = a.watch + n
@@ -211,6 +211,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         u32s_free(cython.address(a.common))
         u32s_free(cython.address(a.before))
         u32s_free(cython.address(a.todo))
+        u32s_free(cython.address(a.plain))
         u32s_free(cython.address(a.met))
     free(room)
     return encoder_fail(e, ENCODE_MEMORY) if status else 0

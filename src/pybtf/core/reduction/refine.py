@@ -9,6 +9,10 @@ Then the class list is rewritten (`refine`). All types of uncertain classes stan
   defined, of those with several definitions: they become types of a variant of their class;
 - declarations that are surely resolved to their usual definition are listed for de-duplication (resolved.py).
 
+In a kernel with Rust code, half of all entries are pointers and the like that mention one such name, and nothing else
+is asked of them. So these have a list of their own (`a.plain`), and other classes are passed over as soon as no
+question is left: where a class has no odd type, only the first of its types matters.
+
 From now on, the first type of each number in the list is kept and stands for the others; types that stand apart are
 kept, too. Where this is more than append_unit.py has kept, it is made from the classes (restore.py), or the unit is
 decoded again.
@@ -16,6 +20,7 @@ decoded again.
 
 import cython
 from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdlib import qsort
 from cython.cimports.libc.string import memcmp, memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
@@ -169,7 +174,7 @@ def variant_here(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
 ) -> uint32_t:
     """The same. Of classes with one slot, which most are, both variants are remembered, of others the last."""
-    known: cython.pointer[uint32_t] = a.variants + 2 * cython.cast(cython.size_t, c)
+    known: cython.pointer[uint32_t] = a.variants[c].known
     if a.n_slots[c] > 1:
         known[0] = variant(e, a, scratch, c, known[0])
         return known[0]
@@ -225,8 +230,110 @@ def enter_first(e: cython.pointer[Encoder], a: cython.pointer[Analysis], firsts:
         return 1
     firsts.n = a.n
     for c in range(a.n):
-        firsts.p[c] = NO_UNIT if c >= e.first_unit.n or a.watch[c] & WATCHED else e.first_unit.p[c]
+        firsts.p[c] = NO_UNIT if c >= e.first_unit.n or a.watch[c] & (WATCHED | VARIES) else e.first_unit.p[c]
     return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def note_first(
+    e: cython.pointer[Encoder],
+    firsts: cython.pointer[U32s],
+    more: cython.pointer[U32s],
+    c: uint32_t,
+    entry: uint32_t,
+    i: uint32_t,
+    u: uint32_t,
+) -> cython.int:
+    """Notes that unit `u` has a type of class or variant `entry` of class `c`, its small id `i`. Nonzero: no memory."""
+    while firsts.n <= entry:
+        if not u32s_push(firsts, NO_UNIT):
+            return 1
+    if firsts.p[entry] == NO_UNIT:
+        firsts.p[entry] = u
+    return firsts.p[entry] == u and e.first_unit.p[c] != u and not u32s_push(more, i)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rewrite(
+    e: cython.pointer[Encoder],
+    a: cython.pointer[Analysis],
+    firsts: cython.pointer[U32s],
+    scratch: cython.pointer[U32s],
+    more: cython.pointer[U32s],
+    u: uint32_t,
+) -> cython.int:
+    """Rewrites the entries of `a.before`, and adds to `more`. Nonzero: no memory."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    at: cython.size_t
+    i: uint32_t
+    c: uint32_t
+    for at in range(a.before.n):
+        i = a.before.p[at]
+        c = p[i]
+        if c & APART:
+            continue
+        if a.watch[c] & VARIES:
+            p[i] = variant_here(e, a, scratch, c)
+            if p[i] == NO_CLASS:
+                return 1
+        elif a.watch[c] & COMPARED and not a.marks[c] & (ODD | UNCERTAIN):
+            CHECK(e.first_unit.p[c] == u, "a class is met in a unit before its first")
+            a.watch[c] &= ~WATCHED  # from now on, nothing is asked of its types
+        if note_first(e, firsts, more, c, p[i], i, u):
+            return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rewrite_plain(
+    e: cython.pointer[Encoder],
+    a: cython.pointer[Analysis],
+    firsts: cython.pointer[U32s],
+    scratch: cython.pointer[U32s],
+    more: cython.pointer[U32s],
+    u: uint32_t,
+) -> cython.int:
+    """The same for those of `a.plain`, which are many."""
+    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
+    at: cython.size_t
+    i: uint32_t
+    c: uint32_t
+    defined: cython.bint
+    n: cython.size_t = more.n
+    x: cython.pointer[Variants]
+    for at in range(a.plain.n):
+        i = a.plain.p[at]
+        c = p[i]
+        x = a.variants + c
+        CHECK(not a.tint[c], "a type is undecided of which only the variant is asked for")
+        CHECK(a.here[x.name] == a.round and not a.meaning[x.name] & APART, "or it refers to an odd one")
+        defined = a.meaning[x.name] != 0
+        if x.known[defined] == 0:
+            x.known[defined] = variant(e, a, scratch, c, 0)
+            if x.known[defined] == NO_CLASS:
+                return 1
+        p[i] = x.known[defined]
+        if note_first(e, firsts, more, c, p[i], i, u):
+            return 1
+    if n and more.n > n:
+        qsort(more.p, more.n, cython.sizeof(uint32_t), compare_ids)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def compare_ids(x: cython.p_const_void, y: cython.p_const_void) -> cython.int:
+    p: uint32_t = cython.cast(cython.pointer[uint32_t], x)[0]
+    q: uint32_t = cython.cast(cython.pointer[uint32_t], y)[0]
+    return (p > q) - (p < q)
 
 
 @cython.cfunc
@@ -244,10 +351,6 @@ def refine_unit(
     what is to be kept besides what append_unit.py has. If that cannot be restored, or the unit is to be whole, it is
     listed in `redo`. Nonzero: no memory.
     """
-    p: cython.pointer[uint32_t] = e.class_list.p + e.streams[u].classes
-    at: cython.size_t
-    i: uint32_t
-    c: uint32_t
     status: cython.int = RESTORE_NOT
     if watch(e, a, u):
         return 1
@@ -256,22 +359,8 @@ def refine_unit(
     if set_apart(e, a, u):
         return 1
     more.n = 0
-    for at in range(a.before.n):
-        i = a.before.p[at]
-        c = p[i]
-        if c & APART:
-            continue
-        if a.watch[c] & VARIES:
-            p[i] = variant_here(e, a, scratch, c)
-            if p[i] == NO_CLASS:
-                return 1
-        while firsts.n <= p[i]:
-            if not u32s_push(firsts, NO_UNIT):
-                return 1
-        if firsts.p[p[i]] == NO_UNIT:
-            firsts.p[p[i]] = u
-        if firsts.p[p[i]] == u and e.first_unit.p[c] != u and not u32s_push(more, i):
-            return 1
+    if rewrite(e, a, firsts, scratch, more, u) or rewrite_plain(e, a, firsts, scratch, more, u):
+        return 1
     if not e.streams[u].whole:
         if more.n == 0:
             return 0

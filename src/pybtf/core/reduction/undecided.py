@@ -96,9 +96,9 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
     memset(a.settled, 0xFF, a.n * cython.sizeof(uint32_t))
     contest(a, CONFLICT)
     for c in range(1, a.n):
-        if a.marks[c] & (NEAR | ODD | UNCERTAIN):
-            a.watch[c] |= WATCHED
         if is_compared(class_record(e.classes, c)):
+            if a.marks[c] & (NEAR | ODD | UNCERTAIN):
+                a.watch[c] |= WATCHED
             a.watch[c] |= COMPARED
             if a.marks[c] & COMMON:
                 a.watch[c] |= TRACKED
@@ -108,8 +108,14 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
         elif a.n_slots[c]:
             a.watch[c] |= VARIES
             k = a.slots[a.slots_at[c]].to
-            if a.n_slots[c] == 1 and is_key(class_record(e.classes, k)) and is_mixed(a, a.usual[k]):
-                a.watch[c] |= TRACKED
+            if a.n_slots[c] > 1 or not is_key(class_record(e.classes, k)) or a.marks[c] & UNCERTAIN:
+                a.watch[c] |= WATCHED
+            elif is_mixed(a, a.usual[k]):
+                a.watch[c] |= WATCHED | TRACKED
+            else:
+                a.variants[c].name = k
+        elif a.marks[c] & (NEAR | ODD | UNCERTAIN):
+            a.watch[c] |= WATCHED
     return spread_reaching(e, a) if a.mixed else 0
 
 

@@ -62,19 +62,21 @@ def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
 @cython.exceptval(check=False)
 def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`, those
-    that are tracked in `a.todo`. Nonzero: no memory.
+    that are tracked in `a.todo`, and in `a.plain` those of which only the variant is asked for. Nonzero: no memory.
     """
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
     c: uint32_t
     known: uint8_t
-    wanted: uint8_t = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED
-    a.before.n = a.todo.n = 0
+    wanted: uint8_t = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED | VARIES
+    a.before.n = a.todo.n = a.plain.n = 0
     a.round += 1
     a.disturbed = False
     if not (
-        u32s_reserve(cython.address(a.before), t.n_types) and u32s_reserve(cython.address(a.todo), t.n_types)
+        u32s_reserve(cython.address(a.before), t.n_types)
+        and u32s_reserve(cython.address(a.todo), t.n_types)
+        and u32s_reserve(cython.address(a.plain), t.n_types)
     ):
         return 1
     i = next_watched(a.watch, wanted, p, 1, t.n_types)
@@ -85,9 +87,12 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
             meet(a, a.key[c], p[i])
         if known & TAINTED or (known & TAINTED_ODD and (p[i] & APART or a.marks[c] & UNCERTAIN)):
             a.disturbed = True
-        if known & WATCHED:
+        if known & WATCHED or (known & VARIES and p[i] & APART):
             a.before.p[a.before.n] = i
             a.before.n += 1
+        elif known & VARIES:
+            a.plain.p[a.plain.n] = i
+            a.plain.n += 1
         if known & TRACKED:
             a.todo.p[a.todo.n] = i
             a.todo.n += 1
