@@ -294,17 +294,17 @@ def _encode(
 
             report.losses += losses(file.image, file.sections, run)
 
-    # The last unit is in. Where dropping repeats might change the result, decode again and keep more.
+    # The last unit is in. Where dropping repeats might change the result, decode again and keep more. Meanwhile merge
+    # what was observed of functions.
     with timings.pass_("certify"):
-        if run.certify():
-            _work(run, options.jobs, None)
+        _side_by_side(options.jobs, lambda: _certify(run, options.jobs), run.combine)
         _check(image, run, given)
         if options.degrade:
             from pybtf.losses import renamed
 
             report.losses += renamed(run)
 
-    # What is kept of each unit is settled. Merge what was observed of functions; sections of variables.
+    # What is kept of each unit is settled. One list of all types; functions; sections of variables.
     with timings.pass_("functions"):
         report_types = run.finish()
         _check(image, run)
@@ -331,6 +331,8 @@ def _encode(
     # The types are final. Number and write them.
     with timings.pass_("output"):
         try:
+            run.lay_out()
+            _side_by_side(options.jobs, run.write_types, run.write_strings)
             data = run.data()
         except OverflowError as error:
             raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
@@ -403,6 +405,23 @@ def _scan(file: LoadedFile, given: Given | None, run: Run, features: Features) -
     if not merge and run.has_reference_to_other_units():
         run.merge()
     _check(file.image, run)
+
+
+def _certify(run: Run, jobs: int) -> None:
+    """Find what must be kept besides the first type of each class, and decode units again for that."""
+    if run.certify():
+        _work(run, jobs, None)
+
+
+def _side_by_side(jobs: int, work: Callable[[], None], other: Callable[[], None]) -> None:
+    """Do `work` here and `other`, which raises nothing, in another thread; by one worker, one after the other."""
+    if jobs == 1:
+        work()
+        other()
+        return
+    from pybtf.run_threads import side_by_side
+
+    side_by_side(work, other)
 
 
 def _work(run: Run, jobs: int, progress: Progress | None) -> None:

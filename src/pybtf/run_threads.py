@@ -1,4 +1,4 @@
-"""Several workers of one run: threads, of which the one that calls is the first."""
+"""Several workers of one run: threads, of which the one that calls is the first; and two tasks side by side."""
 
 from __future__ import annotations
 
@@ -41,3 +41,18 @@ def work_together(run: Run, jobs: int, on_slice: Callable[[int, int], None]) -> 
         raise
     if failures:
         raise failures[0]
+
+
+def side_by_side(work: Callable[[], None], other: Callable[[], None]) -> None:
+    """Do `work` here and `other`, which raises nothing, in another thread; both are over on return."""
+    thread = LightThread(other)
+    try:
+        thread.start()
+    except RuntimeError:  # the system allows no more
+        work()
+        other()
+        return
+    try:
+        work()
+    finally:
+        thread.join()

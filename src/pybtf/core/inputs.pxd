@@ -1,6 +1,6 @@
 # The fields of a run (see inputs.py). No user of one needs to know more than `Run` (run.py).
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from pybtf.core.dedup.base cimport Base, Space
 from pybtf.core.elf.function_table cimport FunctionTable
 from pybtf.core.encode.emit cimport Layout
@@ -37,6 +37,8 @@ cdef class Inputs:
     cdef uint32_t *map          # of the de-duplication: `own_map`, or that of `space`
     cdef uint32_t *own_map
     cdef Layout layout
+    cdef bytes btf              # while it is written: header, types from `types` on, strings
+    cdef uint8_t *types
     cdef size_t own_words       # of the types that `data` wrote, which stay where they are
     cdef uint32_t *section_names
     cdef uint32_t n_section_names

@@ -28,7 +28,12 @@ from cython.cimports.pybtf.core.encode.emit import (
     raw_btf,
 )
 from cython.cimports.pybtf.core.encode.emit_split import split_layout, split_names
-from cython.cimports.pybtf.core.encode.encoder import encode_functions, encode_sections, encoder_release
+from cython.cimports.pybtf.core.encode.encoder import (
+    encode_functions,
+    encode_sections,
+    encoder_combine,
+    encoder_release,
+)
 from cython.cimports.pybtf.core.fates import Fates
 from cython.cimports.pybtf.core.model.options import WITHOUT_LIKES
 from cython.cimports.pybtf.core.origins import Origins
@@ -63,6 +68,13 @@ class Run(Ring):
         self.units = cython.cast(uint32_t, self.e.redo.n)
         self.claimed = self.consumed = 0
         return self.e.redo.n
+
+    def combine(self):
+        """Merges what was observed of functions, which `finish` does if this was not called. Raises nothing, and may be
+        called while another thread is in `certify` or `work`.
+        """
+        with cython.nogil:
+            encoder_combine(cython.address(self.e))
 
     def finish(self):
         """Makes one list of all units, with functions and sections of variables; returns its number of types."""
@@ -106,16 +118,15 @@ class Run(Ring):
             dedup_run(cython.address(input), self.map, cython.address(error))
         return DEDUP_NAMES[error.code], error.id
 
-    def data(self):
-        """The finished BTF. Raises `OverflowError` if types and strings are not below 4 GiB together."""
-        out: cython.pointer[uint8_t]
-        types: cython.pointer[uint8_t]
-        written: Written
+    def lay_out(self):
+        """Numbers the types, and makes room for the BTF, which `write_types`, `write_strings` and `data` complete.
+
+        Raises `OverflowError` if types and strings are not below 4 GiB together.
+        """
         failed: cython.int
         swap: cython.bint = self.x.sections.swap
-        split: cython.bint = self.base is not None
         with cython.nogil:
-            if not split:
+            if self.base is None:
                 failed = emit_layout(cython.address(self.e), self.map, cython.address(self.layout))
             else:
                 failed = split_layout(
@@ -129,33 +140,54 @@ class Run(Ring):
             if self.layout.type_size + self.layout.string_size <= MAX_SIZE:
                 raise MemoryError
             raise OverflowError(self.layout.type_size + self.layout.string_size)
-        data = PyBytes_FromStringAndSize(
+        self.btf = PyBytes_FromStringAndSize(
             cython.NULL, cython.cast(cython.Py_ssize_t, WIRE_HEADER + self.layout.type_size + self.layout.string_size)
         )
-        out = cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, data))
+        self.types = emit_header(
+            cython.address(self.layout),
+            cython.cast(cython.pointer[uint8_t], cython.cast(cython.p_char, self.btf)),
+            swap,
+        )
+
+    def write_types(self):
+        """Writes the types, of a run without a base."""
+        if self.base is None:
+            with cython.nogil:
+                emit_types(cython.address(self.e), self.map, cython.address(self.layout), self.types)
+
+    def write_strings(self):
+        """Writes the strings. Raises nothing, and may be called while another thread is in `write_types`."""
+        with cython.nogil:
+            emit_strings(
+                cython.address(self.e), cython.cast(cython.p_char, self.types) + self.layout.type_size
+            )
+
+    def data(self):
+        """The finished BTF. Raises `InternalError` if it is none."""
+        written: Written
+        swap: cython.bint = self.x.sections.swap
+        split: cython.bint = self.base is not None
         memset(cython.address(written), 0, cython.sizeof(Written))
         written.n_words = self.own_words = self.layout.type_size // 4
         written.first = self.first
         written.n = self.first + self.layout.types - 1
         written.size = self.layout.string_size
-        with cython.nogil:
-            types = emit_header(cython.address(self.layout), out, swap)
-            written.text = cython.cast(cython.p_char, types) + self.layout.type_size
-            emit_strings(cython.address(self.e), cython.cast(cython.p_char, types) + self.layout.type_size)
-            if split:
-                written.base = self.e.base.text
-                written.base_size = self.e.base.size
-                if written.n_words:
-                    written.words = self.e.words.p + self.e.offs.p[self.first]
-            else:
-                emit_types(cython.address(self.e), self.map, cython.address(self.layout), types)
-                written.words = cython.cast(cython.pointer[uint32_t], types)
+        written.text = cython.cast(cython.p_char, self.types) + self.layout.type_size
+        if split:
+            written.base = self.e.base.text
+            written.base_size = self.e.base.size
+            if written.n_words:
+                written.words = self.e.words.p + self.e.offs.p[self.first]
+        else:
+            written.words = cython.cast(cython.pointer[uint32_t], self.types)
         self.check(cython.address(written))
         with cython.nogil:
             if split:
-                wire_store(types, written.words, written.n_words, swap)
+                wire_store(self.types, written.words, written.n_words, swap)
             elif swap:
-                wire_swap(types, written.n_words)
+                wire_swap(self.types, written.n_words)
+        data = self.btf
+        self.btf = None
         return data
 
     @cython.cfunc

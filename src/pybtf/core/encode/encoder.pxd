@@ -29,6 +29,9 @@ cdef enum:
 cdef enum:
     NO_UNIT = 0xFFFFFFFF
 
+cdef enum:                      # Encoder.combined
+    NOT_COMBINED = -1
+
 cdef enum:                      # in an entry of the class list
     APART = 0x80000000          # the type is kept, and stands for no other
     CLASS_BITS = 0x7FFFFFFF
@@ -100,6 +103,7 @@ cdef struct Encoder:
     uint32_t functions
     uint64_t counts[N_COUNTS]
     Emission emission
+    int combined                # what `combine_functions` returned for it, NOT_COMBINED yet
     int error
     uint32_t error_entry
 
@@ -108,6 +112,7 @@ cdef void encoder_free(Encoder *e) noexcept nogil
 cdef void encoder_release(Encoder *e) noexcept nogil
 cdef int encoder_fail(Encoder *e, int error) noexcept nogil
 cdef uint32_t *encoder_add(Encoder *e, uint32_t name, uint32_t info, uint32_t third, uint32_t extra) noexcept nogil
+cdef void encoder_combine(Encoder *e) noexcept nogil
 cdef int encode_functions(Encoder *e) noexcept nogil
 cdef int encode_sections(Encoder *e, const uint32_t *names, uint32_t n_names) noexcept nogil
 

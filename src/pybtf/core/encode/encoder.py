@@ -68,6 +68,7 @@ def encoder_init(e: cython.pointer[Encoder]) -> cython.int:
     """Prepares a zeroed encoder whose `strings`, `classes`, `table`, `known`, `options` and `base` are set."""
     e.string_size = 1 if e.base == cython.NULL else e.base.size
     e.index_unit = NO_UNIT
+    e.combined = NOT_COMBINED
     if not u64s_push(cython.address(e.offs), 0):  # void
         return encoder_fail(e, ENCODE_MEMORY)
     return 0
@@ -271,21 +272,31 @@ def emit_function(e: cython.pointer[Encoder], f: cython.pointer[Emitted]) -> cyt
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
-    """Merges what the units observed and appends the functions that are kept, by name. Nonzero: `e.error`."""
+def encoder_combine(e: cython.pointer[Encoder]) -> cython.void:
+    """Merges what the units observed of functions. Touches nothing that certify.py reads or writes, nor `e.error`: both
+    may be at work at the same time.
+    """
     options: cython.int = 0
-    status: cython.int
-    i: cython.size_t
     if e.options & OPT_CONSISTENT:
         options |= FN_CONSISTENT
     if e.options & OPT_TRUE_SIGNATURE:
         options |= FN_TRUE_SIGNATURE
     if e.options & OPT_DEGRADE:
         options |= FN_PLAIN_NAMES
-    status = combine_functions(e.states, e.n_states, e.table, e.classes, options, cython.address(e.emission))
-    if status:
+    e.combined = combine_functions(e.states, e.n_states, e.table, e.classes, options, cython.address(e.emission))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
+    """Appends the functions that are kept, by name. Nonzero: `e.error`."""
+    i: cython.size_t
+    if e.combined == NOT_COMBINED:
+        encoder_combine(e)
+    if e.combined:
         e.error_entry = e.emission.entry
-        return encoder_fail(e, ENCODE_EFFORT if status == 2 else ENCODE_MEMORY)
+        return encoder_fail(e, ENCODE_EFFORT if e.combined == 2 else ENCODE_MEMORY)
     for i in range(e.emission.n):
         if emit_function(e, cython.address(e.emission.p[i])):
             return 1

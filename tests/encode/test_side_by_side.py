@@ -1,0 +1,53 @@
+"""Two tasks of one run at the same time: both are over when it goes on, whatever happens."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from pybtf import light_thread
+from pybtf.run_threads import side_by_side
+
+
+def test_in_two_threads() -> None:
+    """Each waits for the other to have begun: one after the other, they would never end."""
+    both = threading.Barrier(2, timeout=20)
+    threads = []
+
+    def meet() -> None:
+        both.wait()
+        threads.append(threading.get_ident())
+
+    side_by_side(meet, meet)
+    assert len(set(threads)) == 2
+
+
+def test_without_a_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(light_thread, "start_new_thread", refuse)
+    done: list[str] = []
+    side_by_side(lambda: done.append("work"), lambda: done.append("other"))
+    assert done == ["work", "other"]
+
+
+def test_an_error_waits_for_the_other() -> None:
+    """What the other one works on may be freed as soon as the error is out."""
+    begun = threading.Event()
+    done = []
+
+    def other() -> None:
+        begun.set()
+        time.sleep(0.2)
+        done.append(True)
+
+    def work() -> None:
+        assert begun.wait(20)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(work, other)
+    assert done
