@@ -84,16 +84,11 @@ def stands_for(e: cython.pointer[Encoder], class_: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) -> uint32_t:
-    """The id of a small id of a unit, or that of the type that stands for it."""
-    s: cython.pointer[Stream] = cython.address(e.streams[unit])
+def kept_id(e: cython.pointer[Encoder], s: cython.pointer[Stream], local: uint32_t) -> uint32_t:
+    """The id of a small id of a unit, 0 if it is not kept."""
     low: uint32_t = 0
     high: uint32_t = s.n
     middle: uint32_t
-    if local == 0:
-        return 0
-    if e.keep_all:
-        return s.first_id + local - 1
     while low < high:
         middle = (low + high) // 2
         if e.locals.p[s.first + middle] < local:
@@ -102,7 +97,28 @@ def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) ->
             high = middle
     if low < s.n and e.locals.p[s.first + low] == local:
         return s.first_id + low
-    return representative(e, s, local)
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def assembled_id(e: cython.pointer[Encoder], unit: uint32_t, local: uint32_t) -> uint32_t:
+    """The id of a small id of a unit, or that of the type that stands for it."""
+    s: cython.pointer[Stream] = cython.address(e.streams[unit])
+    class_: uint32_t
+    id: uint32_t
+    if local == 0:
+        return 0
+    if e.keep_all:
+        return s.first_id + local - 1
+    if local < s.n_types and not s.whole:
+        class_ = e.class_list.p[s.classes + local]
+        if not class_ & APART and e.first_unit.p[class_] != unit:  # it was dropped, as nearly all are
+            CHECK(kept_id(e, s, local) == 0, "a type is kept that another stands for")
+            return stands_for(e, class_)
+    id = kept_id(e, s, local)
+    return id if id else representative(e, s, local)
 
 
 @cython.cfunc

@@ -38,6 +38,7 @@ from cython.cimports.pybtf.core.model.options import (
 )
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Text, string_intern, string_text
 from cython.cimports.pybtf.core.support.memory import (
+    prefetch,
     u32s_free,
     u32s_reserve,
     u64s_free,
@@ -47,6 +48,7 @@ from cython.cimports.pybtf.core.support.memory import (
 LONGEST_NAME = cython.declare(uint32_t, 127)  # of parameters and tags of functions, in pahole (Q28)
 #: pahole counts parameters in a byte when it stores them: the 257th takes the place of the first, and so on.
 PLACES = cython.declare(uint32_t, 256)
+AHEAD = cython.declare(uint32_t, 6)  # functions
 KFUNC_FASTCALL = cython.declare(uint32_t, 1 << 12)
 KFUNC_ARENA_RETURN = cython.declare(uint32_t, 1 << 13)
 KFUNC_ARENA_FIRST = cython.declare(uint32_t, 1 << 14)
@@ -288,6 +290,26 @@ def encoder_combine(e: cython.pointer[Encoder]) -> cython.void:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def expect_functions(e: cython.pointer[Encoder], i: cython.size_t) -> cython.void:
+    """Asks for what the functions behind function `i` will need. What they refer to is all over the memory."""
+    s: cython.pointer[State]
+    k: uint32_t
+    if i + 3 * AHEAD < e.emission.n:
+        prefetch(e.states + e.emission.p[i + 3 * AHEAD].state)
+    if i + 2 * AHEAD < e.emission.n:
+        s = e.states + e.emission.p[i + 2 * AHEAD].state
+        prefetch(class_record(e.classes, s.proto))
+        prefetch(e.state_locals.p + s.locals)
+    if i + AHEAD < e.emission.n and not e.keep_all:
+        s = e.states + e.emission.p[i + AHEAD].state
+        for k in range(min(class_record(e.classes, s.proto)[REC_COUNT] + 1, AHEAD)):
+            prefetch(e.class_list.p + e.streams[s.unit].classes + e.state_locals.p[s.locals + k])
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
     """Appends the functions that are kept, by name. Nonzero: `e.error`."""
@@ -298,6 +320,7 @@ def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
         e.error_entry = e.emission.entry
         return encoder_fail(e, ENCODE_EFFORT if e.combined == 2 else ENCODE_MEMORY)
     for i in range(e.emission.n):
+        expect_functions(e, i)
         if emit_function(e, cython.address(e.emission.p[i])):
             return 1
     return 0
