@@ -72,6 +72,8 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     uint64_t *blind
     uint64_t *shape
     uint32_t *key               # of a class that has one and occurs
+    uint32_t *first_key         # by name, of its own size: the keys of that name, linked by `next_key`
+    uint32_t *next_key
     uint32_t *full              # by key: classes that define it
     uint32_t *declared          # by key: classes that declare it
     uint32_t *first_member      # by key: the classes it may stand for, linked by `next_member`

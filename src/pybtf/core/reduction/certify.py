@@ -45,7 +45,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
 )
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.array_masking import doubt_arrays
-from cython.cimports.pybtf.core.reduction.doubts import doubt_names, doubt_units, doubt_users, measure
+from cython.cimports.pybtf.core.reduction.doubts import doubt_names, doubt_units, doubt_users, list_keys, measure
 from cython.cimports.pybtf.core.reduction.refine import refine, spread
 from cython.cimports.pybtf.core.reduction.separate import contacts, separate
 from cython.cimports.pybtf.core.reduction.variants import choose_usual, find_odd
@@ -103,6 +103,8 @@ def analyse(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
     masked: cython.int
     if e.cycles:
         return keep_everything(e)
+    if list_keys(e, a):
+        return 1
     measure(e, a)
     doubt_names(e, a)
     if a.loose:
@@ -172,7 +174,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 19 * 4 + 3 * 4 + 2 + 1 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 3 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room
@@ -197,7 +199,8 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.contact = at + 16 * n
         a.users = at + 17 * n
         a.settled = at + 18 * n
-        a.variants = cython.cast(cython.pointer[Variants], at + 19 * n)
+        a.next_key = at + 19 * n
+        a.variants = cython.cast(cython.pointer[Variants], at + 20 * n)
         a.marks = cython.cast(cython.pointer[uint16_t], a.variants + n)
         a.tint = cython.cast(cython.pointer[uint8_t], a.marks + n)
         a.watch = a.tint + n
@@ -206,6 +209,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
         a.effort = EFFORT_BASE + EFFORT_PER_CLASS * n
         status = analyse(e, cython.address(a))
         note_digests(e, cython.address(a))
+        free(a.first_key)
         free(a.slots)
         free(a.masks)
         u32s_free(cython.address(a.common))

@@ -3,6 +3,7 @@
 from pybtf.core.encode.encoder cimport Encoder
 from pybtf.core.reduction.analysis cimport Analysis
 
+cdef int list_keys(Encoder *e, Analysis *a) noexcept nogil
 cdef void measure(Encoder *e, Analysis *a) noexcept nogil
 cdef void doubt_names(Encoder *e, Analysis *a) noexcept nogil
 cdef void doubt_users(Encoder *e, Analysis *a) noexcept nogil

@@ -7,9 +7,9 @@ nest too deep, names that one unit has twice.
 
 import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
+from cython.cimports.libc.stdlib import calloc
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.classes.class_record import *
-from cython.cimports.pybtf.core.classes.class_table import class_find
 from cython.cimports.pybtf.core.encode.encoder import NO_UNIT, Encoder
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.support.check import CHECK
@@ -34,13 +34,31 @@ def key_for(r: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def find_key(e: cython.pointer[Encoder], kind: uint32_t, name: uint32_t) -> uint32_t:
-    record: uint32_t[4]
-    record[REC_KIND] = kind
-    record[REC_NAME] = name
-    record[REC_THIRD] = 0
-    record[REC_COUNT] = 0
-    return class_find(e.classes, record, REC_HEAD)
+def list_keys(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.int:
+    """The keys by name, for `find_key`: to look for each in the class table takes longer. Nonzero: no memory."""
+    k: uint32_t
+    r: cython.pointer[cython.const[uint32_t]]
+    a.first_key = cython.cast(cython.pointer[uint32_t], calloc(e.strings.n, cython.sizeof(uint32_t)))
+    if a.first_key == cython.NULL:
+        return 1
+    for k in range(1, a.n):
+        r = class_record(e.classes, k)
+        if is_key(r):
+            a.next_key[k] = a.first_key[r[REC_NAME]]
+            a.first_key[r[REC_NAME]] = k
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def find_key(e: cython.pointer[Encoder], a: cython.pointer[Analysis], kind: uint32_t, name: uint32_t) -> uint32_t:
+    """The key of this kind and name, 0 if there is none."""
+    k: uint32_t = a.first_key[name]
+    while k and record_kind(class_record(e.classes, k)) != kind:
+        k = a.next_key[k]
+    return k
 
 
 @cython.cfunc
@@ -119,7 +137,7 @@ def measure(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.v
                 a.marks[c] |= FULL
             k = key_for(r)
             if k:
-                a.key[c] = find_key(e, k, r[REC_NAME])
+                a.key[c] = find_key(e, a, k, r[REC_NAME])
 
 
 @cython.cfunc
@@ -140,7 +158,7 @@ def doubt_enums(e: cython.pointer[Encoder], a: cython.pointer[Analysis], key: ui
     r: cython.pointer[cython.const[uint32_t]] = class_record(e.classes, key)
     other: uint32_t = 0
     if record_kind(r) == KIND_KEY_ENUM:
-        other = find_key(e, KIND_KEY_ENUM64, r[REC_NAME])
+        other = find_key(e, a, KIND_KEY_ENUM64, r[REC_NAME])
     if other and a.full[other] + a.declared[other] and a.declared[key] + a.declared[other]:
         doubt_members(a, key)
         doubt_members(a, other)
@@ -192,7 +210,7 @@ def doubt_names(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
         if a.full[c] > 1:
             doubt(a, c, CONFLICT)
         if kind == KIND_KEY_STRUCT:
-            other = find_key(e, KIND_KEY_UNION, r[REC_NAME])
+            other = find_key(e, a, KIND_KEY_UNION, r[REC_NAME])
             if other and a.full[c] and a.full[other]:
                 # A declaration of either goes by no name in the last phase.
                 doubt(a, c, CONFLICT)
