@@ -79,6 +79,7 @@ def test_a_declaration_that_an_undecided_type_meets(units: list[Unit], tmp_path:
 SHOWN = (2010, 2115, 2127, 2163, 2246, 3006, 3414, 3794, 3943, 3966, 4011, 5935, 6108, 8704, 11190, 16506, 18042, 44969)
 SHOWN_BY_USES = (2544, 7449)
 SHOWN_NEAR = (8153197,)
+SHOWN_BY_SLOTS = (8433760, 8438746)  # classes that mention several names, in more than two ways
 
 
 @pytest.mark.parametrize("seed", SHOWN)
@@ -94,6 +95,13 @@ def test_programs_that_showed_a_rule(seed: int, kind: str, tmp_path: Path) -> No
 def test_uses_that_showed_a_rule(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "program"
     path.write_bytes(image(with_uses(program(seed), seed)))
+    assert differences(path, (1, 4)) == []
+
+
+@pytest.mark.parametrize("seed", SHOWN_BY_SLOTS)
+def test_slots_that_showed_a_rule(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_bytes(image(program(seed)))
     assert differences(path, (1, 4)) == []
 
 

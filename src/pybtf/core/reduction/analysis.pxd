@@ -33,7 +33,8 @@ cdef struct Mask:               # how types of a class meet the first 64 of its 
 
 cdef struct Variants:           # of a class that is not compared, as far as they have been met
     uint32_t name               # the only name it mentions; 0: it is not passed over (see unit_names.py)
-    uint32_t known[2]           # of a class with one slot: with the name declared, and defined; else the last one
+    uint32_t known[2]           # of a class with one slot: with the name declared, and defined; else the last two
+    uint32_t defined[2]         # of these two, if the class has no more than 32 slots: a bit for each name
 
 cdef enum:                      # marks of a class or a key
     OCCURS = 1                  # some unit has a type of this class

@@ -174,7 +174,7 @@ def certify(e: cython.pointer[Encoder]) -> cython.int:
     if e.keep_all or is_one_unit(e):
         return 0
     memset(cython.address(a), 0, cython.sizeof(Analysis))
-    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 3 * 4 + 2 + 1 + 1) + e.n_streams))
+    room = cython.cast(cython.pointer[uint64_t], calloc(1, n * (2 * 8 + 20 * 4 + 5 * 4 + 2 + 1 + 1) + e.n_streams))
     if room != cython.NULL:
         a.n = cython.cast(uint32_t, n)
         a.blind = room

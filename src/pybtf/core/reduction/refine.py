@@ -21,7 +21,7 @@ decoded again.
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import qsort
-from cython.cimports.libc.string import memcmp, memset
+from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.classes.class_table import class_intern
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
@@ -131,13 +131,10 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
 @cython.nogil
 @cython.exceptval(check=False)
 def variant(
-    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t, last: uint32_t
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
 ) -> uint32_t:
-    """The variant of a class that is not compared that the unit at hand has; perhaps it is `last`, if that is one.
-    NO_CLASS: no memory.
-    """
+    """The variant of a class that is not compared that the unit at hand has. NO_CLASS: no memory."""
     r: cython.pointer[uint32_t]
-    known: cython.pointer[cython.const[uint32_t]]
     i: uint32_t
     n: uint32_t = 0
     to: uint32_t
@@ -159,10 +156,6 @@ def variant(
     r[REC_KIND] = KIND_VARIANT
     r[REC_NAME] = c
     r[REC_COUNT] = words
-    if last:
-        known = class_record(e.classes, last)
-        if memcmp(known, r, (REC_HEAD + words) * cython.sizeof(uint32_t)) == 0:
-            return last
     return class_intern(e.classes, r, REC_HEAD + words)
 
 
@@ -173,15 +166,24 @@ def variant(
 def variant_here(
     e: cython.pointer[Encoder], a: cython.pointer[Analysis], scratch: cython.pointer[U32s], c: uint32_t
 ) -> uint32_t:
-    """The same. Of classes with one slot, which most are, both variants are remembered, of others the last."""
-    known: cython.pointer[uint32_t] = a.variants[c].known
-    if a.n_slots[c] > 1:
-        known[0] = variant(e, a, scratch, c, known[0])
-        return known[0]
-    known += a.meaning[a.slots[a.slots_at[c]].to] != 0
-    if known[0] == 0:
-        known[0] = variant(e, a, scratch, c, 0)
-    return known[0]
+    """The same. Of each class two variants are remembered."""
+    x: cython.pointer[Variants] = a.variants + c
+    slots: cython.pointer[Slot] = a.slots + a.slots_at[c]
+    defined: uint32_t = 0
+    i: uint32_t
+    if a.n_slots[c] > 32:
+        return variant(e, a, scratch, c)
+    for i in range(a.n_slots[c]):
+        if a.meaning[slots[i].to] and not a.watch[slots[i].to] & COMPARED:
+            defined |= cython.cast(uint32_t, 1) << i
+    i = x.known[0] == 0 or x.defined[0] != defined
+    if x.known[i] == 0 or x.defined[i] != defined:
+        x.known[1] = x.known[0]
+        x.defined[1] = x.defined[0]
+        i = 0
+        x.known[0] = variant(e, a, scratch, c)
+        x.defined[0] = defined
+    return x.known[i]
 
 
 @cython.cfunc
@@ -316,7 +318,7 @@ def rewrite_plain(
         CHECK(a.here[x.name] == a.round and not a.meaning[x.name] & APART, "or it refers to an odd one")
         defined = a.meaning[x.name] != 0
         if x.known[defined] == 0:
-            x.known[defined] = variant(e, a, scratch, c, 0)
+            x.known[defined] = variant(e, a, scratch, c)
             if x.known[defined] == NO_CLASS:
                 return 1
         p[i] = x.known[defined]

@@ -1,6 +1,6 @@
 # Declarations that are resolved for sure, and when (see resolved.py).
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from pybtf.core.encode.encoder cimport Encoder
 from pybtf.core.reduction.analysis cimport Analysis
 
@@ -24,6 +24,7 @@ cdef struct Questions:
     uint32_t n_names, cap_names
     Mention *mentions
     uint32_t n_mentions, cap_mentions
+    uint8_t *asked              # by class or variant: it mentions a name that is asked for, or defines it
 
 cdef int note_met(Encoder *e, Analysis *a, uint32_t u) noexcept nogil
 cdef int list_resolved(Encoder *e, Analysis *a) noexcept nogil

@@ -24,20 +24,18 @@ any two types of one class do so.
 
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t
-from cython.cimports.libc.stdlib import free, qsort
+from cython.cimports.libc.stdlib import calloc, free, qsort
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.analysis import *
 from cython.cimports.pybtf.core.reduction.resolved import *
 from cython.cimports.pybtf.core.reduction.separate import earliest, is_mixed
-from cython.cimports.pybtf.core.reduction.unit_names import meet
+from cython.cimports.pybtf.core.reduction.unit_names import meet, next_watched
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import U32s, grow, u32s_add, u32s_push, u32s_reserve
 
-# Tints of a class or key.
-LEADING = cython.declare(uint8_t, 2)  # in the unit at hand it reaches an undecided type
-ASKED = cython.declare(uint8_t, 4)  # it mentions a name that is asked for, or defines it
+LEADING = cython.declare(uint8_t, 2)  # tint of a class or key: in the unit at hand it reaches an undecided type
 
 
 # ---- one unit -----------------------------------------------------------------------------------------------------
@@ -177,7 +175,7 @@ def list_mentions(
             x.declared = x.defined = x.any_declared = x.any_defined = NO_UNIT
             q.n_mentions += 1
             a.users[c] = q.n_mentions
-            a.tint[c] |= ASKED
+            q.asked[c] = 1
     return 0
 
 
@@ -203,13 +201,13 @@ def look_into(
     a.todo.n = 0
     if not u32s_reserve(cython.address(a.todo), t.n_types):
         return 1
-    for i in range(1, t.n_types):
+    i = next_watched(q.asked, 1, p, 1, t.n_types)
+    while i < t.n_types:
         c = p[i] & CLASS_BITS
-        if c >= a.n or not a.tint[c] & ASKED:
-            continue
         if a.key[c] and a.users[a.key[c]]:
             meet(a, a.key[c], p[i])
         u32s_add(cython.address(a.todo), i)
+        i = next_watched(q.asked, 1, p, i + 1, t.n_types)
     for n in range(a.todo.n):
         i = a.todo.p[n]
         c = p[i] & CLASS_BITS
@@ -276,11 +274,14 @@ def answer(
     last: uint32_t = 0
     m: cython.pointer[Mention]
     x: cython.pointer[Name]
+    q.asked = cython.cast(cython.pointer[uint8_t], calloc(e.classes.n, 1))
+    if q.asked == cython.NULL:
+        return 1
     for i in range(q.n_names):
         last = max(last, q.names[i].last)
         c = a.first_member[q.names[i].key]
         while c:
-            a.tint[c] |= ASKED
+            q.asked[c] = 1
             c = a.next_member[c]
     for c in range(1, a.n):
         if a.marks[c] & OCCURS and is_compared(class_record(e.classes, c)) and list_mentions(e, a, q, c):
@@ -319,6 +320,7 @@ def list_met(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
     failed = list_names(a, cython.address(q))
     if q.n_names and not failed:
         failed = answer(e, a, cython.address(q))
+    free(q.asked)
     free(q.names)
     free(q.mentions)
     return failed
