@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 import tarfile
 from array import array
 from pathlib import Path
@@ -171,6 +172,26 @@ def test_damage_is_an_error_or_harmless(seed: int) -> None:
         except PybtfError as error:
             status = error.exit_code
         assert status == 1
+
+
+@pytest.mark.parametrize("names", [200, 30_000])
+@pytest.mark.parametrize("functions", [False, True])
+def test_a_long_string_that_many_name(functions: bool, names: int) -> None:
+    """Of enumerators, or functions. It is read for each of them: so only some times what the unit has bytes."""
+    text = b"a" * 200_000
+    record = [0, 13 << 24, 0] if functions else [0, 6 << 24 | names, 4, *(n for i in range(names) for n in (1, i))]
+    words = [1, 0, 0, 0] * names if functions else []
+    words += [*bytes(4), *record]
+    size = 4 * (19 + len(words)) + len(text) + 4
+    functions_of = (names, 4 * names) if functions else (0, 0)
+    head = [size, 0, 12, 0, 2, len(record), 0, *functions_of, 0, 0, len(text) + 1, *bytes(7)]
+    values = struct.pack(f"<{19 + len(words)}I", *head, *words) + text + bytes(4)
+    addresses = bytes(8 * names if functions else 0)
+    if names < 1000:
+        read_back(ONE, "default", values, addresses)
+        return
+    with pytest.raises(InputError, match=r"values that are damaged"):
+        read_back(ONE, "default", values, addresses)
 
 
 def test_too_few_addresses_are_an_error() -> None:

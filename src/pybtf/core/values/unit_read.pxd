@@ -27,6 +27,7 @@ cdef struct Reading:            # scratch of one worker
     const uint8_t *records
     const char *text            # its strings, `text_size` bytes, which end with a NUL
     uint64_t text_size
+    uint64_t text_left          # bytes of strings that may still be read, each time it is
     bint swap
     KnownType *last             # the type that was looked up last, NULL none
     U32s unknown                # small ids of types that have not been met before
@@ -45,10 +46,10 @@ cdef bint given_partial(const GivenUnit *g) noexcept nogil
 cdef int begin_unit(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strings, bint swap) noexcept nogil
 
 # The id of a string of the unit at hand, 0 of none. NO_STRING: no memory; DAMAGED_STRING: `place` is not that of one.
-cdef uint32_t given_string(const Reading *r, Strings *strings, uint32_t place) noexcept nogil
+cdef uint32_t given_string(Reading *r, Strings *strings, uint32_t place) noexcept nogil
 
-# Its bytes without the NUL, and how many there are, 0 if it is none.
-cdef size_t given_text(const Reading *r, uint32_t place, const char **text) noexcept nogil
+# Its bytes without the NUL, and how many there are, 0 if it is none, or if too much has been read.
+cdef size_t given_text(Reading *r, uint32_t place, const char **text) noexcept nogil
 
 # The fault of a unit whose string at word `word` has that for an id.
 cdef int bad_string(UnitValue *v, uint32_t sid, uint64_t word) noexcept nogil

@@ -11,6 +11,7 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import strlen
 from cython.cimports.pybtf.core.btf.type_section import wire_load
+from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_MEMORY,
@@ -124,20 +125,27 @@ def given_partial(g: cython.pointer[cython.const[GivenUnit]]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def given_text(
-    r: cython.pointer[cython.const[Reading]], place: uint32_t, text: cython.pointer[cython.p_const_char]
+    r: cython.pointer[Reading], place: uint32_t, text: cython.pointer[cython.p_const_char]
 ) -> cython.size_t:
-    """See `unit_read.pxd`. A string begins where another one has ended."""
+    """See `unit_read.pxd`. A string begins where another one has ended. It is read as often as it is named: a long one
+    that very many name would take hours.
+    """
+    size: cython.size_t
     if place == 0 or place > r.text_size or (place > 1 and r.text[place - 2] != 0):
         return 0
     text[0] = r.text + place - 1
-    return strlen(text[0])
+    size = strlen(text[0])
+    if size > r.text_left:
+        return 0
+    r.text_left -= size
+    return size
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def given_string(
-    r: cython.pointer[cython.const[Reading]], strings: cython.pointer[Strings], place: uint32_t
+    r: cython.pointer[Reading], strings: cython.pointer[Strings], place: uint32_t
 ) -> uint32_t:
     """See `unit_read.pxd`. The text is copied if it is new: where it is is given back."""
     text: cython.p_const_char = cython.NULL
@@ -185,6 +193,7 @@ def begin_unit(
     r.records = r.digests + 4 * DIGEST_WORDS * (cython.cast(cython.size_t, h[H_TYPES]) - 1)
     r.text = cython.cast(cython.p_const_char, r.records + 4 * cython.cast(cython.size_t, h[H_WORDS]))
     r.text_size = h[H_STRING_BYTES]
+    r.text_left = NAMES_FREE + NAMES_PER_BYTE * g.size
     if r.text_size and r.text[r.text_size - 1] != 0:
         return damaged(v, H_STRING_BYTES)
     v.n_types = h[H_TYPES]

@@ -106,7 +106,7 @@ def function_words(
 @cython.nogil
 @cython.exceptval(check=False)
 def prototype_class(
-    r: cython.pointer[cython.const[Reading]],
+    r: cython.pointer[Reading],
     v: cython.pointer[UnitValue],
     p: cython.pointer[cython.const[uint32_t]],
     o: cython.pointer[Observer],

@@ -162,7 +162,7 @@ def bring_record(
 @cython.nogil
 @cython.exceptval(check=False)
 def name_record(
-    r: cython.pointer[cython.const[Reading]],
+    r: cython.pointer[Reading],
     v: cython.pointer[UnitValue],
     strings: cython.pointer[Strings],
     p: cython.pointer[uint32_t],
@@ -193,7 +193,7 @@ def name_record(
 @cython.nogil
 @cython.exceptval(check=False)
 def read_all(
-    r: cython.pointer[cython.const[Reading]], v: cython.pointer[UnitValue], strings: cython.pointer[Strings]
+    r: cython.pointer[Reading], v: cython.pointer[UnitValue], strings: cython.pointer[Strings]
 ) -> cython.int:
     """All records, named."""
     at: cython.size_t = 0
@@ -410,7 +410,7 @@ def kind_of(
 @cython.nogil
 @cython.exceptval(check=False)
 def read_tags(
-    r: cython.pointer[cython.const[Reading]],
+    r: cython.pointer[Reading],
     v: cython.pointer[UnitValue],
     c: cython.pointer[cython.const[Classifier]],
     strings: cython.pointer[Strings],
