@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,20 @@ def test_many_objects() -> None:
     ours = FunctionTable(SymbolSource(symtab, strtab, is64=True, little=True), ALL_SECTIONS)
     assert all(ours.has_object(section, name) for name, section in places.items())
     assert not any(ours.has_object(section + 1, name) for name, section in places.items())
+
+
+def test_objects_of_few_names_in_many_sections() -> None:
+    """Those of one name were neighbours in the table, and those of the next were looked for behind all of them."""
+    names, sections = 4, 200_000
+    strtab = b"\0" + b"".join(b"%d\0" % name for name in range(names))
+    symtab = b"".join(struct.pack("<IBBHQQ", 1 + 2 * name, 1, 0, 0xFFFF, 0, 8) * sections for name in range(names))
+    indexes = struct.pack(f"<{sections}I", *range(1, sections + 1)) * names
+    source = SymbolSource(symtab, strtab, is64=True, little=True, shndx=indexes)
+    start = time.process_time()
+    ours = FunctionTable(source, ALL_SECTIONS)
+    assert time.process_time() - start < 2  # it was often ten seconds and more
+    assert ours.has_object(sections, b"3")
+    assert not ours.has_object(sections + 1, b"3")
 
 
 @pytest.mark.parametrize("little", [True, False])

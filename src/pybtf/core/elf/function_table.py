@@ -43,7 +43,7 @@ from cython.cimports.pybtf.core.elf.symbols import (
     symbol_size,
     symbol_type,
 )
-from cython.cimports.pybtf.core.support.hashing import hash_bytes
+from cython.cimports.pybtf.core.support.hashing import SALT2, fold, hash_bytes
 
 from pybtf.core.elf.symbols import bad_name, too_long
 
@@ -384,8 +384,10 @@ def object_symbol(
 def object_slot(
     o: cython.pointer[ObjectSet], section: uint32_t, name: cython.p_const_char, size: cython.size_t
 ) -> uint32_t:
-    """The slot that holds this name, or the free one where it belongs."""
-    at: uint32_t = (hash_bytes(name, size) + section) & o.mask
+    """The slot that holds this name, or the free one where it belongs. One name in many sections must not be a run of
+    slots: where two runs meet, each name is looked for behind all of both.
+    """
+    at: uint32_t = cython.cast(uint32_t, fold(hash_bytes(name, size) ^ section, SALT2)) & o.mask
     while o.name[at] != cython.NULL and not (
         o.section[at] == section and o.name_len[at] == size and memcmp(o.name[at], name, size) == 0
     ):
