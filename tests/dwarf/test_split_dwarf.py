@@ -217,6 +217,12 @@ def test_indexes_are_checked(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=r"debug_cu_index"):
             pybtf.encode(program)
+    slots = struct.unpack_from("<8I", whole, at + 16 + 64)
+    twice = bytearray(whole)
+    struct.pack_into("<I", twice, at + 16 + 64 + 4 * slots.index(0), 2)  # as many slots as there is room for
+    path.write_bytes(twice)
+    with pytest.raises(InputError, match=r"debug_cu_index: row 2 in two slots"):
+        pybtf.encode(program)
     rows = at + 16 + 12 * 8 + 16
     for column in range(4):
         damaged = bytearray(whole)

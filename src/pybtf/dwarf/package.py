@@ -59,11 +59,15 @@ def read_index(image: ElfImage, title: str) -> dict[int, Parts]:
     signatures = unpack_from(f"{order}{slots}Q", data, 16)
     numbers = unpack_from(f"{order}{slots}I", data, 16 + 8 * slots)
     found: dict[int, Parts] = {}
+    named = bytearray(units + 1)
     for signature, number in zip(signatures, numbers, strict=True):
         if not number:
             continue
         if number > units:
             raise _damaged(image, section, f"row {number} of {units}")
+        if named[number]:
+            raise _damaged(image, section, f"row {number} in two slots")
+        named[number] = 1
         at = rows_at + 4 * columns * (number - 1)
         offsets = unpack_from(f"{order}{columns}I", data, at)
         sizes = unpack_from(f"{order}{columns}I", data, at + 4 * columns * units)

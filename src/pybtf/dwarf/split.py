@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from itertools import islice
 
 from pybtf.dwarf.package import Parts, read_index
 from pybtf.dwarf.roots import (
@@ -337,7 +338,7 @@ class Split:
             if isinstance(file, _File):
                 if identity in file.units:
                     return self._use(file)
-                has = ", ".join(f"{each:#018x}" for each in list(file.units)[:3]) or "none"
+                has = ", ".join(f"{each:#018x}" for each in islice(file.units, 3)) or "none"
                 refused.append(f"{path} has the identity {has}")
             elif file:
                 refused.append(file)
