@@ -212,6 +212,19 @@ def test_two_at_a_time(folder: Path) -> None:
     assert CACHE.read_bytes() == content
 
 
+def test_another_file_in_its_place(tmp_path: Path) -> None:
+    """It has the size of the cache, and is not written to."""
+    path = tmp_path / "cache"
+    path.write_bytes(b"")
+    whole = Cache(str(path), little=True)
+    assert whole.keep({b"x" * 16: 9}, lambda _: b"something") is None
+    cache = Cache(str(path), little=True)
+    other = b"#" * len(path.read_bytes())
+    path.write_bytes(other)
+    assert cache.keep({b"x" * 16: 9, b"y" * 16: 9}, lambda _: b"something") is None
+    assert path.read_bytes() == other
+
+
 def test_an_object_that_was_compiled_anew(folder: Path) -> None:
     """The link says which values it wants, whatever else the cache has."""
     shutil.copyfile("a.o", "sb.o")

@@ -191,8 +191,8 @@ class Cache:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return
-            if os.fstat(fd).st_size != self._size:
-                return
+            if os.fstat(fd).st_size != self._size or os.pread(fd, _HEAD_SIZE, 0) != self._head:
+                return  # it has grown, or is another file
             if self._size > self._end:
                 os.ftruncate(fd, self._end)
             os.lseek(fd, self._end, os.SEEK_SET)
