@@ -134,14 +134,18 @@ def plain_name(name: str) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(MODULE + suffix)), name)
 
 
-def read_list(source: str) -> list[str]:
-    """The paths that a file (`-`: standard input) lists, one in a line, or one before each NUL byte.
+def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -> list[str]:
+    """The paths that a file (`-`: standard input) lists, one in a line, or one before each NUL byte. `stream`: the
+    file, if it is open, of which `start` has been read.
 
     Raises `InputError` if it cannot be read or names none.
     """
-    place = "standard input" if source == STDIN else source
+    place = "standard input" if source == STDIN and stream is None else source
     try:
-        data = read_bounded(sys.stdin.buffer) if source == STDIN else _contents(source)
+        if stream is not None:
+            data = start + read_bounded(stream)
+        else:
+            data = read_bounded(sys.stdin.buffer) if source == STDIN else _contents(source)
     except (OSError, ValueError) as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(place, f"cannot be read: {what}", "a list of files") from None

@@ -5,9 +5,11 @@ The objects and what linkers made of them are committed (tools/golden/merge_fixt
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import struct
+import threading
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,13 +26,14 @@ from pybtf.merging.archives import members
 from pybtf.merging.encoding import CURRENT, DONE, NOTHING, encode_any, encode_object
 from pybtf.merging.index import find_index
 from pybtf.merging.linked import Sources, merge_file
-from pybtf.merging.payloads import Payloads
+from pybtf.merging.payloads import Payloads, images
 from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, pack, unpack
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
 from tests.builders.dwarfwriter import die
-from tests.builders.elfwriter import Section, bare
+from tests.builders.elfwriter import Section, bare, elf
 from tests.builders.kernelish import FLAVOURS, INT, OBJECTS, kernel, relocatable, standard, unit
+from tests.conftest import RunCli
 
 FEATURES = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs"
 NAMES = (
@@ -549,6 +552,37 @@ def test_a_thin_archive_names_no_archives(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.a: an archive, as a member of a thin archive"):
         Payloads().take([str(path)])
     assert path.read_bytes() == data
+
+
+def test_a_file_is_a_member_of_a_thin_archive_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive names the same object in each sixty bytes, under any number of names."""
+    monkeypatch.chdir(tmp_path)
+    Path("x.o").write_bytes(elf([Section(".text", bytes(4))], type="ET_REL").data)
+    Path("y.o").symlink_to("x.o")
+    Path("z.o").write_bytes(Path("x.o").read_bytes())
+    names = ("x.o", "./x.o", "y.o", "z.o", "x.o")
+    Path("x.a").write_bytes(b"!<thin>\n" + b"".join(head(f"{each}/", 68) for each in names))
+    outcomes = encode_any("x.a", Features.parse(FEATURES), Placing())
+    assert [(each.path, each.what) for each in outcomes] == [("x.o", NOTHING), ("z.o", NOTHING)]
+    assert [name for name, _ in images("x.a")] == ["x.o", "z.o"]
+    Path("x.a").write_bytes(b"!<thin>\n" + head("x\0.o/", 68))
+    with pytest.raises(InputError, match="null byte"):
+        encode_any("x.a", Features.parse(FEATURES), Placing())
+
+
+def test_a_list_may_come_from_a_pipe(built: Callable[[str], Path], run_cli: RunCli) -> None:
+    """It is read once: what was looked at to see whether it is an object is part of it."""
+    folder = built("x86")
+    os.mkfifo("list")
+    (folder / "elsewhere").mkdir()
+    for each in ("sa.o", "sb.o"):
+        (folder / each).rename(folder / "elsewhere" / each)
+    writer = threading.Thread(target=lambda: Path("list").write_text("elsewhere/sa.o\nelsewhere/sb.o\n"))
+    writer.start()
+    done = run_cli("merge", "-q", "--features", FEATURES, "--objects", "list", "--detached", "out", "merged")
+    assert (done.returncode, done.stderr) == (0, "")
+    writer.join()
+    assert Path("out").read_bytes() == (folder / "wanted.btf").read_bytes()
 
 
 @pytest.mark.parametrize(

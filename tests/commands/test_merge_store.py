@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,25 @@ def test_a_damaged_payload_is_written_again(stored: Path, damage: Callable[[Path
         encode(each)
     assert stored.read_bytes() == wanted
     assert merge("merged", store="store") == Path("wanted.btf").read_bytes()
+
+
+@pytest.mark.parametrize("what", ["pipe", "device", "link to a device", "long file"])
+def test_what_has_no_end_is_not_read(stored: Path, what: str) -> None:
+    """A pipe without a writer was waited for, and a device was read until there was no memory."""
+    stored.unlink()
+    if what == "pipe":
+        os.mkfifo(stored)
+    elif what == "long file":
+        with stored.open("wb") as file:
+            file.truncate(1 << 40)
+    else:
+        device = Path("/dev/zero")
+        if what == "link to a device":
+            Path("zero").symlink_to(device)
+            device = Path("zero").absolute()
+        stored.symlink_to(device)
+    with pytest.raises(InputError, match="those that were linked" if what == "long file" else "is not a regular file"):
+        merge("merged", store="store")
 
 
 def test_a_sound_payload_is_left_alone(stored: Path) -> None:

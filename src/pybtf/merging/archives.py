@@ -87,6 +87,17 @@ def members(path: str, data: bytes | memoryview) -> list[Member]:
     return found
 
 
+def files_of(there: list[Member]) -> list[str]:
+    """The files that the members of a thin archive are, each once: in sixty bytes, an archive can name one again, which
+    may have any number.
+    """
+    found: dict[str, str] = {}
+    for each in there:
+        if each.path is not None:
+            found.setdefault(each.path if "\0" in each.path else os.path.realpath(each.path), each.path)
+    return list(found.values())
+
+
 def _title(path: str, at: int, name: bytes, names: bytes) -> str:
     """The name of a member: in its head, or where that says in the table of long names: where one begins."""
     if name[:1] == b"/" and name[1:].isdigit():

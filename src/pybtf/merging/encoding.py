@@ -12,7 +12,7 @@ from pybtf.elf.outline import read_outline
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
 from pybtf.features import Features
-from pybtf.merging.archives import THIN, Member, check_member, is_archive, members, replaced
+from pybtf.merging.archives import THIN, Member, check_member, files_of, is_archive, members, replaced
 from pybtf.merging.facts import has_dwarf, is_for_lto, shaping, source_digest
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.objects import object_values, require_object
@@ -64,8 +64,7 @@ def encode_any(path: str, features: Features, how: Placing, member: bool = False
     data = source.read()
     there = members(path, data)
     if data[:8] == THIN:
-        objects = [each.path for each in there if each.path is not None]
-        return [outcome for each in objects for outcome in encode_any(each, features, how, member=True)]
+        return [outcome for each in files_of(there) for outcome in encode_any(each, features, how, member=True)]
     outcomes, new = [], {}
     for each in there:
         if not each.table:

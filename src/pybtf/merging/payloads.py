@@ -11,6 +11,7 @@ recompiled one for the one that was linked. In the usual case, an object with on
 from __future__ import annotations
 
 import os
+import stat
 from _thread import allocate_lock
 
 from pybtf.core.elf.read_section import section_of_file
@@ -20,7 +21,7 @@ from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
 from pybtf.loaded import Given, GivenPiece, LoadedFile
-from pybtf.merging.archives import check_member, is_archive, members
+from pybtf.merging.archives import check_member, files_of, is_archive, members
 from pybtf.merging.facts import has_dwarf, source_digest
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, packed_size, payloads, stored_path, stored_payload
@@ -127,13 +128,19 @@ class Payloads:
         return cache.keep(sizes, lambda its_digest: self(wanted[its_digest], file, store)[0], result)
 
     def _stored(self, piece: Piece, path: str) -> tuple[Buffer, str] | None:
+        """What a store has, if that is of the right size, else nothing: what is there may have no end."""
+        expected = f"the values of {piece.path}"
         try:
-            with open(path, "rb") as file:
-                return file.read(), path
+            # O_NONBLOCK: opening a FIFO must not wait for a writer.
+            with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb", buffering=0) as file:
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    raise InputError(path, "is not a regular file", expected)
+                return (file.readall() if status.st_size == piece.payload_size else b""), path
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise InputError(path, f"cannot be read: {error.strerror}", f"the values of {piece.path}") from None
+            raise InputError(path, f"cannot be read: {error.strerror}", expected) from None
 
     def _beside(self, piece: Piece, file: str) -> tuple[Buffer, str] | None:
         """The values in the object where it may be. What is damaged there is an error if they are nowhere."""
@@ -198,7 +205,7 @@ class Payloads:
 
     def take(self, paths: Iterable[str]) -> None:
         """Look at objects and archives. Raises `InputError` for one that should have values and has none."""
-        for path in paths:
+        for path in dict.fromkeys(paths):
             self._take_object(path, strict=True)
 
     def _take_object(self, path: str, strict: bool = False) -> None:
@@ -278,12 +285,11 @@ def images(path: str, member: bool = False) -> Iterator[tuple[str, ElfImage]]:
     if not is_archive(head):
         yield path, ElfImage(path, data)
         return
-    for each in members(path, data):
-        if each.table:
-            continue
-        if each.path is not None:
-            yield from images(each.path, member=True)
-        else:
+    there = members(path, data)
+    for inner in files_of(there):
+        yield from images(inner, member=True)
+    for each in there:
+        if each.path is None and not each.table:
             yield f"{path}({each.name})", ElfImage(f"{path}({each.name})", data[each.start : each.start + each.size])
 
 
@@ -301,6 +307,8 @@ def listed(path: str) -> list[str]:
     try:
         with open(path, "rb") as file:
             head = file.read(8)
+            if is_archive(head) or head[:4] == b"\x7fELF":
+                return [path]
+            return read_list(path, file, head)  # of a pipe, what has been read is gone
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}", "objects, or a list of them") from None
-    return [path] if is_archive(head) or head[:4] == b"\x7fELF" else read_list(path)
