@@ -65,6 +65,7 @@ class ElfImage:
         "path",
         "source",
         "status",
+        "symbol_bytes",
         "symbol_sources",
         "table",
     )
@@ -81,6 +82,8 @@ class ElfImage:
     """The sections that supply DWARF, see `debug_section`."""
     symbol_sources: dict[int, SymbolSource]
     """By index of the section: for symbols.py to keep what it has made."""
+    symbol_bytes: int
+    """What these have copied."""
     mapping: mmap.mmap | None
     source: Source | None
     """The file that is mapped."""
@@ -107,6 +110,7 @@ class ElfImage:
         self._budget: Budget | None = None
         self._stored = stored
         self.symbol_sources = {}
+        self.symbol_bytes = 0
         shoff, shnum, shstrndx = self._read_header()
         self._read_sections(shoff, shnum, shstrndx)
         self.dwarf = self.table.dwarf()

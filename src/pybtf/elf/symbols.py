@@ -12,6 +12,10 @@ from pybtf.errors import InputError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final
+
+_HEADER: Final = 64
+_COPIES: Final = 2
 
 
 def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
@@ -25,11 +29,13 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
     size = symbol_size(image)
     if symtab.entsize != size:
         raise InputError(image.place(symtab), f"entries of {symtab.entsize} bytes", f"{size}")
+    strtab = image.linked(symtab, SHT_STRTAB, "string table")
+    extended = image.of_type(SHT_SYMTAB_SHNDX)
+    _count(image, symtab, symtab.size + strtab.size + _HEADER * len(extended))
     data = image.copy(symtab)
     if len(data) % size:
         raise InputError(image.place(symtab), f"{len(data)} bytes", f"a multiple of {size}")
-    strtab = image.linked(symtab, SHT_STRTAB, "string table")
-    shndx = next((s for s in image.of_type(SHT_SYMTAB_SHNDX) if s.link == symtab.index), None)
+    shndx = next((s for s in extended if s.link == symtab.index), None)
     try:
         source = SymbolSource(
             data,
@@ -42,6 +48,16 @@ def symbol_source(image: ElfImage, symtab: Section) -> SymbolSource:
         raise symbol_error(image, symtab, error) from None
     image.symbol_sources[symtab.index] = source
     return source
+
+
+def _count(image: ElfImage, symtab: Section, size: int) -> None:
+    """Each section of relocations may have a table of its own, and all of these be the same bytes of the file. Raises
+    `InputError` if more is copied than a file of this size has.
+    """
+    image.symbol_bytes += size
+    if image.symbol_sources and image.symbol_bytes > _COPIES * image.size:
+        found = f"with it, symbol tables and their strings have {image.symbol_bytes} bytes"
+        raise InputError(image.place(symtab), found, "tables that do not overlap")
 
 
 def symbol_error(image: ElfImage, symtab: Section, error: SymbolError) -> InputError:

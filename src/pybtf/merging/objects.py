@@ -8,6 +8,7 @@ it takes a weak symbol from elsewhere, moves code (relaxation) or leaves it out.
 from __future__ import annotations
 
 import os
+from _bisect import bisect_right  # as `bisect`, at once
 from array import array
 from struct import Struct
 
@@ -161,6 +162,7 @@ class _Tokens:
         self.rela = True
         self.symtab = 0
         self._entries: list[tuple[str, memoryview, int]] = []  # the DWARF, its relocations, number of the first
+        self._firsts: list[int] = []
         self.count = 0
         self.bits = 64 if image.is64 else 32
         self.mips64 = is_mips64(image)
@@ -189,6 +191,7 @@ class _Tokens:
                 self.symtab, self.rela = symtab, rela
                 data = image.data(relocation)
                 self._entries.append((name, memoryview(data), self.count))
+                self._firsts.append(self.count)
                 self.count += len(data) // self._size
         # All tokens, and a gap behind the last, in the half of the numbers that begins with a bit.
         if self.bits == 64:
@@ -280,7 +283,7 @@ class _Tokens:
         number = self._number(address)
         if not 0 <= number < self.count:
             return _Reference(False, 0, 0, address)
-        name, data, first = next(entry for entry in reversed(self._entries) if entry[2] <= number)
+        name, data, first = self._entries[bisect_right(self._firsts, number) - 1]
         offset, symbol, kind, addend = self._entry(data, number - first)
         more = (address - self.base) % self.gap
         if field_has_addend(self.image, kind, rela=self.rela):

@@ -1,0 +1,71 @@
+"""Small object files that were written to be slow or large, for `pybtf object`, and what it shares with encoding."""
+
+from __future__ import annotations
+
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+import pybtf
+from pybtf.errors import InputError
+from pybtf.features import Features
+from pybtf.merging.encoding import DONE, encode_object
+from pybtf.merging.placing import Placing
+from tests.builders.elfwriter import Section, Symbol, elf
+from tests.builders.rawdwarf import ADDR, PRESENT, STRING, RawDwarf
+
+EXTERNAL, LOW_PC, NAME, SUBPROGRAM = 0x3F, 0x11, 0x03, 0x2E
+
+
+def functions(count: int) -> tuple[list[Section], list[int]]:
+    """An object with so many functions, and where in .debug_info their addresses are."""
+    w = RawDwarf()
+    w.begin()
+    places = []
+    for _ in range(count):
+        w.die(SUBPROGRAM, (NAME, STRING, "f"), (EXTERNAL, PRESENT, 1), (LOW_PC, ADDR, 0))
+        places.append(len(w.info) - 8)
+    w.end()
+    sections = [
+        Section(".text", bytes(16), flags=6),
+        Section(".debug_info", bytes(w.info)),
+        Section(".debug_abbrev", bytes(w.abbrev) + b"\0"),
+        Section(".debug_str", bytes(w.strings)),
+    ]
+    return sections, places
+
+
+def relocation(place: int, link: int | str) -> Section:
+    data = struct.pack("<QQq", place, 1 << 32 | 1, 0)
+    return Section(".rela.debug_info", data, type="RELA", link=link, info=".debug_info", entsize=24)
+
+
+def test_a_section_for_each_relocation(tmp_path: Path) -> None:
+    """For each address, its relocation was looked for in all sections of them."""
+    sections, places = functions(40_000)
+    sections += [relocation(place, ".symtab") for place in places]
+    path = tmp_path / "x.o"
+    path.write_bytes(elf(sections, [Symbol("f", 0, 8)], type="ET_REL").data)
+    start = time.process_time()
+    assert encode_object(str(path), Features.parse(), Placing()).what == DONE
+    assert time.process_time() - start < 4  # it was eight seconds
+
+
+def test_symbol_tables_that_overlap(tmp_path: Path) -> None:
+    """Each section of relocations has a table of its own; all are the same bytes of the file, and each was copied."""
+    sections, places = functions(1)
+    count, size = 1000, 24 << 12
+    sections.append(Section(".big", bytes(size), type="SYMTAB", link=".strtab", entsize=24))
+    first = len(sections) + 1
+    sections += [Section(".big", type="SYMTAB", link=".strtab", entsize=24)] * count
+    sections += [relocation(places[0], first + number) for number in range(count)]
+    made = elf(sections, [Symbol("f", 0, 8)], type="ET_REL")
+    data, header = bytearray(made.data), made.header_at[".big"]
+    for number in range(1, count + 1):
+        data[header + 64 * number + 24 : header + 64 * number + 40] = data[header + 24 : header + 40]
+    path = tmp_path / "x.o"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"\.big: with it, symbol tables .* expected tables that do not overlap"):
+        pybtf.encode(path)
