@@ -11,7 +11,6 @@ from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
 from cython.cimports.libc.string import strlen
 from cython.cimports.pybtf.core.btf.type_section import wire_load
-from cython.cimports.pybtf.core.dwarf.unit_open import NAMES_FREE, NAMES_PER_BYTE
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_MEMORY,
@@ -23,6 +22,10 @@ from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, 
 from cython.cimports.pybtf.core.support.memory import u8s_free, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, GivenUnit, Reading
+
+# Bytes of strings that a unit may read, and how many more for each of its own; as of one from DWARF (unit_open.pxd).
+TEXT_FREE = cython.declare(uint64_t, 65536)
+TEXT_PER_BYTE = cython.declare(uint64_t, 256)
 
 
 @cython.cfunc
@@ -193,7 +196,7 @@ def begin_unit(
     r.records = r.digests + 4 * DIGEST_WORDS * (cython.cast(cython.size_t, h[H_TYPES]) - 1)
     r.text = cython.cast(cython.p_const_char, r.records + 4 * cython.cast(cython.size_t, h[H_WORDS]))
     r.text_size = h[H_STRING_BYTES]
-    r.text_left = NAMES_FREE + NAMES_PER_BYTE * g.size
+    r.text_left = TEXT_FREE + TEXT_PER_BYTE * g.size
     if r.text_size and r.text[r.text_size - 1] != 0:
         return damaged(v, H_STRING_BYTES)
     v.n_types = h[H_TYPES]
