@@ -19,14 +19,16 @@ from pybtf.errors import InputError
 from pybtf.lockfile import is_digest
 from pybtf.merging.archives import members
 from pybtf.run_threads import work_together
-from tests.builders.dwarfwriter import Unit, die, dwarf
+from tests.builders.dwarfwriter import Unit, die, dwarf, uleb
 from tests.builders.elfwriter import Section, Symbol, bare
 from tests.builders.kernelish import FLAVOURS, INT, kernel, unit, variable
 from tests.builders.meaning import meanings
+from tests.builders.rawdwarf import PRESENT, RawDwarf
 from tests.builders.synthetic import named
 from tests.dwarf.test_containers import type_unit
 
 X86 = FLAVOURS["x86_64"]
+IMPLICIT_CONST = 0x21
 
 
 @pytest.mark.parametrize("over", [0, 1])
@@ -226,6 +228,26 @@ def test_skipped_bytes_of_a_die(size: int, value: int, tmp_path: Path) -> None:
     path = write(tmp_path / "file", kernel([own]).data)
     data = bytes(pybtf.encode(path).data)
     assert {key[:2] for key in meanings(data)} >= {("Int", "x"), ("Typedef", "t")}
+
+
+@pytest.mark.parametrize("form", [(PRESENT, b""), (IMPLICIT_CONST, b"\0")])
+@pytest.mark.parametrize("over", [0, 1])
+def test_attributes_without_bytes(form: tuple[int, bytes], over: int, tmp_path: Path) -> None:
+    """256 of one abbreviation at most."""
+    w = RawDwarf()
+    w.begin()
+    w.base_type()
+    code = 100
+    one = uleb(0x3000) + uleb(form[0]) + form[1]
+    w.abbrev += uleb(code) + b"\x0b\0" + one * (256 + over) + b"\0\0"
+    w.info += uleb(code) * 3
+    w.end()
+    path = write(tmp_path / "file", w.kernel())
+    if over:
+        with pytest.raises(InputError, match="an abbreviation with more than 256 attributes without bytes"):
+            pybtf.encode(path)
+    else:
+        assert meanings(bytes(pybtf.encode(path).data))
 
 
 @pytest.mark.parametrize("head", ["variable", "subprogram", "structure_type", "typedef", "member"])

@@ -214,6 +214,16 @@ def abbreviation_tables_that_overlap_in_one_logical_unit() -> bytes:
     return abbreviation_tables_that_overlap()
 
 
+@case("more than 256 attributes without bytes")
+def dies_of_one_byte_with_very_many_attributes() -> bytes:
+    """200,000 times, 200,000 attributes of which the abbreviation says all."""
+    w = RawDwarf()
+    w.abbrev += uleb(1) + b"\x11\1\0\0" + uleb(2) + b"\x0b\0" + (uleb(EXTERNAL) + uleb(PRESENT)) * 200_000 + b"\0\0"
+    dies = b"\1" + b"\2" * 200_000 + b"\0"
+    w.info += struct.pack("<IHIB", 7 + len(dies), 4, 0, 8) + dies
+    return w.kernel()
+
+
 @case("shared data that expands")
 def location_lists_that_are_one() -> bytes:
     """A parameter is looked for in a list of 100,000 entries; and so is the next, 50,000 times."""

@@ -120,6 +120,7 @@ FAULT_NAMES = {
     FAULT_VARIANTS: "variants",
     FAULT_ARRAY_SIZE: "array_size",
     FAULT_VOID_RESULT: "void_result",
+    FAULT_ATTRIBUTES: "attributes",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

@@ -35,6 +35,7 @@ from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import TAG_TYPE_TAG
 from cython.cimports.pybtf.core.model.faults import (
     FAULT_ABBREV_OFFSET,
+    FAULT_ATTRIBUTES,
     FAULT_FORM,
     FAULT_LEB,
     FAULT_MEMORY,
@@ -62,6 +63,9 @@ from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push
 
 MAX_DECLS = cython.declare(uint32_t, 1 << 24)  # some thousand are much; beyond this, indexes would not fit
 MAX_OPS = cython.declare(cython.size_t, 1 << 31)
+# Of those that take no bytes of a DIE: each DIE, of a single byte, takes as long as there are attributes. It has each
+# at most once (DWARF 5, 2.2), and there are some 200.
+MAX_WITHOUT_BYTES = cython.declare(uint32_t, 256)
 
 
 @cython.cfunc
@@ -145,6 +149,7 @@ def read_attributes(
     form: uint64_t
     implicit: int64_t
     pending: uint32_t = 0
+    without_bytes: uint32_t = 0
     word: uint32_t
     at: uint64_t
     while True:
@@ -156,6 +161,9 @@ def read_attributes(
             return fault_set(fault, FAULT_LEB if c.bad == CUR_LEB else FAULT_TRUNCATED, IN_ABBREV, cur_tell(c), 0, 0)
         if attribute == 0 and form == 0:
             break
+        without_bytes += form == DW_FORM_flag_present or form == DW_FORM_implicit_const
+        if without_bytes > MAX_WITHOUT_BYTES:
+            return fault_set(fault, FAULT_ATTRIBUTES, IN_ABBREV, at, 0, MAX_WITHOUT_BYTES)
         word = form_op(form, t.address_size, t.offset_size, t.version)
         if t.alternate:
             word = in_alternate(word)

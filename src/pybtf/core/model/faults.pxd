@@ -73,7 +73,8 @@ cdef enum:                      # Fault.code
     FAULT_VARIANTS = 53         # a type with variants, of which only the common part is there
     FAULT_ARRAY_SIZE = 54       # an array of 4 GiB or more
     FAULT_VOID_RESULT = 55      # a result that is void by another name
-    N_FAULTS = 56
+    FAULT_ATTRIBUTES = 56       # value: how many attributes of an abbreviation are too many
+    N_FAULTS = 57
 
 cdef struct Fault:
     int code
