@@ -471,6 +471,36 @@ def test_bad_types_are_met_when_decoded(words: list[int], message: str, order: s
         list(read)
 
 
+SHARED = "names that add up to far more, because they are parts of each other or many types share them"
+
+
+def test_names_that_are_parts_of_each_other() -> None:
+    """Half a megabyte of file has gigabytes of names, all of which were decoded, and kept."""
+    strings = b"\0int\0" + b"a" * 200_000 + b"\0"
+    tails = [5 + 10 * i for i in range(20_000)]
+    records = [*INT_RECORD, *(word for at in tails for word in (at, info(8), 1))]
+    members = [*INT_RECORD, S, info(4, 20_000), 4, *(word for at in tails for word in (at, 1, 0))]
+    for words in (records, members):
+        types = BTF.from_bytes(raw_btf(words, strings), name="x")
+        with pytest.raises(InputError, match=rf"x: offset {24 + 4 * len(words):#x}: {SHARED}"):
+            list(types)
+    with pytest.raises(InputError, match=SHARED):
+        list(BTF.from_bytes(raw_btf(records, strings)).search("b", Kind.TYPEDEF))
+    few = BTF.from_bytes(raw_btf(records[: 4 + 3 * 15], strings))
+    assert len({type.name for type in few}) == 16
+    assert few.by_name("a" * 200_000) == few.type(2)
+
+
+def test_one_name_of_very_many_types() -> None:
+    """To find types by name, the name of each is looked at."""
+    strings = b"\0int\0" + b"a" * 200_000 + b"\0"
+    types = BTF.from_bytes(raw_btf([*INT_RECORD, *[5, info(8), 1] * 20_000], strings))
+    for _ in range(2):
+        with pytest.raises(InputError, match=SHARED):
+            types.by_name("int")
+    assert len({type.name for type in types}) == 2  # that is one text
+
+
 def elf(contents: bytes, *, name: str = ".BTF", kind: int = 1, flags: int = 0, **options: bool) -> bytes:
     """An ELF file of three sections: null, names, `name`."""
     sections = [Section(".shstrtab", type="STRTAB"), Section(name, contents, type=kind, flags=flags)]

@@ -118,7 +118,8 @@ class BTF:
         start, end = self.header.section("type")
         swap = self.header.little != (sys.byteorder == "little")
         base = self.base.index if self.base is not None else None
-        index = TypeIndex(self.data, start, end - start, swap, text, text_end - text, base)
+        place = self._section_place("str")
+        index = TypeIndex(self.data, start, end - start, swap, text, text_end - text, base, place)
         if not index.index():
             words = array("I", index.all_words())
             index.load(index_records(words, self.layout, index.first_id, self._section_place("type")))

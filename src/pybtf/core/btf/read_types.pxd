@@ -1,7 +1,7 @@
 # Types as Python objects, made without running Python.
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from pybtf.core.btf.kinds cimport *
 
 cdef extern from *:
@@ -54,6 +54,8 @@ cdef class TypeIndex:
     cdef uint32_t *after        # the next one, by id
     cdef uint32_t mask
     cdef readonly dict names    # by offset, as far as they have been asked for
+    cdef uint64_t room          # bytes that these may still take
+    cdef object place           # of the strings, for messages
     cdef object grow(self, size_t *cap)
     cdef const char *string(self, size_t offset) noexcept
     cdef str name_at(self, uint32_t offset)

@@ -46,6 +46,8 @@ from cython.cimports.pybtf.core.btf.record_layout import (
 from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.support.hashing import hash_bytes
 
+from pybtf.errors import InputError
+
 MAX_LINKAGE = cython.declare(uint32_t, 2)
 
 # What objects are made of, once pybtf.btf.types has been imported: see `teach`.
@@ -72,6 +74,24 @@ def is_taught() -> bool:
     return len(CLASSES) > 0
 
 
+@cython.cfunc
+@cython.exceptval(check=False)
+def longest(strings: uint64_t, types: uint64_t) -> uint64_t:
+    """Bytes of all names together that BTF with so many bytes of strings stays far below, each string counted once, or
+    once for each type.
+    """
+    return 16 * strings + 256 * types + 65536
+
+
+@cython.cfunc
+def shared_names(place: object):
+    """The error for names that are parts of each other, or of which many types have the same: a small file can have
+    any number of bytes of them.
+    """
+    found = "names that add up to far more, because they are parts of each other or many types share them"
+    return InputError(place, found, "BTF made by a compiler or encoder")
+
+
 @cython.cclass
 class TypeIndex:
     """The records of a type section, `size` bytes at `at` in `data`, and the strings, at `text`.
@@ -90,7 +110,7 @@ class TypeIndex:
 
     def __init__(
         self, data: bytes, at: cython.size_t, size: cython.size_t, swap: cython.bint, text: cython.size_t,
-        text_size: cython.size_t, base: TypeIndex = None
+        text_size: cython.size_t, base: TypeIndex = None, place: object = None
     ):  # fmt: skip
         start: cython.p_const_char = data
         self.data = data
@@ -101,6 +121,8 @@ class TypeIndex:
         self.first_id = self.end_id = base.end_id if base is not None else 1
         self.n_words = size // 4
         self.names = {}
+        self.place = place
+        self.room = longest(self.text_end, 0)
         self.words = cython.cast(cython.pointer[uint32_t], malloc(size + 4))
         if self.words == cython.NULL:
             raise MemoryError
@@ -201,12 +223,17 @@ class TypeIndex:
         """The text at an offset, which has been checked."""
         key: object = offset
         text: cython.p_const_char
+        size: uint64_t
         found: cython.pointer[PyObject] = PyDict_GetItemWithError(self.names, key)
         if found != cython.NULL:
             return cython.cast(str, found)
         text = self.string(offset)
+        size = strlen(text)
+        if size > self.room:
+            raise shared_names(self.place)
+        self.room -= size
         # What is there stays: another thread may have looked it up, without a reference of its own.
-        return self.names.setdefault(key, PyUnicode_DecodeUTF8(text, strlen(text), b"surrogateescape"))
+        return self.names.setdefault(key, PyUnicode_DecodeUTF8(text, size, b"surrogateescape"))
 
     @cython.cfunc
     def hash_names(self):
@@ -215,6 +242,8 @@ class TypeIndex:
         size: cython.size_t = 64
         slot: uint32_t
         name: cython.p_const_char
+        length: uint64_t
+        room: uint64_t = longest(self.text_end, n)
         while size < n:
             size *= 2
         self.after = cython.cast(cython.pointer[uint32_t], calloc(n + 1, cython.sizeof(uint32_t)))
@@ -229,7 +258,14 @@ class TypeIndex:
             n -= 1
             name = self.string(self.words[self.starts[n]])
             if name != cython.NULL and name[0]:
-                slot = cython.cast(uint32_t, hash_bytes(name, strlen(name))) & self.mask
+                length = strlen(name)
+                if length > room:
+                    free(self.heads)
+                    free(self.after)
+                    self.heads = self.after = cython.NULL
+                    raise shared_names(self.place)
+                room -= length
+                slot = cython.cast(uint32_t, hash_bytes(name, length)) & self.mask
                 self.after[n] = self.heads[slot]
                 self.heads[slot] = n + 1
 

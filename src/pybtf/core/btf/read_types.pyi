@@ -1,5 +1,7 @@
 from collections.abc import Iterable
 
+from pybtf.errors import Place
+
 def teach(
     classes: list[object], slots: list[object], rows: list[object], linkages: list[object], encodings: list[object]
 ) -> None: ...
@@ -11,7 +13,15 @@ class TypeIndex:
     end_id: int
     names: dict[int, str]
     def __init__(
-        self, data: bytes, at: int, size: int, swap: bool, text: int, text_size: int, base: TypeIndex | None = None
+        self,
+        data: bytes,
+        at: int,
+        size: int,
+        swap: bool,
+        text: int,
+        text_size: int,
+        base: TypeIndex | None = None,
+        place: Place | None = None,
     ) -> None: ...
     def index(self) -> bool: ...
     def load(self, starts: Iterable[int]) -> None: ...
