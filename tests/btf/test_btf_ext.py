@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from pybtf import BTF, InputError
+from pybtf.btf.core_relocation import Relocator, Target
 from pybtf.btf.ext import BtfExt, FunctionInfo, LineInfo, Relocation, RelocationKind, read_object
 from pybtf.btf.types import Func, Struct
 from pybtf.btf.writer import BtfBuilder
+from tests.builders.rawbtf import raw_btf
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "bpf"
 
@@ -158,3 +160,24 @@ def test_what_is_no_object(tmp_path: Path) -> None:
             read_object(tmp_path / "x")
     with pytest.raises(InputError, match="No such file"):
         read_object(tmp_path / "none")
+
+
+def test_names_that_are_parts_of_each_other() -> None:
+    """Each section of 16 bytes had a name of its own, all of which were kept."""
+    strings = b"\0" + b"a" * 200_000 + b"\0"
+    btf = BTF.from_bytes(raw_btf([], strings))
+    record: list[tuple[int, ...]] = [(0, 0)]
+    functions = part(8, *((at, record) for at in range(1, 20_000)))
+    ext = BtfExt.from_bytes(struct.pack("<HBBI6I", 0xEB9F, 1, 0, 32, 0, len(functions), 0, 0, 0, 0) + functions, btf)
+    with pytest.raises(InputError, match="names in the middle of each other"):
+        list(ext.functions())
+
+
+def test_a_long_way_is_not_repeated() -> None:
+    """In the message."""
+    strings = b"\0s\0" + b"0:" * 100_000 + b"\0"
+    btf = BTF.from_bytes(raw_btf([1, 4 << 24, 4], strings))
+    relocation = Relocation(".text", 0, 1, btf.strings[3], RelocationKind.FIELD_EXISTS)
+    with pytest.raises(InputError) as caught:
+        Relocator(btf, Target(btf)).resolve(relocation)
+    assert len(str(caught.value)) < 1000

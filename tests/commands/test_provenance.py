@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -16,14 +19,14 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 import pybtf
-from pybtf.btf.provenance import TABLES, Provenance, Source
+from pybtf.btf.provenance import APPLICATION, TABLES, Provenance, Source
 from pybtf.dwarf.line_files import LineFiles
 from pybtf.errors import InputError
 from pybtf.explain.asking import kernel_options, with_base
 from pybtf.explain.detail import encode_in_detail
 from pybtf.explain.inquiry import Inquiry
 from pybtf.pipeline import encode_file
-from tests.conftest import ROOT, RunCli
+from tests.conftest import ROOT, RunCli, environment
 
 BIN = ROOT / "fixtures" / "bin"
 GOLDEN = ROOT / "fixtures" / "golden"  # of what can be encoded
@@ -300,6 +303,40 @@ def test_a_database_of_another_make_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError):
             tried(*changes)
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_a_database_has_no_more_text_than_bytes(computed: bool, tmp_path: Path) -> None:
+    """Columns that are computed were of any size; a long name was taken once for each type that has it."""
+    path = tmp_path / "made"
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    for table, columns in TABLES.items():
+        if computed and table == "file":
+            columns = "id INTEGER PRIMARY KEY, name TEXT AS (hex(zeroblob(400000000)))"
+        connection.execute(f"CREATE TABLE {table} ({columns})")
+    about = [("format", 1), ("btf_sha256", sha256(b"").hexdigest())]
+    connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+    connection.execute("INSERT INTO file (id) VALUES (1)" if computed else "INSERT INTO file VALUES (1, 'a.c')")
+    connection.execute("INSERT INTO unit VALUES (1, 0, ?)", ["u" * 1_000_000])
+    rows = [(id,) for id in range(1, 5001)]
+    connection.executemany("INSERT INTO type VALUES (?, 'INT', 'n', 1, 0, 1, 7, 1, 0)", rows)
+    connection.commit()
+    connection.close()
+    code = (
+        "import sys, resource; from pybtf.btf.provenance import Provenance\n"
+        "with Provenance(sys.argv[1], b'', 'x') as found:\n"
+        "    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+        "    for of in (lambda: found.type(1).file, lambda: len(found.units_and_files())):\n"
+        "        try: print(of())\n"
+        "        except Exception as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False, env=environment()
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    damaged = f"{path}: a damaged database (string or blob too big); expected a whole one"
+    assert done.stdout.splitlines() == ([damaged] * 2 if computed else ["a.c", "5000"])
 
 
 def test_the_tables_are_documented() -> None:

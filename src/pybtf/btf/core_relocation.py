@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 MAX_STEPS = 64
 """Members and elements on one way, those without a name counted."""
 
+MAX_ACCESS = 640
+"""Characters of a way in a message: a number has nine at most."""
+
 COST = 40
 """Of following a way in one candidate, in steps of `type_compatibility`."""
 
@@ -166,7 +169,8 @@ class Relocator:
             return self._agreed(root, results) or Result(0 if kind in _ZERO else None, None)
         except (_Impossible, TooManySteps) as error:
             what = str(error) or "looking for it takes too many steps; expected BTF made by a compiler or encoder"
-            where = f"{relocation.section}+{relocation.offset:#x}: {kind.name.lower()} of {root}, {relocation.access!r}"
+            where = f"{relocation.section}+{relocation.offset:#x}: {kind.name.lower()} of {root}"
+            where += f", {relocation.access[:MAX_ACCESS]!r}"
             raise InputError(Place(self.local.place.file, ".BTF.ext"), f"{where}: {what}") from None
 
     def _candidates(self, root: Type) -> list[int]:

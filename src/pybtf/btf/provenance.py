@@ -45,6 +45,9 @@ INDEXES = {"type_by_name": "type(name)", "function_by_name": "function(name)"}
 
 _STEPS = 10_000
 """SQLite's instructions between two looks at how many there have been."""
+_LIMIT_LENGTH = 0
+"""SQLite's number of the limit on bytes of a value."""
+_LEAST = 65536
 _PLACE = "unit.name, x.die, file.name, x.line"
 _JOINED = "LEFT JOIN unit ON unit.id = x.unit LEFT JOIN file ON file.id = x.file"
 
@@ -103,6 +106,7 @@ class Provenance:
         self._connection = connection
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connection.set_progress_handler(self._count, _STEPS)
+        connection.setlimit(_LIMIT_LENGTH, max(self._size, _LEAST))
         try:
             self._check(sha256(data).hexdigest(), name)
         except BaseException:
@@ -132,10 +136,12 @@ class Provenance:
 
     def units_and_files(self) -> dict[int, tuple[str, str]]:
         """By type id, for all that are known: the unit, and the file that has the declaration; empty if not known."""
-        rows = self._rows(f"SELECT x.id, unit.name, file.name FROM type AS x {_JOINED}")
-        if not all(isinstance(text, str | None) for _, *texts in rows for text in texts):
+        units, files = (dict(self._rows(f"SELECT id, name FROM {table}")) for table in ("unit", "file"))
+        rows = self._rows("SELECT id, unit, file FROM type")
+        found = {id: (units.get(unit) or "", files.get(file) or "") for id, unit, file in rows}
+        if not all(isinstance(text, str) for texts in found.values() for text in texts):
             raise InputError(self.path, "a damaged database (a value of another sort)", "a whole one")
-        return {id: (unit or "", file or "") for id, unit, file in rows}
+        return found
 
     # ---- the file ----
 
@@ -177,11 +183,18 @@ class Provenance:
             raise InputError(self.path, f"the provenance of another BTF than {name}", "that of this BTF", hint)
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[Any]:
+        """All rows. Their texts are parts of the file: what a column computes may have any size."""
         import sqlite3
 
         self._steps = 0
+        found, left = [], 4 * self._size
         try:
-            return self._connection.execute(query, values).fetchall()
+            for row in self._connection.execute(query, values):
+                left -= sum(len(each) for each in row if isinstance(each, str | bytes))
+                if left < 0:
+                    raise InputError(self.path, "a damaged database (more text than it has bytes)", "a whole one")
+                found.append(row)
+            return found
         except sqlite3.Error as error:
             raise InputError(self.path, f"a damaged database ({error})", "a whole one") from None
         except UnicodeDecodeError:  # in the text of an error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from pybtf.core.btf.read_types import shared_names
 from pybtf.errors import InputError, Place
 
 
@@ -33,13 +34,15 @@ class BadStringOffset(Exception):
 class _Names(dict[int, str]):
     """Strings by offset, decoded when first asked for; a hit costs one dict lookup."""
 
-    __slots__ = ("_base", "_data", "_start")
+    __slots__ = ("_base", "_data", "_left", "_place", "_start")
 
-    def __init__(self, data: bytes, start: int, base: _Names | None) -> None:
+    def __init__(self, data: bytes, start: int, base: _Names | None, place: Place) -> None:
         super().__init__()
         self._data = data
         self._start = start
         self._base = base
+        self._place = place
+        self._left = 16 * len(data) + 65536  # bytes that may still be decoded: strings may be parts of each other
 
     def __missing__(self, offset: int) -> str:
         at = offset - self._start
@@ -47,7 +50,11 @@ class _Names(dict[int, str]):
             return self._base[offset]
         if not 0 <= at < len(self._data):
             raise BadStringOffset(offset)
-        name = self[offset] = decode_name(self._data[at : self._data.index(0, at)])
+        end = self._data.index(0, at)
+        self._left -= end - at
+        if self._left < 0:
+            raise shared_names(self._place)
+        name = self[offset] = decode_name(self._data[at:end])
         return name
 
 
@@ -73,7 +80,7 @@ class Strings:
         self.start: int = base.end if base is not None else 0
         self.end: int = self.start + len(data)
         self._data = data
-        self._names: _Names = _Names(data, self.start, base._names if base is not None else None)
+        self._names: _Names = _Names(data, self.start, base._names if base is not None else None, place)
         self.lookup: Callable[[int], str] = self._names.__getitem__
         """The string at an offset, as `[]`, but raises BadStringOffset."""
 

@@ -162,10 +162,14 @@ def by_origin(view: View, known: Provenance, folders: bool, count: int) -> list[
 
     places = known.units_and_files()
     sums: dict[str, list[int]] = {}
+    titles: dict[str, str] = {}  # by unit or file, which may be long, and of many types
     for at, bytes in enumerate(TypeGraph(view).records()):
         unit, file = places.get(view.first_own + at, ("", ""))
-        key = (file or unit).rpartition("/")[0] or ("." if file or unit else "") if folders else unit
-        row = sums.setdefault(printable(key) or "(not known)", [0, 0])
+        key = file or unit if folders else unit
+        if key not in titles:
+            title = key.rpartition("/")[0] or ("." if key else "") if folders else key
+            titles[key] = printable(title) or "(not known)"
+        row = sums.setdefault(titles[key], [0, 0])
         row[0] += bytes
         row[1] += 1
     rows = sorted(((key, row[0], row[1]) for key, row in sums.items()), key=lambda row: (-row[1], row[0]))

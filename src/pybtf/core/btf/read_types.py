@@ -83,12 +83,11 @@ def longest(strings: uint64_t, types: uint64_t) -> uint64_t:
     return 16 * strings + 256 * types + 65536
 
 
-@cython.cfunc
-def shared_names(place: object):
+def shared_names(place: object) -> InputError:
     """The error for names that are parts of each other, or of which many types have the same: a small file can have
     any number of bytes of them.
     """
-    found = "names that add up to far more, because they are parts of each other or many types share them"
+    found = "names in the middle of each other, or a name that very many types share"
     return InputError(place, found, "BTF made by a compiler or encoder")
 
 

@@ -1,11 +1,12 @@
 from collections.abc import Iterable
 
-from pybtf.errors import Place
+from pybtf.errors import InputError, Place
 
 def teach(
     classes: list[object], slots: list[object], rows: list[object], linkages: list[object], encodings: list[object]
 ) -> None: ...
 def is_taught() -> bool: ...
+def shared_names(place: Place | None) -> InputError: ...
 
 class TypeIndex:
     base: TypeIndex | None
