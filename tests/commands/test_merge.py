@@ -13,6 +13,7 @@ import threading
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from pybtf.elf.constants import SHT_MIPS_DWARF
 from pybtf.elf.image import ElfImage
 from pybtf.errors import EncodeError, InputError, Place, PybtfError
 from pybtf.features import Features
-from pybtf.merging.archives import members
+from pybtf.merging.archives import members, replaced
 from pybtf.merging.encoding import CURRENT, DONE, NOTHING, encode_any, encode_object
 from pybtf.merging.index import find_index
 from pybtf.merging.linked import Sources, merge_file
@@ -539,6 +540,30 @@ def test_damaged_archives(tmp_path: Path) -> None:
         with pytest.raises(PybtfError, match=r"x\.a"):
             encode_any(str(path), Features.parse(FEATURES), Placing())
         assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_an_archive_that_somebody_else_makes_anew(
+    renamed: bool, built: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While values are made for its members: the new one is not replaced by one with the old members."""
+    folder = built("x86")
+    archive(Path("x.a"), [folder / "a.o"])
+    archive(Path("y.a"), [folder / "b.o"])
+    wanted = Path("y.a").read_bytes()
+
+    def replaced_meanwhile(*arguments: Any) -> bytes:
+        made = replaced(*arguments)
+        if renamed:
+            Path("y.a").rename("x.a")
+        else:
+            Path("x.a").write_bytes(wanted)
+        return made
+
+    monkeypatch.setattr("pybtf.merging.encoding.replaced", replaced_meanwhile)
+    with pytest.raises(PybtfError, match=r"x\.a: was changed by another process"):
+        encode_any("x.a", Features.parse(FEATURES), Placing())
+    assert Path("x.a").read_bytes() == wanted
 
 
 def test_a_thin_archive_names_no_archives(tmp_path: Path) -> None:

@@ -118,12 +118,23 @@ def rewrite(
     """Replace an ELF file by what `make` makes of it, at once. The same is kept, and raised, as by `put_sections`."""
     name = os.fspath(path)
     with _Source(name, expect) as source:
-        content = make(read_outline(name, source.fd, source.stat.st_size))
-        with Replacement(name, durable=durable) as new:
-            with explained(name):
-                _write_at(new.fd, 0, content)
-            source.check_unchanged()
-            new.publish()
+        _replace(source, make(read_outline(name, source.fd, source.stat.st_size)), durable)
+
+
+def replace_contents(path: str, content: Bytes, *, expect: os.stat_result, durable: bool = True) -> None:
+    """Replace what is in a file of any kind, at once, if it is as it was. The same is kept as by `put_sections`. Raises
+    `OutputError`, also if another file has its name now.
+    """
+    with _Source(path, expect) as source:
+        _replace(source, content, durable)
+
+
+def _replace(source: _Source, content: Bytes, durable: bool) -> None:
+    with Replacement(source.path, durable=durable) as new:
+        with explained(source.path):
+            _write_at(new.fd, 0, content)
+        source.check_unchanged()
+        new.publish()
 
 
 class _Source:

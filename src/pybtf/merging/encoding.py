@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 
-from pybtf.elf.atomic import write_all, write_file
+from pybtf.elf.atomic import write_all
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.outline import read_outline
 from pybtf.elf.values_index import STRIPPED
+from pybtf.elf.writer import replace_contents
 from pybtf.errors import InputError
 from pybtf.features import Features
 from pybtf.merging.archives import THIN, Member, check_member, files_of, is_archive, members, replaced
@@ -76,7 +77,7 @@ def encode_any(path: str, features: Features, how: Placing, member: bool = False
     if changed is not None:
         raise changed
     if new:
-        write_file(path, replaced(path, data, there, new), durable=False)
+        replace_contents(path, replaced(path, data, there, new), expect=source.status, durable=False)
     return outcomes
 
 
