@@ -120,7 +120,7 @@ MODULE = PAHOLE | {
     *(f"pybtf.btf{name}" for name in ("", ".files", ".kind_numbers")),
     *(f"pybtf.dwarf{name}" for name in ("", ".merging", ".sections", ".skeletons")),
     *(f"pybtf.elf{name}" for name in ("", ".atomic", ".constants", ".image", ".layout", ".notes", ".relocation")),
-    "pybtf.elf.symbols",
+    "pybtf.elf.mapped", "pybtf.elf.symbols",
 }  # fmt: skip
 WITH_ELF_BASE = {"pybtf.btf.elf_sections", "struct", "_struct", "itertools"}
 IN_PLACE = {"pybtf.elf.outline", "pybtf.elf.plan", "pybtf.elf.wire", "pybtf.elf.writer", "struct", "_struct"}

@@ -80,6 +80,46 @@ def test_truncated_meanwhile(tmp_path: Path) -> None:
     assert said.count("\n") == 1
 
 
+TRUNCATES = """
+import mmap, os, sys
+from importlib import import_module
+
+def truncated(*_, **__):
+    with open(sys.argv[1], "r+b") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        os.truncate(file.fileno(), 0)
+        data[-1]
+
+setattr(import_module(sys.argv[2]), sys.argv[3], truncated)
+sys.exit(import_module(sys.argv[4]).main(sys.argv[5:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "command"),
+    [
+        ("pybtf.merging.encoding encode_any", "pybtf.cli.main object file"),
+        ("pybtf.merging.encoding encode_compiled", "pybtf.cli.main cc -- true -c file.c -o file"),
+        ("pybtf.explain.asking inquire", "pybtf.cli.main why f file"),
+        ("pybtf.cli.verify_ids verify_ids", "pybtf.cli.main verify --btf-ids file"),
+        ("pybtf.cli.verify_fix verify_fix", "pybtf.cli.main verify --fix out file"),
+        ("pybtf.pahole.run _encode", "pybtf.pahole.main -J file"),
+    ],
+)
+def test_truncated_while_another_command_reads_it(where: str, command: str, tmp_path: Path) -> None:
+    """These died of the signal."""
+    (tmp_path / "file").write_bytes(bytes(10_000))
+    arguments = ["file", *where.split(), *command.split()]
+    done = subprocess.run(
+        [sys.executable, "-c", TRUNCATES, *arguments],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env=environment(),
+    )  # fmt: skip
+    program = "pybtf-pahole" if "pahole" in command else "pybtf"
+    name = "a file" if "verify" in command else "file:"
+    words = f"{program}: error: {name} cannot be read any more: it was truncated meanwhile, or its disk fails\n"
+    assert (done.returncode, done.stderr) == (1, words)
+
+
 def test_another_bus_error(tmp_path: Path) -> None:
     """One that has nothing to do with the input is not blamed on it."""
     process = child("killed", tmp_path / "a.elf")

@@ -15,6 +15,7 @@ from .. import __version__
 from ..base import Base, Opening
 from ..batch import encode_one, share
 from ..belonging import refuse_modules
+from ..elf.mapped import TRUNCATED, mapped
 from ..elf.packed import require_plain
 from ..errors import DEGRADED, OutputError, UsageError
 from ..inputs import RealPaths, find_inputs, plain_name
@@ -44,7 +45,6 @@ TOGETHER = 8
 """... until so many are written in a row."""
 SUFFIX = ".btf"
 """Behind the name of a module, for its BTF in a folder of results."""
-TRUNCATED = "it was truncated meanwhile, or its disk fails"
 
 
 @record(frozen=True)
@@ -89,9 +89,7 @@ class Failure:
 
 def run(request: Request, options: EncodeOptions, base: Opening) -> int:
     """Encode all files and say what was done. `base`: that of the options. The exit status."""
-    from ..core.support.sigbus import BusErrorMessage
-
-    with BusErrorMessage(f"pybtf: error: a file cannot be read any more: {TRUNCATED}\n".encode()):
+    with mapped():
         return _run(request, options, base)
 
 

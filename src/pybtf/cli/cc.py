@@ -55,6 +55,7 @@ def cc(
         # While the compiler works, what will be needed is found and imported.
         objects = objects_of(files)
         if objects:
+            from ..elf.mapped import mapped
             from ..merging.encoding import encode_compiled
         status = command.wait()
         if command.stopped and status == 0:  # it was quicker than the signal
@@ -64,7 +65,8 @@ def cc(
         return status if status > 0 else 128 - status
     for number, path in enumerate(objects):
         try:
-            encode_compiled(path, wanted, how)
+            with mapped(path):
+                encode_compiled(path, wanted, how)
         except BaseException:
             for each in objects[number:]:
                 _remove(each)

@@ -41,6 +41,7 @@ def object(
         files += tuple(read_list(from_list))
     if not files:
         raise UsageError("missing argument 'FILE.o...'; see pybtf object --help")
+    from ..elf.mapped import mapped
     from ..features import Features
     from ..merging.encoding import encode_any
 
@@ -49,7 +50,8 @@ def object(
     statuses: list[int] = []
     for path in files:
         try:
-            outcomes += encode_any(path, wanted, how)
+            with mapped(path):
+                outcomes += encode_any(path, wanted, how)
         except Exception as error:
             statuses.append(report_one(error, path))
     if not quiet:

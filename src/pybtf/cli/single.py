@@ -35,12 +35,11 @@ def run(request: Request, options: EncodeOptions, encode: Encode | None = None) 
 
         require_folder(path_of(request.report))  # it is written last
     from ..core.support.malloc_tuning import part_memory
-    from ..core.support.sigbus import BusErrorMessage
+    from ..elf.mapped import mapped
 
     if options.base is None:
         part_memory()
-    gone = f"{request.files[0]}: cannot be read any more: it was truncated meanwhile, or its disk fails"
-    with BusErrorMessage(os.fsencode(f"pybtf: error: {printable(gone)}\n")):
+    with mapped(request.files[0]):
         try:
             report = _run(request, options, encode or _encode)
         except MemoryError as error:

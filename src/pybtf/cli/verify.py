@@ -55,6 +55,8 @@ def verify(
         raise UsageError(f"--loader: unknown value {quoted(loader)}; expected one of {', '.join(LOADERS)}")
     if [*files, *base].count("-") > 1:
         raise UsageError("standard input can be read only once")
+    from ..elf.mapped import mapped
+
     versions = read_versions(kernel)
     if base and loader not in (None, "module"):
         raise UsageError(f"--base is about modules, and --loader is {loader}")
@@ -65,7 +67,8 @@ def verify(
             raise UsageError("--btf-ids is about the link, and has no --loader")
         if len(versions) > 1:
             raise UsageError("--btf-ids takes one version, not all")
-        return verify_ids(files, base, btf, versions, strict, json, quiet)
+        with mapped():
+            return verify_ids(files, base, btf, versions, strict, json, quiet)
     if btf is not None:
         raise UsageError("--btf goes with --btf-ids; otherwise FILE is the BTF that is verified")
     if rebase is not None and fix is None:
@@ -73,7 +76,8 @@ def verify(
     if fix is not None:
         from .verify_fix import verify_fix
 
-        verify_fix(files, base, fix, rebase, versions, quiet or json)
+        with mapped():
+            verify_fix(files, base, fix, rebase, versions, quiet or json)
         files = (fix,)
         base = (rebase,) if rebase is not None else base
         if fix == "-":

@@ -65,9 +65,10 @@ def why(
 
     options = kernel_options(wanted, jobs, lang or "", lang_exclude, base, standalone, force_base)
     asked = _Asked(names, list, json, options)
+    from ..elf.mapped import mapped
     from .interrupt import PromptInterrupt
 
-    with PromptInterrupt():
+    with mapped(file), PromptInterrupt():
         inquire(file, options, asked)
     write_stdout(asked.text)
     return asked.status

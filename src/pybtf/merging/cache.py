@@ -13,7 +13,6 @@ size, and what is kept. New ones are put behind the old ones, under a lock; once
 wanted any more, it is written anew. A file that begins otherwise is not touched.
 """
 
-# ruff: noqa: PTH116
 # To import pathlib takes longer than to read what is in a cache.
 
 from __future__ import annotations
@@ -48,6 +47,11 @@ _HEAD: Final = "8sII"
 _HEAD_SIZE: Final = 16
 
 
+def _opened(path: str) -> int:
+    """A descriptor, also of what is a FIFO by now: nobody waits for its writer. Raises `OSError`."""
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
 class Cache:
     """The payloads in the file `path`, by digest; none if there is no such file, or only those of other rules.
 
@@ -67,13 +71,12 @@ class Cache:
         self._end = 0
         """Where the last payload that is whole ends; 0: the file is to be written anew."""
         try:
-            status = os.stat(path)
-            if not stat.S_ISREG(status.st_mode):
-                raise InputError(path, "is not a regular file", "a cache of pybtf merge")
-            if status.st_size == 0:  # it is none yet
-                return
-            with open(path, "rb", buffering=0) as file:
-                self._read(file.fileno())
+            with open(_opened(path), "rb", buffering=0) as file:
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    raise InputError(path, "is not a regular file", "a cache of pybtf merge")
+                if status.st_size:  # otherwise it is none yet
+                    self._read(file.fileno())
         except FileNotFoundError:
             return
         except OSError as error:
@@ -109,7 +112,7 @@ class Cache:
         if at == 0:
             return None
         try:
-            with open(self.path, "rb") as file:
+            with open(_opened(self.path), "rb") as file:
                 file.seek(at)
                 return file.read(size)
         except OSError:

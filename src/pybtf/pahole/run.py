@@ -53,8 +53,11 @@ def run(arguments: list[str]) -> int:
 
         return print_types(request)
     _check_target(request)
+    from ..elf.mapped import mapped
+
     try:
-        encoded = _encode(request)
+        with mapped(request.file, PROGRAM):
+            encoded = _encode(request)
     except NothingToEncode as nothing:
         if request.base is None:
             raise

@@ -1,0 +1,16 @@
+"""What a command says if a file that it has mapped is truncated meanwhile: nothing else could be done about it."""
+
+from __future__ import annotations
+
+import os
+
+from pybtf.core.support.sigbus import BusErrorMessage
+from pybtf.errors import printable
+
+TRUNCATED = "it was truncated meanwhile, or its disk fails"
+
+
+def mapped(path: str | None = None, program: str = "pybtf") -> BusErrorMessage:
+    """A context manager for whatever reads this file, or several. Not to be used within itself."""
+    what = "a file" if path is None else f"{printable(path)}:"
+    return BusErrorMessage(os.fsencode(f"{program}: error: {what} cannot be read any more: {TRUNCATED}\n"))
