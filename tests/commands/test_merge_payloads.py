@@ -22,7 +22,7 @@ from pybtf.loaded import LoadedFile
 from pybtf.merging.encoding import encode_object
 from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.payloads import Payloads
-from pybtf.merging.pieces import PAYLOAD, RULES, Piece, digest, pack_payload, stored_path
+from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, digest, pack_payload, stored_path
 from pybtf.merging.placing import Placing
 from pybtf.merging.unit_folders import unit_folders
 from pybtf.options import make_options
@@ -137,6 +137,23 @@ def test_the_message_says_where_values_were_looked_for(tmp_path: Path, monkeypat
     with pytest.raises(InputError, match=r"not to be found: there is a\.o, with values of another object") as caught:
         payloads(piece, "build/linked", None)
     assert "Looked for it as a.o, build/a.o. If it was compiled anew since the link, link again" in str(caught.value)
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_values_that_very_many_pieces_name(over: int) -> None:
+    """Each piece would read them: 64 MiB of what has been read before are allowed, and more for a large file."""
+    with ElfImage("linked", bare([Section(".symtab", b"")])) as image:
+        linked = LoadedFile(image, memoryview(b""), DebugSections(image), FunctionTable(), None)
+        most = (64 << 20) + 64 * image.size
+        piece = piece_of(b"values", Path("a.o"))._replace(payload_size=1 << 20)
+        last = piece._replace(payload_size=most % (1 << 20) + over)
+        pieces = [piece] * (1 + most // (1 << 20)) + [last]
+        inline = [piece._replace(flags=INLINE)] * 100
+        if over:
+            with pytest.raises(InputError, match=r"linked: values of .* bytes that its index names again and again"):
+                Payloads().given(linked, pieces, None)
+        else:
+            assert len(list(Payloads().given(linked, pieces + inline, None).pieces)) == len(pieces) + 100
 
 
 @pytest.mark.parametrize("build", ["gcc-4", "gcc-5", "clang-4", "clang-5"])

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _PAYLOAD_NAME = PAYLOAD.encode()
 _ADVICE = "Link again, with the objects as they are."
+_AGAIN, _AGAIN_PER_BYTE = 64 << 20, 64  # bytes of values that may be read again, and how many more by the linked file's
 _OTHERS = 3  # objects that have other values, in a message
 
 
@@ -59,6 +60,7 @@ class Payloads:
         unit. Those of others are looked for now: it depends on them how many units there are. Raises `InputError` for
         the first that is nowhere; so does `Given.find`.
         """
+        _check_repeats(linked.image, pieces)
         file = linked.image.path
         self._linked = linked.image, pieces
         paths = [piece.path for piece in pieces]
@@ -243,6 +245,22 @@ class Payloads:
                 "values of this DWARF",
                 "Run pybtf object again.",
             )
+
+
+def _check_repeats(image: ElfImage, pieces: list[Piece]) -> None:
+    """Raise `InputError` if pieces name the same values far more often than objects are linked again: each of a hundred
+    bytes, they could all name megabytes, which are read for each.
+    """
+    known: set[bytes] = set()
+    again = 0
+    for piece in pieces:
+        if piece.payload_digest not in known:
+            known.add(piece.payload_digest)
+        elif not piece.flags & INLINE:
+            again += piece.payload_size
+    if again > _AGAIN + _AGAIN_PER_BYTE * image.size:
+        found = f"values of {again} bytes that its index names again and again"
+        raise InputError(image.place(), found, "those of each object, which is linked once", _ADVICE)
 
 
 def _beside_linked(pieces: list[Piece], file: str) -> str:
