@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -266,7 +267,11 @@ def test_usage(arguments: list[str], message: str, refused: Run) -> None:
         (["-F", "dwarf", "-C", "a", "x.o"], 64, "-F dwarf: types are printed from BTF only"),
         (["-F", "btf", "-C", "zz", FOLDER / "order.btf"], 1, "no type is called 'zz'"),
         (["-F", "btf", "-C", "a", "/nonexistent"], 1, "/nonexistent"),
-        (["-F", "btf", "-C", "a"], 64, "no input file is given"),
+        (["a", FOLDER / "order.btf"], 64, "a is no file; -C names a type: -C a FILE"),
+        ([FOLDER / "order.btf", "nosuch", "y.btf"], 64, "nosuch is no file"),
+        (["./nosuch"], 1, "./nosuch: No such file"),
+        (["-F", "dwarf", "nosuch"], 64, "neither -J nor"),
+        (["-i", "a", "nosuch"], 1, "nosuch: No such file"),
         (["-F", "btf", "-I", "-C", "a", "x"], 64, "option -I of pahole is not supported: BTF does not say where"),
         (["-F", "btf", "-C", "a", "x", "y"], 64, "2 input files are given"),
         (["-F", "btf", "--compile", "x"], 64, "option --compile of pahole has nothing to do with BTF, or is not"),
@@ -280,6 +285,56 @@ def test_pahole_usage(arguments: list[object], status: int, message: str, refuse
 def test_elf_files_need_the_format(refused: Run, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\x7fELF")
     assert "add -F btf" in refused(pahole, "-C", "a", tmp_path / "x", status=64)
+
+
+def test_elf_files_alone_say_what_is_missing(refused: Run, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\x7fELF")
+    assert "pybtf-pahole -F btf [-C NAME] FILE" in refused(pahole, tmp_path / "x", status=64)
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is taken for the BTF of the running kernel."""
+    path = FOLDER / "order.btf"
+    monkeypatch.setattr("pybtf.btf.files.RUNNING", str(path))
+    return path
+
+
+def test_without_a_file_types_are_those_of_the_running_kernel(running: Path, run: Run, refused: Run) -> None:
+    """As with pahole, a lone word names types; raw BTF needs no -F."""
+    everything = run(pahole, "-F", "btf", running)
+    assert run(pahole, running) == run(pahole, "-F", "btf") == run(pahole, "-V", running) == everything
+    assert run(pahole, "--sizes") == run(pahole, "-F", "btf", "--sizes", running)
+    named = run(pahole, "-F", "btf", "-C", "a8,b1", running)
+    assert named.startswith("struct a8 {")
+    assert run(pahole, "a8,b1") == run(pahole, "-C", "a8,b1") == run(pahole, "-F", "btf", "a8,b1") == named
+    assert run(pahole, "-q", "--hex", "a8") == run(pahole, "-F", "btf", "-q", "--hex", "-C", "a8", running)
+    message = "order.btf: no type is called 'a8b', and no file; expected the name of a type"
+    assert message in refused(pahole, "a8b", status=1)
+    assert "neither -J nor" in refused(pahole, status=64)
+    assert "no input file is given" in refused(pahole, "-J", status=64)
+
+
+def test_a_file_is_not_a_word(running: Path, refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a8").write_bytes(b"text")
+    assert refused(pahole, "a8", status=1).startswith("pybtf-pahole: error: a8: a file that begins with")
+
+
+def test_a_kernel_without_btf(refused: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pybtf.btf.files.RUNNING", "/nonexistent")
+    for arguments in (["a8"], ["-C", "a8"], ["-F", "btf"]):
+        assert "no input file is given" in refused(pahole, *arguments, status=64)
+
+
+def test_a_pipe_is_read_from_its_beginning(run: Run) -> None:
+    """It is not opened to see whether it is ELF."""
+    path = FOLDER / "order.btf"
+    read, write = os.pipe()
+    with open(read, "rb"), open(write, "wb") as stream:
+        stream.write(path.read_bytes())
+        stream.close()
+        assert run(pahole, "-C", "a8", f"/dev/fd/{read}") == run(pahole, "-C", "a8", path)
 
 
 @pytest.mark.parametrize("option", ["--contains", "--find_pointers_to"])

@@ -3,7 +3,7 @@
 USAGE = """\
 Usage: pybtf-pahole -J [OPTION...] FILE
        pybtf-pahole --btf_encode_detached=OUT [OPTION...] FILE
-       pybtf-pahole -F btf [OPTION...] FILE
+       pybtf-pahole -F btf [OPTION...] [FILE | NAME]
        pybtf-pahole --version | --numeric_version | --supported_btf_features | --help"""
 
 HELP = (
@@ -12,7 +12,8 @@ HELP = (
 
 Encode the DWARF of the ELF file FILE as BTF. This is pybtf with the command line of pahole 1.32, for builds
 that call pahole: `make PAHOLE=pybtf-pahole`. Without -J, print structs and unions from the BTF of FILE, with
-pahole's text. Options of pahole that are not about BTF are refused.
+pahole's text; without FILE, those of the running kernel. Only with ELF files is -F btf needed. Options of
+pahole that are not about BTF are refused.
 
   -J, --btf_encode           Put the BTF into FILE, as section .BTF
       --btf_encode_detached=OUT

@@ -11,6 +11,7 @@ import os
 from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
 from ..process import printing
+from .request import NAMES, is_elf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from .request import Request
 
 NAMED = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF)
-NAMES = ("class_name", "contains", "find_pointers_to")
-"""The options that name types. The last one says which."""
-
 LARGEST = 0x7FFFFFFFFFFFFFFF
 
 LINES = ("sizes", "nr_members", "class_name_len")
@@ -51,18 +49,10 @@ def print_types(request: Request) -> int:
 def _check(request: Request) -> None:
     """pahole looks for DWARF first, unless it is told not to or there cannot be any."""
     formats = request.formats
-    if formats is None and _is_elf(request.file):
+    if formats is None and is_elf(request.file):
         raise UsageError("types are printed from BTF only, and an ELF file may have DWARF as well: add -F btf")
     if formats is not None and "btf" not in formats.split(","):
         raise UsageError(f"-F {formats}: types are printed from BTF only")
-
-
-def _is_elf(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:  # will be reported when it is opened
-        return False
 
 
 def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
@@ -77,7 +67,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         missing: list[InputError] = []
         for name in asked["class_name"].split(","):
             try:
-                id = _first(view, name)
+                id = _first(view, name, request.by_word)
             except InputError as error:  # those that are there come first
                 missing.append(error)
                 continue
@@ -131,14 +121,15 @@ def _say(text: str) -> None:
     console.say(printable(f"{PROGRAM}: {text}"))
 
 
-def _first(view: View, name: str) -> int:
+def _first(view: View, name: str, by_word: bool) -> int:
     """The type of this name; of several, the first, whatever its kind."""
     ids = [id for id in view.find(name.encode("utf-8", "surrogateescape")) if view.kind(id) in NAMED]
     if not ids:
         from ..cli.choice import nearest
 
         near = nearest(view, name, NAMED)
-        raise InputError(view.name, f"no type is called {quoted(name)}", "the name of a type", near)
+        nor = ", and no file" if by_word else ""
+        raise InputError(view.name, f"no type is called {quoted(name)}{nor}", "the name of a type", near)
     return min(ids)
 
 

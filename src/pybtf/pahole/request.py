@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from ..errors import InputError, UsageError, quoted
 from .getopt import split
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..features import Features
+
+NAMES = ("class_name", "contains", "find_pointers_to")
+"""The options that name types. The last one says which."""
+
+ABOUT_ENCODING = ("features", "all_features", "switch_on", "switch_off", "jobs")
+"""Effects of options that say that something is to be encoded."""
 
 STANDARD = ("var", "decl_tag", "type_tag", "enum64")
 """Features that are on without any list: what versions of pahole before the lists encoded."""
@@ -42,10 +49,14 @@ class Request:
         """The list of -F."""
         self.printing: dict[str, str] = {}
         """Options about types that are printed, by pahole's long names, with their values."""
+        self.by_word = False
+        """The types that are printed are named by a word of its own, which might have been meant as a file."""
         self._printing_as = ""
         self._not_printed = ""
         """What is wrong if types are to be printed."""
         self._asked = False
+        self._encodes = False
+        """There are options that only make sense where BTF is encoded."""
         self._on = set(STANDARD)
         self._listed = False
         self._later: str | None = None
@@ -55,6 +66,7 @@ class Request:
             else:
                 effect: Callable[[str, str | None, str], None] = getattr(self, f"_{option.effect}")
                 effect(option.argument, value, spelling)
+                self._encodes |= option.effect in ABOUT_ENCODING
         if self._later is not None:
             raise Answer(_text(self._later))
         self._check()
@@ -64,10 +76,26 @@ class Request:
             self._check_encoding()
         elif self._not_printed:
             raise UsageError(self._not_printed)
+        else:
+            self._find_types()
         if not self.files:
             raise UsageError("no input file is given")
         if len(self.files) > 1:
             raise UsageError(_too_many(self.files))
+
+    def _find_types(self) -> None:
+        """As with pahole: a lone word that is no file names types, and without a file the running kernel's are meant."""
+        words = [word for word in self.files if _is_word(word)]
+        named = any(option in self.printing for option in NAMES)
+        if len(words) == len(self.files) == 1 and not named:
+            self.printing["class_name"] = self.files.pop()
+            self.by_word = True
+        elif words and not named:
+            raise UsageError(f"{words[0]} is no file; -C names a type: -C {words[0]} FILE")
+        from ..btf.files import RUNNING
+
+        if not self.files and os.path.exists(RUNNING):  # noqa: PTH110
+            self.files.append(RUNNING)
 
     def _check_encoding(self) -> None:
         if not self._asked and "detached" not in self.kept:
@@ -82,7 +110,9 @@ class Request:
         """Whether types are to be printed, not encoded."""
         if self._asked or "detached" in self.kept:
             return False
-        return bool(self.printing) or (self.formats is not None and "btf" in self.formats.split(","))
+        if self.formats is not None and not self.printing:
+            return "btf" in self.formats.split(",")
+        return bool(self.printing) or (bool(self.files) and not self._encodes and not is_elf(self.files[0]))
 
     @property
     def file(self) -> str:
@@ -202,6 +232,22 @@ def _check_languages(where: str, text: str) -> None:
         raise InputError(where, "names no language", "a list of names")
     if "" in text.split(","):
         raise InputError(where, f"an empty name in {quoted(text)}", "names of languages")
+
+
+def is_elf(path: str) -> bool:
+    """Whether a file, which is no pipe, begins as ELF files do."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+            return False
+        with open(path, "rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:  # will be reported when it is opened
+        return False
+
+
+def _is_word(text: str) -> bool:
+    """Whether it is no file, and can be what C calls a type, or several of them."""
+    return all(name.isidentifier() for name in text.split(",")) and not os.path.lexists(text)  # noqa: PTH110
 
 
 def _too_many(files: list[str]) -> str:
