@@ -32,6 +32,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
 
 
+def one_line(text: str) -> str:
+    """`text` as it is in messages, which are one line: names of files, units and symbols may hold line ends."""
+    return text.replace("\n", "\\n")
+
+
 def quoted(text: str) -> str:
     """`text` in quotes, for messages; see `printable`. `repr` would show bytes that are no UTF-8 as `\\udcff`."""
     mark = '"' if "'" in text and '"' not in text else "'"
@@ -83,8 +88,7 @@ class InputError(PybtfError):
             text += f"; expected {expected}"
         if hint:
             text += f". {hint}"
-        # Names of files, units and symbols may hold line ends; a message is one line.
-        super().__init__(text.replace("\n", "\\n"))
+        super().__init__(one_line(text))
 
 
 class ModuleWithoutBaseError(UsageError):
@@ -93,7 +97,7 @@ class ModuleWithoutBaseError(UsageError):
     def __init__(self, path: str, others: str = "") -> None:
         """`others`: what else there is to say of the run, in words."""
         self.path = path
-        name = path.replace("\n", "\\n")
+        name = one_line(path)
         super().__init__(
             f"{name}: a kernel module, and no base is given: no kernel loads BTF of a module that is not built on "
             f"that kernel's own{others}. Name the kernel: --base vmlinux, or --base /sys/kernel/btf/vmlinux for the "

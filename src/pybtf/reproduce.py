@@ -16,19 +16,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError, NothingToEncode, Place
+from .errors import InputError, NothingToEncode, Place, one_line
 from .features import Features
 from .options import available_cpus
 from .records import field, record, replace
+from .scratch import Scratch
 
 if TYPE_CHECKING:
     from .btf import BTF
@@ -211,15 +210,15 @@ def reproduce(
 
     Raises `InputError` if the base cannot be read or the first encoding fails: nothing can be said then.
     """
-    with tempfile.TemporaryDirectory(prefix="pybtf-reproduce-") as name:
-        scratch = Path(name)
+    with Scratch("pybtf-reproduce-") as place:
+        scratch = place.path
         base_sha256 = _base_sha256(question.base)
-        first, facts = _run(question, Circumstance("first", "one worker"), scratch, 0)
+        first, facts = _run(question, Circumstance("first", "one worker"), place, 0)
         data = _data(scratch)
         if first.sha256 is None or data is None:
             problem = first.problem
             for name_of_input in (question.path, os.path.abspath(question.path)):  # noqa: PTH100
-                problem = problem.removeprefix(f"{name_of_input}: ")
+                problem = problem.removeprefix(f"{one_line(name_of_input)}: ")
             raise (NothingToEncode if facts.get("nothing") else InputError)(Place(question.path), problem)
         result = Result(
             question,
@@ -235,7 +234,7 @@ def reproduce(
             told(first)
         needed = int(facts.get("address_space", 0))
         for each in plan:
-            trial, _ = _run(question, each, scratch, needed)
+            trial, _ = _run(question, each, place, needed)
             trial = _judged(trial, result, scratch)
             result.trials.append(trial)
             if told is not None:
@@ -328,8 +327,9 @@ def _file_sha256(path: str) -> str:
 # One encoding, in a process of its own
 
 
-def _run(question: Question, how: Circumstance, scratch: Path, needed: int) -> tuple[Trial, dict[str, Any]]:
+def _run(question: Question, how: Circumstance, place: Scratch, needed: int) -> tuple[Trial, dict[str, Any]]:
     """One trial. The BTF is in `out`, in the scratch folder, if there is one. Facts are what the process told."""
+    scratch = place.path
     out = scratch / "out"
     out.unlink(missing_ok=True)
     folder = scratch / "another folder"
@@ -348,15 +348,8 @@ def _run(question: Question, how: Circumstance, scratch: Path, needed: int) -> t
             "address_space": needed + how.memory if how.memory is not None and needed else None,
         }
         started = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-m", "pybtf.trial", json.dumps(task)],
-            env=_environment(how.environment),
-            cwd=folder if how.folder else None,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+        command = [sys.executable, "-m", "pybtf.trial", json.dumps(task)]
+        done = place.run(command, _environment(how.environment), folder if how.folder else None)
     seconds = time.monotonic() - started
     facts = _facts(done.stderr)
     data = _data(scratch) if done.returncode == 0 else None
@@ -395,7 +388,12 @@ class _input:
         try:
             shutil.copyfile(self.path, self.copy)
         except OSError as error:
-            raise InputError(Place(str(self.copy)), f"the copy cannot be made: {error.strerror}") from error
+            raise InputError(
+                Place(str(self.copy)),
+                f"the copy cannot be made: {error.strerror}",
+                f"room for {os.path.getsize(self.path):,} bytes",  # noqa: PTH202
+                "Name a folder that has it in TMPDIR, or leave the copy out: --skip copy.",
+            ) from error
         return str(self.copy)
 
     def __exit__(self, *_: object) -> None:

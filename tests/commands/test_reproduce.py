@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
 import shutil
+import signal
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +22,7 @@ from pybtf.cli.main import main
 from pybtf.errors import InputError, NothingToEncode
 from pybtf.lockfile import read_lock
 from pybtf.reproduce import Circumstance, Question, circumstances, reproduce
-from tests.conftest import ROOT
+from tests.conftest import ROOT, environment
 
 ELF = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
 GOLDEN = (ROOT / "fixtures" / "golden" / "00_kernel_like.gcc-O2-5-exe.usual.btf").read_bytes()
@@ -134,6 +138,53 @@ def test_input_that_cannot_be_encoded(tmp_path: Path, capfd: pytest.CaptureFixtu
     assert capfd.readouterr().err.startswith(f"pybtf: error: {path}: ")
     with pytest.raises(NothingToEncode):
         reproduce(Question(str(ELF), lang="rust"), [])
+
+
+def test_a_name_that_is_shown_escaped_is_shown_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a\n\udcffb"
+    path.write_bytes(b"nonsense")
+    for command in "reproduce", "object":
+        assert main([command, str(path)]) == 1
+        said = capfd.readouterr().err.splitlines()[0]
+        assert said.startswith(f"pybtf: error: {tmp_path}/a\\n\\xffb: ")
+        assert said.count("\\xffb") == 1
+
+
+def test_no_room_for_the_copy(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    assert main(["reproduce", "--skip", ",".join(set(ALL.split(",")) - {"copy"}), str(ELF)]) == 1
+    said = capfd.readouterr().err
+    assert "the copy cannot be made: No space left on device; expected room for 46," in said
+    assert said.endswith("Name a folder that has it in TMPDIR, or leave the copy out: --skip copy.\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    """Neither the folder, which may have a copy of a kernel, nor the process that works in it."""
+    told, temporary = tmp_path / "told", tmp_path / "temporary"
+    os.mkfifo(told)
+    temporary.mkdir()
+    hang = f"open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    (tmp_path / "sitecustomize.py").write_text(PLANT.format(fault="True", deed=hang))
+    start = "import signal; [signal.signal(each, signal.SIG_DFL) for each in (1, 15)]; "
+    start += "signal.signal(2, signal.default_int_handler); import pybtf.cli.main as main; main.program()"
+    path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
+    child = subprocess.Popen(
+        [sys.executable, "-c", start, "reproduce", str(ELF)],
+        env={**environment(), "PYTHONPATH": path, "TMPDIR": str(temporary)},
+        stderr=subprocess.PIPE,
+    )
+    worker = int(told.read_text())
+    assert len(list(temporary.iterdir())) == 1
+    child.send_signal(number)
+    _, said = child.communicate(timeout=60)
+    assert (child.returncode, said) == ((130, b"pybtf: error: interrupted\n") if number == 2 else (-number, b""))
+    assert list(temporary.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(worker, 0)
 
 
 # A difference is explained

@@ -56,7 +56,7 @@ LAYERS = {
     "workers": "basics core/support elf",
     "pictures": "basics core/btf core/show btf",
     "interface": "basics btf request pipeline explain differences",
-    "reproduce": "basics btf dwarf request interface",
+    "reproduce": "basics btf dwarf request workers interface",
     "cli": (
         "basics core/support core/btf core/dump core/show "
         "elf btf request pipeline verify explain differences merging workers pictures interface reproduce"
@@ -70,7 +70,7 @@ FILES = {
     "basics": "_version errors isolation light_thread process records suggest threads timings",
     "request": "base encoded features inputs languages options report",
     "pipeline": "belonging loaded losses pipeline run_errors run_report run_threads",
-    "workers": "workers",
+    "workers": "scratch workers",
     "interface": "__init__ api batch",
     "reproduce": "lockfile reproduce trial",
     "start": "__main__",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from ..errors import InternalError, PybtfError
+from ..errors import InternalError, PybtfError, one_line
 from ..process import STDOUT, forget_stdout
 from . import console
 
@@ -43,7 +43,7 @@ def report_one(error: Exception, path: str) -> int:
 
 def named(text: str, path: str) -> str:
     """A message that says which file it is about."""
-    return text if path in text else f"{path}: {text}"
+    return text if path in text or one_line(path) in text else f"{path}: {text}"
 
 
 def is_of_stdout(error: BaseException) -> bool:

@@ -84,12 +84,11 @@ def _object(btf: BTF, path: str, version: int) -> tuple[bytes, Counter[str], dic
 
 def _write_elf(path: str, out: str, sections: dict[str, bytes]) -> None:
     """A copy of the file, unpacked, with these sections; there all at once."""
-    from tempfile import TemporaryDirectory
-
     from ..elf.writer import put_sections
+    from ..scratch import Scratch
 
-    with TemporaryDirectory(prefix="pybtf-") as folder:
-        stage = f"{folder}/copy"
+    with Scratch("pybtf-verify-") as scratch:
+        stage = str(scratch.path / "copy")
         with open_module(path) as image:
             write(stage, bytes(image.span(0, image.size)))
         try:
