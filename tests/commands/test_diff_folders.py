@@ -12,6 +12,7 @@ from pybtf import BTF
 from pybtf.btf import opening
 from pybtf.btf.types import Member, Ptr, Struct
 from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
 from pybtf.core.btf.type_view import View
 from pybtf.core.dump.dump_types import dump_types
 from pybtf.differences.compare import Differences
@@ -43,6 +44,18 @@ def test_folders_of_modules(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert run(capsys, *bases, "--fail-on", "removed", str(tmp_path / "old"), str(tmp_path / "new"))[0] == 1
     whole = json.loads(run(capsys, *bases, "--json", str(tmp_path / "old"), str(tmp_path / "new"))[1])
     assert [each["what"] for each in whole["modules"]] == ["changed", "added", "removed"]
+
+
+def test_a_folder_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder, none, file = tmp_path / "old", tmp_path / "new", FOLDER / "old.btf"
+    folder.mkdir()
+    for other, status, said in (
+        (none, 1, f"{none}: no such folder; expected a folder of modules, as {folder} is"),
+        (file, 2, f"the folder {folder} is compared with the file {file}; expected two folders of modules, or two"),
+        ("-", 2, "is compared with standard input"),
+    ):
+        assert main(["diff", str(folder), str(other)]) == status
+        assert said in capsys.readouterr().err
 
 
 def test_the_bases_of_folders_are_read_once(

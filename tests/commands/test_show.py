@@ -368,6 +368,26 @@ def test_what_has_no_layout(refused: Show) -> None:
     assert BTF.from_file(SAMPLE).sizeof("unsigned int") == 4
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["pair"], "pair: no such file; expected a file as the last argument. If it is a name, FILE is missing: pybtf"),
+        (["pair"], "FILE is missing: pybtf show pair FILE."),
+        (["a", "pair*"], "If it is a pattern, FILE is missing: pybtf show pair* FILE."),
+        (["a.btf"], "a.btf: No such file or directory; expected a readable file"),
+        (["./pair"], "./pair: No such file or directory; expected a readable file"),
+        (["abe"], "abe: No such file or directory; expected a readable file. Did you mean abel?"),
+    ],
+)
+def test_the_file_is_missing(
+    arguments: list[str], said: str, refused: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What can be a name, and is nearly none of the files here, is one."""
+    (tmp_path / "abel").touch()
+    monkeypatch.chdir(tmp_path)
+    assert said in refused(*arguments)
+
+
 def test_ids() -> None:
     view = View(SAMPLE.read_bytes(), "x")
     shower = Shower(view)

@@ -315,7 +315,8 @@ def test_without_a_file_types_are_those_of_the_running_kernel(running: Path, run
     assert "no input file is given" in refused(pahole, "-J", status=64)
 
 
-def test_a_file_is_not_a_word(running: Path, refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("running")
+def test_a_file_is_not_a_word(refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a8").write_bytes(b"text")
     assert refused(pahole, "a8", status=1).startswith("pybtf-pahole: error: a8: a file that begins with")

@@ -8,6 +8,8 @@ import json
 import os
 import random
 import re
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +25,7 @@ from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
 from pybtf.verify.words import kernel_message
 from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
-from tests.conftest import ROOT
+from tests.conftest import ROOT, RunCli, environment
 from tools.generate import randbtf
 from tools.golden.minimal_btf import (
     ARRAY,
@@ -283,6 +285,27 @@ def test_dwarf_without_btf(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
         path = ROOT / "fixtures" / "bin" / name
         assert main(["verify", str(path)]) == 1
         assert f"It has DWARF: `pybtf encode {path}` makes BTF of that.".encode() in capfdbinary.readouterr().err
+
+
+def test_what_to_encode_is_named_as_a_shell_takes_it(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    program = (ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf").read_bytes()
+    path = tmp_path / "a b.elf"
+    path.write_bytes(program)
+    assert main(["dump", str(path)]) == 1
+    assert f"`pybtf encode '{path}'`".encode() in capfdbinary.readouterr().err
+    with path.open("rb") as stream:
+        command = [sys.executable, "-m", "pybtf", "dump", "-"]
+        run = subprocess.run(command, stdin=stream, capture_output=True, env=environment(), check=False)
+    assert run.stderr.endswith(b"It has DWARF: `pybtf encode` makes BTF of that, once it is in a file.\n")
+
+
+@pytest.mark.parametrize("command", ["encode", "merge", "object"])
+def test_files_that_are_mapped_cannot_be_standard_input(command: str, run_cli: RunCli) -> None:
+    run = run_cli(command, "-")
+    assert run.returncode == 1
+    assert "-: no such file. Standard input cannot take its place, since it can be read only once.\n" in run.stderr
 
 
 def test_the_base_beside_is_taken(verify: Verify, bases: tuple[Path, Path, Path]) -> None:

@@ -37,7 +37,11 @@ class ElfSection:
 
 def dwarf_hint(file: str) -> str:
     """What there is to say of a file without BTF, but with DWARF."""
-    return f"It has DWARF: `pybtf encode {file}` makes BTF of that."
+    if file == "standard input":
+        return "It has DWARF: `pybtf encode` makes BTF of that, once it is in a file."
+    from shlex import quote
+
+    return f"It has DWARF: `pybtf encode {quote(file)}` makes BTF of that."
 
 
 class ElfSections:

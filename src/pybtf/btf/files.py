@@ -66,17 +66,22 @@ def _read(path: str | bytes | os.PathLike[str], section: str, *, large: bool) ->
                     return WholeFile(stream.fileno(), *sections.place_of(section)), Place(file, section)
                 return sections.contents(section), Place(file, section)
     except OSError as error:
-        hint = ""
-        if isinstance(error, FileNotFoundError):
-            from pybtf.suggest import file_like
-
-            hint = file_like(file)
-        raise InputError(file, error.strerror or str(error), "a readable file", hint) from error
+        raise unreadable(file, error) from error
     if not start:
         raise InputError(file, "an empty file", "raw BTF or an ELF file")
     from pybtf.elf.unlike import what_it_is
 
     raise InputError(file, f"a file that begins with {what_it_is(start)[0]}", "raw BTF or an ELF file")
+
+
+def unreadable(file: str, error: OSError) -> InputError:
+    """The error of a file that cannot be opened or read; of one that is not there, with what may have been meant."""
+    hint = ""
+    if isinstance(error, FileNotFoundError):
+        from pybtf.suggest import file_like
+
+        hint = file_like(file)
+    return InputError(file, error.strerror or str(error), "a readable file", hint)
 
 
 def check_name(file: str) -> None:

@@ -13,7 +13,7 @@ from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, Place
 
 from .elf_sections import ElfSections
-from .files import MAGIC, check_name, read_rest, wrong_base
+from .files import MAGIC, check_name, read_rest, unreadable, wrong_base
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -177,7 +177,7 @@ def _read(path: str) -> _Source:
             _check_start(start, path)
             return _from_bytes(read_rest(stream, start, path), path)
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "a readable file") from error
+        raise unreadable(path, error) from error
 
 
 def read_standard_input() -> bytes:

@@ -1,6 +1,6 @@
 """Types by what people call them: names, patterns, and what is near a name that is not there."""
 
-# ruff: noqa: PTH110, PTH113
+# ruff: noqa: PTH113
 # To import pathlib takes longer than to find a type.
 
 from __future__ import annotations
@@ -42,10 +42,20 @@ def chosen(view: View, wanted: Iterable[str], shown: Collection[int] = SHOWN) ->
 
 
 def require_file_last(command: str, names: Sequence[str], file: str) -> None:
-    """Raise `UsageError` if the FILE stands in front of the names."""
-    if names and file != "-" and not os.path.exists(file) and os.path.isfile(names[0]):
+    """Raise `UsageError` if the FILE stands in front of the names, and `InputError` if there is none."""
+    if file == "-" or os.path.lexists(file):
+        return
+    if names and os.path.isfile(names[0]):
         right = " ".join([*names[1:], file, names[0]])
         raise UsageError(f"{file}: no such file. FILE comes last: pybtf {command} {right}")
+    if "/" in file or "." in file:
+        return
+    from ..suggest import file_like
+
+    if not file_like(file):
+        what = "a pattern" if _WILD & set(file) else "a name"
+        hint = f"If it is {what}, FILE is missing: pybtf {command} {file} FILE."
+        raise InputError(file, "no such file", "a file as the last argument", hint)
 
 
 def require_layout(view: View, ids: Iterable[int]) -> None:

@@ -16,7 +16,7 @@ from .faults import BUG
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from ..btf.reader import BTF
     from ..core.btf.type_view import View
@@ -81,8 +81,10 @@ def diff(
     form = JSON if json else MARKDOWN if markdown else STAT if stat else TEXT
     folders = [os.path.isdir(path) for path in files]  # noqa: PTH112
     if any(folders):
-        if not all(folders) or dwarf:
-            raise UsageError("two folders of modules, or two files" if not dwarf else "--dwarf takes two files")
+        if dwarf:
+            raise UsageError("--dwarf takes two files")
+        if not all(folders):
+            _refuse_one_folder(files[folders.index(True)], files[folders.index(False)])
         if old_provenance or new_provenance:
             raise UsageError("--old-provenance and --new-provenance are about one file each, not a folder")
         if "-" in bases:
@@ -210,6 +212,14 @@ def _one(
     from ..differences.task import STAT, results
 
     return results(Differences(old, new, reach=form != STAT, names=reach), selection, form, reach, places)
+
+
+def _refuse_one_folder(folder: str, other: str) -> NoReturn:
+    """Raises `InputError` if what it is compared with is not there, else `UsageError`."""
+    if other != "-" and not os.path.lexists(other):
+        raise InputError(other, "no such folder", f"a folder of modules, as {folder} is one")
+    what = "standard input" if other == "-" else f"the file {other}"
+    raise UsageError(f"the folder {folder} is compared with {what}; expected two folders of modules, or two files")
 
 
 def _folders(

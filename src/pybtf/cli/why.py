@@ -57,10 +57,10 @@ def why(
     from ..features import Features
     from .choice import require_file_last
 
-    require_file_last("why", names, file)
     if list is not None:
         check_reason(list)
     wanted = Features.parse(*features)
+    require_file_last("why", names, file)
     from ..explain.asking import inquire, kernel_options
 
     options = kernel_options(wanted, jobs, lang or "", lang_exclude, base, standalone, force_base)

@@ -501,6 +501,8 @@ def _open_failure(path: str, error: OSError | ValueError) -> tuple[str, str]:
 def _like(path: str, error: OSError | ValueError) -> str:
     """What may have been meant, if there is no such file."""
     if isinstance(error, FileNotFoundError):
+        if path == "-":
+            return "Standard input cannot take its place, since it can be read only once."
         from pybtf.suggest import file_like
 
         return file_like(path)

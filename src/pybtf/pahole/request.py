@@ -84,7 +84,7 @@ class Request:
             raise UsageError(_too_many(self.files))
 
     def _find_types(self) -> None:
-        """As with pahole: a lone word that is no file names types, and without a file the running kernel's are meant."""
+        """As with pahole, a lone word that is no file names types, and no file means the running kernel's types."""
         words = [word for word in self.files if _is_word(word)]
         named = any(option in self.printing for option in NAMES)
         if len(words) == len(self.files) == 1 and not named:
@@ -247,7 +247,7 @@ def is_elf(path: str) -> bool:
 
 def _is_word(text: str) -> bool:
     """Whether it is no file, and can be what C calls a type, or several of them."""
-    return all(name.isidentifier() for name in text.split(",")) and not os.path.lexists(text)  # noqa: PTH110
+    return all(name.isidentifier() for name in text.split(",")) and not os.path.lexists(text)
 
 
 def _too_many(files: list[str]) -> str:
