@@ -156,6 +156,18 @@ def test_manual_fits_a_terminal() -> None:
         (["btf", "dump", "file", "x"], r"no command 'btf' \(for bpftool's there is 'pybtf dump FILE'\); see"),
         (["dump", "file", "x", "format", "c"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format c x"),
         (["dump", "file", "x"], r"one FILE at a time \(for bpftool's there is 'pybtf dump --format raw x'\)"),
+        (["dump", "file", "x", "root_id", "5", "root_id", "7", "format", "c", "unsorted"],
+         r"\(for bpftool's there is 'pybtf dump --format c --root 5 --root 7 --unsorted x'\)"),
+        (["dump", "x", "root_id", "5"], r"\(for bpftool's there is 'pybtf dump --format raw --root 5 x'\)"),
+        (["dump", "file", "x", "root_id"], "one FILE at a time$"),
+        (["dump", "file", "x", "for", "mat"], "one FILE at a time$"),
+        (["dump", "-B", "b", "x"], r"'-B' \(for bpftool's there is 'pybtf dump --base BTF FILE'\); see pybtf dump"),
+        (["dump", "--json", "x"], r"'--json' \(for bpftool's there is 'pybtf dump --format json FILE'\)"),
+        (["encode", "-p", "x"], "no such option '-p'; see pybtf encode --help$"),
+        (["version"], r"there is no command 'version' \(for bpftool's there is 'pybtf --version'\)"),
+        (["-s", "x"], r"no such option '-s' \(for pahole's there is 'pybtf show --sizes FILE'\); see pybtf --help$"),
+        (["encode", "-o", "x", "y"], r"'-o' \('pybtf encode --detached OUT FILE' writes the BTF to OUT\); see pybtf"),
+        (["dump", "-o", "x", "y"], r"no such option '-o'; see pybtf dump --help$"),
         (["dump", "x", "y"], "one FILE at a time$"),
         (["completion"], r"missing argument '\{bash\|zsh\|fish\}'. Choose from: bash, zsh, fish; see pybtf completion"),
         (["encode", "-j", "k.elf"], "-j expects the number of workers, 1 to 1024, not 'k.elf'; see pybtf encode"),
@@ -597,4 +609,5 @@ def test_hints_for_habits_exist() -> None:
     """What is proposed in place of an option of pahole or a word of bpftool is understood."""
     for proposal in (*habits.PAHOLE.values(), *habits.BPFTOOL.values()):
         command, *words = proposal.split()
-        assert all(word in manual.COMMANDS[command] for word in words if word.startswith("-"))
+        text = manual.COMMANDS.get(command, manual.PYBTF)
+        assert all(word in text for word in (command, *words) if word.startswith("-"))

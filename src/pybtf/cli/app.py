@@ -155,7 +155,7 @@ def _with_hint(error: click.UsageError, arguments: list[str]) -> str:
     if isinstance(error, click.NoSuchOption):
         from .habits import of_option
 
-        hint = of_option(error.option_name)
+        hint = of_option(error.option_name, where)
         text = f"no such option {quoted(error.option_name)}{hint}" if hint else text
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {where} --help"
 

@@ -14,16 +14,37 @@ PAHOLE = {
     "--class_name": "show NAME FILE",
     "-E": "show -E NAME FILE",
     "--expand_types": "show -E NAME FILE",
-    "-s": "size FILE",
-    "--sizes": "size FILE",
+    "-s": "show --sizes FILE",
+    "--sizes": "show --sizes FILE",
+    "-F": "show NAME FILE",
+    "--format_path": "show NAME FILE",
     "--compile": "dump FILE",
 }
-BPFTOOL = {"btf": "dump FILE", "gen": "min-core BTF OBJECT... -o OUT"}
+BPFTOOL = {
+    "btf": "dump FILE",
+    "gen": "min-core BTF OBJECT... -o OUT",
+    "version": "--version",
+    "-V": "--version",
+    "-B": "dump --base BTF FILE",
+    "--base-btf": "dump --base BTF FILE",
+    "-j": "dump --format json FILE",
+    "--json": "dump --format json FILE",
+    "-p": "dump --format json --pretty FILE",
+}
+OUTPUT = ("-o", "--output")
+"""Of some commands here; of those that may write into FILE it is `--detached`."""
+DETACHING = ("pybtf encode", "pybtf merge")
+DUMPING = ("pybtf", "pybtf dump")
+_DUMP_WORDS = {"format": "--format", "root_id": "--root", "unsorted": "--unsorted"}
 
 
-def of_option(name: str) -> str:
-    """` (for pahole's there is 'pybtf encode FILE')`, or nothing."""
-    return f" (for pahole's there is 'pybtf {PAHOLE[name]}')" if name in PAHOLE else ""
+def of_option(name: str, command: str) -> str:
+    """` (for pahole's there is 'pybtf encode FILE')`, or nothing. `command` has no such option."""
+    if name in OUTPUT and command in DETACHING:
+        return f" ('{command} --detached OUT FILE' writes the BTF to OUT)"
+    if name in PAHOLE:
+        return f" (for pahole's there is 'pybtf {PAHOLE[name]}')"
+    return of_word(name) if command in DUMPING else ""
 
 
 def of_word(name: str) -> str:
@@ -32,9 +53,19 @@ def of_word(name: str) -> str:
 
 
 def of_dump(files: tuple[str, ...]) -> str:
-    """The same for what follows `btf dump` in bpftool: `file FILE`, and perhaps `format FORMAT`."""
-    if files[0] != "file" and "format" not in files[1:]:
+    """The same for what follows `btf dump` in bpftool: `file FILE`, `root_id ID`, and perhaps `format FORMAT`."""
+    if files[0] != "file" and not set(files[1:]) & set(_DUMP_WORDS):
         return ""
-    format = files[files.index("format") + 1 :][:1] if "format" in files else ()
-    name = files[1] if files[0] == "file" else files[0]
-    return f" (for bpftool's there is 'pybtf dump --format {''.join(format) or 'raw'} {name}')"
+    rest = iter(files[1:] if files[0] == "file" else files)
+    file = next(rest)
+    options: dict[str, list[str]] = {"--format": ["raw"]}
+    for word in rest:
+        value = next(rest, "") if word != "unsorted" else ""
+        if word not in _DUMP_WORDS or (word != "unsorted" and not value):
+            return ""
+        if word == "root_id":
+            options.setdefault("--root", []).append(value)
+        else:
+            options[_DUMP_WORDS[word]] = [value]
+    words = [f"{option} {value}".rstrip() for option, values in options.items() for value in values]
+    return f" (for bpftool's there is 'pybtf dump {' '.join(words)} {file}')"
