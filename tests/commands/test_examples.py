@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pybtf
 from pybtf.btf import types
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT, RunCli, environment
 from tests.encode.test_split import module
 
 KERNEL = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -80,6 +83,65 @@ def test_the_fields_of_all_types_are_documented() -> None:
         assert own - common <= rows[each.__name__], each
     for element in (types.Member, types.Enumerator, types.Param, types.SectionVar):
         assert rows[element.__name__] == set(element._fields)
+
+
+def section(document: str) -> str:
+    """What a document says about JSON."""
+    return (ROOT / "docs" / document).read_text().split("\n## JSON\n")[1].split("\n## ")[0]
+
+
+def keys(document: str) -> dict[str, set[str]]:
+    """The keys of its table, each with the words in code of its row; those of one row have the same."""
+    rows = re.findall(r"^\| (`.*) \| (.*) \|$", section(document), re.MULTILINE)
+    return {key: set(re.findall(r"`(\w+)`", text)) for names, text in rows for key in re.findall(r"`(\w+)`", names)}
+
+
+def together(rows: Iterable[dict[str, Any]]) -> set[str]:
+    return {key for row in rows for key in row}
+
+
+def run_json(run_cli: RunCli, *arguments: object) -> Any:
+    return json.loads(run_cli(*arguments).stdout)
+
+
+def test_the_json_of_layouts_is_documented(run_cli: RunCli, tmp_path: Path) -> None:
+    """Of `show`, `duplicates` and `size`: all keys there are, and no more."""
+    btf, places = tmp_path / "vmlinux.btf", tmp_path / "vmlinux.provenance"
+    run_cli("encode", "--provenance", places, "--detached", btf, KERNEL)
+    known = keys("show.md")
+    types = run_json(run_cli, "show", "--json", "--provenance", places, "*", btf)
+    # A struct with bit-fields, between which and behind which bits are left.
+    odd = run_json(run_cli, "show", "--json", "*", ROOT / "fixtures" / "show" / "options" / "order.btf")
+    assert together(types) == set(known)
+    assert together(member for type in types + odd for member in type.get("members", ())) == known["members"]
+    assert together(type["source"] for type in types if type["source"]) == known["source"]
+    text = section("show.md")
+    for sources in ([], ["--provenance", places]):
+        for row in run_json(run_cli, "duplicates", "--json", *sources, btf):
+            assert all(f"`{key}`" in text.partition("pybtf duplicates --json")[2] for key in row)
+    groups = [[], *(["--by", by] for by in ("kind", "type", "prefix")), ["--by", "unit", "--provenance", str(places)]]
+    for group in groups:
+        for title, rows in run_json(run_cli, "size", "--json", *group, btf).items():
+            assert f"`{title}`" in text
+            assert together(rows) == {"name", "bytes", "number"}
+
+
+def test_the_json_of_verdicts_is_documented(run_cli: RunCli, tmp_path: Path) -> None:
+    text, known = section("verify.md"), keys("verify.md")
+    good, bad = ROOT / "fixtures" / "show" / "options" / "order.btf", tmp_path / "bad.btf"
+    bad.write_bytes(good.read_bytes()[:-1])
+    whole = run_json(run_cli, "verify", "--json", "--kernel", "all", bad, good, tmp_path / "none")
+    assert all(f"`{key}`" in text for key in whole)
+    first, second, none = whole["files"]
+    assert set(first) == set(second) == set(known) - {"status"}
+    assert set(none) == {"file", "error", "status"}
+    (example,) = first["findings"][0]["examples"]
+    assert set(first["findings"][0]) | set(example) <= known["findings"]
+    assert together(second["versions"]) <= known["versions"]
+    assert {first["verdict"], second["verdict"]} <= known["verdict"]
+    ids = run_json(run_cli, "verify", "--json", "--btf-ids", ROOT / "fixtures/verify/btf_ids/unresolved.elf")
+    about = text.partition("With `--btf-ids`")[2]
+    assert all(f"`{key}`" in about for key in together(ids["files"]) | together(ids["files"][0]["findings"]))
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)

@@ -124,6 +124,7 @@ def test_too_much_to_follow(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.btf"
     path.write_bytes(written(*types))
     assert "not known, as there are too many ways to follow" in run("size", path)
+    assert json.loads(run("size", "--json", path))["gone without the type"] is None
 
 
 def test_prefixes_and_types(run: Run) -> None:

@@ -86,7 +86,10 @@ def size(
         from json import dumps
 
         keys = ("name", "bytes", "number")
-        found = {title: [dict(zip(keys, row, strict=True)) for row in rows] for title, rows, _ in tables}
+        found = {
+            title.partition(":")[0]: None if title == _TOO_MUCH else [dict(zip(keys, row, strict=True)) for row in rows]
+            for title, rows, _ in tables
+        }
         write_stdout(dumps(found, indent=2) + "\n")
     else:
         write_stdout(_text(tables, against is not None))
