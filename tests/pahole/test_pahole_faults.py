@@ -5,6 +5,7 @@ Each row of that table is made to happen here, with an output in the file and wi
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shutil
@@ -239,6 +240,26 @@ def test_no_message_names_an_option_of_the_other_program() -> None:
         assert "--btf_encode_detached=OUT" in respelt(f"x: {text}"), text
         assert "--detached" not in respelt(f"x: {text}"), text
     assert respelt("Use --detached: no such file") == "Use --detached: no such file"
+
+
+def test_the_base_to_print_from_is_named_with_the_option_of_this_program(
+    files: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["-J", "--btf_base=vmlinux", "--btf_encode_detached=split.btf", "x.ko"]) == 0
+    (files / "vmlinux").rename(files / "kernel")
+    capfd.readouterr()
+    assert main(["split.btf"]) == 1
+    assert "Name the base with --btf_base=FILE; for a module" in capfd.readouterr().err
+    assert main(["--btf_base=kernel", "split.btf"]) == 0
+
+
+def test_a_compressed_module_cannot_be_changed(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    packed = lzma.compress((files / "x.ko").read_bytes())
+    (files / "x.ko.xz").write_bytes(packed)
+    assert main(["-J", "--btf_base=vmlinux", "x.ko.xz"]) == 1
+    said = "x.ko.xz: offset 0x0: starts with fd 37 7a 58: data compressed with xz; expected an ELF file (7f 45 4c 46). "
+    assert said + "Unpack it first." in capfd.readouterr().err
+    assert (files / "x.ko.xz").read_bytes() == packed
 
 
 @pytest.mark.usefixtures("files")

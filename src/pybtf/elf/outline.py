@@ -124,8 +124,12 @@ def read_exactly(path: str, fd: int, offset: int, size: int) -> bytes:
 def _read_ident(path: str, fd: int, size: int) -> tuple[bytes, Wire]:
     ident = read_exactly(path, fd, 0, min(size, IDENT_SIZE))
     if ident[:4] != MAGIC:
-        found = f"starts with {ident[:4].hex(' ')}" if ident else "is empty"
-        raise InputError(Place(path, offset=0), found, "an ELF file (7f 45 4c 46)")
+        from .unlike import what_it_is
+
+        found, hint = what_it_is(read_exactly(path, fd, 0, min(size, 1024)))
+        raise InputError(
+            Place(path, offset=0), f"starts with {found}" if ident else "is empty", "an ELF file (7f 45 4c 46)", hint
+        )
     if len(ident) < IDENT_SIZE:
         raise InputError(Place(path), f"only {size} bytes", f"the ELF identification, {IDENT_SIZE} bytes")
     wire = wire_of(ident)

@@ -6,8 +6,8 @@ _NO_DWARF = "Take the vmlinux that it is made of; distributions have that in a p
 _UNPACK = "Unpack it first."
 
 _KINDS = (
-    (0, b"\x9f\xeb", "raw BTF", "To encode, name the ELF file with DWARF, vmlinux for instance."),
-    (0, b"\xeb\x9f", "raw BTF", "To encode, name the ELF file with DWARF, vmlinux for instance."),
+    (0, b"\x9f\xeb", "raw BTF", "Name the ELF file with DWARF that it was made of, vmlinux for instance."),
+    (0, b"\xeb\x9f", "raw BTF", "Name the ELF file with DWARF that it was made of, vmlinux for instance."),
     (0x202, b"HdrS", "a kernel image to boot (bzImage)", _NO_DWARF),
     (0x38, b"ARMd", "a kernel image to boot", _NO_DWARF),
     (0x38, b"RSC\x05", "a kernel image to boot", _NO_DWARF),

@@ -53,6 +53,11 @@ _SPELLINGS = (
     ("or use --detached.", "or use --btf_encode_detached=OUT."),
     ("of it; use --detached.", "of it; use --btf_encode_detached=OUT."),
     ("see --lang and --lang-exclude.", "see --lang and --lang_exclude."),
+    ("Name the base with --base FILE; for a module, that is its kernel's BTF.",
+     "Name the base with --btf_base=FILE; for a module, that is its kernel's BTF."),
+    ("name the right one with --objects LIST; or build with --store DIR or --inline, which need no objects.",
+     "name the right one in $PYBTF_OBJECTS; or build with pybtf cc --store DIR or --inline, which need no objects."),
+    ("as without --expand-types and --expand-pointers", "as without --expand_types and --expand_pointers"),
 )
 """How messages end that advise an option of `pybtf encode`, and how here."""
 
