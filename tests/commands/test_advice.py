@@ -23,7 +23,7 @@ ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
 # Files that are something else
 
 FILES = [
-    (b"\x9f\xeb\1\0" + bytes(40), "starts with 9f eb 01 00: raw BTF", "Name the ELF file with DWARF that it was made of"),
+    (b"\x9f\xeb\1\0" + bytes(40), "starts with 9f eb 01 00: raw BTF", "Name the ELF file with DWARF that it"),
     (b"MZ" + bytes(0x200) + b"HdrS", "a kernel image to boot (bzImage)", "Take the vmlinux that it is made of"),
     (b"MZ" + bytes(0x36) + b"ARMd", "starts with 4d 5a 00 00: a kernel image to boot; expected", "Take the vmlinux"),
     (b"MZ" + bytes(0x36) + b"RSC\5", "starts with 4d 5a 00 00: a kernel image to boot; expected", "Take the vmlinux"),

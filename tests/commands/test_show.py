@@ -368,6 +368,11 @@ def test_what_has_no_layout(refused: Show) -> None:
     assert BTF.from_file(SAMPLE).sizeof("unsigned int") == 4
 
 
+def test_a_keyword_and_its_name_are_one_argument(refused: Show) -> None:
+    assert "it is one argument: 'union pair'" in refused("number", "union", "pair", SAMPLE, status=2)
+    assert "it is one argument: 'enum NAME'" in refused("enum", SAMPLE, status=2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

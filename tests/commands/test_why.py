@@ -516,6 +516,7 @@ def test_lists(run_cli: RunCli, path: Path) -> None:
     [
         ((), "missing argument 'FILE'"),
         (("f", "-"), "cannot be standard input"),
+        (("struct", "sock", "x"), "with the name behind it, it is one argument: 'struct sock'"),
         (("", "x"), "a name is empty"),
         (("--list", "inconsistant", "x"), "did you mean 'inconsistent'?"),
         (("--lang", "", "x"), "--lang names no language"),

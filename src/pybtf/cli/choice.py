@@ -58,6 +58,14 @@ def require_file_last(command: str, names: Sequence[str], file: str) -> None:
         raise InputError(file, "no such file", "a file as the last argument", hint)
 
 
+def require_whole_names(names: Sequence[str]) -> None:
+    """Raise `UsageError` for a keyword that stands apart from its name."""
+    for name, following in zip(names, (*names[1:], "NAME"), strict=False):
+        if name in ("struct", "union", "enum", "typedef"):
+            words = f"'{name} {following}'"
+            raise UsageError(f"{name} alone is no name; with the name behind it, it is one argument: {words}")
+
+
 def require_layout(view: View, ids: Iterable[int]) -> None:
     """Raise `InputError` for an id of what has no layout of its own, such as a pointer or an integer."""
     for id in ids:

@@ -120,9 +120,10 @@ def show(
         raise UsageError("--provenance goes with lists, texts and --json only")
     from ..btf.opening import open_view
     from ..core.show.show_types import Shower
-    from .choice import require_composite, require_file_last
+    from .choice import require_composite, require_file_last, require_whole_names
     from .sources import Sources
 
+    require_whole_names(names)
     require_file_last("show", names, file)
     view = open_view(file, base)
     shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative)

@@ -55,11 +55,12 @@ def why(
         lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
     from ..explain.reasons import check_reason
     from ..features import Features
-    from .choice import require_file_last
+    from .choice import require_file_last, require_whole_names
 
     if list is not None:
         check_reason(list)
     wanted = Features.parse(*features)
+    require_whole_names(names)
     require_file_last("why", names, file)
     from ..explain.asking import inquire, kernel_options
 
