@@ -39,9 +39,11 @@ _DUMP_WORDS = {"format": "--format", "root_id": "--root", "unsorted": "--unsorte
 
 
 def of_option(name: str, command: str) -> str:
-    """` (for pahole's there is 'pybtf encode FILE')`, or nothing. `command` has no such option."""
+    """What comes behind `no such option`: ` (for pahole's there is 'pybtf encode FILE')`, or nothing."""
     if name in OUTPUT and command in DETACHING:
         return f" ('{command} --detached OUT FILE' writes the BTF to OUT)"
+    if command == "pybtf cc" and not name.startswith("--"):
+        return ", the compiler and its options stand behind --: pybtf cc -- gcc -c main.c"
     if name in PAHOLE:
         return f" (for pahole's there is 'pybtf {PAHOLE[name]}')"
     return of_word(name) if command in DUMPING else ""
