@@ -241,6 +241,28 @@ def test_selections(run: Run) -> None:
     assert run(main, "show", "--sizes", "-H", "1", "--packed", path) == ""
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("-z 1", "a1 a2 a3 a4 a5 a6 a7 b1 b2 c2 "),
+        ("-z 20", "b1 "),
+        ("--hole_size_ge=20 -s", "b1\t128\t1 "),
+        ("-z 8 -C a1,a2", "a1  a2  "),
+        ("-z 4294967295", ""),
+    ],
+)
+def test_large_holes(options: str, text: str, run: Run) -> None:
+    """As pahole 1.32 prints these: names alone, if nothing else is asked for."""
+    assert run(pahole, "-F", "btf", *options.split(), FOLDER / "order.btf") == text.replace(" ", "\n")
+
+
+def test_options_about_classes_have_no_influence(run: Run) -> None:
+    for options in (["-C", "a1"], ["--sizes"], ["-E"]):
+        plain = run(pahole, "-F", "btf", *options, FOLDER / "order.btf")
+        classes = ("-M", "--classes_as_structs", "--show_private_classes")
+        assert run(pahole, "-F", "btf", *classes, *options, FOLDER / "order.btf") == plain
+
+
 # What cannot be
 
 

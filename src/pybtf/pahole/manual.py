@@ -53,8 +53,8 @@ Types that are printed (as by `pybtf show`, which says more):
   -s, --sizes; -n, --nr_members; -N, --class_name_len; -t, --separator=SEP
                              A line for each: name, size, holes; number of members; length of the name
   -P, --packable             A line for each that gets smaller by -R: name, both sizes, difference
-  -H, --holes=N; -B, --bit_holes=N; --padding_ge=N; --packed; --structs; --unions; --with_flexible_array;
-  --with_embedded_flexible_array; -x, --exclude=PREFIX; -y, --prefix_filter=PREFIX
+  -H, --holes=N; -B, --bit_holes=N; -z, --hole_size_ge=N; --padding_ge=N; --packed; --structs; --unions;
+  --with_flexible_array; --with_embedded_flexible_array; -x, --exclude=PREFIX; -y, --prefix_filter=PREFIX
                              Which of them, if none is named
       --sort                 By name
   -i, --contains=NAME; -f, --find_pointers_to=NAME

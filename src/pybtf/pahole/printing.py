@@ -27,6 +27,9 @@ LARGEST = 0x7FFFFFFFFFFFFFFF
 LINES = ("sizes", "nr_members", "class_name_len")
 """The options for a line of each type. The last one says what is in it."""
 
+LARGE_HOLES = "hole_size_ge"
+"""The option for structs with a hole of so many bytes. Without one of `LINES`, their names are printed."""
+
 
 def print_types(request: Request) -> int:
     """Print what the command line asks for; the exit status. Raises `PybtfError`."""
@@ -62,7 +65,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     if "contains" in asked or "find_pointers_to" in asked:
         yield from _users(request, view, shower)
         return
-    lines = any(name in asked for name in LINES)
+    lines = any(name in asked for name in (*LINES, LARGE_HOLES))
     if "class_name" in asked:
         missing: list[InputError] = []
         for name in asked["class_name"].split(","):
@@ -155,6 +158,9 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
         if (selection or "packable" in asked) and not (kind == STRUCT and selection.takes(shower.sums(id))):
             continue
         ids.append(id)
+    least = _number(request, LARGE_HOLES)
+    if least:
+        ids = [id for id in ids if any(hole >= least for *_, hole, _ in shower.members(id))]
     return ids if "sort" in asked else _different(view, shower, ids)
 
 
@@ -191,7 +197,9 @@ def _line(request: Request, view: View, shower: Shower, id: int) -> bytes:
     if view.kind(id) not in (STRUCT, UNION):
         return shower.text(id)
     sums = shower.sums(id)
-    what = next(option for option in reversed(asked) if option in LINES)
+    what = next((option for option in reversed(asked) if option in LINES), "")
+    if not what:
+        return name + b"\n"
     if what == "sizes":
         return separator.join((name, b"%d" % sums["size"], b"%d" % sums["holes"])) + b"\n"
     return separator.join((name, b"%d" % (sums["members"] if what == "nr_members" else len(name)))) + b"\n"

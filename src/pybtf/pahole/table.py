@@ -61,6 +61,10 @@ _ROWS = (
     ("", "skip_missing", NONE, "skip_missing", ""),
     ("I", "show_decl_info", NONE, "nothing", "BTF does not say where a type is declared"),
     ("", "ptr_table_stats", NONE, "nothing", ""),
+    # About C++: of no influence on what is printed from BTF either.
+    ("M", "show_only_data_members", NONE, "nothing", ""),
+    ("", "classes_as_structs", NONE, "nothing", ""),
+    ("", "show_private_classes", NONE, "nothing", ""),
     # Of influence on what is encoded, and not supported.
     ("", "kabi_prefix", REQUIRED, "unsupported", "no kernel build uses it"),
     ("", "fixup_silly_bitfields", NONE, "unsupported", "no kernel build uses it"),
@@ -75,20 +79,19 @@ N class_name_len          - packed                   - padding_ge=            p 
 P packable                r rel_offset               R reorganize             - sort
 - structs                 s sizes                    S show_reorg_steps       t separator=
 - unions                  - with_embedded_flexible_array                      - with_flexible_array
-x exclude=                y prefix_filter=
+x exclude=                y prefix_filter=         z hole_size_ge=
 """
 """About types that are printed."""
 
 _FOREIGN = """
-a anon_include            A nested_anon_include      - classes_as_structs     - compile
+a anon_include            A nested_anon_include      - compile
 - contains_enumerator=    - count=                   c cacheline_size=        d recursive
 D decl_exclude=           - flat_arrays              - header_type=
-l show_first_biggest_size_base_type_member           m nr_methods             M show_only_data_members
+l show_first_biggest_size_base_type_member           m nr_methods
 - prettify=               - range=                   - running_kernel_vmlinux - seek_bytes=
-- show_private_classes    - size_bytes=              - skip=                  - skip_emitting_atomic_typedefs
+- size_bytes=             - skip=                    - skip_emitting_atomic_typedefs
 - suppress_aligned_attribute                         - suppress_force_paddings                - suppress_packed
-T nr_definitions          u defined_in               w word_size=             z hole_size_ge=
-Z ctf_encode
+T nr_definitions          u defined_in               w word_size=             Z ctf_encode
 """
 
 
