@@ -140,6 +140,26 @@ def test_input_that_cannot_be_encoded(tmp_path: Path, capfd: pytest.CaptureFixtu
         reproduce(Question(str(ELF), lang="rust"), [])
 
 
+def test_a_file_that_cannot_be_encoded_does_not_stop_the_others(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gone, lock = tmp_path / "gone", tmp_path / "lock"
+    command = ["reproduce", "--skip", ALL, str(gone), str(ELF)]
+    assert main([*command, "--write-lock", str(lock)]) == 1
+    out, err = capfd.readouterr()
+    assert err == f"pybtf: error: {gone}: no such file\n"
+    assert out.startswith(f"{ELF}: reproducible: ")
+    assert not lock.exists()
+    assert main([*command, "--json"]) == 1
+    found = json.loads(capfd.readouterr().out)
+    assert not found["same"]
+    assert found["files"][0] == {"path": str(gone), "error": f"{gone}: no such file"}
+    assert found["files"][1]["sha256"] == DIGEST
+    assert main([*command, "--base", str(gone)]) == 1
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+
+
 def test_a_name_that_is_shown_escaped_is_shown_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a\n\udcffb"
     path.write_bytes(b"nonsense")

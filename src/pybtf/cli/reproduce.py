@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from hashlib import sha256
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..errors import UsageError, printable, quoted
+from ..errors import InputError, UsageError, printable, quoted
 from ..languages import EXCLUDE_VARIABLE
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
@@ -21,6 +22,7 @@ from . import console
 from .app import Command, Jobs
 from .click_command import FILE, complete_features, complete_languages
 from .completion import complete_list
+from .faults import report_one
 from .summary import count, size
 
 SCHEMA = 1
@@ -81,16 +83,25 @@ def command(
     expectation = _expectation(questions, expect, against)
 
     results = []
+    rows: list[dict[str, Any]] = []
     for question in questions:
         entry = locked.get(question.path)
         expected = Expectation(f"{lock}", entry.sha256) if entry is not None else expectation
-        result = reproduce(question, plan, expected, None if as_json or not verbose else _tell)
+        try:
+            result = reproduce(question, plan, expected, None if as_json or not verbose else _tell)
+        except InputError as error:
+            if len(questions) == 1 or error.place.file == question.base:
+                raise
+            report_one(error, question.path)
+            rows.append({"path": question.path, "error": str(error)})
+            continue
         results.append(result)
+        rows.append(result.to_dict())
         if not as_json:
             _report(result, entry, quiet)
-    good = all(result.reproducible and result.expected for result in results)
+    good = len(results) == len(rows) and all(result.reproducible and result.expected for result in results)
     if as_json:
-        document = {"schema": SCHEMA, "pybtf": __version__, "same": good, "files": [each.to_dict() for each in results]}
+        document = {"schema": SCHEMA, "pybtf": __version__, "same": good, "files": rows}
         write_stdout(json.dumps(document, indent=2) + "\n")
     if not good:
         return DIFFERENT
