@@ -181,6 +181,25 @@ def test_roots(dump: Dump) -> None:
     assert raw.count(b"[") == 1
 
 
+def test_into_a_file(dump: Dump, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """The same text, whole or not at all."""
+    out = tmp_path / "out"
+    for options in (["--unsorted"], ["--format", "raw"], ["--format", "json", "--pretty"]):
+        text = dump(*options, SAMPLE)
+        assert main(["dump", *options, "-o", str(out), str(SAMPLE)]) == 0
+        assert out.read_bytes() == text
+        assert dump(*options, "-o", "-", SAMPLE) == text
+    out.write_bytes(b"before")
+    damaged = tmp_path / "damaged.btf"
+    damaged.write_bytes(SAMPLE.read_bytes()[:-1])
+    assert main(["dump", "--output", str(out), str(damaged)]) == 1
+    assert out.read_bytes() == b"before"
+    assert main(["dump", "-o", str(damaged), str(damaged)]) == 2
+    assert b"-o OUT is the input" in capfdbinary.readouterr().err
+    assert main(["dump", "-o", str(tmp_path), str(SAMPLE)]) == 1
+    assert b"this is a folder" in capfdbinary.readouterr().err
+
+
 def test_all_types_of_a_name_are_taken(dump: Dump) -> None:
     header = dump("--root", "target", SAMPLE)
     assert b"struct target {\n" in header
@@ -222,9 +241,9 @@ def test_usage(arguments: list[object], message: str, refused: Callable[..., str
 
 
 def test_plain_command_lines_are_read_without_click() -> None:
-    line = ["--format=raw", "--root", "a", "--root", "b", "--base", "v", "x"]
+    line = ["--format=raw", "--root", "a", "--root", "b", "--base", "v", "-o", "y", "x"]
     given = read(line, dump_module.OPTIONS)
-    expected = {"format": "raw", "root": ("a", "b"), "base": "v", "unsorted": False, "pretty": False}
+    expected = {"format": "raw", "root": ("a", "b"), "base": "v", "unsorted": False, "pretty": False, "output": "y"}
     assert given == {"files": ("x",), **expected}
     assert read(["-v", "x"], dump_module.OPTIONS) is None
     assert read(["--no-progress", "x"], dump_module.OPTIONS) is None

@@ -9,6 +9,8 @@ from .arguments import FLAG, PATH, TEXT, TEXTS, Option
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..core.btf.type_view import View
 
 FORMATS = ("c", "raw", "json")
@@ -18,11 +20,13 @@ OPTIONS = (
     Option("pretty", FLAG),
     Option("root", TEXTS, "NAME|ID"),
     Option("base", PATH, "FILE"),
+    Option("output", PATH, "OUT", "o"),
 )
 
 def dump(
-    files: tuple[str, ...], format: str | None, unsorted: bool, pretty: bool, root: tuple[str, ...], base: str | None
-) -> int:
+    files: tuple[str, ...], format: str | None, unsorted: bool, pretty: bool, root: tuple[str, ...], base: str | None,
+    output: str | None,
+) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     format = format or "c"
     if format not in FORMATS:
@@ -39,22 +43,39 @@ def dump(
         raise UsageError(f"one FILE at a time{of_dump(files)}")
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
+    if output is not None:
+        from .output import spared
+
+        spared("-o", output, [files[0], *([base] if base else [])])
     from ..btf.opening import open_view
 
     view = open_view(files[0], base)
     chosen = _chosen(view, root, format == "c")
+    if output not in (None, "-"):
+        from .output import write
+
+        pieces: list[bytes] = []
+        _put(pieces.append, view, chosen, format, unsorted, pretty)
+        write(str(output), b"".join(pieces))
+        return 0
     from ..process import printing
 
     with printing() as put:
-        if format == "c":
-            from ..core.dump.dump_header import dump_header
-
-            put(dump_header(view, chosen, not unsorted))
-        else:
-            from ..core.dump.dump_types import dump_types
-
-            dump_types(view, put, chosen, format == "json", pretty)
+        _put(put, view, chosen, format, unsorted, pretty)
     return 0
+
+
+def _put(
+    put: Callable[[bytes], object], view: View, chosen: list[int], format: str, unsorted: bool, pretty: bool
+) -> None:
+    if format == "c":
+        from ..core.dump.dump_header import dump_header
+
+        put(dump_header(view, chosen, not unsorted))
+    else:
+        from ..core.dump.dump_types import dump_types
+
+        dump_types(view, put, chosen, format == "json", pretty)
 
 
 def _chosen(view: View, roots: tuple[str, ...], declare: bool) -> list[int]:

@@ -145,11 +145,15 @@ What is read:
   --base FILE          The BTF that the BTF in FILE is split from, a kernel's for a module. Not needed if FILE
                        has a .BTF.base, or if the base is called vmlinux and beside it, as in /sys/kernel/btf
 
+Where it goes:
+  -o, --output OUT     Write the text to the file OUT, whole or not at all, and print nothing
+
 Options:
   -h, --help           Print this text
 
 Examples:
   pybtf dump /sys/kernel/btf/vmlinux > vmlinux.h
+  pybtf dump -o vmlinux.h vmlinux.btf
   pybtf dump --root task_struct --root 'enum pid_type' vmlinux
   pybtf dump --format raw --base vmlinux module.ko
   pybtf encode --detached - vmlinux | pybtf dump --format json - | jq '.types[] | select(.name == "page")'
