@@ -230,6 +230,8 @@ def test_bad_paths(tmp_path: Path) -> None:
     assert message(tmp_path / "dangling").endswith("is a symbolic link to a file that does not exist")
     assert message(tmp_path).startswith(f"{tmp_path}: is a folder")
     assert message(tmp_path / "fifo").startswith(f"{tmp_path}/fifo: is not a regular file")
+    assert "A pipe can be read only once: write it to a file" in message(tmp_path / "fifo")
+    assert message(Path("/dev/zero")) == "/dev/zero: is not a regular file; expected an ELF file"
     assert message(tmp_path / "empty").startswith(f"{tmp_path}/empty: is empty")
     assert message(tmp_path / "text").startswith(f"{tmp_path}/text: offset 0x0: starts with 6e 6f 20 45")
     assert "null byte" in message("a\0b")

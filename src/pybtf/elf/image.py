@@ -423,8 +423,11 @@ class Source:
             raise InputError(path, *_open_failure(path, error), _like(path, error)) from None
         self.status = os.fstat(self._fd)
         if not stat.S_ISREG(self.status.st_mode):
-            folder = stat.S_ISDIR(self.status.st_mode)
-            raise InputError(path, "is a folder" if folder else "is not a regular file", "an ELF file")
+            if stat.S_ISDIR(self.status.st_mode):
+                raise InputError(path, "is a folder", "an ELF file")
+            pipe = stat.S_ISFIFO(self.status.st_mode)
+            hint = "A pipe can be read only once: write it to a file, which may be compressed." if pipe else ""
+            raise InputError(path, "is not a regular file", "an ELF file", hint)
         if self.status.st_size == 0:
             raise InputError(path, "is empty", "an ELF file")
 
