@@ -436,6 +436,21 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--reach", "--name", "sock", OLD, NEW)[1].count("functions: sock_rcvbuf, sock_set") == 1
 
 
+def test_quiet_prints_only_what_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each change that has one of the classes, whole; in the JSON, too."""
+    everything = json.loads(run(capsys, "--json", OLD, NEW)[1])["changes"]
+    for classes in (["value"], ["removed", "kfunc"]):
+        fatal = ["--fail-on", ",".join(classes), "-q", OLD, NEW]
+        status, text = run(capsys, "--json", *fatal)
+        wanted = [each for each in everything if set(classes) & set(each["classes"])]
+        assert (status, json.loads(text)["changes"]) == (1, wanted)
+        assert 0 < len(wanted) < len(everything)
+        text = run(capsys, *fatal)[1]
+        assert len([line for line in text.splitlines()[:-2] if not line.startswith(" ")]) == len(wanted)
+    assert run(capsys, "--fail-on", "kfunc", "--name", "sock", "-q", OLD, NEW) == (0, "")
+    assert run(capsys, "--fail-on", "any", "-q", OLD, NEW) == run(capsys, "--fail-on", "any", OLD, NEW)
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -511,6 +526,7 @@ def test_patterns() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["-q", OLD, NEW], ["-q", "--object", "x.o", "--fail-on", "any", OLD, NEW],
         [OLD], [OLD, NEW, OLD], ["--only", "struct", OLD, NEW], ["--fail-on", "frob", OLD, NEW],
         ["--json", "--stat", OLD, NEW],
         ["--base", OLD, "--old-base", OLD, OLD, NEW], [str(FOLDER), NEW], ["--features", "all", OLD, NEW], ["-", "-"],

@@ -41,7 +41,12 @@ def test_folders_of_modules(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
         "module a_b: 1 changed", "  ~ struct m", "      - struct m.n: int at 8", "module come: the module is added",
         "module gone: the module is removed", "", "3 modules: 1 added, 1 removed, 1 changed",
     ]  # fmt: skip
-    assert run(capsys, *bases, "--fail-on", "removed", str(tmp_path / "old"), str(tmp_path / "new"))[0] == 1
+    folders = str(tmp_path / "old"), str(tmp_path / "new")
+    assert run(capsys, *bases, "--fail-on", "removed", *folders)[0] == 1
+    assert run(capsys, *bases, "--fail-on", "kfunc", "-q", *folders) == (0, "")
+    quiet = run(capsys, *bases, "--fail-on", "removed", "-q", *folders)[1]
+    assert quiet.splitlines()[:3] == ["module a_b: 1 changed", "  ~ struct m", "      - struct m.n: int at 8"]
+    assert quiet.splitlines()[3:] == ["module gone: the module is removed", "", "3 modules: 1 removed, 1 changed"]
     whole = json.loads(run(capsys, *bases, "--json", str(tmp_path / "old"), str(tmp_path / "new"))[1])
     assert [each["what"] for each in whole["modules"]] == ["changed", "added", "removed"]
 

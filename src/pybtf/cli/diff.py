@@ -41,6 +41,7 @@ OPTIONS = (
     Option("dwarf", FLAG),
     Option("features", TEXTS, "LIST"),
     Option("jobs", JOBS, "N", "j"),
+    Option("quiet", FLAG, letter="q"),
 )
 
 
@@ -48,7 +49,7 @@ def diff(
     files: tuple[str, ...], only: tuple[str, ...], name: tuple[str, ...], ignore: tuple[str, ...],
     fail_on: tuple[str, ...], stat: bool, reach: bool, markdown: bool, json: bool, object: tuple[str, ...],
     base: str | None, old_base: str | None, new_base: str | None, old_provenance: str | None,
-    new_provenance: str | None, dwarf: bool, features: tuple[str, ...], jobs: int | None
+    new_provenance: str | None, dwarf: bool, features: tuple[str, ...], jobs: int | None, quiet: bool
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if len(files) != 2:
@@ -66,8 +67,10 @@ def diff(
     from ..differences.select import ONLY, RELOCATION, Selection, failing, read_patterns, split_list
 
     fatal = failing(fail_on)
+    if quiet and not fatal:
+        raise UsageError("--quiet goes with --fail-on: it prints only what fails")
     if object:
-        if only or name or ignore or stat or reach or markdown or dwarf or old_provenance or new_provenance:
+        if only or name or ignore or stat or reach or markdown or dwarf or old_provenance or new_provenance or quiet:
             raise UsageError("--object is about relocations; of the other options it goes with --json and --fail-on")
         if fatal - {RELOCATION, "any"}:
             raise UsageError(f"with --object, --fail-on takes {RELOCATION} and any")
@@ -77,7 +80,8 @@ def diff(
     from ..differences.task import JSON, MARKDOWN, STAT, TEXT
 
     ignored = [pattern for path in ignore for pattern in read_patterns(path)]
-    selection = Selection(split_list(only, ONLY, "only"), name, ignored)
+    shown = fatal if quiet and "any" not in fatal else frozenset[str]()
+    selection = Selection(split_list(only, ONLY, "only"), name, ignored, shown)
     form = JSON if json else MARKDOWN if markdown else STAT if stat else TEXT
     folders = [os.path.isdir(path) for path in files]  # noqa: PTH112
     if any(folders):
@@ -91,7 +95,7 @@ def diff(
             raise UsageError("of folders, the bases cannot be standard input")
         rows = _folders(files, bases, selection, form, reach, jobs or len(os.sched_getaffinity(0)))
         status = max((row["status"] for row in rows), default=0)
-        _print_folders(files, rows, form)
+        _print_folders(files, rows, form, quiet)
     else:
         views = _open(files, bases, dwarf, features, jobs)
         _require_names(views, name, selection, bool(fatal))
@@ -242,6 +246,7 @@ def _folders(
         if old is None or new is None:
             row["what"] = "added" if old is None else "removed"
             row["classes"] = {each: int(each == "removed" and new is None) for each in CLASSES}
+            row["count"] = int(not selection.classes or any(row["classes"][each] for each in selection.classes))
             return row | {"summary": f"the module is {row['what']}", "lines": [], "changes": []}
         try:
             return row | _one(opened.open_view(old, bases[0]), opened.open_view(new, bases[1]), selection, form, reach)
@@ -286,7 +291,7 @@ def _print_one(files: tuple[str, ...], row: dict[str, Any], form: int) -> None:
     _write(lines, form == TEXT)
 
 
-def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int) -> None:
+def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int, quiet: bool) -> None:
     from ..differences.task import JSON, MARKDOWN, STAT, TEXT
 
     for row in rows:
@@ -306,10 +311,10 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
             lines += [f"# {row['module']}", "", f"{row['summary'].capitalize()}.", "", *row["lines"]]
         else:
             lines += [f"module {row['module']}: {row['summary']}", *(f"  {line}" for line in row["lines"])]
-    if form in (STAT, TEXT):
+    if form in (STAT, TEXT) and (changed or not quiet):
         failed = sum(row["error"] is not None for row in rows)
         counts = {what: sum(row["what"] == what for row in changed) for what in ("added", "removed", "changed")}
-        same = len(rows) - len(changed) - failed
+        same = 0 if quiet else len(rows) - len(changed) - failed
         parts = [
             f"{count:,} {what}"
             for what, count in {**counts, "without a change": same, "failed": failed}.items()

@@ -474,6 +474,7 @@ How:
   --reach              Print also which types, variables and functions have a type that changed
   --markdown           Print sections and lists, for release notes
   --json               Print an object of JSON
+  -q, --quiet          With --fail-on: print only the changes for which it fails
   -j, --jobs N         Number of workers; default: the CPUs this process may use
 
 Instead of all changes:

@@ -84,8 +84,15 @@ class Pattern:
 class Selection:
     """What of the changes is shown, and counts."""
 
-    def __init__(self, only: Sequence[str] = (), names: Sequence[str] = (), ignored: Sequence[Pattern] = ()) -> None:
-        """`only`: words of ONLY. `names`: patterns; a change has to fit one of them, if there are any."""
+    def __init__(
+        self,
+        only: Sequence[str] = (),
+        names: Sequence[str] = (),
+        ignored: Sequence[Pattern] = (),
+        classes: frozenset[str] = frozenset(),
+    ) -> None:
+        """`only`: words of ONLY. `names`, `classes`: a change has to fit one of these, if there are any."""
+        self.classes = classes
         self.categories = {category for word in only if word != "kfuncs" for category in ONLY[word]}
         self.kfuncs = "kfuncs" in only
         self.names = [Pattern(text) for text in names]
@@ -94,7 +101,11 @@ class Selection:
 
     def choose(self, changes: Iterable[Change]) -> list[Change]:
         chosen = (self._rest(change) for change in changes if self._wanted(change))
-        return [change for change in chosen if change is not None]
+        return [
+            change
+            for change in chosen
+            if change is not None and (not self.classes or not self.classes.isdisjoint(change.classes))
+        ]
 
     def _wanted(self, change: Change) -> bool:
         if self.categories or self.kfuncs:
