@@ -27,6 +27,7 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
     UnitHeader,
     Walker,
     leads_to,
+    unit_ending_after,
     walk_text,
     walker_free,
     walker_init,
@@ -108,18 +109,8 @@ def trace_types(
 @cython.exceptval(check=False)
 def unit_of(x: cython.pointer[cython.const[Context]], die: uint64_t) -> uint32_t:
     """The number of the unit that has this DIE, NOWHERE if none has."""
-    low: uint32_t = 0
-    high: uint32_t = x.n_units
-    middle: uint32_t
-    while low < high:
-        middle = low + (high - low) // 2
-        if x.headers[middle].end <= die:
-            low = middle + 1
-        else:
-            high = middle
-    if low < x.n_units and x.headers[low].first_die <= die:
-        return low
-    return NOWHERE
+    unit: uint32_t = unit_ending_after(x.headers, x.n_units, die)
+    return unit if unit < x.n_units and x.headers[unit].first_die <= die else NOWHERE
 
 
 @cython.cfunc

@@ -16,6 +16,7 @@ from cython.cimports.cpython.buffer import PyBUF_READ
 from cython.cimports.cpython.memoryview import PyMemoryView_FromMemory
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
@@ -272,18 +273,10 @@ class Ring(Inputs):
     @cython.cfunc
     def unit_around(self, offset: uint64_t):
         """Offset of the unit that holds this offset of .debug_info, -1 if none does."""
-        low: uint32_t = 0
-        high: uint32_t = self.x.n_units
-        middle: uint32_t
-        while low < high:
-            middle = low + (high - low) // 2
-            if self.x.headers[middle].end <= offset:
-                low = middle + 1
-            else:
-                high = middle
-        if low == self.x.n_units or self.x.headers[low].offset > offset:
+        unit: uint32_t = unit_ending_after(self.x.headers, self.x.n_units, offset)
+        if unit == self.x.n_units or self.x.headers[unit].offset > offset:
             return -1
-        return self.x.headers[low].offset
+        return self.x.headers[unit].offset
 
     def error(self):
         """The encoder's error (of ERROR_NAMES) and the name or number it is about, or None."""

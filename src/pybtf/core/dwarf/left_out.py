@@ -26,7 +26,7 @@ from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.left_out import *
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_with
-from cython.cimports.pybtf.core.dwarf.walk_state import Walker, add_type, no_memory
+from cython.cimports.pybtf.core.dwarf.walk_state import Walker, add_type, no_memory, unit_ending_after
 from cython.cimports.pybtf.core.model.dwarf_constants import (
     DW_TAG_enumeration_type,
     DW_TAG_structure_type,
@@ -136,16 +136,8 @@ def is_enough(w: cython.pointer[cython.const[Walker]]) -> cython.bint:
 @cython.exceptval(check=False)
 def unit_around(w: cython.pointer[cython.const[Walker]], at: uint64_t) -> uint32_t:
     """The number of the unit that has this offset of .debug_info, be it in its header; `n_units` if there is none."""
-    low: uint32_t = 0
-    high: uint32_t = w.n_units
-    middle: uint32_t
-    while low < high:
-        middle = low + (high - low) // 2
-        if w.headers[middle].end <= at:
-            low = middle + 1
-        else:
-            high = middle
-    return w.n_units if low < w.n_units and w.headers[low].offset > at else low
+    unit: uint32_t = unit_ending_after(w.headers, w.n_units, at)
+    return w.n_units if unit < w.n_units and w.headers[unit].offset > at else unit
 
 
 # ---- the tables -----------------------------------------------------------------------------------------------

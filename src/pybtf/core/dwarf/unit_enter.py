@@ -5,7 +5,7 @@ from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.dwarf.abbrevs import abbrevs_enough, abbrevs_read
 from cython.cimports.pybtf.core.dwarf.attributes import D_STR_OFFSETS_BASE
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_has, die_read
-from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader, Walker
+from cython.cimports.pybtf.core.dwarf.walk_state import UnitHeader, Walker, unit_ending_after
 from cython.cimports.pybtf.core.model.debug_sections import Span
 from cython.cimports.pybtf.core.model.faults import FAULT_SHARED, IN_ABBREV, fault_set
 from cython.cimports.pybtf.core.support.cursor import cur_init
@@ -97,15 +97,5 @@ def too_much(w: cython.pointer[Walker], h: cython.pointer[cython.const[UnitHeade
 @cython.exceptval(check=False)
 def unit_with(w: cython.pointer[cython.const[Walker]], at: uint64_t) -> uint32_t:
     """Merge mode: the number of the unit that has DIEs at this offset of .debug_info, `n_units` if there is none."""
-    low: uint32_t = 0
-    high: uint32_t = w.n_units
-    middle: uint32_t
-    while low < high:
-        middle = low + (high - low) // 2
-        if w.headers[middle].end <= at:
-            low = middle + 1
-        else:
-            high = middle
-    if low < w.n_units and w.headers[low].first_die > at:
-        return w.n_units
-    return low
+    unit: uint32_t = unit_ending_after(w.headers, w.n_units, at)
+    return w.n_units if unit < w.n_units and w.headers[unit].first_die > at else unit

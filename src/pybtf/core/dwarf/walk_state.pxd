@@ -56,6 +56,20 @@ cdef struct UnitHeader:
     uint8_t version, address_size, offset_size, type
     const SplitUnit *split      # of a unit of split DWARF, else NULL
 
+cdef inline uint32_t unit_ending_after(const UnitHeader *headers, uint32_t n, uint64_t at) noexcept nogil:
+    # The first of `n` units that ends behind an offset of .debug_info, `n` if none does. If any unit holds the offset,
+    # it is this one.
+    cdef uint32_t low = 0
+    cdef uint32_t high = n
+    cdef uint32_t middle
+    while low < high:
+        middle = low + (high - low) // 2
+        if headers[middle].end <= at:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
 cdef struct Import:             # where to go on when an imported partial unit has been read
     Reader reader               # its table is found by depth
     uint32_t bases
