@@ -112,16 +112,23 @@ def measure(argv: list[str], out: Path, environment: dict[str, str]) -> Run:
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, digest_file(out))
 
 
-def measure_plain(argv: list[str]) -> tuple[float, float]:
-    """Wall seconds and peak MiB of a command whose output does not matter."""
-    silent = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+def measure_plain(argv: list[str], output: str = os.devnull) -> tuple[float, float, float]:
+    """Wall and CPU seconds, and peak MiB, of a command that prints to `output`. Its messages are thrown away.
+
+    :raises Failed: it ends with another status than 0.
+    """
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    child = os.posix_spawnp(argv[0], argv, environment, file_actions=[silent])
+    child = os.posix_spawnp(argv[0], argv, environment, file_actions=actions)
     _, status, usage = os.wait4(child, 0)
+    wall = time.perf_counter() - start
     if status:
         raise Failed(f"{shlex.join(argv)}: status {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def cpu_model() -> str:
@@ -329,7 +336,7 @@ def run(options: argparse.Namespace) -> int:
         table += rows
         failed += missing
     record["starts"] = starts(pybtf)
-    floor = measure_plain(["true"])[1]
+    floor = measure_plain(["true"])[2]
     print("\n" + ", ".join(f"{name}: {ms:.0f} ms" for name, ms in record["starts"].items()) + " (medians of 15)")
     print(f"peak memory of a process that does nothing: {floor:.0f} MiB")
     if table:

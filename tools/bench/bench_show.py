@@ -15,12 +15,11 @@ import os
 import statistics
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from pybtf.elf.image import ElfImage
-from tools.bench.bench import pybtf_command
+from tools.bench.bench import Failed, measure_plain, pybtf_command
 from tools.judge import reference
 
 KERNELS = ("6.1-amd64",)
@@ -61,20 +60,6 @@ def command(row: Row) -> list[str]:
     return [*program, *row.ours]
 
 
-def measure(argv: list[str], output: str) -> tuple[float, float, float]:
-    """Wall and CPU seconds, and peak MiB, of a command."""
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
-    start = time.perf_counter()
-    child = os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions)
-    _, status, usage = os.wait4(child, 0)
-    if status:
-        raise SystemExit(f"{' '.join(argv)}: status {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
 def same(row: Row, ours: str, theirs: str) -> bool:
     """Asked of a child: a program counts as memory of its own what the one that starts it has had."""
     child = os.fork()
@@ -89,9 +74,9 @@ def compare(row: Row, folder: str, rounds: int) -> bool:
     mine, other = [], []
     judges = {"pahole": reference.pahole, "bpftool": reference.bpftool}
     for turn in range(rounds + 1):
-        mine.append(measure(command(row), ours))
+        mine.append(measure_plain(command(row), ours))
         if row.judge:
-            other.append(measure([*judges[row.judge](), *row.theirs], theirs))
+            other.append(measure_plain([*judges[row.judge](), *row.theirs], theirs))
             if turn == 0 and not same(row, ours, theirs):
                 print(f"{row.name:28} the outputs differ")
                 return False
@@ -127,4 +112,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Failed as error:
+        sys.exit(f"failed: {error}")

@@ -9,29 +9,16 @@ more than 1.5 times the CPU time, or twice the memory.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from tools.bench.bench import pybtf_command, warm
+from tools.bench.bench import Failed, measure_plain, pybtf_command, warm
 from tools.judge import reference
 
 KERNELS = ("6.1-amd64",)
 MOST_TIME, MOST_MEMORY = 1.5, 2.0
-
-
-def measure(argv: list[str]) -> tuple[float, float, float]:
-    """Wall and CPU seconds, and peak MiB, of a command."""
-    silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
-    start = time.perf_counter()
-    child = os.posix_spawnp(argv[0], argv, os.environ, file_actions=silent)
-    _, status, usage = os.wait4(child, 0)
-    if status:
-        raise SystemExit(f"{' '.join(argv)}: status {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main() -> int:
@@ -48,8 +35,8 @@ def main() -> int:
             common = ["-j1", "--lang-exclude", "rust", str(path)]
             for _ in range(options.rounds):
                 warm(path)
-                encode.append(measure([*pybtf_command(), "encode", "-q", "--detached", out, *common]))
-                why.append(measure([*pybtf_command(), "why", *common]))
+                encode.append(measure_plain([*pybtf_command(), "encode", "-q", "--detached", out, *common]))
+                why.append(measure_plain([*pybtf_command(), "why", *common]))
         wall, cpu, peak = (
             statistics.median(mine[at] / other[at] for mine, other in zip(why, encode, strict=True)) for at in range(3)
         )
@@ -63,4 +50,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Failed as error:
+        sys.exit(f"failed: {error}")
