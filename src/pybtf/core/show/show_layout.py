@@ -26,7 +26,7 @@ from cython.cimports.pybtf.core.btf.type_view import (
     member_offset,
     view_record,
 )
-from cython.cimports.pybtf.core.show.show_layout import is_empty
+from cython.cimports.pybtf.core.show.show_layout import Ends, is_empty
 from cython.cimports.pybtf.core.show.show_types import (
     CACHELINE,
     FACTS_BUSY,
@@ -34,6 +34,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     MEETS_BOUNDARY,
     MEETS_BOUNDARY_NEXT,
     MEETS_NEXT,
+    MEETS_NOTHING,
     MEETS_PREVIOUS,
     MEETS_UNIT,
     SHOW_CYCLE,
@@ -247,111 +248,39 @@ def study(
     is_struct: cython.bint = wire_kind(r) == KIND_STRUCT
     p = cython.declare(MemberLayout)
     last = cython.declare(MemberLayout)
-    natural: uint32_t
-    i: uint32_t
+    e = cython.declare(Ends)
     start: int64_t
-    end: int64_t = 0
-    unit_end: int64_t = 0  # of the unit that bit-fields share
-    first_end: int64_t = 0  # the same, as the first bit-field there has it
-    solid: int64_t = 0  # where members that have a size end, in bits
-    whole: int64_t
-    until: int64_t
-    limit: int64_t
+    i: uint32_t
     memset(f, 0, cython.sizeof(Facts))
     memset(cython.address(last), 0, cython.sizeof(MemberLayout))
+    memset(cython.address(e), 0, cython.sizeof(Ends))
     f.state = FACTS_BUSY
     f.natural = 1
     for i in range(wire_vlen(r)):
-        memset(cython.address(p), 0, cython.sizeof(MemberLayout))
-        natural = natural_of(s, m[1])
-        p.size = cython.cast(uint32_t, size_of(s, m[1]))
-        p.bits = member_bits(r, m)
         start = member_offset(r, m)
-        if natural > f.natural:
-            f.natural = natural
-        p.offset = start // 8
-        if p.bits:
-            if p.size:
-                p.offset = start // (8 * cython.cast(int64_t, p.size)) * p.size
-            p.bit = start - 8 * cython.cast(int64_t, p.offset)
-        elif natural and p.offset % natural:
-            f.packed = True
-        if is_struct and start > end:
-            until = start
-            if unit_end > end:
-                if until > unit_end:
-                    until = unit_end
-                p.bit_hole = until - end
-                end = until
-            until = end
-            if p.bits and 8 * cython.cast(int64_t, p.offset) > until:
-                until = 8 * cython.cast(int64_t, p.offset)
-            if p.bits:
-                p.bit_hole += start - until
-                p.hole = (until - end) // 8
-            else:
-                p.hole = (start - end) // 8
-        if i and is_struct:
-            limit = first_end if last.bits else 8 * (cython.cast(int64_t, last.offset) + last.size)
-            if p.bits and p.offset <= last.offset and (p.offset < last.offset or (not last.bits and last.size)):
-                p.meets = MEETS_PREVIOUS
-            elif (p.bits or last.bits) and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < limit:
-                p.meets = MEETS_BOUNDARY_NEXT if p.bits and p.bit_hole else MEETS_NEXT
-            elif p.bit_hole and p.bits:
-                p.meets = MEETS_UNIT if p.offset == last.offset else MEETS_BOUNDARY
-        if p.bit_hole:
-            f.bit_holes += 1
-            f.bit_hole_bits += p.bit_hole
-        if p.hole:
-            f.holes += 1
-            f.hole_bytes += p.hole
-        if is_struct and p.bit == 0 and start > solid:
-            p.align = forced_alignment(cython.cast(uint32_t, (start - solid) // 8), p.offset, natural)
-        if p.align:
-            f.forced += 1
-            if p.hole:
-                f.forced_holes += 1
-                f.forced_bytes += p.hole
+        place(s, f, r, m, cython.address(p))
+        if is_struct:
+            measure_gap(cython.address(p), cython.address(e), start)
+            if i:
+                p.meets = meeting(cython.address(p), cython.address(last), e.first_end)
+            if p.bit == 0 and start > e.solid:
+                p.align = forced_alignment(
+                    cython.cast(uint32_t, (start - e.solid) // 8), p.offset, natural_of(s, m[1])
+                )
+        count_member(f, cython.address(p))
         if layouts != cython.NULL:
             layouts[i] = p
-        whole = start + (p.bits if p.bits else 8 * cython.cast(int64_t, p.size))
-        if p.bits:
-            f.sum_bits += p.bits
-            limit = 8 * (cython.cast(int64_t, p.offset) + p.size)
-            if p.offset != last.offset or not last.bits:
-                first_end = limit
-            if whole > limit and p.size:  # in packed structs it goes on in the unit behind
-                limit += 8 * cython.cast(int64_t, p.size)
-            if limit > unit_end:
-                unit_end = limit
-        else:
-            f.sum_members += p.size
-            unit_end = first_end = 0
-        if whole > end:
-            end = whole
-        if p.size and whole > solid:
-            solid = whole
+        pass_member(cython.address(e), cython.address(p), cython.address(last), start)
         member_facts(s, f, m[1])
         last = p
         m += 3
     if f.natural and r[2] % f.natural:
         f.packed = True
-    if is_struct and wire_vlen(r):
-        m -= 3
-        f.ends_flexible = m[1] and wire_kind(view_record(s.v, m[1])) == KIND_ARRAY and view_record(s.v, m[1])[5] == 0
     if is_struct:
-        whole = 8 * cython.cast(int64_t, r[2])
-        until = whole
-        if unit_end > end:
-            if until > unit_end:
-                until = unit_end
-            if until > end:
-                f.bit_padding = until - end
-                end = until
-        if whole > end:
-            f.padding = (whole - end) // 8
-        if whole > solid:
-            f.align = forced_alignment(cython.cast(uint32_t, (whole - solid) // 8), r[2], f.natural)
+        if wire_vlen(r):
+            m -= 3
+            f.ends_flexible = is_flexible(s, m[1])
+        measure_end(f, cython.address(e), r[2])
     if f.holes or f.padding or not is_struct:
         f.packed = False
     if s.plan != cython.NULL and s.plan.id == id and s.plan.shown:
@@ -360,6 +289,148 @@ def study(
         f.align = 0
     if s.plan != cython.NULL and s.plan.id == id:
         keep_attributes(s.plan, f, layouts)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def place(
+    s: cython.pointer[Show],
+    f: cython.pointer[Facts],
+    r: cython.pointer[uint32_t],
+    m: cython.pointer[uint32_t],
+    p: cython.pointer[MemberLayout],
+) -> cython.void:
+    """Where a member lies, by itself. A bit-field lies in a unit of its type's size."""
+    natural: uint32_t = natural_of(s, m[1])
+    start: int64_t = member_offset(r, m)
+    memset(p, 0, cython.sizeof(MemberLayout))
+    p.size = cython.cast(uint32_t, size_of(s, m[1]))
+    p.bits = member_bits(r, m)
+    p.offset = start // 8
+    if natural > f.natural:
+        f.natural = natural
+    if p.bits:
+        if p.size:
+            p.offset = start // (8 * cython.cast(int64_t, p.size)) * p.size
+        p.bit = start - 8 * cython.cast(int64_t, p.offset)
+    elif natural and p.offset % natural:
+        f.packed = True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def measure_gap(p: cython.pointer[MemberLayout], e: cython.pointer[Ends], start: int64_t) -> cython.void:
+    """What nothing uses in front of a member: the rest of a unit of bit-fields, whole bytes, bits of its own unit."""
+    until: int64_t
+    if start <= e.end:
+        return
+    if e.unit > e.end:
+        until = e.unit if e.unit < start else start
+        p.bit_hole = until - e.end
+        e.end = until
+    if p.bits:
+        until = 8 * cython.cast(int64_t, p.offset)
+        if until < e.end:
+            until = e.end
+        p.bit_hole += start - until
+        p.hole = (until - e.end) // 8
+    else:
+        p.hole = (start - e.end) // 8
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def meeting(
+    p: cython.pointer[cython.const[MemberLayout]], last: cython.pointer[cython.const[MemberLayout]], first_end: int64_t
+) -> cython.int:
+    """How a member and the one in front of it share units (MEETS_*)."""
+    limit: int64_t = first_end if last.bits else 8 * (cython.cast(int64_t, last.offset) + last.size)
+    if p.bits and p.offset <= last.offset and (p.offset < last.offset or (not last.bits and last.size)):
+        return MEETS_PREVIOUS
+    if (p.bits or last.bits) and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < limit:
+        return MEETS_BOUNDARY_NEXT if p.bits and p.bit_hole else MEETS_NEXT
+    if p.bit_hole and p.bits:
+        return MEETS_UNIT if p.offset == last.offset else MEETS_BOUNDARY
+    return MEETS_NOTHING
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count_member(f: cython.pointer[Facts], p: cython.pointer[cython.const[MemberLayout]]) -> cython.void:
+    """Adds what is known of a member to the sums of its struct."""
+    if p.bit_hole:
+        f.bit_holes += 1
+        f.bit_hole_bits += p.bit_hole
+    if p.hole:
+        f.holes += 1
+        f.hole_bytes += p.hole
+    if p.align:
+        f.forced += 1
+        if p.hole:
+            f.forced_holes += 1
+            f.forced_bytes += p.hole
+    if p.bits:
+        f.sum_bits += p.bits
+    else:
+        f.sum_members += p.size
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pass_member(
+    e: cython.pointer[Ends],
+    p: cython.pointer[cython.const[MemberLayout]],
+    last: cython.pointer[cython.const[MemberLayout]],
+    start: int64_t,
+) -> cython.void:
+    """Moves the ends behind a member. `last`: the member in front of it."""
+    end: int64_t = start + (p.bits if p.bits else 8 * cython.cast(int64_t, p.size))
+    unit: int64_t
+    if p.bits:
+        unit = 8 * (cython.cast(int64_t, p.offset) + p.size)
+        if p.offset != last.offset or not last.bits:
+            e.first_end = unit
+        if end > unit and p.size:  # in packed structs it goes on in the next unit
+            unit += 8 * cython.cast(int64_t, p.size)
+        if unit > e.unit:
+            e.unit = unit
+    else:
+        e.unit = e.first_end = 0
+    if end > e.end:
+        e.end = end
+    if p.size and end > e.solid:
+        e.solid = end
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def measure_end(f: cython.pointer[Facts], e: cython.pointer[Ends], size: uint32_t) -> cython.void:
+    """Padding of a struct of this size, and the attribute that explains it."""
+    whole: int64_t = 8 * cython.cast(int64_t, size)
+    until: int64_t
+    if e.unit > e.end:
+        until = e.unit if e.unit < whole else whole
+        if until > e.end:
+            f.bit_padding = until - e.end
+            e.end = until
+    if whole > e.end:
+        f.padding = (whole - e.end) // 8
+    if whole > e.solid:
+        f.align = forced_alignment(cython.cast(uint32_t, (whole - e.solid) // 8), size, f.natural)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_flexible(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
+    """Whether a type is an array without elements."""
+    return id and wire_kind(view_record(s.v, id)) == KIND_ARRAY and view_record(s.v, id)[5] == 0
 
 
 @cython.cfunc
