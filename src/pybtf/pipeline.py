@@ -1,9 +1,10 @@
-"""From an ELF file to BTF: the whole program in one list of passes. `_encode_images` reads what does not change any
-more, makes the run and fills the report in the end; `_encode`, which it calls, has the passes from units to bytes.
+"""From an ELF file to BTF: the whole program in one list of passes. Read `_encode_images` first: it loads the sections
+and symbols, makes the run, and fills the report at the end. In between it calls `_encode`, which has the passes from
+units to bytes. Below these two is what they call, in that order.
 
 Everything here runs once per file; what runs once per unit, type or symbol is in the compiled core. Nothing here knows
-the command line, and nothing in the core knows paths. The threads of a run are in run_threads.py, what is said of its
-errors in run_errors.py, and what the report says of it in run_report.py.
+the command line, and nothing in the core knows paths. The threads of a run are in run_threads.py, the messages of its
+errors in run_errors.py, and its part of the report in run_report.py.
 """
 
 from __future__ import annotations
@@ -141,29 +142,6 @@ def _check_sources(sources: list[Source]) -> None:
             raise change from None
 
 
-def _real_path(image: ElfImage) -> str | None:
-    try:
-        return os.path.realpath(image.path) if image.status is not None else None
-    except OSError:  # the folder we are in is gone
-        return None
-
-
-def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
-    """Warn of DWARF that is only a part: of other objects it was taken out when they got values."""
-    for image in images:
-        if image.dwarf.keys() <= DWARF_SECTIONS:
-            continue
-        from pybtf.elf.values_index import stripped_objects
-
-        count = stripped_objects(image)
-        report.stripped += count
-        if count:
-            report.warnings.append(
-                f"{image.path}: nothing is in the BTF of objects that have values and no DWARF any more (pybtf cc "
-                f"--strip-dwarf), {count} of them; pybtf merge makes BTF of values"
-            )
-
-
 def _encode_images(
     images: list[ElfImage],
     options: EncodeOptions,
@@ -184,8 +162,8 @@ def _encode_images(
     report.byte_order = _order(image.little)
     report.input_size = image.size
 
-    # Read what does not change any more: sections, symbols. With several workers, symbols and unit headers are read at
-    # the same time. Several files share one table of functions.
+    # Load the sections and symbols; they stay as they are from here on. With several workers, symbols and unit headers
+    # are read at the same time. Several files share one table of functions.
     if given is not None:
         files = [given.file]
     else:
@@ -205,7 +183,7 @@ def _encode_images(
 
         functions = join_tables([file.symbols for file in files])
 
-    # The same may have been encoded before.
+    # The same input may have been encoded before.
     ranges = variable_ranges(image, files[0].addresses, features)
     if recall is not None:
         with timings.pass_("values"):
@@ -237,6 +215,7 @@ def _encode_images(
             later=files[0].wait is not None,
         )
 
+    # From units to bytes.
     keep(run)
     try:
         data, base_data = _encode(run, files, given, options, base, report, progress)
@@ -270,17 +249,12 @@ def _encode(
     features = options.features
     image = files[0].image
 
-    # Find the units; decode them on all workers; encode them in order.
+    # Find the units of each file; decode them on all workers; encode them in order.
     for file in files:
         with timings.pass_("unit headers" if given is None else "values"):
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_file=file.info_file)
-            try:
-                _scan(file, given, run, features)
-            except InputError:
-                if file.wait is not None:  # what is wrong with symbols is said first, by any number of workers
-                    file.wait()
-                raise
+            _find_units(file, given, run, features)
         if file.wait is not None:
             with timings.pass_("symbols"):
                 file.wait()
@@ -330,43 +304,7 @@ def _encode(
 
     # The types are final. Number and write them.
     with timings.pass_("output"):
-        try:
-            run.lay_out()
-            _side_by_side(options.jobs, run.write_types, run.write_strings)
-            data = run.data()
-        except OverflowError as error:
-            raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
-        except InternalError as error:
-            raise InternalError(f"{image.path}: {error}") from None
-        base_data = None
-        if features.distilled_base:
-            both = run.distill(data)
-            if isinstance(both, int):
-                from pybtf.run_errors import of_distilling
-
-                raise of_distilling(image, both)
-            data, base_data = both
-    return data, base_data
-
-
-def _freeze_symbols(files: list[LoadedFile], features: Features, report: Report) -> None:
-    """The function tables do not change any more."""
-    image = files[0].image
-    if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
-        from pybtf.elf.kfuncs import mark_kfuncs
-
-        report.warnings += mark_kfuncs(image, files[0].symbols)
-    for file in files:
-        file.symbols.freeze()
-
-
-def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOptions) -> list[ElfImage]:
-    """The modules whose sizes are to be compared with those of the base in the end. Raises as `check_base_of`."""
-    if options.standalone if base is None else options.force_base:  # as in a build: nobody asks
-        return []
-    from pybtf.belonging import check_base_of
-
-    return [image for image in images if check_base_of(image, options, base)]
+        return _bytes_of(run, image, options.jobs, features.distilled_base)
 
 
 def _check_order(images: list[ElfImage], base: Base | None) -> None:
@@ -385,19 +323,58 @@ def _order(little: bool) -> str:
     return "little" if little else "big"
 
 
+def _not_surely_of(base: Base | None, images: list[ElfImage], options: EncodeOptions) -> list[ElfImage]:
+    """The modules whose sizes are to be compared with those of the base in the end. Raises as `check_base_of`."""
+    if options.standalone if base is None else options.force_base:  # as in a build: nobody asks
+        return []
+    from pybtf.belonging import check_base_of
+
+    return [image for image in images if check_base_of(image, options, base)]
+
+
+def _tell_of_stripped(images: list[ElfImage], report: Report) -> None:
+    """Warn of DWARF that is only a part: of other objects it was taken out when they got values."""
+    for image in images:
+        if image.dwarf.keys() <= DWARF_SECTIONS:
+            continue
+        from pybtf.elf.values_index import stripped_objects
+
+        count = stripped_objects(image)
+        report.stripped += count
+        if count:
+            report.warnings.append(
+                f"{image.path}: nothing is in the BTF of objects that have values and no DWARF any more (pybtf cc "
+                f"--strip-dwarf), {count} of them; pybtf merge makes BTF of values"
+            )
+
+
 def option_bits(features: tuple[str, ...]) -> int:
     """What the core has to know of these features."""
     bits = sum(OPTIONS.get(name, 0) for name in features)
     return bits | (OPTIONS["variables"] if "var" in features or "global_var" in features else 0)
 
 
-def _scan(file: LoadedFile, given: Given | None, run: Run, features: Features) -> None:
-    if given is not None:
-        damaged = run.give(given.pieces, given.digest, given.find)
-        if damaged is not None:
-            place = Place(given.paths[damaged[0]], VALUES, damaged[1])
-            raise InputError(place, "values that are damaged", "what pybtf object has written")
-        return
+def _find_units(file: LoadedFile, given: Given | None, run: Run, features: Features) -> None:
+    """Read the unit headers, or take the values there are in place of DWARF. Raises `InputError`."""
+    try:
+        if given is not None:
+            _give(given, run)
+        else:
+            _scan(file, run, features)
+    except InputError:
+        if file.wait is not None:  # what is wrong with symbols is said first, by any number of workers
+            file.wait()
+        raise
+
+
+def _give(given: Given, run: Run) -> None:
+    damaged = run.give(given.pieces, given.digest, given.find)
+    if damaged is not None:
+        place = Place(given.paths[damaged[0]], VALUES, damaged[1])
+        raise InputError(place, "values that are damaged", "what pybtf object has written")
+
+
+def _scan(file: LoadedFile, run: Run, features: Features) -> None:
     alternate = file.sections.alternate
     merge = features.force_cu_merging or built_with_lto(file.image) or (alternate is not None and alternate.has_units)
     run.scan(merge)
@@ -405,6 +382,32 @@ def _scan(file: LoadedFile, given: Given | None, run: Run, features: Features) -
     if not merge and run.has_reference_to_other_units():
         run.merge()
     _check(file.image, run)
+
+
+def _freeze_symbols(files: list[LoadedFile], features: Features, report: Report) -> None:
+    """Mark the kfuncs in the function tables, which do not change any more after that."""
+    image = files[0].image
+    if features.decl_tag_kfuncs and image.section(".BTF_ids") is not None:
+        from pybtf.elf.kfuncs import mark_kfuncs
+
+        report.warnings += mark_kfuncs(image, files[0].symbols)
+    for file in files:
+        file.symbols.freeze()
+
+
+def _work(run: Run, jobs: int, progress: Progress | None) -> None:
+    """Decode and encode all units that are left, on all workers."""
+    on_slice = progress or _nobody_looks
+    if jobs == 1:
+        run.work(on_slice)
+        return
+    from pybtf.run_threads import work_together
+
+    work_together(run, jobs, on_slice)
+
+
+def _nobody_looks(done: int, units: int) -> None:
+    pass
 
 
 def _certify(run: Run, jobs: int) -> None:
@@ -424,21 +427,6 @@ def _side_by_side(jobs: int, work: Callable[[], None], other: Callable[[], None]
     side_by_side(work, other)
 
 
-def _work(run: Run, jobs: int, progress: Progress | None) -> None:
-    """Decode and encode all units that are left, on all workers."""
-    on_slice = progress or _nobody_looks
-    if jobs == 1:
-        run.work(on_slice)
-        return
-    from pybtf.run_threads import work_together
-
-    work_together(run, jobs, on_slice)
-
-
-def _nobody_looks(done: int, units: int) -> None:
-    pass
-
-
 def _check(image: ElfImage, run: Run, given: Given | None = None) -> None:
     """Raise what the core met, if anything."""
     fault = run.fault()
@@ -451,3 +439,30 @@ def _check(image: ElfImage, run: Run, given: Given | None = None) -> None:
         raise run_errors.of_input(image, run, fault, given)
     if error is not None:
         raise run_errors.of_encoding(image, *error)
+
+
+def _bytes_of(run: Run, image: ElfImage, jobs: int, distilled: bool) -> tuple[bytes, bytes | None]:
+    """The BTF, and its distilled base if that is wanted."""
+    try:
+        run.lay_out()
+        _side_by_side(jobs, run.write_types, run.write_strings)
+        data = run.data()
+    except OverflowError as error:
+        raise EncodeError(image.place(), f"{error} bytes of BTF", "less than 4 GiB") from None
+    except InternalError as error:
+        raise InternalError(f"{image.path}: {error}") from None
+    if not distilled:
+        return data, None
+    both = run.distill(data)
+    if isinstance(both, int):
+        from pybtf.run_errors import of_distilling
+
+        raise of_distilling(image, both)
+    return both
+
+
+def _real_path(image: ElfImage) -> str | None:
+    try:
+        return os.path.realpath(image.path) if image.status is not None else None
+    except OSError:  # the folder we are in is gone
+        return None
