@@ -1,4 +1,4 @@
-"""The Python API's one verb. `pybtf.encode` is this `encode`."""
+"""`pybtf.encode`: from one ELF file to BTF. Many files are in batch.py, the passes in pipeline.py."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ def encode(
     dwp: str | bytes | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Encoded:
-    """Encode BTF from the DWARF of the ELF file `path`, which is only read.
+    """Encode BTF from the DWARF of the ELF file `path`, which is only read. For many files, see `encode_many`.
 
-    `features`, `lang` and `lang_exclude` are what the options of `pybtf encode` take: lists separated by
-    commas (several feature lists may be given as a sequence). The environment is not looked at. `jobs` is the
-    number of workers, None for one on each CPU this process may use; the result does not depend on it.
-    With `base` the result is split BTF, which holds what that BTF does not have: a file with the BTF of a kernel, or,
-    if there are several modules, a `Base`, which is read only once. `standalone` encodes a kernel module without a
-    base, `force_base` with one of another kernel. `degrade` replaces what BTF cannot express and leaves out units
-    that are damaged; `report.losses` says what was lost. `for_kernel` is a version, `5.15`, whose kernel is to load the
-    BTF: features that it does not know are left out (`report.without`). `dwp` is a package of split DWARF, if it is not
-    called as the file with `.dwp` added. `progress` is called in this thread with the
-    number of units done and of all units. See `encode_many` for many files.
+    - `features`, `lang`, `lang_exclude`: what the options of `pybtf encode` take, lists separated by commas. Several
+      lists of features may be given as a sequence. The environment is not looked at.
+    - `jobs`: the number of workers; None: one for each CPU that this process may use. The result does not depend on it.
+    - `base`: makes the result split BTF, which holds only what this BTF does not have. A file with the BTF of a kernel
+      or, for several modules, a `Base`, which is read only once.
+    - `standalone`: encode a kernel module without a base. `force_base`: accept a base of another kernel.
+    - `degrade`: replace what BTF cannot express, and leave out damaged units; `report.losses` says what was lost.
+    - `for_kernel`: the version of the kernel that is to load the BTF, `5.15`. Features that it does not know are left
+      out, and named in `report.without`.
+    - `dwp`: the package of split DWARF, if it is not named like the file with `.dwp` added.
+    - `progress`: called in this thread with the number of units done and the number of all units.
 
-    Raises `UsageError` for an unknown feature or language, and `ModuleWithoutBaseError`, which is one, for a kernel
-    module without a base; `InputError` for a file that cannot be read or encoded, with the place where it is at fault,
-    and `WrongBaseError`, which is one.
+    Raises `UsageError` for an unknown feature or language, arguments that do not go together, and (as
+    `ModuleWithoutBaseError`) for a kernel module without a base; `InputError`, with the place of the fault, for a file
+    that cannot be read or encoded, and (as `WrongBaseError`) for a base of another kernel.
     """
     from .pipeline import encode_file
 

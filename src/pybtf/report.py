@@ -234,9 +234,11 @@ class Report:
     warnings: list[str] = field(default_factory=list)
     timings: Timings = field(default_factory=Timings)
     digests: Digests | None = None
+    """None until `add_digests` is called."""
 
     @property
     def total_types(self) -> int:
+        """How many types the BTF has, of all kinds."""
         return sum(self.types.values())
 
     def add_digests(self, data: bytes | bytearray | memoryview) -> None:

@@ -105,18 +105,23 @@ class Builder(BtfBuilder):
         return self.add(Float(_named("a floating-point number", name), size))
 
     def add_ptr(self, type: int) -> int:
+        """A pointer to the type with this id; 0 is void."""
         return self.add(Ptr(_id(type)))
 
     def add_volatile(self, type: int) -> int:
+        """The type with this id, `volatile`."""
         return self.add(Volatile(_id(type)))
 
     def add_const(self, type: int) -> int:
+        """The type with this id, `const`."""
         return self.add(Const(_id(type)))
 
     def add_restrict(self, type: int) -> int:
+        """The type with this id, `restrict`."""
         return self.add(Restrict(_id(type)))
 
     def add_typedef(self, name: str, type: int) -> int:
+        """Another name for the type with this id."""
         return self.add(Typedef(_named("a typedef", name), _id(type)))
 
     def add_type_tag(self, name: str, type: int, *, attribute: bool = False) -> int:
@@ -130,6 +135,7 @@ class Builder(BtfBuilder):
         return self.add(DeclTag(_named("a tag", name), _id(type), component, kind_flag=attribute))
 
     def add_array(self, type: int, nelems: int, index_type: int) -> int:
+        """An array of `nelems` elements; `type` and `index_type` are ids."""
         return self.add(Array(_id(type), _id(index_type), nelems))
 
     def add_struct(self, name: str, size: int, members: Iterable[Member] = ()) -> int:
@@ -174,6 +180,7 @@ class Builder(BtfBuilder):
         return self.add(FuncProto(_id(return_type), found))
 
     def add_var(self, name: str, type: int, linkage: Linkage | int = Linkage.STATIC) -> int:
+        """A variable; its type is an id."""
         return self.add(Var(_named("a variable", name), _id(type), _linkage(linkage)))
 
     def add_datasec(self, name: str, size: int, variables: Iterable[SectionVar] = ()) -> int:

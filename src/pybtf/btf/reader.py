@@ -377,6 +377,7 @@ class BTF:
         return b"".join(pieces).decode("utf-8", "surrogateescape")
 
     def view(self) -> View:
+        """The same BTF opened for the compiled printers. Raises InputError if any record is damaged."""
         from pybtf.core.btf.type_view import View
 
         if self.base is None:
