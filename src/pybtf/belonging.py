@@ -1,18 +1,19 @@
 """Whether a module has a base, and whether that is the BTF of the module's own kernel.
 
 Split BTF refers to its base by type id and string offset. On the BTF of another kernel it means something else, or
-nothing, and no kernel loads it. Three things show that, where they are available:
+nothing, and no kernel loads it. Three things tell the wrong base from the right one, where they are available:
 
 - *Releases.* A module says which kernel it was built for (vermagic), a kernel what it is (`linux_banner`); for
   /sys/kernel/btf/vmlinux the running kernel says it.
-- *Sizes.* What a module defines itself although its base has a struct of that name is a private struct of that name, or
-  the same struct of another kernel. A base that was made with other features leads to many such structs as well, since
-  all that reaches one difference is different; but size and base agree then. So sizes are compared. Of 2,259 modules of
-  Debian's 6.1 and 6.12 on their own kernels, with the kernel's own BTF and with pybtf's, 13 have one struct of another
-  size than the base's struct of that name, one has two, and none has more. On another version each has twelve at least;
-  on another flavour of 6.1 one to 59, and always `task_struct`, which is no name for a private struct. (Of 6.12, 320 of
-  1,138 modules fit both flavours that well; only the releases differ.)
-- *Strings.* In a BTF that is read, a name that begins in the middle of one of the base's strings (btf/reader.py).
+- *Sizes.* A module may define a struct itself although its base has one of that name. Then it is a private struct that
+  happens to have the name, or the struct of another kernel, which mostly has another size. (A base made with other
+  features also makes a module define many structs itself, since whatever reaches one difference differs; but their
+  sizes are those of the base's.) So the structs of another size are counted. Of 2,259 modules of Debian's 6.1 and 6.12
+  on their own kernels, with the kernel's own BTF and with pybtf's, 13 have one such struct, one has two, and none has
+  more. On another version, each has twelve or more; on another flavour of 6.1, one to 59, and always `task_struct`,
+  which is no name for a private struct. (Of 6.12, 320 of 1,138 modules fit both flavours equally well; only the
+  releases differ.)
+- *Strings.* When split BTF is read: a name of it begins in the middle of one of the base's strings (btf/reader.py).
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """The part of a kernel's BTF that BPF programs need to be loaded there: a few kilobytes of five megabytes.
 
 A program that is to run on kernels without BTF brings BTF along for each of them. A loader needs only those parts of it
-that the CO-RE relocations of the program are about (`core_relocation`), so it is cut down to
+that the CO-RE relocations of the program are about (`core_relocation`). So the BTF is cut down to what these need. That
+is, if a relocation is about
 
-- for a member: the structs and unions on the way to it with those members only that are on a way, and the type of the
-  last one; of what a pointer points to, nothing,
-- for a type, that its size or its id is asked of: what it refers to, also behind pointers; structs without members,
-- for a type that must match: what it is made of, structs with all members; those behind a pointer without,
-- for an enumerator: its enumeration.
+- a member: the structs and unions on the path to it, with only those of their members that are on some path, and the
+  type of the member; if that is a pointer, nothing of what it points to,
+- the size, the id or the existence of a type: all that the type refers to, also by pointers; structs without members,
+- a type that must match: all that it is made of, structs with all members; structs behind a pointer without members,
+- an enumerator: its enumeration.
 
 What is kept stays in its order, with new ids. A reference to what is not kept becomes one to void.
 """

@@ -2,8 +2,8 @@
 
 It is an SQLite database, so that of 100,000 types only the requested ones are read, and so that anybody can query it:
 every language reads it, and there is a shell for it. It belongs to one BTF, whose digest it has. Its contents are not
-trusted: tables that are not tables, numbers that are texts and the like are an `InputError`, and no query takes longer
-than looking at as many rows as there are bytes.
+trusted: tables that are not tables, numbers that are texts and the like are an `InputError`, and so is a query that
+takes far more steps than the file has bytes.
 """
 
 from __future__ import annotations

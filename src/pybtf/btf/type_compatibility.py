@@ -11,9 +11,9 @@ most lenient to the strictest, all of them behind typedefs, qualifiers and tags:
 
 A name counts up to a suffix `___anything`: programs have several versions of a struct under one name that way.
 
-The questions nest as types do, and damaged BTF has types that nest without end: an answer is looked for in at most
-`MAX_LEVELS` levels, and is no beyond. All questions about one program together have `MAX_STEPS` steps, members that are
-looked at included; then it is refused.
+The questions nest as types do, and in damaged BTF types nest without end. So below `MAX_LEVELS` levels the answer is
+no. All questions about one program together may take `MAX_STEPS` steps, each member that is looked at being one; a
+program that needs more is refused.
 """
 
 from __future__ import annotations

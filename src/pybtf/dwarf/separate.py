@@ -5,11 +5,12 @@ debug file and a checksum of it. The search is pahole's (libdwfl's), found by wa
 
 1. by build id, in /usr/lib/debug/.build-id, where the path is the id;
 2. by name, beside the file, in its folder `.debug`, and under /usr/lib/debug at the path of the file, then at this path
-   without its first folder, and so on. The name is that of the link; without a link, that of the file with `.debug`
-   added, or, other than beside it, just that.
+   without its first folder, and so on. The name is that of the link. Without a link, it is that of the file with
+   `.debug` added, and in other folders than that of the file also the file's own name.
 
-A file that is found by name must be the right one: the same build id, if the stripped file has one; else the checksum
-of the link. Without both nothing can be compared; pahole takes the file, and so it is done here, with a warning.
+A file that is found by name must be the right one: it has the same build id, if the stripped file has one, or else the
+checksum of the link. If the stripped file has neither, nothing can be compared; pahole takes the file, and so does
+pybtf, with a warning.
 
 Symbols, sections and kfuncs are always those of the stripped file, and into it `.BTF` is written.
 """

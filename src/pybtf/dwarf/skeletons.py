@@ -1,8 +1,8 @@
 """Whether a file has skeletons: units that are mostly in other files (split.py). Checked for every file.
 
-To look at every unit takes a fiftieth of the time of an encoding. A skeleton leaves the addresses of its unit in
-`.debug_addr`; so a file that is not small and has no such section has none, or only such whose units have neither code
-nor variables. (Of these the core says that they are skeletons.)
+A look at every unit takes a fiftieth of the time of an encoding, and one section mostly saves it: the addresses of a
+skeleton's unit are in `.debug_addr`. A larger file without that section has no skeletons, or only such whose units have
+neither code nor variables. (If it has some of these, the core reports them.)
 """
 
 from __future__ import annotations

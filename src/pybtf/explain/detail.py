@@ -1,4 +1,4 @@
-"""What `encode` notes besides, if it is asked to: names in the report (`--report-detail`), where all is from
+"""What `encode` also notes on request: names in the report (`--report-detail`), and where types and functions are from
 (`--provenance`).
 """
 

@@ -1,8 +1,8 @@
-"""One file that was encoded to be asked about: the verdict on any name, without a look at the DWARF.
+"""One file, encoded so that questions can be asked: the verdict on any name, without a look at the DWARF.
 
-In BTF is what the finished BTF has, and nothing else is asked for that. Why something is not there is what the encoder
-noted (core/fates.py): of functions the fate that was decided over all units, or, where none was, what became of their
-descriptions.
+Whether a name is in BTF is looked up in the finished BTF, and nowhere else. The reason why it is not there comes from
+the notes of the encoder (core/fates.py): for a function, the fate that was decided over all units or, if there is none,
+what became of its descriptions.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ are no longer needed, and thousands of files need not be found. What was linked 
 it wants, and what is read is compared with it, here as everywhere: a cache may be out of date, truncated, damaged or in
 the middle of being written, and still never gives a wrong result.
 
-So is the BTF that a merge has made, by what it was made of (remembered.py).
+The BTF that a merge has made is kept as well, under a digest of all it was made of (remembered.py).
 
 The file is a head of 16 bytes, "bUVCache", version and rules, in the byte order of the ELF file; then payloads as
 they stand in the section of an object (pieces.py), and among them results: the same head with "bUVR", the key and the

@@ -1,6 +1,7 @@
-"""What is asked of an object before its values are made, or used: whether it has DWARF, which, and what shapes values.
+"""Facts about an object that making values and merging them both need: its DWARF, and the options that shape values.
 
-Who merges asks for this much only; to import what makes values takes longer than to merge those of a module.
+They are in a file of their own because a merge needs nothing else of what makes values: importing all of that takes
+longer than merging the values of a module.
 """
 
 from __future__ import annotations

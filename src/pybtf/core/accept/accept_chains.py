@@ -1,7 +1,8 @@
 """Chains of modifiers, the one thing about references that kernels look at whoever loads the BTF, since 5.19.
 
-From each modifier on at most 32 are counted, up to one of smaller id, since that has been a beginning itself. Until 7.1
-type tags stand at the front of a chain: no other modifier may lead to one.
+A chain may have at most 32 modifiers, counted from each modifier on. The count ends at a modifier of smaller id, which
+has been the start of a count of its own. Until 7.1, type tags stand at the front of a chain: no other modifier may lead
+to one.
 """
 
 import cython

@@ -1,8 +1,8 @@
 """The names of all types of a unit, interned in place: where everything is kept, and types need no class (`sparse` in
 classify.py).
 
-The names of a module are mostly those of its base, each somewhere else in memory. So what several records need is asked
-for before the first of them is read.
+The names of a module are mostly those of its base, scattered over memory. So they are prefetched for several records
+before the first of these is looked at.
 """
 
 import cython

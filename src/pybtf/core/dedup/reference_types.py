@@ -3,8 +3,8 @@
 A type comes after all that it refers to, so that its words are final when it is looked up. So of equal types the one
 that is reached first stays, not the first of the list (Q20). A chain of any length waits on a stack of its own.
 
-Most of these types need no look-up on a base: a comparison of two structs has passed through them and through their
-likes in the base.
+On a base, most of these types need no look-up: a comparison of two structs has already paired them with their
+counterparts in the base (`suggested`).
 """
 
 import cython

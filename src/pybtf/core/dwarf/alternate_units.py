@@ -7,9 +7,9 @@ file has the types of a whole distribution, and the file needs some of them.
 
 The rules are pahole's, found by experiment. These units are needed:
 
-- a unit that has a DIE to which something of the file itself refers: what is decoded of it, whether or not anything
-  comes of it, by DW_AT_type, DW_AT_abstract_origin or DW_AT_specification, or by the DW_AT_import of an imported
-  declaration or module; and one that has a type tag of a pointer, as GCC writes them (btf_tags.py);
+- a unit with a DIE to which the file itself refers: by DW_AT_type, DW_AT_abstract_origin or DW_AT_specification of any
+  DIE that is decoded, whether or not a type comes of it; by DW_AT_import of an imported declaration or module; or as
+  the type tag of a pointer, as GCC writes them (btf_tags.py);
 - a partial unit that is imported, by the file itself or by *any* unit of the alternate file, needed or not.
 
 References within the alternate file make no unit needed. Those that lead outside the decoded units are void, and

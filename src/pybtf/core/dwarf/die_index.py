@@ -1,11 +1,13 @@
 """From the offset of a DIE to the index of what it became: a type, a function, a parameter, a variable.
 
 A unit of the usual size has some ten thousand references to its own types. So types are found without a search: there
-is a slot for every four bytes of the unit. A slot is one byte, so that all of them stay in a cache: types come in the
-order of their offsets, but for those that others are nested in, so it says how far the index is from the one that came
-first in its block of 64 slots. Two types that begin within four bytes are rare (`const void` is a DIE of one byte);
-the second of them, what is out of order, and types of other units, are in a hash table. In a unit of megabytes, as
-merged units are, all are there: there would be far more slots than types.
+is a slot for every four bytes of the unit. All slots have to stay in a cache, so a slot is only one byte. That is
+enough, because indices mostly ascend with the offsets (a type that others are nested in is the exception). Each block
+of 64 slots has the index of its first type, and a slot says how much larger its own is.
+
+A hash table has what does not fit: indices that are too far from that of their block, types of other units, and the
+second of two types that begin within four bytes, which is rare (`const void` is a DIE of one byte). In a unit of
+megabytes, as merged units are, it has all types: there would be far more slots than types.
 
 The hash function is salted: offsets come from the file, and nobody must be able to choose them so that they collide.
 """

@@ -5,8 +5,8 @@ differ, but what they consist of does not: of the 314 thousand declarations of D
 bytes, but for their code, as one that came before. Such a declaration is found by its bytes, and neither read nor
 compiled again.
 
-In the first two tables nothing is looked for, and nothing is kept of them: most modules (234 of 280) have two units,
-for which it would be of no use.
+The first two tables of a file are compiled without a look-up, and nothing of them is kept: most modules (234 of 280)
+have two units, which would gain nothing.
 
 What is known depends on the same properties of units as a table does, and is forgotten with them (`abbrevs_read`). Its
 programs stay in `ops` from one table to the next. What is kept is bounded: a table that is larger, or has longer

@@ -1,13 +1,13 @@
 """Types that have been met in values of objects, by their digests (type_digest.py).
 
-Of nearly all types of an object only the digest is read: the entry says which class it is, what references to it stand
-for, and how long its record is, which so can be passed over. As record_cache.py does for records, each entry remembers
-the one that came after it the last time: units include the same headers in the same order.
+Of nearly all types of an object only the digest is read. The entry says which class the type has, what references to
+it stand for, and how long its record is, so that the record can be skipped. As record_cache.py does for records, each
+entry remembers the one that came after it the last time: units include the same headers in the same order.
 
-An entry knows, too, the lowest number of a unit that has the type. The encoder keeps of each class the types of the
-first unit that has it (append_unit.py). A worker at a higher number knows then that the record will not be asked for;
-one that lowers the number, or finds its own, has to bring it. A lower number is that of a unit that has been claimed,
-so it is encoded first, or the run fails.
+An entry also has the lowest number of a unit that has the type, because the encoder keeps the types of a class from the
+first unit that has it (append_unit.py). A worker that finds a number lower than its unit's knows that the record will
+not be asked for: the other unit has been claimed, so it is encoded first, or the run fails. A worker that lowers the
+number, or finds its own, has to bring the record.
 
 The table is shared by all workers. A look-up takes no lock: an entry is complete before it is published, and nothing is
 moved or removed. `follower` is only a guess.

@@ -4,9 +4,9 @@ What the linker has not said yet is left open: all functions are written, with a
 whether or not there will be a symbol of their name; and all variables with an address, wherever that will be. Their
 addresses are no part of the bytes: they stand in order in `addresses`, for relocations to fill in (docs/merge.md).
 
-What a unit says of one function must not depend on another function, or leaving out those without a symbol would come
-to something else after the link than before. It does in what no compiler writes: an out-of-line copy that has another
-name than its abstract origin. Such a unit is refused.
+Functions without a symbol are left out, and which these are is known only after the link. So what a unit says of one
+function must not depend on another one. It does where an out-of-line copy has another name than its abstract origin,
+which no compiler writes. Such a unit is refused.
 """
 
 import cython

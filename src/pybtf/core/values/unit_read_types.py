@@ -1,9 +1,12 @@
 """Types of a unit value that comes from bytes: their classes, and those of their records that are needed.
 
-Nearly all types of a kernel's objects have been met before, in another object. Such a type is known by its digest
-(known_types.py), and its record is passed over. What is read, and classified as a unit from DWARF is (classify.py), are
-the types that nobody has met; what is only copied, those that the encoder may keep though their class is known: the
-first unit that has a class may be one that is read later, or one that is read again.
+A type falls into one of three groups:
+
+- Nearly all types of a kernel's objects have been met before, in another object. Such a type is known by its digest
+  (known_types.py), and its record is skipped.
+- The record of a type that nobody has met is read, and classified like one from DWARF (classify.py).
+- The record of a type whose class is known, but which the encoder may keep, is only copied. That happens because units
+  are not read in order: the first unit that has a class may be read after others, or be read again.
 
 Where all types are kept (modules on a base), all records are read, and digests are of no use.
 
