@@ -9,7 +9,7 @@ from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObj
 from cython.cimports.cpython.bytes import PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
-from cython.cimports.libc.string import memchr, memcpy
+from cython.cimports.libc.string import memchr, memcpy, memset
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, Cursor, cur_init, cur_skip, cur_u16, cur_u32, cur_u64
 
 HEAD, VERSION, INLINE = cython.declare(cython.int, 80), cython.declare(cython.int, 1), cython.declare(cython.int, 1)
@@ -18,6 +18,23 @@ MAGIC = cython.declare(uint32_t, 0x31565562)  # "bUV1", read as little-endian
 
 BAD_START, BAD_VERSION, BAD_HEAD, BAD_SIZE, BAD_PADDING, BAD_NAMES = range(6)
 """What `index_pieces` says of bytes that are no piece."""
+
+Parts = cython.struct(
+    c=Cursor,  # behind the head, at the addresses
+    size=uint64_t,
+    flags=uint32_t,
+    units=uint32_t,
+    n=uint64_t,  # addresses
+    word=uint32_t,  # bytes of each
+    options=uint32_t,
+    rules=uint32_t,
+    digests=cython.p_char,
+    payload=uint32_t,
+    inline_=uint64_t,  # bytes of the payload that are in the piece
+    inline_end=uint64_t,  # where these end
+    names=uint64_t,  # bytes of them
+    names_end=uint64_t,
+)
 
 
 @cython.cfunc
@@ -62,101 +79,99 @@ def names_of(p: cython.pointer[cython.const[uint8_t]], n: cython.Py_ssize_t):
     return names
 
 
-def index_pieces(data, little, kind):
-    """Every piece of an index as a `kind`, a tuple of what `Piece` has, and what ends the list: None, or (one of the
-    BAD_ numbers, where in the index, what was found there, and a second number).
-    """
-    where = cython.declare(cython.Py_buffer)
-    p: cython.pointer[cython.const[uint8_t]]
-    h: cython.pointer[cython.const[uint8_t]]
-    digests: cython.p_char
-    c: Cursor
-    left: uint64_t
-    at: uint64_t = 0
+@cython.cfunc
+def read_piece(h: cython.pointer[cython.const[uint8_t]], left: uint64_t, swap: cython.bint, p: cython.pointer[Parts]):
+    """Read the head of the piece at `h`, and find its parts. None, or a BAD_ number and two numbers found there."""
+    c: cython.pointer[Cursor] = cython.address(p.c)
+    head: uint32_t
     size: uint64_t
     first: uint64_t
     second: uint64_t
     third: uint64_t
     end: uint64_t
-    inline_: uint64_t
     version: uint32_t
-    head: uint32_t
-    flags: uint32_t
-    units: uint32_t
-    n: uint64_t
-    options: uint32_t
-    rules: uint32_t
-    payload: uint32_t
-    names: uint64_t
-    word: uint32_t
+    cur_init(c, h, 0, left, swap)
+    if left < HEAD or cur_u32(c) != MAGIC:
+        return BAD_START, 0, 0
+    version = cur_u16(c)
+    if version != VERSION:
+        return BAD_VERSION, version, 0
+    head = cur_u16(c)
+    size = cur_u32(c)
+    p.flags = cur_u32(c)
+    p.units = cur_u32(c)
+    p.n = cur_u32(c)
+    p.options = cur_u32(c)
+    p.rules = cur_u32(c)
+    p.digests = cython.cast(cython.p_char, c.pos)
+    cur_skip(c, 32)
+    p.payload = cur_u32(c)
+    p.names = cur_u32(c)
+    p.word = cur_u32(c)
+    if head != HEAD or (p.word != 4 and p.word != 8) or p.flags & ~FLAGS or cur_u32(c):
+        return BAD_HEAD, 0, 0
+    p.inline_ = p.payload if p.flags & INLINE else 0
+    # Where the parts end, counted from the piece. Each is padded; all pieces begin at a multiple of 8.
+    first = HEAD + p.n * p.word
+    second = ((first + 7) & ~cython.cast(uint64_t, 7)) + p.inline_
+    third = ((second + 7) & ~cython.cast(uint64_t, 7)) + p.names
+    end = (third + 7) & ~cython.cast(uint64_t, 7)
+    if end != size or size > left:
+        return BAD_SIZE, size, end
+    if not (zero(h + first, -first & 7) and zero(h + second, -second & 7) and zero(h + third, -third & 7)):
+        return BAD_PADDING, 0, 0
+    if p.names == 0 or h[third - 1]:
+        return BAD_NAMES, 0, 0
+    p.inline_end = second
+    p.names_end = third
+    p.size = size
+    return None
+
+
+def index_pieces(data, little, kind):
+    """Every piece of an index as a `kind`, a tuple of what `Piece` has, and what ends the list: None, or (one of the
+    BAD_ numbers, where in the index, what was found there, and a second number).
+    """
+    where = cython.declare(cython.Py_buffer)
+    h: cython.pointer[cython.const[uint8_t]]
+    at: uint64_t = 0
     swap: cython.bint = cython.cast(cython.bint, little) == HOST_IS_BIG
+    p: Parts
     found: list = []
+    memset(cython.address(p), 0, cython.sizeof(Parts))
     view = memoryview(data)
     PyObject_GetBuffer(view, cython.address(where), PyBUF_SIMPLE)
     try:
-        p = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf)
         while at < cython.cast(uint64_t, where.len):
-            h = p + at
-            left = where.len - at
-            if h[0] == 0 and zero(h, min(left, 8)):
+            h = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf) + at
+            if h[0] == 0 and zero(h, min(where.len - at, 8)):
                 at += 8
                 continue
-            cur_init(cython.address(c), h, 0, left, swap)
-            if left < HEAD or cur_u32(cython.address(c)) != MAGIC:
-                return found, (BAD_START, at, 0, 0)
-            version = cur_u16(cython.address(c))
-            if version != VERSION:
-                return found, (BAD_VERSION, at, version, 0)
-            head = cur_u16(cython.address(c))
-            size = cur_u32(cython.address(c))
-            flags = cur_u32(cython.address(c))
-            units = cur_u32(cython.address(c))
-            n = cur_u32(cython.address(c))
-            options = cur_u32(cython.address(c))
-            rules = cur_u32(cython.address(c))
-            digests = cython.cast(cython.p_char, c.pos)
-            cur_skip(cython.address(c), 32)
-            payload = cur_u32(cython.address(c))
-            names = cur_u32(cython.address(c))
-            word = cur_u32(cython.address(c))
-            if head != HEAD or (word != 4 and word != 8) or flags & ~FLAGS or cur_u32(cython.address(c)):
-                return found, (BAD_HEAD, at, 0, 0)
-            inline_ = payload if flags & INLINE else 0
-            # The parts, from the piece on, each with its padding; all pieces begin at a multiple of 8.
-            first = HEAD + n * word
-            second = ((first + 7) & ~cython.cast(uint64_t, 7)) + inline_
-            third = ((second + 7) & ~cython.cast(uint64_t, 7)) + names
-            end = (third + 7) & ~cython.cast(uint64_t, 7)
-            if end != size or size > left:
-                return found, (BAD_SIZE, at, size, end)
-            if not (
-                zero(h + first, -first & 7) and zero(h + second, -second & 7) and zero(h + third, -third & 7)
-            ):
-                return found, (BAD_PADDING, at, 0, 0)
-            if names == 0 or h[third - 1]:
-                return found, (BAD_NAMES, at, 0, 0)
-            path, *files = names_of(h + (third - names), names)
+            bad = read_piece(h, where.len - at, swap, cython.address(p))
+            if bad is not None:
+                return found, (bad[0], at, bad[1], bad[2])
+            path, *files = names_of(h + (p.names_end - p.names), p.names)
             found.append(
                 tuple.__new__(
                     kind,
                     (
-                        flags,
-                        units,
-                        options,
-                        rules,
-                        PyBytes_FromStringAndSize(digests, 16),
-                        PyBytes_FromStringAndSize(digests + 16, 16),
-                        payload,
-                        word,
+                        p.flags,
+                        p.units,
+                        p.options,
+                        p.rules,
+                        PyBytes_FromStringAndSize(p.digests, 16),
+                        PyBytes_FromStringAndSize(p.digests + 16, 16),
+                        p.payload,
+                        p.word,
                         path,
                         tuple(files),
-                        addresses_of(cython.address(c), n, word),
-                        view[at + second - inline_ : at + second] if inline_ else b"",
+                        addresses_of(cython.address(p.c), p.n, p.word),
+                        view[at + p.inline_end - p.inline_ : at + p.inline_end] if p.inline_ else b"",
                         at,
                     ),
                 )
             )
-            at += size
+            at += p.size
     finally:
         PyBuffer_Release(cython.address(where))
     return found, None
