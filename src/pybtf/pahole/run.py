@@ -3,11 +3,11 @@
 What differs from `pybtf encode`, and why:
 
 - *A module without DWARF is no error.* A module may be made of assembler or Rust only. Up to kernel 6.19 it must be
-  left alone; from 7.0 on the build goes on with the detached file, which therefore is written, with nothing in it. (What
-  is encoded on a base counts as a module. A kernel without types is always an error.) The exception is a module without
-  types whose `.BTF_ids` are not empty, for the kernel would look its kfuncs up in the empty BTF. Then pahole writes no
-  detached file, and the build stops; here it stops with a message. In place, nothing is written in either case, and the
-  next step of the build, which resolves `.BTF_ids`, stops.
+  left alone; from 7.0 on the build goes on with the detached file, which therefore is written, with nothing in it.
+  (What is encoded on a base counts as a module. A kernel without types is always an error.) The exception is a module
+  without types whose `.BTF_ids` are not empty, for the kernel would look its kfuncs up in the empty BTF. Then pahole
+  writes no detached file, and the build stops; here it stops with a message. In place, nothing is written in either
+  case, and the next step of the build, which resolves `.BTF_ids`, stops.
 - *No base is required, and none refused.* The checks of modules and bases in `pybtf encode` would stop correct
   builds: the build names the kernel it has just linked, and some builds have modules but no BTF of the kernel.
 - *Nothing is forced to the disk.* Files still appear complete or not at all as far as processes can see; a build

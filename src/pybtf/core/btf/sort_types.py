@@ -43,7 +43,7 @@ def sort_types(
     n_ranks: cython.size_t = room.shape[1]
     count: cython.size_t = ids.shape[0]
     length: uint32_t = 0
-    here: uint32_t
+    amount: uint32_t
     next_id: uint32_t = first_id
     refs: RefSpan
     ref: cython.pointer[uint32_t]
@@ -67,14 +67,14 @@ def sort_types(
         at += size
     if n != count:
         return n + 1
-    # From how much each rank has to where it begins.
+    # Prefix sums: from how many words and types each rank has to where its first one goes.
     for i in range(n_ranks):
-        here = room[0, i]
+        amount = room[0, i]
         room[0, i] = length
-        length += here
-        here = room[1, i]
+        length += amount
+        amount = room[1, i]
         room[1, i] = next_id
-        next_id += here
+        next_id += amount
     at = 0
     for i in range(count):
         size = wire_whole(cython.address(words[0]), at, end)

@@ -1,4 +1,4 @@
-"""What is a name of C, by spelling alone (dump_c_words.pxd). `bool` and other words that only C23 reserves are names."""
+"""What is a name of C, by spelling alone (dump_c_words.pxd). `bool` and other words that only C23 has are names."""
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
