@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.builders.archives import unpack
 from tests.conftest import ROOT
 
 HOME = ROOT / "fixtures" / "objects"
@@ -16,15 +16,7 @@ HOME = ROOT / "fixtures" / "objects"
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("objects")
-    with tarfile.open(HOME / "objects.tar.xz") as archive:
-        for entry in archive:
-            content = archive.extractfile(entry)
-            assert content is not None
-            path = folder / entry.name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content.read())
-    return folder
+    return unpack(HOME / "objects.tar.xz", tmp_path_factory.mktemp("objects"))
 
 
 @pytest.fixture

@@ -377,9 +377,10 @@ def test_reader_that_went_away() -> None:
     os.close(write)
 
 
-# A parent in the background may have left signals ignored, and ignored signals are inherited.
-SLOW = """
-import errno, signal, sys, time
+# The beginning of a child that gets a signal. A parent in the background may have left signals ignored, and ignored
+# signals are inherited.
+PRELUDE = """
+import errno, os, signal, sys, time
 for number in (signal.SIGHUP, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -388,6 +389,9 @@ if sys.argv[2] == "named":
     def refuse(folder, mode):
         raise OSError(errno.EOPNOTSUPP, "not here")
     atomic.open_unnamed = refuse
+"""
+
+SLOW = f"""{PRELUDE}
 def pieces():
     yield b"half"
     print("half", flush=True)
@@ -422,23 +426,14 @@ def test_signals_leave_nothing(tmp_path: Path, way: str, number: signal.Signals)
 def test_signals_between_link_and_rename_leave_nothing(
     tmp_path: Path, way: str, call: str, number: signal.Signals
 ) -> None:
-    script = """
-    import errno, os, signal, sys
-    for number in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    from pybtf.elf import atomic
-    if sys.argv[2] == "named":
-        def refuse(folder, mode):
-            raise OSError(errno.EOPNOTSUPP, "not here")
-        atomic.open_unnamed = refuse
-    real = getattr(os, sys.argv[3])
-    def late(*arguments, **options):
-        real(*arguments, **options)
-        os.kill(os.getpid(), int(sys.argv[4]))
-    setattr(os, sys.argv[3], late)
-    atomic.write_file(sys.argv[1], b"new")
-    """
+    script = f"""{PRELUDE}
+real = getattr(os, sys.argv[3])
+def late(*arguments, **options):
+    real(*arguments, **options)
+    os.kill(os.getpid(), int(sys.argv[4]))
+setattr(os, sys.argv[3], late)
+atomic.write_file(sys.argv[1], b"new")
+"""
     if (call, way) == ("link", "named"):
         pytest.skip("a named file needs no link")
     out = tmp_path / "out"

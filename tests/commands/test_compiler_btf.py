@@ -11,7 +11,6 @@ import random
 import re
 import shutil
 import struct
-import tarfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +28,7 @@ from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, PybtfError
 from pybtf.merging.compiler_btf import NOTE, merge_compiled
 from pybtf.options import make_options
+from tests.builders.archives import unpack
 from tests.builders.btflines import read
 from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, Section, Symbol, elf
 from tests.builders.meaning import meanings
@@ -44,14 +44,7 @@ PERCPU = 0x8000
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("compiler-btf")
-    with tarfile.open(ROOT / "fixtures" / "compiler_btf" / "objects.tar.xz") as packed:
-        for entry in packed:
-            content = packed.extractfile(entry)
-            assert content is not None
-            (folder / entry.name).parent.mkdir(exist_ok=True)
-            (folder / entry.name).write_bytes(content.read())
-    return folder
+    return unpack(ROOT / "fixtures" / "compiler_btf" / "objects.tar.xz", tmp_path_factory.mktemp("compiler-btf"))
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tarfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 
 import pybtf
 from pybtf.errors import InputError
+from tests.builders.archives import unpack
 
 HOME = Path(__file__).parents[2] / "fixtures" / "random"
 PROGRAMS: dict[str, Any] = json.loads((HOME / "golden.json").read_text())["programs"]
@@ -25,13 +25,7 @@ PROGRAMS: dict[str, Any] = json.loads((HOME / "golden.json").read_text())["progr
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the ELF files."""
-    folder = tmp_path_factory.mktemp("random")
-    with tarfile.open(HOME / "programs.tar.xz") as archive:
-        for entry in archive:
-            content = archive.extractfile(entry)
-            assert content is not None
-            (folder / Path(entry.name).name).write_bytes(content.read())
-    return folder
+    return unpack(HOME / "programs.tar.xz", tmp_path_factory.mktemp("random"))
 
 
 def answer(path: Path, features: str, jobs: int) -> str | None:

@@ -16,11 +16,11 @@ import argparse
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.builders.archives import unpack
 from tools.fuzz import fuzz
 
 BUILD = fuzz.ROOT / "build" / "threads"
@@ -84,12 +84,7 @@ def of_objects() -> int:
     home = Path.cwd()
     wrong = merged = 0
     with tempfile.TemporaryDirectory() as scratch:
-        with tarfile.open(fuzz.ROOT / "fixtures" / "objects" / "objects.tar.xz") as archive:
-            for entry in archive:
-                path = Path(scratch, entry.name)
-                path.parent.mkdir(exist_ok=True)
-                if content := archive.extractfile(entry):
-                    path.write_bytes(content.read())
+        unpack(fuzz.ROOT / "fixtures" / "objects" / "objects.tar.xz", Path(scratch))
         for folder in sorted(path for path in Path(scratch).iterdir() if path.is_dir()):
             os.chdir(folder)  # the objects' names in the index are relative
             for sources in (Sources(), Sources(("sa.o", "sb.o")), Sources(cache="cache")) * 4:
