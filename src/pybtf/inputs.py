@@ -96,7 +96,7 @@ def find_inputs(arguments: Iterable[str]) -> list[Input]:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """The stat of what has this path, be it a link; None if there is no such thing."""
+    """The stat of this path itself, even if it is a link; None if nothing is there."""
     try:
         return os.lstat(path)
     except (OSError, ValueError):

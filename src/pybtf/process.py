@@ -35,10 +35,10 @@ def last_work() -> None:
         _kept = []
 
 
-def keep(thing: object) -> None:
-    """Hold what has much memory until the end of the process, if that is near."""
+def keep(owner: object) -> None:
+    """Hold an owner of much memory until the end of the process, if that is near: freeing it would take time."""
     if _kept is not None:
-        _kept.append(thing)
+        _kept.append(owner)
 
 
 def open_closed_streams() -> None:

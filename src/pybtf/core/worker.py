@@ -85,13 +85,13 @@ def try_unit(
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
-    return intern_names(w, v) or finish_unit(w, x, v, symbols)
+    return intern_symbol_names(w, v) or finish_unit(w, x, v, symbols)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def intern_names(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
+def intern_symbol_names(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
     """The names of functions and variables, which the walk has left as name words, all together. Nonzero: fault."""
     u: cython.pointer[Unit] = cython.address(w.walker.u)
     names: cython.pointer[Names] = cython.address(w.walker.names)

@@ -57,7 +57,7 @@ cdef inline int types_put(OffsetTable *t, uint32_t offset, uint32_t index) noexc
     return others_put(t, offset, index)
 
 cdef inline uint32_t types_get(const OffsetTable *t, uint32_t offset) noexcept nogil:
-    # The index of an offset, or 0: nor have 0 and NO_INDEX, as offsets, any.
+    # The index of an offset, or 0 if it has none. The offsets 0 and NO_INDEX never have one.
     cdef uint64_t distance = offset - t.start
     cdef uint32_t slot
     if distance < t.span:

@@ -135,7 +135,7 @@ def is_enough(w: cython.pointer[cython.const[Walker]]) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def unit_around(w: cython.pointer[cython.const[Walker]], at: uint64_t) -> uint32_t:
-    """The number of the unit that has this offset of .debug_info, be it in its header; `n_units` if there is none."""
+    """The number of the unit that has this offset of .debug_info, even in its header; `n_units` if there is none."""
     unit: uint32_t = unit_ending_after(w.headers, w.n_units, at)
     return w.n_units if unit < w.n_units and w.headers[unit].offset > at else unit
 

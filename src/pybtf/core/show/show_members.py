@@ -167,7 +167,7 @@ def is_kind(s: cython.pointer[Show], id: uint32_t, kind: uint32_t) -> cython.bin
 @cython.nogil
 @cython.exceptval(check=False)
 def is_tagged(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
-    """Whether it is a struct, a union or an enum, be it only declared."""
+    """Whether it is a struct, a union or an enum, even one that is only declared."""
     kind: uint32_t = wire_kind(view_record(s.v, id)) if id else 0
     return is_composite(kind) or is_enum(kind) or kind == KIND_FWD
 
