@@ -229,7 +229,7 @@ def spelled(name: bytes) -> bytes:
 
 
 def is_foreign(name: bytes) -> bool:
-    """Whether a name is one of C for its letters, which ASCII does not have."""
+    """Whether C takes a name only because it allows letters outside of ASCII."""
     try:
         return not name.isascii() and name.decode().isidentifier()
     except UnicodeDecodeError:
