@@ -39,7 +39,10 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "unit_length": ("the unit length {x}", "a length that ends within the section"),
     "depth": ("DIEs nested more than {v} deep", "a shallower tree"),
     "unit_tag": ("a unit that starts with {tag}", "DW_TAG_compile_unit"),
-    "origin": ("an abstract origin at {x} that is no function", "a DW_TAG_subprogram"),
+    "origin": (
+        "an abstract origin at {x}, where no function is read",
+        "a DW_TAG_subprogram, and not in what is passed over, such as a DW_TAG_module",
+    ),
     "address_size": ("addresses of {v} bytes", "4 or 8 bytes"),
     "too_many": ("{v} members, enumerators, parameters or declarations", "at most 65535"),
     "cycle": ("a chain of references that comes back to {x}", "a chain that ends"),
