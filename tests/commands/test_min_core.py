@@ -21,12 +21,14 @@ from pybtf.btf.type_compatibility import essential
 from pybtf.btf.types import Array, Const, Enum, Enumerator, Int, Member, Ptr, Struct, Type, Typedef, Union
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
+from tests.builders.elfwriter import Section, bare
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "fixtures" / "bpf" / "core"
 KERNEL = FOLDER / "kernel.btf"
 OBJECTS = sorted(FOLDER.glob("*.o"))
 K = RelocationKind
+BPF = 247
 
 
 def least(btf: BTF, *objects: Path) -> bytes:
@@ -290,6 +292,16 @@ def test_command_line(run: Run, tmp_path: Path) -> None:
     assert "No such file" in run(KERNEL, tmp_path / "none.o", "-o", out, status=1)
     assert not out.exists()
     assert run(KERNEL, OBJECTS[0], "--output", out) == ""
+    assert out.read_bytes() == OBJECTS[0].with_suffix(".min.btf").read_bytes()
+
+
+def test_objects_without_relocations_need_nothing(run: Run, tmp_path: Path) -> None:
+    """BTF and no `.BTF.ext`, as of maps alone; bpftool refuses it."""
+    maps, out = tmp_path / "maps.o", tmp_path / "out.btf"
+    maps.write_bytes(bare([Section(".BTF", bytes(made(INT).data))], machine=BPF))
+    assert run(KERNEL, maps, "-o", out) == ""
+    assert not [*BTF.from_file(out)]
+    assert run(KERNEL, maps, OBJECTS[0], "-o", out) == ""
     assert out.read_bytes() == OBJECTS[0].with_suffix(".min.btf").read_bytes()
 
 
