@@ -33,7 +33,8 @@ from tests.builders.btflines import read
 from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, Section, Symbol, elf
 from tests.builders.meaning import meanings
 from tests.builders.rawbtf import raw_btf
-from tests.commands.test_merge import FEATURES, archive
+from tests.commands.test_merge import FEATURES
+from tests.commands.test_merge_archives import archive
 from tests.conftest import ROOT
 
 OLD = ("gcc12", "gcc12-i386", "gcc12-s390x")
