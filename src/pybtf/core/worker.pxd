@@ -14,7 +14,7 @@ from pybtf.core.functions.variables cimport VariableRules
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
-from pybtf.core.support.memory cimport U8s
+from pybtf.core.support.memory cimport U8s, U32s
 from pybtf.core.values.known_types cimport KnownTypes
 from pybtf.core.values.unit_read cimport GivenUnit, Reading
 
@@ -61,6 +61,7 @@ cdef struct Worker:
     uint64_t abbrev_given       # up to where pages of these sections were given back
     uint64_t lists_given
     Walker walker
+    U32s picked                 # names of functions and variables, in work
     Classifier classifier
     Observer observer
     Reading reading             # used where units are given

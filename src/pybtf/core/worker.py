@@ -22,7 +22,13 @@ from cython.cimports.pybtf.core.elf.function_table import FunctionTable
 from cython.cimports.pybtf.core.encode.stand_ins import fit_parts
 from cython.cimports.pybtf.core.encode.translate import translate_types
 from cython.cimports.pybtf.core.functions.function_instances import observe_functions
-from cython.cimports.pybtf.core.functions.resolve import R_LITTLE_ENDIAN, R_TRUE_SIGNATURE, resolve_unit
+from cython.cimports.pybtf.core.functions.resolve import (
+    R_LITTLE_ENDIAN,
+    R_TRUE_SIGNATURE,
+    resolve_references,
+    resolve_unit,
+)
+from cython.cimports.pybtf.core.functions.symbol_names import intern_function_names, intern_variable_names
 from cython.cimports.pybtf.core.functions.variables import collect_variables
 from cython.cimports.pybtf.core.model.debug_sections import (
     ABBREV_MAPPED,
@@ -30,14 +36,14 @@ from cython.cimports.pybtf.core.model.debug_sections import (
     LOCLISTS_MAPPED,
     DebugSections,
 )
-from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_DECLARATION, Function, Unit, Variable
+from cython.cimports.pybtf.core.model.dwarf_unit import NO_INDEX, T_DECLARATION, Unit
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.losses import lose, losses_free, losses_reset, losses_take
 from cython.cimports.pybtf.core.model.options import *
-from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_intern
+from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names
 from cython.cimports.pybtf.core.support.mapped_file import give_back, read_at
-from cython.cimports.pybtf.core.support.memory import u8s_free, u8s_reserve, u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import U32s, u8s_free, u8s_reserve, u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.unit_walk import walk_all
 from cython.cimports.pybtf.core.values.unit_read import reading_free
 from cython.cimports.pybtf.core.worker import *
@@ -85,28 +91,23 @@ def try_unit(
     if walker_reset(cython.address(w.walker)) or walk_all(w, x, number, v):
         v.fault = w.walker.fault
         return 1
-    return intern_symbol_names(w, v) or finish_unit(w, x, v, symbols)
+    return finish_unit(w, x, v, symbols)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def intern_symbol_names(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> cython.int:
-    """The names of functions and variables, which the walk has left as name words, all together. Nonzero: fault."""
-    u: cython.pointer[Unit] = cython.address(w.walker.u)
-    names: cython.pointer[Names] = cython.address(w.walker.names)
-    status: cython.int = NAMES_OK
-    if u.n_functions:
-        status = names_intern(names, cython.address(u.functions.name), u.n_functions, cython.sizeof(Function) // 4)
-    if status == NAMES_OK and u.n_variables:
-        status = names_intern(names, cython.address(u.variables.name), u.n_variables, cython.sizeof(Variable) // 4)
+def named(w: cython.pointer[Worker], v: cython.pointer[UnitValue], status: cython.int) -> cython.bint:
+    """What interning names of functions or variables came to. False: fault, or the unit is to be decoded again."""
     if status == NAMES_EMPTY:
-        w.classifier.failed = CLASSIFY_EMPTY  # to be decoded again
+        w.classifier.failed = CLASSIFY_EMPTY
     elif status == NAMES_LONG:
-        fault_set(cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, cython.cast(int64_t, names.bytes))
+        fault_set(
+            cython.address(v.fault), FAULT_SHARED, IN_STR, v.offset, 0, cython.cast(int64_t, w.walker.names.bytes)
+        )
     elif status != NAMES_OK:
         fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
-    return status
+    return status == NAMES_OK
 
 
 @cython.cfunc
@@ -300,6 +301,10 @@ def finish_unit(
     symbols: FunctionTable,
 ) -> cython.int:
     """What follows when the DIEs are in the walker's tables. Nonzero: fault in `v.fault`."""
+    u: cython.pointer[Unit] = cython.address(w.walker.u)
+    names: cython.pointer[Names] = cython.address(w.walker.names)
+    picked: cython.pointer[U32s] = cython.address(w.picked)
+    all_names: cython.bint = v.tracing or x.exporting
     options: cython.int = R_LITTLE_ENDIAN if x.little else 0
     true_signature: cython.bint = (x.options & OPT_TRUE_SIGNATURE) != 0
     stand_in: int64_t = 0
@@ -316,8 +321,12 @@ def finish_unit(
         if stand_in < 0:
             v.fault = w.walker.fault
             return 1
+    if resolve_references(u, cython.address(v.fault)):
+        return 1
+    if not named(w, v, intern_function_names(u, names, picked, all_names)):
+        return 1
     if resolve_unit(
-        cython.address(w.walker.u),
+        u,
         cython.address(w.sections),
         cython.address(x.machine),
         NO_INDEX if x.exporting else x.table.n,
@@ -326,22 +335,22 @@ def finish_unit(
     ):
         return 1
     if stand_in:
-        w.walker.u.types[stand_in].die = 0
-    if x.options & OPT_DEGRADE and fit_parts(cython.address(w.walker.u), v, x.table.n):
+        u.types[stand_in].die = 0
+    if x.options & OPT_DEGRADE and fit_parts(u, v, x.table.n):
         return 1
-    if translate_types(cython.address(w.walker.u), v, cython.address(x.known), x.options):
+    if translate_types(u, v, cython.address(x.known), x.options):
         return 1
-    if v.placing and note_dies(cython.address(w.walker.u), v):
+    if v.placing and note_dies(u, v):
         return 1
     if classify_unit(cython.address(w.classifier), v):
         return 1
     if x.exporting:
-        return 0
+        return not named(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names))
     if v.tags_cut:
         v.counts[COUNT_TAGS_CUT] += 1
         return 0
     if observe_functions(
-        cython.address(w.walker.u),
+        u,
         v,
         cython.address(w.observer),
         cython.address(w.classifier),
@@ -351,9 +360,11 @@ def finish_unit(
         true_signature,
     ):
         return 1
-    if x.options & OPT_VARIABLES:
-        return collect_variables(cython.address(w.walker.u), v, cython.address(x.variables), symbols)
-    return 0
+    if x.options & OPT_VARIABLES == 0:
+        return 0
+    if not named(w, v, intern_variable_names(u, names, picked, cython.address(x.variables), all_names)):
+        return 1
+    return collect_variables(u, v, cython.address(x.variables), symbols)
 
 
 @cython.cfunc
@@ -404,6 +415,7 @@ def worker_init(w: cython.pointer[Worker], x: cython.pointer[cython.const[Contex
 def worker_free(w: cython.pointer[Worker]) -> cython.void:
     walker_free(cython.address(w.walker))
     u8s_free(cython.address(w.unit))
+    u32s_free(cython.address(w.picked))
     classifier_free(cython.address(w.classifier))
     u32s_free(cython.address(w.observer.record))
     u8s_free(cython.address(w.observer.name))

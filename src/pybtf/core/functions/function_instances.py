@@ -36,8 +36,9 @@ from cython.cimports.pybtf.core.model.function_state import (
     State,
 )
 from cython.cimports.pybtf.core.model.traces import TRACE_DECLARED, TRACE_NONE, Trace, trace_push
-from cython.cimports.pybtf.core.strings.lazy_names import name_intern
+from cython.cimports.pybtf.core.strings.lazy_names import NAME_BITS, name_intern
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, Text, string_intern, string_text
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import grow, u8s_append, u32s_push, u32s_reserve
 
 
@@ -104,6 +105,7 @@ def left_out(
     if f.name == 0:
         v.counts[COUNT_NAMELESS] += 1
         return True
+    CHECK(f.name >> NAME_BITS == 0, "the name of a function is no string id")
     if f.name > table.n or functable_of_file(table, f.name - 1, file) == NO_ENTRY:
         v.counts[COUNT_NO_SYMBOL] += 1
         return note(v, f, COUNT_NO_SYMBOL, TRACE_NONE)

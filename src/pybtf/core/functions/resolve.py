@@ -2,7 +2,8 @@
 
 The order of the passes is part of the result, because some of them copy what earlier ones have left: all types, then
 parameters and variables, then functions in order (names, then parameters of out-of-line copies, which also
-write back into their abstract origin), then the analysis of each function, then the layout of members.
+write back into their abstract origin), then the analysis of each function, then the layout of members. Once functions
+have got their names, these are interned (symbol_names.py): `resolve_references` comes before, `resolve_unit` after.
 
 A reference to a DIE that is no type is void, as in pahole; one that leaves the section was refused by the walk.
 
@@ -417,6 +418,21 @@ def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.poi
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def resolve_references(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+    """The first half: references to types, and names that functions have from others. Nonzero: fault."""
+    u.variable_at.n = NO_INDEX
+    u.param_at.n = NO_INDEX
+    u.list_at = 0
+    u.list_bytes = LISTS_FREE + LISTS_PER_BYTE * u.bytes
+    if resolve_types(u, fault):
+        return 1
+    resolve_rest(u)
+    return name_functions(u, fault)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def resolve_unit(
     u: cython.pointer[Unit],
     sections: cython.pointer[cython.const[DebugSections]],
@@ -425,16 +441,7 @@ def resolve_unit(
     options: cython.int,
     fault: cython.pointer[Fault],
 ) -> cython.int:
-    """Resolves a decoded unit in place. Nonzero: fault."""
-    u.variable_at.n = NO_INDEX
-    u.param_at.n = NO_INDEX
-    u.list_at = 0
-    u.list_bytes = LISTS_FREE + LISTS_PER_BYTE * u.bytes
-    if resolve_types(u, fault):
-        return 1
-    resolve_rest(u)
-    if name_functions(u, fault):
-        return 1
+    """The second half: what functions say of their parameters, and the layout of members. Nonzero: fault."""
     if resolve_functions(u, sections, machine, n_known, options, fault):
         return 1
     lay_out_members(u, (options & R_LITTLE_ENDIAN) != 0)

@@ -21,6 +21,9 @@ cdef struct VariableRules:
     bint force                  # encode_force: leave out what cannot be named or has no type
     const Strings *strings
 
+# The range that holds an address, if its section is wanted; else NULL.
+cdef SectionRange *section_of(const VariableRules *rules, uint64_t address) noexcept nogil
+
 # Bytes of a variable of type `id`; 0 what has none.
 cdef uint64_t variable_size(Unit *u, uint32_t id) noexcept nogil
 

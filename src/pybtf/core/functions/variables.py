@@ -24,6 +24,7 @@ from cython.cimports.pybtf.core.model.faults import (
 )
 from cython.cimports.pybtf.core.model.losses import lose_at
 from cython.cimports.pybtf.core.model.traces import trace_push
+from cython.cimports.pybtf.core.strings.lazy_names import NAME_BITS
 from cython.cimports.pybtf.core.strings.string_table import Text, string_text
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import grow, u32s_push
@@ -36,7 +37,7 @@ LIMIT = cython.declare(uint64_t, 0xFFFFFFFF)
 @cython.nogil
 @cython.exceptval(check=False)
 def section_of(rules: cython.pointer[cython.const[VariableRules]], address: uint64_t) -> cython.pointer[SectionRange]:
-    """The range that holds an address, if its section is wanted (Q26). Ranges ascend and do not overlap."""
+    """See `variables.pxd` (Q26). Ranges ascend and do not overlap."""
     low: uint32_t = 0
     high: uint32_t = rules.n_sections
     middle: uint32_t
@@ -235,6 +236,7 @@ def add_variable_to_section(
     rel = address - s.start
     if r.name == 0:
         return left_out(v, die, 0, COUNT_VAR_NAMELESS)
+    CHECK(r.name >> NAME_BITS == 0, "the name of a variable is no string id")
     e = string_text(rules.strings, r.name)
     if generated(e):
         return left_out(v, die, r.name, COUNT_VAR_PREFIX)

@@ -2,7 +2,7 @@
 # the rest) and what hangs from them. All references are `.debug_info` offsets of DIEs until `resolve.py` turns
 # them into small ids (index in `types`, 1.., 0 = void). Strings are string ids (`string_table.pxd`; 0 = none), but
 # names are name words (`lazy_names.py`). These names are string ids all the same: those of base types; of parameters,
-# where true signatures are wanted; of functions and variables, after `intern_symbol_names` of worker.py.
+# where true signatures are wanted; of functions and variables that are looked at, once symbol_names.py has seen to it.
 
 from libc.stdint cimport int8_t, int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from pybtf.core.model.dwarf_constants cimport *
