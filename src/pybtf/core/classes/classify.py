@@ -43,7 +43,7 @@ from cython.cimports.pybtf.core.model.faults import FAULT_MEMORY, FAULT_SHARED, 
 from cython.cimports.pybtf.core.strings.lazy_names import NAMES_EMPTY, NAMES_LONG, NAMES_OK, Names, names_intern
 from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.hashing import hash_words
-from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import prefetch, u32s_free, u32s_push, u32s_reserve
 
 PENDING = cython.declare(uint32_t, 0xFFFFFFFE)  # class of a type whose record is being made
 
@@ -169,6 +169,7 @@ def class_of(c: cython.pointer[Classifier], record: cython.pointer[cython.const[
             return class_of_other(c, record, n)
         seen_follow(c.last, s)
     c.last = s
+    prefetch(seen_follower(s))
     return s.class_
 
 
@@ -416,6 +417,7 @@ def take(
         CHECK(size == 0 or same_words(s.words, c.record.p, size), "a type is taken for one of another record")
         check_order(s.words, s.class_)
     c.last = s
+    prefetch(seen_follower(s))
     set_class(c, v, id, s.class_)
 
 
