@@ -1,76 +1,21 @@
 """DIEs that are read at a glance (core/dwarf/die_fast_path.py) come to what they come to when read one by one.
 
-Each tree is written twice. In the second, every DIE has one more attribute that nobody wants, in a form without a fixed
-size: its abbreviation has no layout (core/dwarf/abbrev_layout.py). Both must give the same bytes or complaint.
+Each tree is written twice (builders/glanced.py). What functions are made of is in test_glance_functions.py.
 """
 
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pybtf
-from pybtf.errors import PybtfError
-from tests.builders.dwarfwriter import Die, Raw, die, dwarf
-from tests.builders.kernelish import FLAVOURS, INT, Flavour, kernel, unit
-
-X86 = FLAVOURS["x86_64"]
-PLAIN = ("decl_line", "udata", 300)
-
-
-def ordinary(entry: Die | bytes) -> Die | bytes:
-    """The same DIE and children, to be read attribute by attribute."""
-    if isinstance(entry, bytes):
-        return entry
-    return entry._replace(
-        attributes=(*entry.attributes, PLAIN), children=[ordinary(child) for child in entry.children]
-    )
-
-
-def outcome(path: Path, dies: Sequence[Die | bytes], flavour: Flavour, cut: int, **options: Any) -> bytes | str:
-    """The BTF of a unit with these DIEs, or what is said of it, without numbers of places."""
-    fields: dict[str, Any] = {"address_size": flavour.address_size}
-    fields |= {name: options.pop(name) for name in ("version", "offset_size") if name in options}
-    written = dwarf([unit(dies, **fields)], little=flavour.little, **options)
-    if cut:
-        info = bytearray(written.sections[".debug_info"][:-cut])
-        info[0:4] = (len(info) - 4).to_bytes(4, "little")
-        written = written._replace(sections={**written.sections, ".debug_info": bytes(info)})
-    path.write_bytes(kernel(written, flavour).data)
-    try:
-        return bytes(pybtf.encode(path, features="default,decl_tag_kfuncs", jobs=1).data)
-    except PybtfError as error:
-        return re.sub(r"0x[0-9a-f]+|\d+", "N", str(error)).replace(str(path), "")
-
-
-# No DIE is read at a glance that begins so near to the end that one of another layout might not fit.
-BEHIND: list[Die | bytes] = [die("label", ("name", "strp", "passed_over"))] * 60
-
-
-def check(
-    folder: Path, dies: list[Die | bytes], flavour: Flavour = X86, cut: int = 0, **options: Any
-) -> bytes | str:
-    """What comes of these DIEs, which is the same both ways, also with others behind them unless the end is cut off."""
-    for tail in [BEHIND, []][1 if cut else 0 :]:
-        first = outcome(folder / "shaped", [*dies, *tail], flavour, cut, **options)
-        second = outcome(folder / "ordinary", [ordinary(each) for each in [*dies, *tail]], flavour, cut, **options)
-        if isinstance(first, str) or isinstance(second, str):
-            assert str(first).replace("shaped", "") == str(second).replace("ordinary", "")
-        else:
-            assert first == second
-    return first
-
-
-def member(name: Any, type_: Any, at: Any, form: Any = "data1", *more: Any) -> Die:
-    attributes = [("name", "strp", name), ("decl_file", "data1", 1), ("type", "ref4", type_)]
-    if at is not None:
-        attributes.append(("data_member_location", form, at))
-    return die("member", *attributes, *more)
+from tests.builders.dwarfwriter import Die, die
+from tests.builders.glanced import FAR, X86, check, member, outcome
+from tests.builders.kernelish import FLAVOURS, INT
 
 
 def bits(name: str, *attributes: Any) -> Die:
@@ -110,7 +55,6 @@ def deep(depth: int, last: Die) -> Die:
 BOUND = die("subrange_type", ("type", "ref4", "int"), ("upper_bound", "data1", 7))
 ENUMERATOR = die("enumerator", ("name", "strp", "RED"), ("const_value", "data1", 3))
 PARAMETER = die("formal_parameter", ("type", "ref4", "int"))
-FAR = Raw(0x7FFFFFF0)
 
 CASES: dict[str, list[Die | bytes]] = {
     "members": [struct(member("a", "int", 0), member("b", "int", 4), member("a_rather_long_name", "int", 8))],

@@ -7,12 +7,16 @@ cdef enum:                      # DieLayout.kind
     LAYOUT_MEMBER = 1           # value: DW_AT_data_member_location, or with `bits` DW_AT_data_bit_offset
     LAYOUT_TYPE = 2             # pointer, typedef, qualifier; value: DW_AT_byte_size, as of all types
     LAYOUT_ENUMERATOR = 3       # value: DW_AT_const_value
-    LAYOUT_PARAMETER = 4        # no value
-    LAYOUT_LOCAL = 5            # a variable with a location, which is passed over in functions
-    LAYOUT_DIMENSION = 6        # value: DW_AT_upper_bound
-    LAYOUT_STRUCT = 7           # struct, class or union; this and the rest may have children
-    LAYOUT_SUBROUTINE = 8
-    LAYOUT_ARRAY = 9
+    LAYOUT_PARAMETER = 4        # value: DW_AT_location, an offset of a list
+    LAYOUT_DIMENSION = 5        # value: DW_AT_upper_bound
+    LAYOUT_VARIABLE = 6         # one without a location
+    LAYOUT_PASSED = 7           # in functions, it is passed over with its children; elsewhere, not read at a glance
+    LAYOUT_STRUCT = 8           # struct, class or union; this and the rest may have children
+    LAYOUT_SUBROUTINE = 9
+    LAYOUT_ARRAY = 10
+    LAYOUT_ENUM = 11
+    LAYOUT_FUNCTION = 12        # one without code
+    LAYOUT_BLOCK = 13           # of statements
 
 cdef enum:
     VARYING = 0xFFFF            # AbbrevDecl.fixed: the size is not always the same
@@ -22,9 +26,10 @@ cdef struct DieLayout:          # where the values of a DIE are, if that is alwa
     uint8_t inline_name         # a DW_FORM_string stands first; the rest is counted from its end
     uint8_t size                # bytes behind the abbreviation code
     uint8_t named               # there is a DW_FORM_strp, `name_at` bytes behind it
-    uint8_t typed               # there is a DW_AT_type, a DW_FORM_ref4
+    uint8_t typed               # there is a DW_AT_type, a DW_FORM_ref4; or another reference, of what is passed over
+    uint8_t by_origin           # a parameter or a block: it is a DW_AT_abstract_origin instead
     uint8_t valued              # there is a value
-    uint8_t flags               # T_*, of a type
+    uint8_t flags               # T_*, F_* or V_*
     uint8_t name_at             # all of these are 0 if there is no such attribute
     uint8_t type_at
     uint8_t value_at

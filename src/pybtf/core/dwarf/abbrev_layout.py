@@ -1,9 +1,9 @@
 """Layouts of DIEs: at which offsets the wanted values are, for abbreviations where that never changes.
 
-Nearly all DIEs of a kernel outside functions are members, enumerators, parameters of prototypes, types without
-children, structs and arrays, and compilers write nearly all of their attributes in forms of fixed size. The offsets of
-what is wanted, a name, a type and a number, then follow from the abbreviation, and its program (abbrevs.py) need not
-run for each DIE. The layout is derived from the program, so the two cannot disagree.
+Of nearly all DIEs of a kernel, compilers write nearly all attributes in forms of fixed size. The offsets of what is
+wanted, a name, a type and a number, then follow from the abbreviation, and its program (abbrevs.py) need not run for
+each DIE. The layout is derived from the program, so the two cannot disagree. Functions with code have none, as gcc says
+in a block where their frame is; base types neither, as they are few.
 
 gcc writes a name that is no longer than an offset into the DIE itself. Such a name comes first, and all offsets are
 counted from its end. An abbreviation with anything unusual has no layout: other forms, other wanted attributes, an
@@ -18,7 +18,13 @@ from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
-from cython.cimports.pybtf.core.model.dwarf_unit import T_DECLARATION, is_structure
+from cython.cimports.pybtf.core.model.dwarf_unit import (
+    F_DECLARATION,
+    T_DECLARATION,
+    V_DECLARATION,
+    V_EXTERNAL,
+    is_structure,
+)
 
 LARGEST = cython.declare(uint32_t, 200)
 
@@ -33,6 +39,14 @@ def layout_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
         return LAYOUT_SUBROUTINE
     if tag == DW_TAG_array_type and children:
         return LAYOUT_ARRAY
+    if tag == DW_TAG_enumeration_type:
+        return LAYOUT_ENUM
+    if tag == DW_TAG_subprogram:
+        return LAYOUT_FUNCTION
+    if tag == DW_TAG_lexical_block and children:
+        return LAYOUT_BLOCK
+    if tag == DW_TAG_inlined_subroutine or tag == DW_TAG_call_site or tag == DW_TAG_GNU_call_site:
+        return LAYOUT_PASSED
     if children:
         return LAYOUT_NONE
     if tag == DW_TAG_member:
@@ -44,7 +58,7 @@ def layout_kind(tag: uint16_t, children: cython.bint) -> uint8_t:
     if tag == DW_TAG_subrange_type:
         return LAYOUT_DIMENSION
     if tag == DW_TAG_variable:
-        return LAYOUT_LOCAL
+        return LAYOUT_VARIABLE
     if (
         tag == DW_TAG_pointer_type
         or tag == DW_TAG_typedef
@@ -63,11 +77,50 @@ def value_slot(kind: uint8_t) -> uint32_t:
     """Which attribute is the value; one that is never there if there is none."""
     if kind == LAYOUT_MEMBER:
         return D_MEMBER_LOCATION
-    if kind == LAYOUT_ENUMERATOR:
+    if kind == LAYOUT_ENUMERATOR or kind == LAYOUT_VARIABLE:  # that of a variable does not matter
         return D_CONST_VALUE
     if kind == LAYOUT_DIMENSION:
         return D_UPPER_BOUND
-    return N_SLOTS if kind == LAYOUT_PARAMETER else D_BYTE_SIZE
+    if kind == LAYOUT_PARAMETER or kind == LAYOUT_FUNCTION or kind == LAYOUT_BLOCK:
+        return N_SLOTS
+    return D_BYTE_SIZE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def says(kind: uint8_t, slot: uint32_t) -> uint8_t:
+    """What it says of a DIE of this kind that it has this flag; 0: nothing, or what is not wanted."""
+    if slot == D_DECLARATION:
+        if kind == LAYOUT_STRUCT or kind == LAYOUT_ENUM:
+            return T_DECLARATION
+        if kind == LAYOUT_FUNCTION:
+            return F_DECLARATION
+        if kind == LAYOUT_VARIABLE:
+            return V_DECLARATION
+    return V_EXTERNAL if slot == D_EXTERNAL and kind == LAYOUT_VARIABLE else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def has_origin(kind: uint8_t) -> cython.bint:
+    return kind == LAYOUT_PARAMETER or kind == LAYOUT_BLOCK
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_idle(kind: uint8_t, slot: uint32_t) -> cython.bint:
+    """Whether an attribute that is wanted of others does not matter here. That a function is inline does only where its
+    calling convention is unusual, and then it has no layout.
+    """
+    if kind == LAYOUT_BLOCK:
+        return slot == D_LOW_PC
+    if kind == LAYOUT_FUNCTION:
+        return slot == D_EXTERNAL or slot == D_INLINE
+    return kind == LAYOUT_ENUM and slot == D_ENCODING
 
 
 @cython.cfunc
@@ -119,32 +172,52 @@ def typed(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
-def layout_of_local(s: cython.pointer[DieLayout], program: cython.pointer[cython.const[uint32_t]]) -> uint32_t:
-    """The layout of a variable. Nothing is wanted of one in a function if it has a location (die_objects.py); its type
-    is only checked. Returns its size in bytes; above LARGEST, it has no layout.
+def with_sibling(s: cython.pointer[DieLayout], at: uint32_t) -> cython.void:
+    s.with_sibling = True
+    s.sibling_at = cython.cast(uint8_t, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def layout_of_passed(
+    s: cython.pointer[DieLayout], program: cython.pointer[cython.const[uint32_t]], located: cython.pointer[cython.bint]
+) -> uint32_t:
+    """The layout of what is passed over. One reference is only checked, and a short name that comes first. Returns its
+    size in bytes; above LARGEST, it has no layout. `located`: whether it has a location.
     """
-    size: uint32_t = fixed_size(program)
     at: uint32_t = 0
+    word: uint32_t
     operation: uint32_t
     slot: uint32_t
-    located: cython.bint = False
-    if size > LARGEST:
-        return size
-    while program[0] & 0xFF != OP_END:
-        operation = program[0] & 0xFF
-        slot = (program[0] >> 8) & 0xFF
+    cls: uint32_t
+    while program[0] & 0xFF != OP_END and at <= LARGEST:
+        word = program[0]
+        program += 1
+        operation = word & 0xFF
+        slot = (word >> 8) & 0xFF
+        cls = (word >> 16) & 0xFF
         if operation == OP_SKIP:
-            at += program[0] >> 16
+            at += word >> 16
+            continue
+        located[0] = located[0] or slot == D_LOCATION
+        if operation == OP_IMPLICIT:
+            program += 2
+        elif operation == OP_STRING and slot == D_NAME and at == 0 and not s.inline_name:
+            s.inline_name = True
+        elif number_size(operation) == 0 or (cls == A_REF and operation != OP_U4):
+            return VARYING
         else:
-            if slot == D_TYPE and operation == OP_U4 and not s.typed:
-                typed(s, at)
-            elif (program[0] >> 16) & 0xFF == A_REF:
+            if cls == A_REF and slot == D_SIBLING and not s.with_sibling:
+                with_sibling(s, at)
+            elif cls == A_REF and s.typed:
                 return VARYING
-            located = located or slot == D_LOCATION
+            elif cls == A_REF:
+                typed(s, at)
             at += number_size(operation)
-        program += 3 if operation == OP_IMPLICIT else 1
-    return size if located else VARYING
+    return at
 
 
 @cython.cfunc
@@ -199,9 +272,11 @@ def wanted_offsets(
             s.name_at = cython.cast(uint8_t, at)
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
             typed(s, at)
+        elif slot == D_ORIGIN and has_origin(kind) and cls == A_REF and size == 4 and not s.typed:
+            s.by_origin = True
+            typed(s, at)
         elif slot == D_SIBLING and kind >= LAYOUT_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
-            s.with_sibling = True
-            s.sibling_at = cython.cast(uint8_t, at)
+            with_sibling(s, at)
         elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
             valued(s, at, size)
             if operation == OP_IMPLICIT:
@@ -213,12 +288,14 @@ def wanted_offsets(
         elif slot == D_BIT_SIZE and kind == LAYOUT_MEMBER and cls == A_CONST and not s.bits and size == 1:
             s.bits = True
             s.bits_at = cython.cast(uint8_t, at)
-        elif slot == D_DECLARATION and kind == LAYOUT_STRUCT and operation == OP_IMPLICIT and not s.flags:
-            if cls != A_FLAG or implicit(program) == 0:
-                return VARYING
-            s.flags = T_DECLARATION
+        elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and cls == A_SEC_OFFSET and size == 4 and not s.valued:
+            valued(s, at, size)
+        elif says(kind, slot) and operation == OP_IMPLICIT and cls == A_FLAG:
+            s.flags |= says(kind, slot)
             program += 2
-        else:
+        elif is_idle(kind, slot) and operation == OP_IMPLICIT:
+            program += 2
+        elif not is_idle(kind, slot) or size == 0:
             return VARYING
         at += size
     return at if s.bits == in_bits else VARYING
@@ -233,11 +310,22 @@ def layout_of(
     """See `abbrev_layout.pxd`. The layout of DIEs with this tag, which are read by this program."""
     kind: uint8_t = layout_kind(tag, children)
     size: uint32_t
+    located: cython.bint = False
     memset(s, 0, cython.sizeof(DieLayout))
     # What is not there is read as well, at offset 0, and masked out.
     if kind == LAYOUT_NONE:
         return 8
-    size = layout_of_local(s, program) if kind == LAYOUT_LOCAL else wanted_offsets(s, kind, program)
+    if kind == LAYOUT_PASSED or kind == LAYOUT_VARIABLE:
+        size = layout_of_passed(s, program, cython.address(located))
+        if kind == LAYOUT_PASSED and children and not s.with_sibling:
+            size = VARYING
+        elif kind == LAYOUT_VARIABLE and located:
+            kind = LAYOUT_PASSED
+        elif kind == LAYOUT_VARIABLE:
+            memset(s, 0, cython.sizeof(DieLayout))
+            size = wanted_offsets(s, kind, program)
+    else:
+        size = wanted_offsets(s, kind, program)
     if size > LARGEST:
         memset(s, 0, cython.sizeof(DieLayout))
         return 8

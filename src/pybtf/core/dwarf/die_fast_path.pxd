@@ -4,6 +4,9 @@ from libc.stdint cimport uint32_t
 from pybtf.core.dwarf.abbrev_layout cimport LAYOUT_NONE
 from pybtf.core.dwarf.walk_state cimport Walker
 
+cdef enum:
+    FEW = 32                    # frames that may be open where one is opened at a glance
+
 cdef int glances(Walker *w) noexcept nogil
 
 cdef inline bint can_glance(const Walker *w) noexcept nogil:

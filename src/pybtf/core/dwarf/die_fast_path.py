@@ -15,6 +15,7 @@ from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
 from cython.cimports.pybtf.core.dwarf.die_fast_path import *
+from cython.cimports.pybtf.core.dwarf.function_fast_path import put_in_function
 from cython.cimports.pybtf.core.dwarf.open_objects import close_frame
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
@@ -24,7 +25,6 @@ from cython.cimports.pybtf.core.support.check import FIXED_SIZE
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, bswap32, bswap64
 from cython.cimports.pybtf.core.support.memory import grow
 
-FEW = cython.declare(uint32_t, 32)  # frames that may be open where one is opened here
 CODE_AND_NAME = cython.declare(cython.Py_ssize_t, 6)  # bytes that an abbreviation code and a short name take at most
 
 
@@ -185,6 +185,9 @@ def new_frame(w: cython.pointer[Walker], kind: uint8_t) -> cython.pointer[Type]:
     elif kind == LAYOUT_SUBROUTINE:
         f.mode = IN_SUBROUTINE
         f.mark = w.n_params
+    elif kind == LAYOUT_ENUM:
+        f.mode = IN_ENUM
+        f.mark = w.n_enumerators
     else:
         f.mode = IN_ARRAY
         f.mark = w.n_dims
@@ -286,17 +289,17 @@ def put(
     FIXED_SIZE(IN_SUBROUTINE == 5)  # and so can these, up to IN_BLOCK
     FIXED_SIZE(IN_FUNCTION == 6)
     FIXED_SIZE(IN_BLOCK == 7)
-    if kind == LAYOUT_TYPE or kind >= LAYOUT_STRUCT:
+    if kind == LAYOUT_TYPE or (LAYOUT_STRUCT <= kind and kind <= LAYOUT_ENUM):
         if mode <= IN_STRUCT or (IN_SUBROUTINE <= mode and mode <= IN_BLOCK):
             return put_type(w, decl, die, name, ref, value)
         return False
-    if kind == LAYOUT_PARAMETER:
-        return mode == IN_SUBROUTINE and not w.want_parameter_names and put_parameter(w, f, name, ref)
+    if kind == LAYOUT_PARAMETER and mode == IN_SUBROUTINE:
+        return not (w.want_parameter_names or s.by_origin or s.valued) and put_parameter(w, f, name, ref)
     if kind == LAYOUT_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == LAYOUT_DIMENSION:
         return mode == IN_ARRAY and put_dimension(w, f, value + 1 if s.valued else 0)
-    return kind == LAYOUT_LOCAL and (mode == IN_FUNCTION or mode == IN_BLOCK)
+    return put_in_function(w, f, decl, die, name, ref, value)
 
 
 # ---- reading ------------------------------------------------------------------------------------------------
@@ -339,7 +342,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
         code = at[0]
         p = at + 1
         if code == 0:
-            if f.mode < IN_STRUCT or f.mode > IN_SUBROUTINE:
+            if f.mode < IN_STRUCT or f.mode > IN_BLOCK:
                 break
             w.d.offset = at - w.r.c.base
             at += 1
@@ -379,8 +382,19 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
                 break
             at = p + s.size
             continue
-        if s.with_sibling and word_at(p + s.sibling_at, swap) >= size:
+        to = word_at(p + s.sibling_at, swap)
+        if s.with_sibling and to >= size:
             break
+        if s.kind == LAYOUT_PASSED:
+            if f.mode != IN_FUNCTION and f.mode != IN_BLOCK:
+                break
+            if decls[code - 1].children:
+                if w.r.c.base + unit + to < p + s.size:
+                    break
+                at = w.r.c.base + unit + to
+            else:
+                at = p + s.size
+            continue
         if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
             break
         f = cython.address(w.frames[w.n_frames - 1])
