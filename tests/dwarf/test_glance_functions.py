@@ -15,7 +15,7 @@ import pytest
 import pybtf
 from pybtf.btf.kinds import Kind
 from tests.builders.dwarftree import LocList
-from tests.builders.dwarfwriter import Die, die
+from tests.builders.dwarfwriter import Die, Raw, die
 from tests.builders.glanced import FAR, X86, check, member
 from tests.builders.kernelish import FLAVOURS, INT
 
@@ -71,6 +71,8 @@ def copied(*parameters: Die) -> list[Die | bytes]:
 
 
 ADDRESS = ("location", "exprloc", [("addr", X86.percpu)])
+#: The lower half leads somewhere.
+WIDE = Raw(1 << 32 | 0x20)
 OF_INT = ("type", "ref4", "int")
 STATIC = ("const_value", "data1", 3)
 BEHIND = die("label", ("name", "strp", "behind"), label="behind")
@@ -147,6 +149,15 @@ CASES: dict[str, list[Die | bytes]] = {
         parameter(("abstract_origin", "ref4", "a"), ("type", "ref4", "u64")),
         parameter(("type", "ref4", "u64"), ("abstract_origin", "ref4", "b")),
     ),
+    "copy with a type of its own, of one with another": [
+        function(("inline", "data1", 1), name="k", children=[named("c", label="c")]),
+        die("subprogram", ("name", "strp", "f"), ("inline", "data1", 1), label="inline", children=[
+            parameter(("name", "strp", "a"), ("type", "ref4", "u64"))
+        ]),
+        die("subprogram", ("abstract_origin", "ref4", "inline"), TEXT, children=[
+            parameter(("name", "strp", "a"), ("type", "ref4", "u64"), ("abstract_origin", "ref4", "c"))
+        ]),
+    ],
     "copy of what is not there": copied(parameter(("abstract_origin", "ref4", FAR))),
     "copy of parameters of another function": [
         function(DECLARED, name="g"),
@@ -183,6 +194,9 @@ CASES: dict[str, list[Die | bytes]] = {
         inside(named("a"), variable(EXTERNAL, DECLARED, name="counter", label="decl")),
         die("variable", ("specification", "ref4", "decl"), ADDRESS),
     ],
+    "variable that specifies what is no variable": [
+        variable(("specification", "ref4", "int"), ADDRESS, name="counter")
+    ],
     "static variable of a struct": [
         die("structure_type", ("name", "strp", "s"), children=[variable(DECLARED, name="counter", label="decl")]),
         die("variable", ("specification", "ref4", "decl"), ADDRESS),
@@ -210,6 +224,10 @@ CASES: dict[str, list[Die | bytes]] = {
         ),
     ],
     "origin of what is passed over past the unit": [inside(call(("abstract_origin", "ref4", FAR)))],
+    "wide references of what is passed over": [
+        inside(call(("abstract_origin", "ref8", "int"), ("sibling", "ref8", "behind")), BEHIND),
+        inside(call(("abstract_origin", "ref8", WIDE), children=())),
+    ],
     "two references of what is passed over": [
         inside(call(("abstract_origin", "ref4", "int"), ("type", "ref4", FAR), children=())),
         inside(call(("sibling", "ref4", "int"), ("sibling", "ref4", "int"), children=())),
@@ -310,6 +328,7 @@ def test_what_is_meant_is_found(tmp_path: Path) -> None:
         "copy": ["a", "b"],
         "copy in registers": ["a", "b"],
         "copy of parameters of another function": ["c"],
+        "copy with a type of its own, of one with another": ["a"],
         "blocks": ["a", "d"],
         "named by what it specifies": ["b"],
         "named by a declaration that is its origin": ["b"],
@@ -318,7 +337,10 @@ def test_what_is_meant_is_found(tmp_path: Path) -> None:
         assert parameters(encoded(tmp_path, CASES[name])) == names, name
     for name in ("declared only", "parameters in others", "copy in another order"):
         assert encoded(tmp_path, CASES[name]).by_name("f") is None, name
-    for name in ("specified variable", "specified variable of a function", "static variable of a struct"):
+    for name in (
+        "specified variable", "specified variable of a function", "static variable of a struct",
+        "variable that specifies what is no variable",
+    ):  # fmt: skip
         assert encoded(tmp_path, CASES[name]).by_name("counter", Kind.VAR), name
     tags: list[Any] = list(encoded(tmp_path, CASES["tags"]).search("second|whole|last", Kind.DECL_TAG))
     assert [(each.name, each.component) for each in tags] == [("second", 1), ("whole", -1), ("last", 3)]
@@ -339,7 +361,7 @@ def test_true_signatures(tmp_path: Path) -> None:
             parameter(("name", "strp", "other"), ("type", "ref4", "u64"), at(AT_RSI)),
         ],
     )
-    options = {"producer": "clang version 19.1.7", "features": "default,true_signature"}
+    options: dict[str, Any] = {"producer": "clang version 19.1.7", "features": "default,true_signature"}
     data = check(tmp_path, [INT, INT64, pair, changed], **options)
     assert isinstance(data, bytes)
     assert parameters(pybtf.BTF.from_bytes(data)) == ["both__first", "other"]

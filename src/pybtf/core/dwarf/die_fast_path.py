@@ -294,7 +294,7 @@ def put(
             return put_type(w, decl, die, name, ref, value)
         return False
     if kind == LAYOUT_PARAMETER and mode == IN_SUBROUTINE:
-        return not (w.want_parameter_names or s.by_origin or s.valued) and put_parameter(w, f, name, ref)
+        return not (w.want_parameter_names or s.by_origin) and put_parameter(w, f, name, ref)
     if kind == LAYOUT_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == LAYOUT_DIMENSION:

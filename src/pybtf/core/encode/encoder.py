@@ -37,6 +37,7 @@ from cython.cimports.pybtf.core.model.options import (
     OPT_TRUE_SIGNATURE,
 )
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Text, string_intern, string_text
+from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.memory import (
     prefetch,
     u32s_free,
@@ -314,8 +315,7 @@ def expect_functions(e: cython.pointer[Encoder], i: cython.size_t) -> cython.voi
 def encode_functions(e: cython.pointer[Encoder]) -> cython.int:
     """Appends the functions that are kept, by name. Nonzero: `e.error`."""
     i: cython.size_t
-    if e.combined == NOT_COMBINED:
-        encoder_combine(e)
+    CHECK(e.combined != NOT_COMBINED, "what units say of functions has not been compared")
     if e.combined:
         e.error_entry = e.emission.entry
         return encoder_fail(e, ENCODE_EFFORT if e.combined == 2 else ENCODE_MEMORY)
