@@ -271,6 +271,21 @@ CASES: dict[str, list[Die | bytes]] = {
         *(die("enumeration_type", ("name", "strp", name), ("encoding", form, 7), ("byte_size", form, 4), OF_INT,
               children=[die("enumerator", ("name", "strp", name + "1"), ("const_value", "data1", 1))])
           for name, form in [("a", "data1"), ("b", "implicit_const"), ("c", "data2"), ("d", "udata")]),
+        *(
+            die("enumeration_type", ("name", "strp", f"of_{form}{n}"), ("encoding", form, n), ("byte_size", "data1", 4),
+                OF_INT, children=[die("enumerator", ("name", "strp", f"r_{form}{n}"), ("const_value", "data1", 1))],
+                label=f"{form}{n}")
+            for form in ("data1", "data2", "implicit_const") for n in (5, 7)
+        ),
+        *(
+            die("enumeration_type", ("name", "strp", f"wide_{form}{n}"), ("byte_size", "data1", 8),
+                ("type", "ref4", f"{form}{n}"),
+                children=[die("enumerator", ("name", "strp", f"w_{form}{n}"), ("const_value", "data8", 1 << 40))])
+            for form in ("data1", "data2", "implicit_const") for n in (5, 7)
+        ),
+        die("enumeration_type", ("encoding", "data1", 5), ("byte_size", "data1", 4), label="bare"),
+        die("enumeration_type", ("name", "strp", "wide_bare"), ("byte_size", "data1", 8), ("type", "ref4", "bare"),
+            children=[die("enumerator", ("name", "strp", "w_bare"), ("const_value", "data8", 1 << 40))]),
         die("enumeration_type", ("name", "strp", "e"), DECLARED),
         die("enumeration_type", ("name", "strp", "g"), OF_INT, children=[function(DECLARED), named("a")]),
         die("structure_type", ("name", "strp", "s"), children=[

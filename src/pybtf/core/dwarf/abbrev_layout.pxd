@@ -21,22 +21,25 @@ cdef enum:                      # DieLayout.kind
 cdef enum:
     VARYING = 0xFFFF            # AbbrevDecl.fixed: the size is not always the same
 
+cdef enum:
+    BY_ORIGIN = 1               # what it has in place of a DW_AT_type is a DW_AT_abstract_origin
+
 cdef struct DieLayout:          # where the values of a DIE are, if that is always the same (see abbrev_layout.py)
     uint8_t kind
     uint8_t inline_name         # a DW_FORM_string stands first; the rest is counted from its end
     uint8_t size                # bytes behind the abbreviation code
     uint8_t named               # there is a DW_FORM_strp, `name_at` bytes behind it
     uint8_t typed               # there is a DW_AT_type, a DW_FORM_ref4; or another reference, of what is passed over
-    uint8_t by_origin           # a parameter or a block: it is a DW_AT_abstract_origin instead
     uint8_t valued              # there is a value
-    uint8_t flags               # T_*, F_* or V_*
+    uint8_t flags               # T_*, F_* or V_*; of a parameter, BY_ORIGIN
     uint8_t name_at             # all of these are 0 if there is no such attribute
     uint8_t type_at
     uint8_t value_at
     uint8_t sibling_at          # of a DW_FORM_ref4
     uint8_t with_sibling
-    uint8_t bits                # a member: there is a DW_AT_bit_size of one byte, `bits_at` bytes behind it
-    uint8_t bits_at
+    uint8_t bits                # a member: there is a DW_AT_bit_size of one byte, `bits_at` bytes behind it; an
+    uint8_t bits_at             # enumeration: it is a DW_AT_encoding
+    uint8_t encoding            # where it is none of its own
     uint8_t value_shift         # bits of the eight bytes at `value_at` behind those of the value; 0 if there is none
     uint32_t type_mask          # all bits if it is typed, otherwise none
     uint32_t name_mask          # the same, if it is named

@@ -118,9 +118,7 @@ def is_idle(kind: uint8_t, slot: uint32_t) -> cython.bint:
     """
     if kind == LAYOUT_BLOCK:
         return slot == D_LOW_PC
-    if kind == LAYOUT_FUNCTION:
-        return slot == D_EXTERNAL or slot == D_INLINE
-    return kind == LAYOUT_ENUM and slot == D_ENCODING
+    return kind == LAYOUT_FUNCTION and (slot == D_EXTERNAL or slot == D_INLINE)
 
 
 @cython.cfunc
@@ -273,8 +271,9 @@ def wanted_offsets(
         elif slot == D_TYPE and cls == A_REF and size == 4 and not s.typed:
             typed(s, at)
         elif slot == D_ORIGIN and has_origin(kind) and cls == A_REF and size == 4 and not s.typed:
-            s.by_origin = True
             typed(s, at)
+            if kind == LAYOUT_PARAMETER:
+                s.flags = BY_ORIGIN
         elif slot == D_SIBLING and kind >= LAYOUT_STRUCT and cls == A_REF and size == 4 and not s.with_sibling:
             with_sibling(s, at)
         elif slot == wanted and cls == A_CONST and not s.valued and (size or operation == OP_IMPLICIT):
@@ -288,6 +287,12 @@ def wanted_offsets(
         elif slot == D_BIT_SIZE and kind == LAYOUT_MEMBER and cls == A_CONST and not s.bits and size == 1:
             s.bits = True
             s.bits_at = cython.cast(uint8_t, at)
+        elif slot == D_ENCODING and kind == LAYOUT_ENUM and cls == A_CONST and size == 1 and not s.bits:
+            s.bits = True
+            s.bits_at = cython.cast(uint8_t, at)
+        elif slot == D_ENCODING and kind == LAYOUT_ENUM and operation == OP_IMPLICIT and not s.bits:
+            s.encoding = cython.cast(uint8_t, implicit(program))
+            program += 2
         elif slot == D_LOCATION and kind == LAYOUT_PARAMETER and cls == A_SEC_OFFSET and size == 4 and not s.valued:
             valued(s, at, size)
         elif says(kind, slot) and operation == OP_IMPLICIT and cls == A_FLAG:
@@ -298,7 +303,7 @@ def wanted_offsets(
         elif not is_idle(kind, slot) or size == 0:
             return VARYING
         at += size
-    return at if s.bits == in_bits else VARYING
+    return VARYING if kind == LAYOUT_MEMBER and s.bits != in_bits else at
 
 
 @cython.cfunc

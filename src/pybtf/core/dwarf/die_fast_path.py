@@ -221,6 +221,7 @@ def put_type(
     t.ref = ref
     t.size = cython.cast(uint32_t, size)
     t.flags = decl.layout.flags
+    t.encoding = decl.layout.encoding
     if kind == LAYOUT_STRUCT:
         t.first = w.u.n_members
     elif kind == LAYOUT_SUBROUTINE:
@@ -265,6 +266,19 @@ def end_type(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
 
 @cython.cfunc
 @cython.nogil
+@cython.exceptval(check=False)
+def set_encoding(
+    w: cython.pointer[Walker], decl: cython.pointer[cython.const[AbbrevDecl]], encoding: uint8_t
+) -> cython.void:
+    """That of the enumeration that was put last."""
+    if decl.children:
+        w.frames[w.n_frames - 1].type.encoding = encoding
+    else:
+        w.u.types[w.u.n_types - 1].encoding = encoding
+
+
+@cython.cfunc
+@cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
 def put(
@@ -294,7 +308,7 @@ def put(
             return put_type(w, decl, die, name, ref, value)
         return False
     if kind == LAYOUT_PARAMETER and mode == IN_SUBROUTINE:
-        return not (w.want_parameter_names or s.by_origin) and put_parameter(w, f, name, ref)
+        return not (w.want_parameter_names or s.flags & BY_ORIGIN) and put_parameter(w, f, name, ref)
     if kind == LAYOUT_ENUMERATOR:
         return mode == IN_ENUM and put_enumerator(w, name, value)
     if kind == LAYOUT_DIMENSION:
@@ -333,6 +347,7 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
     ref: uint32_t
     value: uint64_t
     bits: uint8_t
+    FIXED_SIZE(cython.sizeof(AbbrevDecl) <= 64)  # a cache line
     if left < 0 or own <= unit:
         return 0
     last = at + left  # DIEs of any layout may begin up to here
@@ -397,6 +412,8 @@ def glances(w: cython.pointer[Walker]) -> cython.int:
             continue
         if not put(w, f, cython.address(decls[code - 1]), at - w.r.c.base, name, ref, value):
             break
+        if s.bits:
+            set_encoding(w, cython.address(decls[code - 1]), p[s.bits_at])
         f = cython.address(w.frames[w.n_frames - 1])
         at = p + s.size
     w.r.c.pos = at

@@ -40,7 +40,7 @@ def put_parameter(
     p.die = cython.cast(uint32_t, die)
     p.name = name
     p.named = s.named or s.inline_name
-    if s.by_origin:
+    if s.flags & BY_ORIGIN:
         p.origin = ref
     else:
         p.ref = ref  # `has_type` counts only beside an origin
