@@ -16,8 +16,8 @@ from tools.fuzz import fuzz
 #: What reads ELF, DWARF and BTF, what changes while it is read, and the reduction, whose assumptions are asserted.
 TESTS = (
     "abbrev_tables", "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing",
-    "compiler_btf", "containers", "corruption", "dedup", "degrade", "degrade_merged", "diff", "dump",
-    "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance",
+    "compiler_btf", "containers", "corruption", "dedup", "degrade", "degrade_merged", "diff", "diff_damage",
+    "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance",
     "glance_functions", "keeping", "kfuncs", "long_chains", "merge_awaited", "merge_cache", "merge_digests",
     "merge_payloads", "merge_values", "min_core", "models", "offsets", "output_check", "read_section",
     "relocate", "restore", "rules_locations", "rules_packed", "rules_signature", "show", "show_options", "size",

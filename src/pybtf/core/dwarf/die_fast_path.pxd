@@ -1,13 +1,27 @@
 # Reading DIEs of known layout (see die_fast_path.py).
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from pybtf.core.dwarf.abbrev_layout cimport LAYOUT_NONE
-from pybtf.core.dwarf.walk_state cimport Walker
+from pybtf.core.dwarf.walk_state cimport Frame, Walker
 
 cdef enum:
     FEW = 32                    # frames that may be open where one is opened at a glance
 
 cdef int glances(Walker *w) noexcept nogil
+
+cdef inline Frame *glance_frame(Walker *w, uint8_t mode, uint32_t mark) noexcept nogil:
+    # A new topmost frame of an object without annotations. NULL: not here.
+    cdef Frame *f
+    if w.n_frames >= w.cap_frames or w.n_frames >= FEW:
+        return NULL
+    f = &w.frames[w.n_frames]
+    w.n_frames += 1
+    f.mode = mode
+    f.mark = mark
+    f.anns_mark = w.n_anns
+    f.index = 0
+    f.chain = 0
+    return f
 
 cdef inline bint can_glance(const Walker *w) noexcept nogil:
     # Whether the next DIE of the unit may be one that can be read at a glance.

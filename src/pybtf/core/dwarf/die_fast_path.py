@@ -175,25 +175,16 @@ def new_type(w: cython.pointer[Walker]) -> cython.pointer[Type]:
 def new_frame(w: cython.pointer[Walker], kind: uint8_t) -> cython.pointer[Type]:
     """A frame for a type with children; its place there. NULL: not here."""
     f: cython.pointer[Frame]
-    if w.n_frames >= w.cap_frames or w.n_frames >= FEW:
-        return cython.NULL
-    f = cython.address(w.frames[w.n_frames])
-    w.n_frames += 1
     if kind == LAYOUT_STRUCT:
-        f.mode = IN_STRUCT
-        f.mark = w.n_members
+        f = glance_frame(w, IN_STRUCT, w.n_members)
     elif kind == LAYOUT_SUBROUTINE:
-        f.mode = IN_SUBROUTINE
-        f.mark = w.n_params
+        f = glance_frame(w, IN_SUBROUTINE, w.n_params)
     elif kind == LAYOUT_ENUM:
-        f.mode = IN_ENUM
-        f.mark = w.n_enumerators
+        f = glance_frame(w, IN_ENUM, w.n_enumerators)
     else:
-        f.mode = IN_ARRAY
-        f.mark = w.n_dims
-    f.anns_mark = w.n_anns
-    f.index = 0
-    f.chain = 0
+        f = glance_frame(w, IN_ARRAY, w.n_dims)
+    if f == cython.NULL:
+        return cython.NULL
     return cython.address(f.type)
 
 

@@ -10,7 +10,7 @@ from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import *
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
-from cython.cimports.pybtf.core.dwarf.die_fast_path import FEW
+from cython.cimports.pybtf.core.dwarf.die_fast_path import glance_frame
 from cython.cimports.pybtf.core.dwarf.forms import A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.function_fast_path import *
 from cython.cimports.pybtf.core.dwarf.walk_state import *
@@ -85,25 +85,6 @@ def put_variable(
 @cython.nogil
 @cython.inline
 @cython.exceptval(check=False)
-def new_frame(w: cython.pointer[Walker], mode: uint32_t, mark: uint32_t) -> cython.pointer[Frame]:
-    """NULL: not here."""
-    f: cython.pointer[Frame]
-    if w.n_frames >= w.cap_frames or w.n_frames >= FEW:
-        return cython.NULL
-    f = cython.address(w.frames[w.n_frames])
-    w.n_frames += 1
-    f.mode = mode
-    f.mark = mark
-    f.anns_mark = w.n_anns
-    f.index = 0
-    f.chain = 0
-    return f
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
 def put_function(
     w: cython.pointer[Walker],
     decl: cython.pointer[cython.const[AbbrevDecl]],
@@ -116,7 +97,7 @@ def put_function(
     f: cython.pointer[Frame]
     func: cython.pointer[Function]
     if decl.children:
-        f = new_frame(w, IN_FUNCTION, w.n_params)
+        f = glance_frame(w, IN_FUNCTION, w.n_params)
         if f == cython.NULL:
             return False
         func = cython.address(f.func)
@@ -158,4 +139,4 @@ def put_in_function(
         return put_variable(w, cython.address(decl.layout), not inside, die, name, ref)
     if kind == LAYOUT_FUNCTION:
         return put_function(w, decl, die, name, ref)
-    return kind == LAYOUT_BLOCK and inside and new_frame(w, IN_BLOCK, 0) != cython.NULL
+    return kind == LAYOUT_BLOCK and inside and glance_frame(w, IN_BLOCK, 0) != cython.NULL
