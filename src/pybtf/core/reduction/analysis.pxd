@@ -18,6 +18,7 @@ cdef struct Shape:              # a struct, union or typedef, to be sorted
 
 cdef struct Slot:               # a name that a class mentions directly; first units in which its types ...
     uint32_t to                 # a key, or the class of a typedef or nameless struct in between
+    uint32_t named              # whether it is a key
     uint32_t declared           # ... are usual, and the name is declared
     uint32_t defined
     uint32_t odd_declared       # ... are odd, and the name is declared
@@ -34,7 +35,8 @@ cdef struct Mask:               # how types of a class meet the first 64 of its 
 cdef struct Variants:           # of a class that is not compared, as far as they have been met
     uint32_t name               # the only name it mentions; 0: it is not passed over (see unit_names.py)
     uint32_t known[2]           # of a class with one slot: with the name declared, and defined; else the last two
-    uint32_t defined[2]         # of these two, if the class has no more than 32 slots: a bit for each name
+    uint32_t defined[2]         # of these two, if the class has no more than 32 slots: a bit for each name; of a class
+                                # that is passed over, the first unit that has it
 
 cdef enum:                      # marks of a class or a key
     OCCURS = 1                  # some unit has a type of this class
@@ -47,6 +49,7 @@ cdef enum:                      # marks of a class or a key
     COMMON = 128                # of an odd class: some type is usual
     SEPARATE = 256              # no odd type of the class can be taken for a usual one
     UNCERTAIN = 512             # all types of the class are kept
+    TWICE = 1024                # of a key: some unit has it more than once
     NEAR = 2048                 # it has slots
     UNCLEAR = 4096              # of a key: the usual definition is still to be chosen
     ENUM_KEY = 8192
@@ -64,6 +67,7 @@ cdef enum:                      # of a class: what is to be done where a unit ha
     COMPARED = 32               # libbpf compares its types by what they reach
     VARIES = 64                 # it is not compared, and has slots; not WATCHED besides: only its variant is asked for
     TRACKED = 128               # `settled` or `count` is of interest
+    WANTED = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED
 
 cdef enum:
     MANY = 0xFFFFFFFF           # Analysis.meaning: the unit has the name more than once
@@ -101,6 +105,7 @@ cdef struct Analysis:           # arrays are indexed by class or key, unless som
     size_t next_state           # the first function state that was not looked at
     bint loose                  # some class is
     bint mixed                  # some class is not separate
+    bint varies                 # classes are marked as VARIES
     bint disturbed              # the unit at hand has a tainted type
     uint32_t stamp
     uint32_t round              # units entered

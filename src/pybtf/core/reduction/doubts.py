@@ -243,6 +243,7 @@ def doubt_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
     i: cython.size_t
     for i in range(e.twice.n):
         doubt(a, e.twice.p[i], CONFLICT)
+        a.marks[e.twice.p[i]] |= TWICE
     for c in range(1, a.n):
         if a.depth[c] >= DEEP:
             doubt(a, c, WILD)

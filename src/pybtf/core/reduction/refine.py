@@ -108,14 +108,17 @@ def spread(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
     """Marks what reaches something uncertain. Nonzero: no memory."""
     u: uint32_t
     c: uint32_t
+    first: uint32_t
     changed: cython.bint = True
     while changed and not a.tired:
         changed = spread_classes(e, a)
         contest(a, UNCERTAIN)
+        first = e.n_streams
         for c in range(1, a.n):
-            if a.tint[c]:
+            if a.tint[c] and a.marks[c] & OCCURS:
                 a.watch[c] |= WATCHED
-        for u in range(e.n_streams):
+                first = min(first, e.first_unit.p[c])
+        for u in range(first, e.n_streams):
             if watch(e, a, u):
                 return 1
             if a.before.n and spread_in_unit(e, a, u):
@@ -319,10 +322,11 @@ def rewrite_plain(
         defined = a.meaning[x.name] != 0
         if x.known[defined] == 0:
             x.known[defined] = variant(e, a, scratch, c)
+            x.defined[defined] = u
             if x.known[defined] == NO_CLASS:
                 return 1
         p[i] = x.known[defined]
-        if note_first(e, firsts, more, c, p[i], i, u):
+        if x.defined[defined] == u and note_first(e, firsts, more, c, p[i], i, u):
             return 1
     if n and more.n > n:
         qsort(more.p, more.n, cython.sizeof(uint32_t), compare_ids)

@@ -9,8 +9,8 @@ cdef enum:
 
 cdef int separate(Encoder *e, Analysis *a) noexcept nogil
 cdef void contacts(Encoder *e, Analysis *a) noexcept nogil
-cdef uint64_t defined_slots(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
-cdef uint64_t separate_slots(Encoder *e, Analysis *a, uint32_t c) noexcept nogil
+cdef uint64_t defined_slots(Analysis *a, uint32_t c) noexcept nogil
+cdef uint64_t separate_slots(Analysis *a, uint32_t c) noexcept nogil
 cdef bint told_apart(Analysis *a, uint32_t c, uint64_t usual, uint64_t separate) noexcept nogil
 
 cdef inline bint is_mixed(Analysis *a, uint32_t c) noexcept nogil:

@@ -93,6 +93,7 @@ def add_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32
             return 1
         x = cython.address(a.slots[a.all_slots])
         x.to = to
+        x.named = is_key(class_record(e.classes, to))
         x.declared = x.defined = x.odd_declared = x.odd_defined = x.odd_usual = NO_UNIT
         a.all_slots += 1
         a.n_slots[c] += 1
@@ -165,14 +166,13 @@ def add_mask(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def defined_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
+def defined_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
     """Which slots of a usual type of class `c` the unit at hand defines."""
     mask: uint64_t = 0
     i: uint32_t
-    to: uint32_t
+    x: cython.pointer[Slot] = a.slots + a.slots_at[c]
     for i in range(min(a.n_slots[c], MASKED)):
-        to = a.slots[a.slots_at[c] + i].to
-        if a.meaning[to] or not is_key(class_record(e.classes, to)):
+        if a.meaning[x[i].to] or not x[i].named:
             mask |= cython.cast(uint64_t, 1) << i
     return mask
 
@@ -180,14 +180,14 @@ def defined_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: ui
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def note_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> uint64_t:
+def note_usual(a: cython.pointer[Analysis], c: uint32_t, u: uint32_t) -> uint64_t:
     """Notes in the slots of `c` that unit `u` has a usual type of it. Which slots are defined there."""
     mask: uint64_t = 0
     bit: uint64_t = 1
     i: uint32_t
     x: cython.pointer[Slot] = a.slots + a.slots_at[c]
     for i in range(a.n_slots[c]):
-        if not is_key(class_record(e.classes, x.to)):
+        if not x.named:
             mask |= bit
         elif a.meaning[x.to]:
             mask |= bit
@@ -216,7 +216,7 @@ def note_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_
         third = 1
     for i in range(a.n_slots[c]):
         k = x.to
-        if not is_key(class_record(e.classes, k)):
+        if not x.named:
             if a.tint[k]:
                 second |= bit
             if a.marks[k] & WILD:
@@ -287,7 +287,7 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
                 if note_odd(e, a, c, u):
                     return 1
             else:
-                mask = note_usual(e, a, c, u)
+                mask = note_usual(a, c, u)
                 if a.marks[c] & COMMON and add_mask(a, c, False, mask, 0, 0):
                     return 1
         if a.odd[u]:
@@ -301,14 +301,14 @@ def survey(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.in
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def separate_slots(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
+def separate_slots(a: cython.pointer[Analysis], c: uint32_t) -> uint64_t:
     """The slots of a class whose usual meaning is of a separate class."""
     mask: uint64_t = 0
     i: uint32_t
     to: uint32_t
     for i in range(min(a.n_slots[c], MASKED)):
         to = a.slots[a.slots_at[c] + i].to
-        if is_key(class_record(e.classes, to)):
+        if a.slots[a.slots_at[c] + i].named:
             to = a.usual[to]
         if a.marks[to] & SEPARATE:
             mask |= cython.cast(uint64_t, 1) << i
@@ -333,10 +333,10 @@ def told_apart(a: cython.pointer[Analysis], c: uint32_t, usual: uint64_t, separa
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_separate(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
+def is_separate(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
     m: cython.pointer[Mask]
     i: uint32_t = a.masks_at[c]
-    slots: uint64_t = separate_slots(e, a, c)
+    slots: uint64_t = separate_slots(a, c)
     while i:
         m = cython.address(a.masks[i - 1])
         if not spend(a, a.n_slots[c]) or (not m.odd and not told_apart(a, c, m.first, slots)):
@@ -361,7 +361,7 @@ def separate(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
         changed = False
         for i in range(a.common.n):
             c = a.common.p[i]
-            if not a.marks[c] & SEPARATE and is_separate(e, a, c):
+            if not a.marks[c] & SEPARATE and is_separate(a, c):
                 a.marks[c] |= SEPARATE
                 changed = True
     return 0
@@ -403,13 +403,13 @@ def note_events(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def meets_wild(e: cython.pointer[Encoder], a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
+def meets_wild(a: cython.pointer[Analysis], c: uint32_t) -> cython.bint:
     """Whether a usual type of the class can be compared with an odd one so far as to meet something wild."""
     m: cython.pointer[Mask]
     u: cython.pointer[Mask]
     i: uint32_t = a.masks_at[c]
     j: uint32_t
-    slots: uint64_t = separate_slots(e, a, c)
+    slots: uint64_t = separate_slots(a, c)
     while i:
         m = cython.address(a.masks[i - 1])
         i = m.next
@@ -450,5 +450,5 @@ def contacts(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
             continue
         for i in range(a.n_slots[c]):
             doubt_slot(e, a, c, a.slots + a.slots_at[c] + i)
-        if is_mixed(a, c) and meets_wild(e, a, c):
+        if is_mixed(a, c) and meets_wild(a, c):
             doubt(a, c, UNCERTAIN)

@@ -95,6 +95,7 @@ def prepare(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.i
     memset(a.count, 0, a.n * cython.sizeof(uint32_t))
     memset(a.settled, 0xFF, a.n * cython.sizeof(uint32_t))
     contest(a, CONFLICT)
+    a.varies = True
     for c in range(1, a.n):
         if is_compared(class_record(e.classes, c)):
             if a.marks[c] & (NEAR | ODD | UNCERTAIN):
@@ -171,7 +172,7 @@ def note_undecided(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: u
                 continue
             if not spend(a, 1 + a.n_slots[c]):
                 return True
-            if told_apart(a, c, defined_slots(e, a, c), decided_slots(e, a, c)):
+            if told_apart(a, c, defined_slots(a, c), decided_slots(e, a, c)):
                 a.tint[c] &= ~UNDECIDED
                 changed = True
             else:

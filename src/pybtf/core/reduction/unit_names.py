@@ -59,6 +59,44 @@ def contest(a: cython.pointer[Analysis], mark: uint16_t) -> cython.void:
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def note_entry(a: cython.pointer[Analysis], entry: uint32_t, i: uint32_t, known: uint8_t) -> cython.void:
+    """What the unit at hand says with this entry, that of its type `i`; `known`: what its class is watched for."""
+    c: uint32_t = entry & CLASS_BITS
+    if known & CONTESTED:
+        meet(a, a.key[c], entry)
+    if known & TAINTED or (known & TAINTED_ODD and (entry & APART or a.marks[c] & UNCERTAIN)):
+        a.disturbed = True
+    if known & WATCHED or (known & VARIES and entry & APART):
+        a.before.p[a.before.n] = i
+        a.before.n += 1
+    if known & TRACKED:
+        a.todo.p[a.todo.n] = i
+        a.todo.n += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def note_all(a: cython.pointer[Analysis], p: cython.pointer[cython.const[uint32_t]], n: uint32_t) -> cython.void:
+    """The same for all `n` entries of a unit. Half of them are plain, and no branch depends on which."""
+    i: uint32_t
+    known: uint8_t
+    watched: cython.pointer[cython.const[uint8_t]] = a.watch
+    plain: cython.pointer[uint32_t] = a.plain.p
+    n_plain: cython.size_t = 0
+    for i in range(1, n):
+        known = watched[p[i] & CLASS_BITS]
+        plain[n_plain] = i
+        n_plain += ((known & (VARIES | WATCHED)) == VARIES) & ((p[i] & APART) == 0)
+        if known & WANTED or (known & VARIES and p[i] & APART):
+            note_entry(a, p[i], i, known)
+    a.plain.n = n_plain
+
+
+@cython.cfunc
+@cython.nogil
 @cython.exceptval(check=False)
 def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) -> cython.int:
     """Notes what unit `u` says of contested names, and lists its types of classes that are watched in `a.before`, those
@@ -67,9 +105,6 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
     t: cython.pointer[Stream] = cython.address(e.streams[u])
     p: cython.pointer[uint32_t] = e.class_list.p + t.classes
     i: uint32_t
-    c: uint32_t
-    known: uint8_t
-    wanted: uint8_t = WATCHED | CONTESTED | TAINTED | TAINTED_ODD | TRACKED | VARIES
     a.before.n = a.todo.n = a.plain.n = 0
     a.round += 1
     a.disturbed = False
@@ -79,22 +114,11 @@ def watch(e: cython.pointer[Encoder], a: cython.pointer[Analysis], u: uint32_t) 
         and u32s_reserve(cython.address(a.plain), t.n_types)
     ):
         return 1
-    i = next_watched(a.watch, wanted, p, 1, t.n_types)
+    if a.varies:
+        note_all(a, p, t.n_types)
+        return 0
+    i = next_watched(a.watch, WANTED, p, 1, t.n_types)
     while i < t.n_types:
-        c = p[i] & CLASS_BITS
-        known = a.watch[c]
-        if known & CONTESTED:
-            meet(a, a.key[c], p[i])
-        if known & TAINTED or (known & TAINTED_ODD and (p[i] & APART or a.marks[c] & UNCERTAIN)):
-            a.disturbed = True
-        if known & WATCHED or (known & VARIES and p[i] & APART):
-            a.before.p[a.before.n] = i
-            a.before.n += 1
-        elif known & VARIES:
-            a.plain.p[a.plain.n] = i
-            a.plain.n += 1
-        if known & TRACKED:
-            a.todo.p[a.todo.n] = i
-            a.todo.n += 1
-        i = next_watched(a.watch, wanted, p, i + 1, t.n_types)
+        note_entry(a, p[i], i, a.watch[p[i] & CLASS_BITS])
+        i = next_watched(a.watch, WANTED, p, i + 1, t.n_types)
     return 0

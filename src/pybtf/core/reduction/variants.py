@@ -18,11 +18,13 @@ from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.classes.class_record import *
 from cython.cimports.pybtf.core.encode.encoder import APART, CLASS_BITS, NO_UNIT, Encoder, Stream
 from cython.cimports.pybtf.core.reduction.analysis import *
-from cython.cimports.pybtf.core.reduction.unit_names import contest, enter, meet, next_watched
+from cython.cimports.pybtf.core.reduction.unit_names import enter, meet, next_watched
+from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.memory import U64s, u32s_push, u32s_reserve, u64s_free, u64s_push
 
 IS_ODD = cython.declare(uint8_t, 1)
 IS_WILD = cython.declare(uint8_t, 3)
+ENOUGH = cython.declare(uint32_t, 256)  # units with a definition, to be counted
 
 
 # ---- the usual definition -----------------------------------------------------------------------------------
@@ -32,23 +34,23 @@ IS_WILD = cython.declare(uint8_t, 3)
 @cython.nogil
 @cython.exceptval(check=False)
 def count_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Counts the units that have each definition of a name with several; `contact` is the first of them."""
+    """Counts the units that have each definition of a name with several; more than ENOUGH need not be told apart."""
     u: uint32_t
     i: uint32_t
     c: uint32_t
     p: cython.pointer[uint32_t]
     t: cython.pointer[Stream]
-    contest(a, CONFLICT)
+    for c in range(1, a.n):
+        a.watch[c] = CONTESTED if a.marks[c] & FULL and a.marks[a.key[c]] & CONFLICT else 0
     for u in range(e.n_streams):
         t = cython.address(e.streams[u])
         p = e.class_list.p + t.classes
         i = next_watched(a.watch, CONTESTED, p, 1, t.n_types)
         while i < t.n_types:
             c = p[i]
-            if a.marks[c] & FULL:
-                if a.count[c] == 0:
-                    a.contact[c] = u
-                a.count[c] += 1
+            a.count[c] += 1
+            if a.count[c] == ENOUGH:
+                a.watch[c] = 0
             i = next_watched(a.watch, CONTESTED, p, i + 1, t.n_types)
 
 
@@ -243,17 +245,19 @@ def compare_numbers(x: cython.p_const_void, y: cython.p_const_void) -> cython.in
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def choose_clear(a: cython.pointer[Analysis], sites: cython.pointer[U64s]) -> cython.int:
+def choose_clear(
+    e: cython.pointer[Encoder], a: cython.pointer[Analysis], sites: cython.pointer[U64s]
+) -> cython.int:
     """Decides the names that one definition clearly has; first units and classes of the others. Nonzero: no memory."""
     k: uint32_t
     c: uint32_t
     for k in range(1, a.n):
-        if a.first_member[k] == 0 or choose(a, k, True):
+        if a.first_member[k] == 0 or choose(a, k, a.full[k] > 1):
             continue
         a.marks[k] |= UNCLEAR
         c = a.first_member[k]
         while c:
-            if a.marks[c] & FULL and not u64s_push(sites, cython.cast(uint64_t, a.contact[c]) << 32 | c):
+            if a.marks[c] & FULL and not u64s_push(sites, cython.cast(uint64_t, e.first_unit.p[c]) << 32 | c):
                 return 1
             c = a.next_member[c]
     return 0
@@ -269,7 +273,7 @@ def choose_usual(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyt
     sites: U64s
     memset(cython.address(sites), 0, cython.sizeof(U64s))
     count_units(e, a)
-    failed = choose_clear(a, cython.address(sites))
+    failed = choose_clear(e, a, cython.address(sites))
     if sites.n and not failed:
         qsort(sites.p, sites.n, cython.sizeof(uint64_t), compare_numbers)
         failed = weigh(e, a, cython.address(sites))
@@ -342,10 +346,11 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
     p: cython.pointer[uint32_t]
     t: cython.pointer[Stream]
     found: cython.bint
-    contest(a, CONFLICT)
     for c in range(1, a.n):
-        if a.marks[c] & (MINOR | WILD):
-            a.watch[c] |= WATCHED
+        a.watch[c] = WATCHED if a.marks[c] & (MINOR | WILD) else 0
+        # Of names, only that a unit has one twice is of interest. Of enumerations that is not known.
+        if a.marks[a.key[c]] & CONFLICT and (CHECKED or a.marks[a.key[c]] & (TWICE | ENUM_KEY)):
+            a.watch[c] |= CONTESTED
     for u in range(e.n_streams):
         t = cython.address(e.streams[u])
         p = e.class_list.p + t.classes
@@ -355,6 +360,10 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
         while i < t.n_types and not found:
             c = p[i]
             found = a.watch[c] & WATCHED or meet(a, a.key[c], c)
+            CHECK(
+                not found or a.watch[c] & WATCHED or a.marks[a.key[c]] & (TWICE | ENUM_KEY),
+                "a unit has a name twice, and did not say so",
+            )
             i = next_watched(a.watch, CONTESTED | WATCHED, p, i + 1, t.n_types)
         if found:
             if find_odd_in(e, a, u):
