@@ -42,6 +42,7 @@ OPTIONAL = {  # ways to be quicker, which tests and benchmarks can leave out
     "guesses": WITHOUT_GUESSES,
     "known_decls": WITHOUT_KNOWN_DECLS,
     "reading": WITHOUT_READING,
+    "refuted": WITHOUT_REFUTED,
     "models": WITHOUT_MODELS,
     "likes": WITHOUT_LIKES,
 }

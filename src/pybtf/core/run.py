@@ -16,6 +16,7 @@ from cython.cimports.pybtf.core.context import context_again, context_forget
 from cython.cimports.pybtf.core.dedup.base import room_reserve
 from cython.cimports.pybtf.core.dedup.dedup import DedupError, DedupInput, dedup_run
 from cython.cimports.pybtf.core.dedup.namesakes import other_sizes
+from cython.cimports.pybtf.core.dedup.refuted import usual_patience
 from cython.cimports.pybtf.core.encode.assemble import assemble
 from cython.cimports.pybtf.core.encode.distill import DISTILL_KIND, DISTILL_MEMORY, Distilled, distill, distill_free
 from cython.cimports.pybtf.core.encode.emit import (
@@ -35,7 +36,7 @@ from cython.cimports.pybtf.core.encode.encoder import (
     encoder_release,
 )
 from cython.cimports.pybtf.core.fates import Fates
-from cython.cimports.pybtf.core.model.options import WITHOUT_LIKES
+from cython.cimports.pybtf.core.model.options import WITHOUT_LIKES, WITHOUT_REFUTED
 from cython.cimports.pybtf.core.origins import Origins
 from cython.cimports.pybtf.core.reduction.certify import certify
 from cython.cimports.pybtf.core.ring import Ring
@@ -45,6 +46,7 @@ from cython.cimports.pybtf.core.support.memory import U32s, u32s_free
 from pybtf.core.codes import COUNT_NAMES, DEDUP_NAMES, FATE_NAMES
 
 MOST_CONFLICTS = cython.declare(cython.size_t, 1000)  # told by name
+NEVER = cython.declare(uint64_t, 0xFFFFFFFFFFFFFFFF)
 MAX_SIZE = cython.declare(uint64_t, 0xFFFFFFFF)
 
 
@@ -93,6 +95,7 @@ class Run(Ring):
         input.base = cython.NULL
         input.room = cython.NULL
         input.likes = not self.x.without & WITHOUT_LIKES
+        input.patience = NEVER if self.x.without & WITHOUT_REFUTED else usual_patience(self.e.offs.n)
         if self.base is None:
             free(self.own_map)
             self.own_map = cython.cast(cython.pointer[uint32_t], malloc(self.e.offs.n * cython.sizeof(uint32_t)))

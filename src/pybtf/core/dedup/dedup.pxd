@@ -11,6 +11,7 @@ cdef struct DedupInput:
     const BaseTypes *base       # NULL without a base
     const uint32_t *resolved    # declarations, each with its definition, which no earlier type is equal to, and the id
     size_t n_resolved           # before whose comparison they are resolved at the latest: 3 words each, by that id
+    uint64_t patience           # steps of comparisons that fail before pairs are noted, see refuted.py; 2^64 - 1: never
     bint likes                  # of a base: what a comparison has passed through need not be looked up
     Room *room                  # with a base: what `words` and `offs` are part of; its `nodes` and `map` hold `n`
 

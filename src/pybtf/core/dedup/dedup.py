@@ -36,6 +36,7 @@ from cython.cimports.pybtf.core.dedup.phases import (
     rewrite_survivors,
 )
 from cython.cimports.pybtf.core.dedup.reference_types import dedup_references
+from cython.cimports.pybtf.core.dedup.refuted import STRIKES, refuted_free, usual_patience
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_CYCLE,
     DEDUP_EFFORT,
@@ -112,6 +113,9 @@ def dedup_run(
     g.effort = EFFORT_BASE + EFFORT_PER_TYPE * cython.cast(uint64_t, input.n)
     g.base = input.base
     g.likeless = not input.likes
+    g.refuted.patience = input.patience
+    g.refuted.strikes = STRIKES if input.base == cython.NULL else 0
+    g.refuted.names.stamp = g.refuted.pairs.stamp = 1  # 0 is that of an empty slot
     if input.base == cython.NULL:
         g.nodes = cython.cast(cython.pointer[Node], malloc(input.n * cython.sizeof(Node)))
     else:
@@ -153,6 +157,7 @@ def dedup_run(
         restore_base(g, map)
         input.room.changed = g.base_changed or status != DEDUP_OK
     u32s_free(cython.address(g.replaced))
+    refuted_free(cython.address(g.refuted))
     free(g.likes)
     free(g.frames)
     error.code = status
@@ -175,13 +180,13 @@ REASONS = {
 
 
 def dedup_btf(
-    data: bytes, base: object = None, *, name: str = "BTF", base_name: str = "base BTF"
+    data: bytes, base: object = None, *, name: str = "BTF", base_name: str = "base BTF", patience: object = None
 ) -> bytes:
     """De-duplicate raw BTF; with `base`, raw BTF or a `Base`, BTF that is split from it.
 
     Either byte order is read; the result has that of `data`, a header of 24 bytes, and the string section as
-    it was. `name` and `base_name` are what messages call the two. Raises `InputError` when either is damaged,
-    or holds a graph of types that cannot be de-duplicated.
+    it was. `name` and `base_name` are what messages call the two; `patience` is for tests (refuted.py). Raises
+    `InputError` when either is damaged, or holds a graph of types that cannot be de-duplicated.
     """
     below: Base = Base(base, base_name) if isinstance(base, bytes) else base
     space: Space
@@ -214,6 +219,7 @@ def dedup_btf(
     input.words = space.r.words.p
     input.offs = cython.cast(cython.pointer[cython.size_t], space.r.offs.p)
     input.n = cython.cast(uint32_t, space.r.offs.n)
+    input.patience = usual_patience(input.n) if patience is None else patience
     input.room = cython.address(space.r)
     number = cython.cast(cython.pointer[uint32_t], malloc(space.r.offs.n * cython.sizeof(uint32_t)))
     if number == cython.NULL or not room_reserve(cython.address(space.r), space.r.offs.n):

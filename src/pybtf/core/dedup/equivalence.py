@@ -46,6 +46,7 @@ from cython.cimports.pybtf.core.dedup.equivalence import (
     equal_members,
     equal_three,
 )
+from cython.cimports.pybtf.core.dedup.refuted import is_refuted
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_CYCLE,
     DEDUP_EFFORT,
@@ -62,6 +63,7 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
     resolve,
     surely_same,
 )
+from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.memory import prefetch, u32s_push
 
 
@@ -256,18 +258,23 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
     ky: uint32_t
     my: uint32_t
     h: uint32_t
+    parent: uint32_t = 0
+    refuted: cython.bint = False
     now = cython.declare(PendingPairs)  # the frame in work; the stack has those below it
     depth: cython.size_t = 0
     answer: cython.int
     now.px = now.py = cython.NULL
     now.left = 0
     now.stride = 0
+    now.parent = 0
+    g.refuted.parents.n = 0
     while True:
         # Judge the pair (x, y). `continue` goes on with the targets it was replaced by; falling out of the
         # `if` goes on with the next pair of the frames.
         my = resolve(g, y)
         if my != resolve(g, x):
             if x == 0 or y == 0:
+                g.refuted.failed = parent
                 return EQ_NO
             ky = kind_of(nodes, y)
             if ky == KIND_FWD and my != y and kind_of(nodes, my) != KIND_FWD:
@@ -279,6 +286,15 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                 if not u32s_push(cython.address(g.touched), y):
                     nodes[y].hypothesis = UNMAPPED
                     return fail(g, DEDUP_MEMORY, x)
+                g.refuted.failed = cython.cast(uint32_t, g.touched.n)
+                if g.refuted.on:
+                    if not u32s_push(cython.address(g.refuted.parents), parent):
+                        return fail(g, DEDUP_MEMORY, x)
+                    if is_refuted(g, x, y):
+                        if not CHECKED:
+                            return EQ_NO
+                        refuted = True
+                parent = g.refuted.failed
                 rx = words + nodes[x].offset
                 ry = words + nodes[y].offset
                 kx = kind_of(nodes, x)
@@ -311,6 +327,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
                             return fail(g, DEDUP_MEMORY, x)
                         g.frames[depth] = now
                         depth += 1
+                    now.parent = parent
                     if kx == KIND_STRUCT or kx == KIND_UNION:
                         if not equal_three(rx, ry):
                             return EQ_NO
@@ -348,10 +365,12 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
             elif h != x:
                 answer = identical(g, h, x, IDENTICAL_DEPTH)
                 if answer != EQ_YES:
+                    g.refuted.failed = 0
                     return answer
         while True:
             if now.left == 0:
                 if depth == 0:
+                    CHECK(not refuted, "two types were said to differ that are equivalent")
                     return EQ_YES
                 depth -= 1
                 now = g.frames[depth]
@@ -361,6 +380,7 @@ def equivalent(g: cython.pointer[TypeGraph], x: uint32_t, y: uint32_t) -> cython
             now.py += now.stride
             now.left -= 1
             if not known_equal(nodes, x, y):
+                parent = now.parent
                 break
 
 

@@ -50,6 +50,13 @@ from cython.cimports.pybtf.core.dedup.equivalence import (
 )
 from cython.cimports.pybtf.core.dedup.phases import Work
 from cython.cimports.pybtf.core.dedup.record_hash import hash_members, hash_name, hash_record, hash_typedef
+from cython.cimports.pybtf.core.dedup.refuted import (
+    is_refuted,
+    refuted_begin,
+    refuted_fetch,
+    refuted_forget,
+    refuted_note,
+)
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_EFFORT,
     DEDUP_KIND,
@@ -65,7 +72,7 @@ from cython.cimports.pybtf.core.dedup.type_graph import (
     record_of,
     resolve,
 )
-from cython.cimports.pybtf.core.support.check import CHECK
+from cython.cimports.pybtf.core.support.check import CHECK, CHECKED
 from cython.cimports.pybtf.core.support.memory import prefetch, u32s_add, u32s_push, u32s_reserve
 
 
@@ -359,9 +366,19 @@ def dedup_struct(w: cython.pointer[Work], id: uint32_t) -> cython.int:
     s: cython.pointer[cython.const[Slot]] = chain_of(cython.address(w.table), hash)
     c: uint32_t = chain_first(cython.address(w.table), s)
     answer: cython.int
+    status: cython.int = refuted_begin(g, id)
+    next: uint32_t
+    if status != DEDUP_OK:
+        return status
     while c:
         if not spend(w, 1):
             return stop(w, DEDUP_EFFORT, id)
+        next = chain_next(cython.address(w.table), s, c)
+        if g.refuted.on:
+            refuted_fetch(g, id, next)
+            if is_refuted(g, id, c) and not CHECKED:
+                c = next
+                continue
         if kind_of(g.nodes, c) == kind:  # `equivalent` compares the rest
             answer = equivalent(g, id, c)
             if answer < 0:
@@ -369,11 +386,15 @@ def dedup_struct(w: cython.pointer[Work], id: uint32_t) -> cython.int:
             if not spend(w, 1 + g.touched.n):
                 return stop(w, DEDUP_EFFORT, id)
             if answer == EQ_NO:
+                if refuted_note(g) != DEDUP_OK:
+                    return stop(w, DEDUP_MEMORY, id)
                 drop_hypothesis(g)
-            elif not apply_hypothesis(g):
-                g.nodes[id].map = FINAL | c
-                return DEDUP_OK
-        c = chain_next(cython.address(w.table), s, c)
+            else:
+                refuted_forget(g)
+                if not apply_hypothesis(g):
+                    g.nodes[id].map = FINAL | c
+                    return DEDUP_OK
+        c = next
     g.nodes[id].map = FINAL | id
     if not candidates_insert(cython.address(w.table), hash, id):
         return stop(w, DEDUP_MEMORY, id)
@@ -409,6 +430,7 @@ def dedup_structs(
         id = w.composites.p[i]
         while given < n_resolved and resolved[given + 2] <= id:
             resolve_given(g, resolved + given)
+            refuted_forget(g)
             given += 3
         if g.nodes[id].map == 0:
             status = dedup_struct(w, id)

@@ -37,6 +37,30 @@ cdef struct PendingPairs:       # the rest of the pairs of references of two rec
     const uint32_t *py          # next reference of the canonical type
     uint32_t left
     int stride
+    uint32_t parent             # as in `Refuted.parents`, of these pairs
+
+cdef struct Stamped:            # a number that is in a set as long as the stamp of the set does not change
+    uint64_t key
+    uint64_t stamp
+
+cdef struct StampedSet:
+    Stamped *slots
+    size_t mask
+    size_t used
+    uint64_t stamp
+
+cdef struct Refuted:            # pairs of types that are known to differ (see refuted.py)
+    bint on                     # they are noted for the candidate at hand, and believed
+    uint64_t patience           # steps of comparisons that failed before that is begun
+    uint32_t *group_of          # by type: the last group it was put in; NULL as long as nothing was begun
+    uint32_t group              # the group at hand
+    bint ambiguous              # which has a name twice
+    uint32_t strikes            # how many more of these there may be
+    StampedSet names            # of the group at hand
+    StampedSet pairs
+    U32s parents                # of each hypothesis: where it is from, its place in `TypeGraph.touched` plus 1; 0: the root
+    U32s todo
+    uint32_t failed             # the hypothesis by which the last comparison failed, likewise; 0 it is not to be believed
 
 # All tables of the types of a base that do not depend on what is built on it (see base.py). Once made, they are only
 # read, by any number of runs at a time. The types themselves are in the room of each run.
@@ -74,6 +98,7 @@ cdef struct TypeGraph:
     bint adjusts_base           # the hypothesis takes a declaration of the base for an own definition
     U32s replaced               # types of the base that stand for others now
     bint base_changed           # not all of these are in `replaced`, for lack of memory
+    Refuted refuted
     uint64_t effort             # steps that may still be taken
     uint32_t bad                # offending id of a failure
 

@@ -20,6 +20,7 @@ cdef enum:                      # bits of Context.without: what is only quicker,
     WITHOUT_GUESSES = 16        # no record is expected
     WITHOUT_KNOWN_DECLS = 32    # all declarations of abbreviations are compiled
     WITHOUT_READING = 64        # units stay in the map of the file
+    WITHOUT_REFUTED = 512       # pairs of types that are known to differ are compared again
     # On a base:
     WITHOUT_MODELS = 128        # no names are expected because a type of the base has them
     WITHOUT_LIKES = 256         # what a comparison has passed through is looked up nevertheless

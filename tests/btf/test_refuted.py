@@ -1,0 +1,89 @@
+"""Pairs of types that are known to differ (core/dedup/refuted.py): the same bytes, and comparing comes to an end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import pytest
+
+import pybtf
+from pybtf.core.dedup.dedup import dedup_btf
+from tests.builders.dedup_lists import INT32, A, Record, enum, pointer, raw, struct_of
+from tests.builders.graphs import listing
+
+NEVER = 2**64 - 1
+#: Of 20,000 lists, those in which it matters that pairs are forgotten, and that a group has each name once.
+RARE = (3007, 3497, 3811, 11480, 19416, 3766, 3967, 4189, 4561, 4986, 5539, 11975, 13111, 17962, 18578)
+
+
+@pytest.mark.parametrize("seeds", [range(first, first + 100) for first in range(0, 1000, 100)] + [RARE])
+def test_same(seeds: Sequence[int]) -> None:
+    for seed in seeds:
+        data = listing(seed)
+        assert dedup_btf(data, patience=0) == dedup_btf(data, patience=NEVER), seed
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_begun_halfway(seed: int) -> None:
+    data = listing(seed, units=40, names=12)
+    assert {dedup_btf(data, patience=patience) for patience in (0, 10, 100, 1000, NEVER)} == {dedup_btf(data)}
+
+
+def test_copies_of_which_one_is_mapped() -> None:
+    """S is `z` and `x` in the last unit. `z` goes to the first S, of which the enumeration is declared, as `y` does in
+    the unit before, with another one. So `ux` differs from `uy`; but not below R, where the copy of its T was met.
+    """
+    names = {"E": 1, "S": 3, "T": 5, "U": 7, "R": 9}
+    made: dict[str, Callable[[Callable[[str], int]], Record]] = {
+        "declared": lambda to: enum(names["E"]),
+        "first": lambda to: struct_of(names["S"], (A, to("declared"))),
+        "1": lambda to: enum(names["E"], 1),
+        "y": lambda to: struct_of(names["S"], (A, to("1"))),
+        "*y": lambda to: pointer(to("y")),
+        "ty": lambda to: struct_of(names["T"], (A, to("*y"))),
+        "*ty": lambda to: pointer(to("ty")),
+        "uy": lambda to: struct_of(names["U"], (A, to("*ty"))),
+        "*uy": lambda to: pointer(to("uy")),
+        "ry": lambda to: struct_of(names["R"], (A, to("*ty")), (A, to("*uy"))),
+        "2": lambda to: enum(names["E"], 2),
+        "z": lambda to: struct_of(names["S"], (A, to("2"))),
+        "ux": lambda to: struct_of(names["U"], (A, to("*tx"))),
+        "*ux": lambda to: pointer(to("ux")),
+        "r": lambda to: struct_of(names["R"], (A, to("*tz")), (A, to("*ux"))),
+        "*tz": lambda to: pointer(to("tz")),
+        "tz": lambda to: struct_of(names["T"], (A, to("*z"))),
+        "*z": lambda to: pointer(to("z")),
+        "*tx": lambda to: pointer(to("tx")),
+        "tx": lambda to: struct_of(names["T"], (A, to("*x"))),
+        "*x": lambda to: pointer(to("x")),
+        "x": lambda to: struct_of(names["S"], (A, to("2"))),
+    }
+    ids = {name: n for n, name in enumerate(made, 1)}
+    data = raw(*(one(ids.__getitem__) for one in made.values()), strings=b"\0E\0S\0T\0U\0R\0")
+    assert dedup_btf(data, patience=0) == dedup_btf(data, patience=NEVER)
+    left = list(pybtf.BTF.from_bytes(dedup_btf(data)))
+    assert [one.name for one in left].count("R") == 1
+    assert [one.name for one in left].count("U") == 2
+
+
+@pytest.mark.skipif("PYBTF_SANITIZED" in os.environ, reason="what is known is proved there by walking on")
+def test_long_ways() -> None:
+    """In each unit, two thousand structs lead to the only one that differs. Walking to it from each of them, for
+    each unit before, is more than the limit of steps allows.
+    """
+    names, strings = 2000, b"\0a\0"
+    at = []
+    for n in range(names):
+        at.append(len(strings))
+        strings += b"n%d\0" % n
+    records: list[Record] = []
+    for unit in range(32):
+        first = len(records) + 1
+        records.append(INT32)
+        for n in range(names - 1):
+            records += [pointer(first + 2 * n + 4), struct_of(at[n], (A, first + 2 * n + 1))]
+        records += [pointer(first), struct_of(at[-1], *[(A, first)] * (unit + 1))]
+    left = dedup_btf(raw(*records, strings=strings))
+    # The integer and the pointer to it are there once; all else is kept.
+    assert len(list(pybtf.BTF.from_bytes(left))) == 2 + 32 * (2 * names - 1)
