@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -11,6 +13,7 @@ import pybtf
 from pybtf.core.dedup.dedup import dedup_btf
 from tests.builders.dedup_lists import INT32, A, Record, enum, pointer, raw, struct_of
 from tests.builders.graphs import listing
+from tests.conftest import ROOT, environment
 
 NEVER = 2**64 - 1
 #: Of 20,000 lists, those in which it matters that pairs are forgotten, and that a group has each name once.
@@ -65,6 +68,29 @@ def test_copies_of_which_one_is_mapped() -> None:
     left = list(pybtf.BTF.from_bytes(dedup_btf(data)))
     assert [one.name for one in left].count("R") == 1
     assert [one.name for one in left].count("U") == 2
+
+
+MANY_PAIRS = """
+import resource, sys
+from pybtf.core.dedup.dedup import dedup_btf
+from tests.builders.dedup_lists import A, pointer, raw, struct_of
+strings, records = b"\\0a\\0", []
+for n in range(2000):
+    records += [struct_of(len(strings)), pointer(3 * n + 1), struct_of(0, (A, 3 * n + 2))]
+    strings += b"n%d\\0" % n
+data = raw(*records, strings=strings)
+dedup_btf(data, patience=2**64 - 1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+dedup_btf(data, patience=0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_pairs_without_end() -> None:
+    """Each of 2,000 nameless structs differs from each before it: four million pairs with what they point to."""
+    command = [sys.executable, "-c", MANY_PAIRS]
+    more = int(subprocess.run(command, env=environment(), cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    assert more < 16 << 10  # KiB
 
 
 @pytest.mark.skipif("PYBTF_SANITIZED" in os.environ, reason="what is known is proved there by walking on")

@@ -22,6 +22,9 @@ out in three cases (equivalence.py):
 
 A walk that fails because x' and x are not identical proves nothing, since another may meet x first.
 
+There are no more pairs than types, about, which is enough where units have their names once. Nameless structs of one
+shape may have any number; then all pairs are forgotten now and then.
+
 Groups are found as candidates come: a candidate joins the group at hand, with all it reaches, if that leaves names
 unique, and begins another one if not. Units of a program are groups of their own, mostly. Where a type reaches a name
 twice, nothing is noted.
@@ -44,6 +47,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_UNION,
 )
 from cython.cimports.pybtf.core.btf.record_layout import RefSpan, wire_refs
+from cython.cimports.pybtf.core.dedup.refuted import PAIRS_BASE
 from cython.cimports.pybtf.core.dedup.type_graph import (
     DEDUP_EFFORT,
     DEDUP_MEMORY,
@@ -259,6 +263,8 @@ def refuted_note(g: cython.pointer[TypeGraph]) -> cython.int:
         kind = kind_of(g.nodes, x)
         name = record_of(g, x)[0]
         if kind == KIND_STRUCT or kind == KIND_UNION or kind == KIND_TYPEDEF:
+            if r.pairs.used > PAIRS_BASE + g.n:
+                empty(cython.address(r.pairs))
             if add(cython.address(r.pairs), cython.cast(uint64_t, x) << 32 | y) < 0:
                 return DEDUP_MEMORY
         if kind == KIND_ARRAY or (is_named_kind(kind) and name == 0):

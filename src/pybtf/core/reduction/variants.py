@@ -348,8 +348,8 @@ def find_odd(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.
     found: cython.bint
     for c in range(1, a.n):
         a.watch[c] = WATCHED if a.marks[c] & (MINOR | WILD) else 0
-        # Of names, only that a unit has one twice is of interest. Of enumerations that is not known.
-        if a.marks[a.key[c]] & CONFLICT and (CHECKED or a.marks[a.key[c]] & (TWICE | ENUM_KEY)):
+        # Of names, only that a unit has one twice is of interest. If that is an enumeration, one of the two is MINOR.
+        if a.marks[a.key[c]] & CONFLICT and (CHECKED or a.marks[a.key[c]] & TWICE):
             a.watch[c] |= CONTESTED
     for u in range(e.n_streams):
         t = cython.address(e.streams[u])
