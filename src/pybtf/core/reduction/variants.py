@@ -24,7 +24,6 @@ from cython.cimports.pybtf.core.support.memory import U64s, u32s_push, u32s_rese
 
 IS_ODD = cython.declare(uint8_t, 1)
 IS_WILD = cython.declare(uint8_t, 3)
-ENOUGH = cython.declare(uint32_t, 256)  # units with a definition, to be counted
 
 
 # ---- the usual definition -----------------------------------------------------------------------------------
@@ -34,7 +33,7 @@ ENOUGH = cython.declare(uint32_t, 256)  # units with a definition, to be counted
 @cython.nogil
 @cython.exceptval(check=False)
 def count_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cython.void:
-    """Counts the units that have each definition of a name with several; more than ENOUGH need not be told apart."""
+    """Counts the units that have each definition of a name with several."""
     u: uint32_t
     i: uint32_t
     c: uint32_t
@@ -47,10 +46,7 @@ def count_units(e: cython.pointer[Encoder], a: cython.pointer[Analysis]) -> cyth
         p = e.class_list.p + t.classes
         i = next_watched(a.watch, CONTESTED, p, 1, t.n_types)
         while i < t.n_types:
-            c = p[i]
-            a.count[c] += 1
-            if a.count[c] == ENOUGH:
-                a.watch[c] = 0
+            a.count[p[i]] += 1
             i = next_watched(a.watch, CONTESTED, p, i + 1, t.n_types)
 
 
