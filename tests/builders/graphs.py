@@ -47,14 +47,13 @@ class Unit:
         self._copies = copies
         self._known: dict[Record, int] = {}
 
-    def add(self, *one: Record) -> int:
+    def add(self, one: Record) -> int:
         """The id of a record, of an equal one if there is one, mostly."""
-        (each,) = one
-        if each in self._known and self._rng.random() >= self._copies:
-            return self._known[each]
-        self.records.append(each)
-        self._known[each] = self._first + len(self.records) - 1
-        return self._known[each]
+        if one in self._known and self._rng.random() >= self._copies:
+            return self._known[one]
+        self.records.append(one)
+        self._known[one] = self._first + len(self.records) - 1
+        return self._known[one]
 
     def link(self, kind: str, to: int, names: list[int]) -> int:
         """What stands between a member and the type `to`; 0 is void."""

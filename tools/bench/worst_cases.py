@@ -57,9 +57,13 @@ def write(path: Path, options: argparse.Namespace, k: int) -> None:
     """In a child process: the memory of this one is that of those it starts, as the system counts it."""
     child = os.fork()
     if child == 0:
-        path.write_bytes(program(options.units, options.names, k, options.odd, options.seed))
-        os._exit(0)
-    os.waitpid(child, 0)
+        try:
+            path.write_bytes(program(options.units, options.names, k, options.odd, options.seed))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    if os.waitpid(child, 0)[1]:
+        raise SystemExit(f"cannot write the program with {k} conflicting names")
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from pybtf.core.support.check cimport CHECKED
 
 cdef enum:
     PATIENCE_BASE = 65536       # steps of comparisons that fail before pairs are noted
-    PATIENCE_PER_TYPE = 16      # lists of kernels take less than one
+    PATIENCE_PER_TYPE = 16      # kernels take two at most
     PAIRS_BASE = 65536          # pairs that are remembered at a time, and as many more as there are types
     STRIKES = 64                # groups with a name twice, after which it is given up
 
