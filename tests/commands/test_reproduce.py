@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -185,18 +186,22 @@ def test_no_room_for_the_copy(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Cap
 def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
     """Neither the folder, which may have a copy of a kernel, nor the process that works in it."""
     told, temporary = tmp_path / "told", tmp_path / "temporary"
-    os.mkfifo(told)
     temporary.mkdir()
-    hang = f"open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    hang = f"print(os.getpid(), file=open({str(told)!r}, 'w'), flush=True); time.sleep(600)"
     (tmp_path / "sitecustomize.py").write_text(PLANT.format(fault="True", deed=hang))
     start = "import signal; [signal.signal(each, signal.SIG_DFL) for each in (1, 15)]; "
-    start += "signal.signal(2, signal.default_int_handler); import pybtf.cli.main as main; main.program()"
+    start += "signal.signal(2, signal.default_int_handler); import pybtf.isolation as isolation; "
+    # Isolated, a trial would find the system's `sitecustomize` before ours, where it has one. Debian's Python has.
+    start += "isolation.isolate = lambda: None; import pybtf.cli.main as main; main.program()"
     path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
     child = subprocess.Popen(
         [sys.executable, "-c", start, "reproduce", str(ELF)],
         env={**environment(), "PYTHONPATH": path, "TMPDIR": str(temporary)},
         stderr=subprocess.PIPE,
     )
+    while not (told.exists() and told.read_text().endswith("\n")):
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.01)
     worker = int(told.read_text())
     assert len(list(temporary.iterdir())) == 1
     child.send_signal(number)
