@@ -41,7 +41,8 @@ class GivenPiece(NamedTuple):
     order.
 
     With a digest it has just one unit, which is awaited: whoever reads it compares the values with the digest. Where
-    there are none, it takes them, `size` bytes, out of the file at `path`: an object, or what has them at `at`.
+    there are none, it takes them, `size` bytes, out of the file at `path`: an object, or what has them and the digests
+    of their blocks, which stand before them, at `at`.
     """
 
     addresses: Buffer
@@ -91,6 +92,8 @@ class Given:
     size: int
     """Bytes of all values."""
     digest: Callable[[Buffer], bytes] | None = None
+    """Of values, as a piece has it; and of a block of them (merging/pieces.py)."""
+    block_digest: Callable[[Buffer], bytes] | None = None
     find: Callable[[int], Buffer] | None = None
     """Finds the values of a piece that are not where it says. Workers call it. Raises `InputError`."""
     recall: Recall | None = None

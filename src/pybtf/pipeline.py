@@ -368,7 +368,7 @@ def _find_units(file: LoadedFile, given: Given | None, run: Run, features: Featu
 
 
 def _give(given: Given, run: Run) -> None:
-    damaged = run.give(given.pieces, given.digest, given.find)
+    damaged = run.give(given.pieces, given.digest, given.block_digest, given.find)
     if damaged is not None:
         place = Place(given.paths[damaged[0]], VALUES, damaged[1])
         raise InputError(place, "values that are damaged", "what pybtf object has written")

@@ -162,18 +162,19 @@ class Writer(RawDwarf):
         else:
             self.record(item[0], name, item[2], item[3], None)
 
-    def use(self, kind: str, expr: Expr) -> None:
-        """A variable of the type, or a function with a parameter of it; each has a place of its own."""
+    def use(self, kind: str, expr: Expr | None) -> None:
+        """A variable of the type, or a function with a parameter of it, or with none; each has a place of its own."""
         at = {"variable": VARIABLES, "function": TEXT}[kind] + 16 * len(self.symbols)
         section = ".data..percpu" if kind == "variable" else ".text"
         symbol = Symbol(f"{kind}_{len(self.symbols)}", at, 16, "OBJECT" if kind == "variable" else "FUNC", section)
         self.symbols.append(symbol)
-        name, type = (NAME, STRING, symbol.name), self.type(expr, None)
+        name, type = (NAME, STRING, symbol.name), () if expr is None else self.type(expr, None)
         if kind == "variable":
             self.die(0x34, name, *type, (0x02, EXPRLOC, struct.pack("<BQ", 3, at)))  # DW_OP_addr
             return
         self.die(0x2E, name, (0x11, ADDR, at), (PROTOTYPED, PRESENT, 1), children=True)
-        self.die(0x05, (NAME, STRING, "p"), *type)
+        if expr is not None:
+            self.die(0x05, (NAME, STRING, "p"), *type)
         self.null()
 
     def declare(self, tag: str, name: str, label: Any) -> None:

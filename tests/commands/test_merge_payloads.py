@@ -22,7 +22,7 @@ from pybtf.loaded import LoadedFile
 from pybtf.merging.encoding import encode_object
 from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.payloads import Payloads
-from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, digest, pack_payload, stored_path
+from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, pack_payload, payload_digest, stored_path
 from pybtf.merging.placing import Placing
 from pybtf.merging.unit_folders import unit_folders
 from pybtf.options import make_options
@@ -31,7 +31,7 @@ from tests.conftest import ROOT
 
 
 def piece_of(values: bytes, path: Path) -> Piece:
-    return Piece(0, 1, 0, RULES, digest(values), digest(), len(values), 8, str(path), (), array("Q"))
+    return Piece(0, 1, 0, RULES, payload_digest(values), bytes(16), len(values), 8, str(path), (), array("Q"))
 
 
 def written(path: Path, contents: bytes, *, bits: int = 64, little: bool = True) -> None:

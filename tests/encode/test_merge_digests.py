@@ -14,7 +14,7 @@ import pytest
 
 from pybtf.core.codes import VALUES
 from pybtf.errors import InputError, PybtfError
-from tests.builders.conflicts import Expr, Unit, program, with_uses
+from tests.builders.conflicts import Expr, Item, Unit, program, with_uses
 from tests.builders.conflictswriter import image
 from tests.builders.narrow import LONG, nameless, struct
 from tests.encode.test_merge_values import HOME, ONE, check, exported, read_back
@@ -24,13 +24,25 @@ INT = ("base", "int")
 
 
 class Parts(NamedTuple):
-    """Where the parts of a unit are in the values, and what its head says."""
+    """Where the parts of a unit are in the values, and what its head says. Of functions, the digests of prototypes."""
 
     start: int
     head: array[int]
+    prototypes: list[int]
     digests: range
     records: range
+    first: range
     strings: range
+
+
+def prototypes(values: bytes, start: int, head: array[int]) -> list[int]:
+    """Where the digests of functions' prototypes are."""
+    found, at = [], start + 4 * (VALUES["head"] + 3 * head[VALUES["tags"]])
+    for _ in range(head[VALUES["functions"]]):
+        found.append(at + 4 * VALUES["function_digest"])
+        _, flags, elements, _ = array("I", values[at : at + 16])
+        at += 4 * (VALUES["function_head"] + 2 * ((flags >> 16) + (elements & VALUES["elements"])))
+    return found
 
 
 def parts(values: bytes) -> list[Parts]:
@@ -38,15 +50,18 @@ def parts(values: bytes) -> list[Parts]:
     while start < len(values):
         head = array("I", values[start : start + 4 * VALUES["head"]])
         words = VALUES["head"] + 3 * head[VALUES["tags"]]
-        digests = start + 4 * (words + head[VALUES["function_words"]] + head[VALUES["variable_words"]])
+        first = start + 4 * (words + head[VALUES["function_words"]] + head[VALUES["variable_words"]])
+        digests = first + (head[VALUES["first_bytes"]] + 3) // 4 * 4
         records = digests + DIGEST * (head[VALUES["types"]] - 1)
         strings = records + 4 * head[VALUES["words"]]
         found.append(
             Parts(
                 start,
                 head,
+                prototypes(values, start, head),
                 range(digests, records, DIGEST),
                 range(records, strings, 4),
+                range(first, first + head[VALUES["first_bytes"]]),
                 range(strings, strings + head[VALUES["string_bytes"]]),
             )
         )
@@ -98,7 +113,7 @@ def test_a_wrong_digest_is_an_error_or_harmless() -> None:
     given = exported(ONE, "all")
     assert given is not None
     rng = random.Random(1)
-    places = [at for unit in parts(given[0]) for at in unit.digests]
+    places = [at for unit in parts(given[0]) for at in (*unit.digests, *unit.prototypes)]
     wanted = read_back(ONE, "all", *given)[0]
     same = 0
     for number in range(150):
@@ -112,6 +127,23 @@ def test_a_wrong_digest_is_an_error_or_harmless() -> None:
             continue
         same += data == wanted
     assert same >= 50  # those without digests, at least
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_prototype_that_only_a_function_had(jobs: int, tmp_path: Path) -> None:
+    """It has a class when a unit has it as a type for the first time, and yet its record is read."""
+    path = tmp_path / "program"
+    nothing: Item = ("function", None)
+    for others in ([], [nothing]):
+        holder = struct("holder", [("ptr", ("proto", ("void",), ()))])
+        path.write_bytes(image([[nothing, *others], [struct("one", [LONG]), holder, nothing], [holder, nothing]]))
+        assert check(path, "default", jobs)
+        values, _ = exported(path, "default") or (b"", b"")
+        first, second, _ = parts(values)
+        word = array("I", values[: 4 * (VALUES["head"] + VALUES["function_head"])])
+        its_digest = word[VALUES["head"] + VALUES["function_digest"] :][: VALUES["digest"]].tobytes()
+        assert its_digest in {values[at : at + DIGEST] for at in second.digests}
+        assert first.head[VALUES["functions"]] == 1 + len(others)
 
 
 KIND = 24  # bits below it in the second word of a record
@@ -189,14 +221,17 @@ def test_records_that_would_pass_the_end_of_the_unit(tmp_path: Path) -> None:
 
 
 def test_strings_that_are_none() -> None:
-    """A place within another string, behind the last one, and strings without an end."""
+    """A place within another string, behind the last one, and strings without an end: of the first, and of the others.
+    """
     given = exported(ONE, "default")
     assert given is not None
     unit = parts(given[0])[0]
     at = unit.start + 4 * VALUES["name"]
     place = unit.head[VALUES["name"]]
     wanted = read_back(ONE, "default", *given)[0]
-    for wrong in (place + 1, len(unit.strings) + 1, 1 << 31, 0xFFFFFFFF):
+    assert place in range(1, len(unit.first))
+    both = len(unit.first) + len(unit.strings)
+    for wrong in (place + 1, len(unit.first) + 2, both + 1, 1 << 31, 0xFFFFFFFF):
         values = bytearray(given[0])
         values[at : at + 4] = wrong.to_bytes(4, "little")
         with pytest.raises(InputError, match="values that are damaged"):
@@ -204,7 +239,8 @@ def test_strings_that_are_none() -> None:
     values = bytearray(given[0])
     values[at : at + 4] = bytes(4)  # none at all is nothing bad: only messages use it
     assert read_back(ONE, "default", bytes(values), given[1])[0] == wanted
-    values = bytearray(given[0])
-    values[unit.strings.stop - 1] = ord("x")
-    with pytest.raises(InputError, match="values that are damaged"):
-        read_back(ONE, "default", bytes(values), given[1])
+    for strings in unit.first, unit.strings:
+        values = bytearray(given[0])
+        values[strings.stop - 1] = ord("x")
+        with pytest.raises(InputError, match="values that are damaged"):
+            read_back(ONE, "default", bytes(values), given[1])

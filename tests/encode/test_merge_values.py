@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import pybtf
+from pybtf.core.codes import VALUES
 from pybtf.core.export import Export
 from pybtf.dwarf.merging import built_with_lto
 from pybtf.dwarf.sections import debug_sections
@@ -180,12 +181,12 @@ def test_a_long_string_that_many_name(functions: bool, names: int) -> None:
     """Of enumerators, or functions. It is read for each of them: so only some times what the unit has bytes."""
     text = b"a" * 200_000
     record = [0, 13 << 24, 0] if functions else [0, 6 << 24 | names, 4, *(n for i in range(names) for n in (1, i))]
-    words = [1, 0, 0, 0] * names if functions else []
+    words = [1, *bytes(VALUES["function_head"] - 1)] * names if functions else []
     words += [*bytes(4), *record]
-    size = 4 * (19 + len(words)) + len(text) + 4
-    functions_of = (names, 4 * names) if functions else (0, 0)
-    head = [size, 0, 12, 0, 2, len(record), 0, *functions_of, 0, 0, len(text) + 1, *bytes(7)]
-    values = struct.pack(f"<{19 + len(words)}I", *head, *words) + text + bytes(4)
+    size = 4 * (VALUES["head"] + len(words)) + len(text) + 4
+    functions_of = (names, VALUES["function_head"] * names) if functions else (0, 0)
+    head = [size, 0, 12, 0, 2, len(record), 0, *functions_of, 0, 0, 0, len(text) + 1, *bytes(7)]
+    values = struct.pack(f"<{VALUES['head'] + len(words)}I", *head, *words) + text + bytes(4)
     addresses = bytes(8 * names if functions else 0)
     if names < 1000:
         read_back(ONE, "default", values, addresses)

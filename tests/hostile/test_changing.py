@@ -30,7 +30,7 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
 from pybtf.loaded import Given, GivenPiece, load
-from pybtf.merging.pieces import digest
+from pybtf.merging.pieces import payload_digest
 from pybtf.options import EncodeOptions, make_options
 from pybtf.pipeline import encode_images
 from pybtf.report import Report
@@ -280,12 +280,12 @@ def test_values_that_change_after_they_were_compared(several: bool, tmp_path: Pa
         overwrite(path, 4, b"\xff" * (len(values) - 4))
 
     def pieces() -> Iterator[GivenPiece]:
-        yield GivenPiece(addresses, memoryview(MappedFile(str(path))), None if several else digest(values))
+        yield GivenPiece(addresses, memoryview(MappedFile(str(path))), None if several else payload_digest(values))
         if several:
             damage()
 
     def compared(data: bytes | bytearray | memoryview) -> bytes:
-        found = digest(data)
+        found = payload_digest(data)
         damage()
         return found
 

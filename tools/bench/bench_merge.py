@@ -34,7 +34,7 @@ KERNELS = ("6.1-amd64",)
 REST = 60_000
 #: Sections of an object, mostly of code and its relocations.
 SECTIONS = 30
-H_SIZE, H_FUNCTIONS, H_VARIABLES, H_SKIPPED, HEAD = 0, 7, 9, 14, 19
+H_SIZE, H_FUNCTIONS, H_VARIABLES, H_SKIPPED, HEAD = 0, 7, 9, 15, 20
 """Words in the head of a unit value (core/values/unit_layout.pxd)."""
 
 
@@ -48,7 +48,7 @@ def prepare(kernel: Path, folder: Path, language: str) -> None:
     from pybtf.elf.symbols import symbol_source
     from pybtf.features import Features
     from pybtf.merging.facts import shaping
-    from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, digest, pack, pack_payload
+    from pybtf.merging.pieces import INDEX, PAYLOAD, RULES, Piece, pack, pack_payload, payload_digest
     from tests.builders.elfwriter import Section, bare
 
     with ElfImage.open(str(kernel)) as image:
@@ -75,7 +75,7 @@ def prepare(kernel: Path, folder: Path, language: str) -> None:
         path.write_bytes(bare([*filler, payload], is64=is64, little=little, machine=machine))
         names = tuple(files[number::units] if number else ())
         word = 8 if is64 else 4
-        stands = Piece(0, 1, options, RULES, digest(unit), bytes(16), len(unit), word, str(path), names, places)
+        stands = Piece(0, 1, options, RULES, payload_digest(unit), bytes(16), len(unit), word, str(path), names, places)
         return pack(stands, little=little)
 
     split: list[tuple[bytes, array[int]]] = []

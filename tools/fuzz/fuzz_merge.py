@@ -89,7 +89,7 @@ class Case:
     def forge(self, where: str) -> None:
         """Values that are damaged, with a digest that fits, and an index of the linked file that wants these."""
         from pybtf.elf.image import ElfImage
-        from pybtf.merging.pieces import digest
+        from pybtf.merging.pieces import block_digests, digest, payload_digest, values_at
 
         linked = Path("linked").read_bytes()
         if where == "linked":
@@ -101,7 +101,7 @@ class Case:
             count, size, _, word = (unpack_from(f"{order}I", linked, at + each)[0] for each in (20, 64, 68, 72))
             start = at + 80 + (count * word + 7) // 8 * 8
             made = self.changed(linked, start, start + size, order)
-            new = digest(made[start : start + size])
+            new = payload_digest(made[start : start + size])
             Path("linked").write_bytes(made[: at + 32] + new + made[at + 48 :])
             return
         with ElfImage.open(where) as image:
@@ -111,9 +111,11 @@ class Case:
         order = "<" if little else ">"
         size = unpack_from(f"{order}I", data, at + 4)[0]
         old = data[at + 8 : at + 24]
-        made = self.changed(data, at + 32, at + 32 + size, order)
-        new = digest(made[at + 32 : at + 32 + size])
-        Path(where).write_bytes(made[: at + 8] + new + made[at + 24 :])
+        start = at + values_at(size)
+        made = self.changed(data, start, start + size, order)
+        blocks = block_digests(made[start : start + size])
+        new = digest(blocks)
+        Path(where).write_bytes(made[: at + 8] + new + made[at + 24 : at + 32] + blocks + made[start:])
         Path("linked").write_bytes(linked.replace(old, new))
 
     def changed(self, data: bytes, start: int, end: int, order: str) -> bytes:

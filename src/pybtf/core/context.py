@@ -30,11 +30,19 @@ TYPES_AGAIN = cython.declare(cython.size_t, 512)  # distinct types that a unit m
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def dwarf_bytes(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
+    """Bytes of units, as of .debug_info: values of as many types take about four times as much."""
+    return x.sections.info.n + x.given_bytes // 4
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def distinct(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
     """About how many distinct types will be described. In the first few units there is one in forty bytes; in a kernel
     most are repeats. Where everything is kept, only what prototypes refer to is described.
     """
-    size: cython.size_t = x.sections.info.n + x.given_bytes
+    size: cython.size_t = dwarf_bytes(x)
     return size // 1024 if x.keep_all else size // 1024 + min(size // 40, 16384)
 
 
@@ -73,7 +81,7 @@ def intern_functions(x: cython.pointer[Context]) -> cython.bint:
 def context_tables(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
     # Strings may also stand in .debug_info, one by one.
-    x.strings = strings_new(max(x.sections.str.n // 32, (x.sections.info.n + x.given_bytes) // 1024) + x.table.n)
+    x.strings = strings_new(max(x.sections.str.n // 32, dwarf_bytes(x) // 1024) + x.table.n)
     x.classes = classes_new(distinct(x))
     if x.strings == cython.NULL or x.classes == cython.NULL or not context_seen(x):
         return False

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.elf.function_table cimport FunctionTable
 from pybtf.core.model.encoded_unit cimport UnitValue
-from pybtf.core.values.unit_read cimport GivenUnit, Reading
+from pybtf.core.values.unit_read cimport GivenUnit
 from pybtf.core.worker cimport Context, Worker
 
 # Appends a unit to `x.given`. False: no memory.
@@ -11,10 +11,6 @@ cdef bint take_unit(Context *x, const GivenUnit *g, uint32_t *cap) noexcept nogi
 
 # Appends as many as the values of a piece hold. `whole` is like a unit, but of all that the piece has. 0, or 1: no memory, 2: damaged, at `at`.
 cdef int take_piece(Context *x, const GivenUnit *whole, uint32_t *cap, uint64_t *at) noexcept nogil
-
-# Reads the values of a unit that is awaited from its file, if that is known, into `r`, where they are until the next; of an object, a
-# payload of this size and no other. False: whoever can find them elsewhere, or say what is wrong, has to.
-cdef bint read_stored(Reading *r, GivenUnit *g) noexcept nogil
 
 # The empty value of a unit, by its number.
 cdef void begin_value(const Context *x, uint32_t number, UnitValue *v) noexcept nogil

@@ -4,20 +4,19 @@ A worker reads such a unit as it decodes one from DWARF (worker.py): any of them
 memory and a value. Nothing after that, including the encoder, knows the difference.
 
 Nearly all objects have one unit, and their values are *awaited*: nobody has looked at them before a worker claims the
-unit. It reads them from the object (`read_stored`), or gets them from Python, and compares them with their digest
-(ring.py), so that files are opened and read by all workers, and no more memory is taken than one unit needs.
+unit. It reads what it needs of them from the object (stored_payload.py), or gets them from Python (ring.py), and
+compares that with digests, so that files are opened and read by all workers, and no more memory is taken than one unit
+needs.
 """
 
 import cython
 from cython.cimports.libc.stdint import uint32_t, uint64_t
-from cython.cimports.libc.string import strlen
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
-from cython.cimports.pybtf.core.elf.read_section import read_range, read_section
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.options import OPT_VARIABLES
 from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.unit_walk import excluded
-from cython.cimports.pybtf.core.values.unit_layout import STORED_HEAD
+from cython.cimports.pybtf.core.values.unit_layout import H_WORDS_OF_HEAD
 from cython.cimports.pybtf.core.values.unit_read import (
     GivenUnit,
     Reading,
@@ -26,12 +25,11 @@ from cython.cimports.pybtf.core.values.unit_read import (
     given_language,
     given_partial,
     given_size,
+    need,
 )
 from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, read_variables
 from cython.cimports.pybtf.core.values.unit_read_types import read_types
 from cython.cimports.pybtf.core.worker import Context, Worker, value_reset
-
-VALUES = cython.declare(cython.p_const_char, b".debug_btf_values")  # `VALUES` of pipeline.py
 
 
 @cython.cfunc
@@ -78,27 +76,6 @@ def take_piece(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_stored(r: cython.pointer[Reading], g: cython.pointer[GivenUnit]) -> cython.bint:
-    """See `given_units.pxd`. What it has read, the digest says."""
-    head: cython.size_t = 0
-    if g.path == cython.NULL:
-        return False
-    if g.stored_at:
-        if not read_range(g.path, g.stored_at, g.size, cython.address(r.stored)):
-            return False
-    else:
-        head = STORED_HEAD
-        if not read_section(g.path, VALUES, strlen(VALUES), head + g.size + 7, cython.address(r.stored)):
-            return False
-        if r.stored.n < head + g.size:
-            return False
-    g.p = r.stored.p + head
-    return True
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def begin_value(
     x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
 ) -> cython.void:
@@ -113,11 +90,16 @@ def begin_value(
 @cython.nogil
 @cython.exceptval(check=False)
 def is_one_unit(
-    g: cython.pointer[cython.const[GivenUnit]], v: cython.pointer[UnitValue], swap: cython.bint
+    r: cython.pointer[Reading],
+    g: cython.pointer[cython.const[GivenUnit]],
+    v: cython.pointer[UnitValue],
+    swap: cython.bint,
 ) -> cython.bint:
     """Whether values that were awaited are those of one unit with so many addresses. False: fault."""
     n: uint32_t = 0
-    size: uint64_t = given_size(g.p, g.size, swap, cython.address(n))
+    size: uint64_t = 0
+    if need(r, g.p, g.size if g.size < 4 * H_WORDS_OF_HEAD else 4 * H_WORDS_OF_HEAD):
+        size = given_size(g.p, g.size, swap, cython.address(n))
     if size == g.size and n == g.n_addresses:
         return True
     v.offset = size
@@ -141,7 +123,8 @@ def read_unit(
     w.walker.names.bytes = 0
     w.walker.names.budget = 0
     w.observer.align.n = 0
-    if g.awaited and not is_one_unit(g, v, x.sections.swap):
+    w.reading.p = g.p
+    if g.awaited and not is_one_unit(cython.address(w.reading), g, v, x.sections.swap):
         return 1
     if not given_partial(g) and excluded(x, given_language(g, x.sections.swap)):
         v.filtered = True
@@ -154,7 +137,14 @@ def read_unit(
         v.counts[COUNT_TAGS_CUT] += 1
         return 0
     if read_functions(
-        cython.address(w.reading), g, v, cython.address(w.observer), cython.address(w.classifier), x.strings, x.table
+        cython.address(w.reading),
+        g,
+        v,
+        cython.address(w.observer),
+        cython.address(w.classifier),
+        x.strings,
+        x.types,
+        x.table,
     ):
         return 1
     if x.options & OPT_VARIABLES:

@@ -47,6 +47,7 @@ cdef class Inputs:
     cdef list buffers           # what the sections are in
     cdef list given             # the pieces
     cdef object digest          # what `give` was given
+    cdef object block_digest
     cdef object find
     cdef dict failures          # what `find` has raised, by piece
     cdef dict held              # what each worker reads of

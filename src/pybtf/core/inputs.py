@@ -8,7 +8,7 @@ import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
-from cython.cimports.libc.string import memset
+from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.classes.record_cache import seen_delete
 from cython.cimports.pybtf.core.context import (
     context_free,
@@ -48,6 +48,7 @@ from cython.cimports.pybtf.core.support.check import FIXED_SIZE
 from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
+from cython.cimports.pybtf.core.values.stored_payload import DIGEST_BYTES
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
@@ -329,12 +330,13 @@ class Inputs:
             self.bad_unit = 0xFFFFFFFF
         return self.x.n_units
 
-    def give(self, pieces, digest=None, find=None):
+    def give(self, pieces, digest=None, block_digest=None, find=None):
         """Takes units from values of objects in place of DWARF: pieces as loaded.py describes them, in order.
 
-        Of those that are awaited a worker reads the values when it has claimed the unit. Where they are not, or
-        `digest(values)` is another one than the piece's, `find(number of the piece)` returns them, or raises what
-        `fault` is to raise. Returns None, or the number of the piece that is damaged, and where.
+        Of those that are awaited a worker reads the values when it has claimed the unit; `block_digest(bytes)` gives
+        the digests that stored_payload.py needs. Where they are not, or `digest(values)` is another one than the
+        piece's, `find(number of the piece)` returns them, or raises what `fault` is to raise. Returns None, or the
+        number of the piece that is damaged, and where.
         """
         where = cython.declare(cython.Py_buffer)
         at: uint64_t = 0
@@ -343,7 +345,7 @@ class Inputs:
         status: cython.int
         g: GivenUnit
         self.given = []
-        self.digest, self.find = digest, find
+        self.digest, self.block_digest, self.find = digest, block_digest, find
         for number, piece in enumerate(pieces):
             memset(cython.address(g), 0, cython.sizeof(GivenUnit))
             g.piece = number
@@ -354,6 +356,10 @@ class Inputs:
                 point_at(cython.address(g), values)
             elif piece.path is not None:
                 path: bytes = piece.path
+                its_digest: bytes = piece.digest
+                if len(its_digest) != DIGEST_BYTES:
+                    raise ValueError(f"a digest of {len(its_digest)} bytes")
+                memcpy(cython.address(g.digest[0]), cython.cast(cython.p_char, its_digest), DIGEST_BYTES)
                 g.path = path
                 g.size = piece.size
                 g.stored_at = piece.at

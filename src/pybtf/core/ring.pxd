@@ -12,7 +12,8 @@ cdef class Ring(Inputs):
     cdef void publish(self, UnitValue *v) noexcept nogil
     cdef uint32_t unit(self, uint32_t number) noexcept nogil
     cdef void take(self, Worker *w, uint32_t number, UnitValue *v) noexcept nogil
-    cdef bint compare(self, Worker *w, GivenUnit *g) noexcept with gil
+    cdef bint take_stored(self, Worker *w, GivenUnit *g, UnitValue *v) noexcept nogil
+    cdef bint fetch(self, Worker *w, GivenUnit *g) noexcept with gil
     cdef bint loop(self, Worker *w, long milliseconds) noexcept nogil
     cdef describe(self, Fault f, unit)
     cdef unit_around(self, uint64_t offset)

@@ -12,15 +12,14 @@ Worker 0 belongs to the main thread and comes back to Python now and then, for s
 """
 
 import cython
-from cython.cimports.cpython.buffer import PyBUF_READ
-from cython.cimports.cpython.memoryview import PyMemoryView_FromMemory
+from cython.cimports.cpython.object import PyObject
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
-from cython.cimports.pybtf.core.given_units import begin_value, read_stored, read_unit
+from cython.cimports.pybtf.core.given_units import begin_value, read_unit
 from cython.cimports.pybtf.core.inputs import Inputs, point_at
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
@@ -37,6 +36,7 @@ from cython.cimports.pybtf.core.model.faults import (
 from cython.cimports.pybtf.core.model.losses import losses_reset, losses_take
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.monitor import *
+from cython.cimports.pybtf.core.values.stored_payload import StoredPayload, stored_close, stored_open
 from cython.cimports.pybtf.core.values.unit_read import GivenUnit
 from cython.cimports.pybtf.core.worker import *
 
@@ -125,25 +125,41 @@ class Ring(Inputs):
         g: GivenUnit = self.x.given[number]
         begin_value(cython.address(self.x), number, v)
         if g.awaited:
-            read_stored(cython.address(w.reading), cython.address(g))
-            if not self.compare(w, cython.address(g)):
+            if self.take_stored(w, cython.address(g), v):
+                return
+            begin_value(cython.address(self.x), number, v)
+            if not self.fetch(w, cython.address(g)):
                 fault_set(cython.address(v.fault), FAULT_VALUES, IN_VALUES, 0, 0, 0)
                 return
         read_unit(w, cython.address(self.x), cython.address(g), v, self.symbols, self.again)
 
     @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def take_stored(
+        self, w: cython.pointer[Worker], g: cython.pointer[GivenUnit], v: cython.pointer[UnitValue]
+    ) -> cython.bint:
+        """Reads a unit that is awaited from its file. False: it is not there, or was lost on the way."""
+        s: cython.pointer[StoredPayload] = cython.address(w.reading.stored)
+        whole: cython.bint = self.again or self.x.keep_all
+        s.digest = cython.cast(cython.pointer[PyObject], self.block_digest)
+        if g.path == cython.NULL or not stored_open(
+            s, g.path, g.stored_at, g.size, cython.address(g.digest[0]), whole
+        ):
+            return False
+        g.p = s.values
+        read_unit(w, cython.address(self.x), g, v, self.symbols, self.again)
+        stored_close(s)
+        return not s.lost
+
+    @cython.cfunc
     @cython.with_gil
     @cython.exceptval(check=False)
-    def compare(self, w: cython.pointer[Worker], g: cython.pointer[GivenUnit]) -> cython.bint:
+    def fetch(self, w: cython.pointer[Worker], g: cython.pointer[GivenUnit]) -> cython.bint:
         """Points a unit at values that have its digest. False: there are none, and `failures` says why."""
-        read: cython.p_char = cython.cast(cython.p_char, g.p)
         try:
             piece = self.given[g.piece]
             values = piece.values
-            if read != cython.NULL:
-                if self.digest(PyMemoryView_FromMemory(read, g.size, PyBUF_READ)) == piece.digest:
-                    return True
-                values = None
             if values is not None:
                 values = own(values)
             if values is None or self.digest(values) != piece.digest:

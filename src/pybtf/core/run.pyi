@@ -76,6 +76,7 @@ class Run:
         self,
         pieces: Iterable[GivenPiece],
         digest: Callable[[Buffer], bytes] | None = None,
+        block_digest: Callable[[Buffer], bytes] | None = None,
         find: Callable[[int], Buffer] | None = None,
     ) -> tuple[int, int] | None: ...
     def merge(self) -> None: ...

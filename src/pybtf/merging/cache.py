@@ -27,11 +27,12 @@ from pybtf.merging.pieces import (
     RULES,
     STORED_HEAD,
     Bytes,
-    digest,
     pack_payload,
     pack_stored,
     packed_size,
+    payload_digest,
     stored_head,
+    values_at,
 )
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 MAGIC: Final = b"bUVCache"
 _RESULT: Final = b"bUVR"
-_VERSION: Final = 2
+_VERSION: Final = 3
 _HEAD: Final = "8sII"
 _HEAD_SIZE: Final = 16
 
@@ -61,9 +62,9 @@ class Cache:
     def __init__(self, path: str, *, little: bool) -> None:
         self.path = path
         self._found: dict[bytes, tuple[int, int]] = {}
-        """Where the values of each are, and their size."""
+        """Where each begins, and how many values it has."""
         self._results: dict[bytes, tuple[int, int]] = {}
-        """The same of results, by key."""
+        """Where each result is, and its size, by key."""
         self._little = little
         self._head = Struct(("<" if little else ">") + _HEAD).pack(MAGIC, _VERSION, RULES)
         self._size = 0
@@ -83,16 +84,17 @@ class Cache:
             raise InputError(path, f"cannot be read: {error.strerror}", "a cache of pybtf merge") from None
 
     def place(self, wanted: bytes, size: int) -> int:
-        """Where in the file the values are that are said to have this digest, if there are some of this size, else 0.
-        Whoever uses them compares them with it.
+        """Where in the file the payload is that is said to have this digest, at the digests of its blocks, if there is
+        one of this size, else 0. Whoever uses it compares it with that.
         """
         at, its_size = self._found.get(wanted, (0, 0))
-        return at if its_size == size else 0
+        return at + STORED_HEAD if at and its_size == size else 0
 
     def find(self, wanted: bytes) -> bytes | None:
         """The values of this digest. If what is there has another one in truth, the file will be written anew."""
-        values = self._content(*self._found.get(wanted, (0, 0)))
-        if values is None or digest(values) == wanted:
+        at, size = self._found.get(wanted, (0, 0))
+        values = self._content(at + values_at(size) if at else 0, size)
+        if values is None or payload_digest(values) == wanted:
             return values
         self._found.clear()
         self.discard_results()
@@ -131,16 +133,18 @@ class Cache:
         self._end = _HEAD_SIZE
         while True:
             head = os.pread(fd, STORED_HEAD, self._end)
-            known, stored = self._found, stored_head(head, little=self._little)
-            if stored is None:
-                known, stored = self._results, stored_head(head, little=self._little, magic=_RESULT)
-            if stored is None:
+            if stored := stored_head(head, little=self._little):
+                its_digest, size = stored
+                known, at, end = self._found, self._end, self._end + packed_size(size)
+            elif stored := stored_head(head, little=self._little, magic=_RESULT):
+                its_digest, size = stored
+                known, at = self._results, self._end + STORED_HEAD
+                end = at + size + -size % 8
+            else:
                 return
-            its_digest, size = stored
-            end = self._end + packed_size(size)
             if end > self._size:
                 return
-            known[its_digest] = self._end + STORED_HEAD, size
+            known[its_digest] = at, size
             self._end = end
 
     def keep(

@@ -28,7 +28,7 @@ from pybtf.errors import EncodeError, InputError
 from pybtf.features import Features
 from pybtf.merging.discarded import mark_discarded
 from pybtf.merging.facts import shaping, source_digest, source_files
-from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, addresses_at, digest
+from pybtf.merging.pieces import ONE_UNIT, RULES, Piece, addresses_at, payload_digest
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -89,7 +89,7 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
         units,
         options,
         RULES,
-        digest(payload),
+        payload_digest(payload),
         source_digest(image),
         len(payload),
         8 if image.is64 else 4,
@@ -103,7 +103,8 @@ def object_values(image: ElfImage, path: str, features: Features, stripped: bool
 def _nothing(image: ElfImage, path: str, options: int, units: int) -> Values:
     """A piece that only says that this object cannot be encoded by itself: its DWARF stays where it is."""
     piece = Piece(
-        ONE_UNIT, units, options, RULES, digest(), source_digest(image), 0, 8, path, source_files(image), array("Q")
+        ONE_UNIT, units, options, RULES, payload_digest(b""), source_digest(image), 0, 8, path, source_files(image),
+        array("Q"),
     )
     return Values(piece, b"", b"", True, 0)
 

@@ -24,7 +24,17 @@ from pybtf.loaded import Given, GivenPiece, LoadedFile
 from pybtf.merging.archives import check_member, files_of, is_archive, members
 from pybtf.merging.facts import has_dwarf, source_digest
 from pybtf.merging.index import find_index, index_of
-from pybtf.merging.pieces import INLINE, PAYLOAD, Piece, digest, packed_size, payloads, stored_path, stored_payload
+from pybtf.merging.pieces import (
+    INLINE,
+    PAYLOAD,
+    Piece,
+    block_digest,
+    packed_size,
+    payload_digest,
+    payloads,
+    stored_path,
+    stored_payload,
+)
 from pybtf.pipeline import Buffer
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -91,7 +101,8 @@ class Payloads:
                 else:
                     yield GivenPiece(addresses, None, its_digest)
 
-        return Given(linked, each(), paths, sum(piece.payload_size for piece in pieces), digest, find)
+        size = sum([piece.payload_size for piece in pieces])
+        return Given(linked, each(), paths, size, payload_digest, block_digest, find)
 
     def __call__(self, piece: Piece, file: str, store: str | None) -> tuple[Buffer, str]:
         """The values that a piece of `file` stands for, and where they were. Raises `InputError` if they are nowhere.
@@ -113,7 +124,7 @@ class Payloads:
     def _checked(self, piece: Piece, values: Buffer, where: str) -> tuple[Buffer, str]:
         """The values as they are compared: those that are mapped, to which somebody may write, are copied before."""
         compared = own(values)
-        if digest(compared) == piece.payload_digest and len(compared) == piece.payload_size:
+        if payload_digest(compared) == piece.payload_digest and len(compared) == piece.payload_size:
             return compared, where
         if isinstance(values, memoryview) and isinstance(values.obj, MappedFile) and values.obj.was_written():
             raise InputError(where, "was changed while it was read", "a file that nobody writes to")

@@ -18,7 +18,9 @@ index, by offset:
     80 addresses; payload, if inline; names, each with a NUL: the object's path, and those of its STT_FILE symbols. Each
        of the three is padded to 8 bytes with zeros.
 
-A payload is kept as "bUVP", u32 bytes, its digest, 8 bytes of zeros, and the values, padded to 8 bytes.
+A payload is kept as "bUVB", u32 bytes of the values, its digest, 8 bytes of zeros; the digest of each block of the
+values; and the values, padded to 8 bytes. Its digest is that of the digests of its blocks, so that it can be read in
+part (core/values/stored_payload.py).
 """
 
 from __future__ import annotations
@@ -45,9 +47,9 @@ INDEX: Final = ".debug_btf"
 """Its name has to begin with `.debug_`: linkers treat what refers to code that is left out by that (docs/merge.md)."""
 PAYLOAD: Final = VALUES
 """Its name begins so because modpost asks about others that are not loaded."""
-PAYLOAD_MAGIC: Final = b"bUVP"
+PAYLOAD_MAGIC: Final = b"bUVB"
 VERSION: Final = 1
-RULES: Final = 132 << 8 | 2
+RULES: Final = 132 << 8 | 3
 """pahole's version, and the revision of what pybtf writes into values: to be raised whenever the same DWARF
 gives other values."""
 
@@ -57,8 +59,9 @@ ONE_UNIT: Final = 2
 _HEADS: Final = tuple([Struct(order + "4sHHIIIIII16s16sIIII") for order in "><"])
 _HEAD_SIZE: Final = 80
 _STORED: Final = tuple([Struct(order + "4sI16sQ") for order in "><"])
-STORED_HEAD: Final = 32
 """Both by byte order, the little-endian one second."""
+STORED_HEAD: Final = core.STORED_HEAD
+_DIGEST_SIZE: Final = 16
 Bytes = bytes | bytearray | memoryview
 
 
@@ -185,20 +188,45 @@ def _damaged(place: Place, found: str) -> InputError:
 # ---- payloads ---------------------------------------------------------------------------------------------------
 
 
+block_digest = xxh3_128_digest
+"""The digest of a block. Workers call it for each that they read."""
+
+
+def block_digests(payload: Bytes) -> bytes:
+    """Those of its blocks, one behind the other."""
+    view = memoryview(payload)
+    return b"".join([block_digest(view[at : at + core.BLOCK]) for at in range(0, len(view), core.BLOCK)])
+
+
+def payload_digest(payload: Bytes) -> bytes:
+    """What identifies a payload."""
+    return digest(block_digests(payload))
+
+
 def pack_payload(payload: Bytes, *, little: bool) -> bytes:
-    """A payload as it stands in its section."""
-    return pack_stored(PAYLOAD_MAGIC, digest(payload), payload, little=little)
+    """A payload as it stands in its section, or in a cache."""
+    blocks = block_digests(payload)
+    return _pack(PAYLOAD_MAGIC, digest(blocks), len(payload), blocks, payload, little)
 
 
 def pack_stored(magic: bytes, its_digest: bytes, content: Bytes, *, little: bool) -> bytes:
     """As a payload, something else that a cache has."""
-    head = _STORED[little].pack(magic if little else magic[::-1], len(content), its_digest, 0)
-    return head + _padded(bytes(content))
+    return _pack(magic, its_digest, len(content), b"", content, little)
+
+
+def _pack(magic: bytes, its_digest: bytes, size: int, blocks: bytes, content: Bytes, little: bool) -> bytes:
+    head = _STORED[little].pack(magic if little else magic[::-1], size, its_digest, 0)
+    return b"".join((head, blocks, content, bytes(-size % 8)))
+
+
+def values_at(size: int) -> int:
+    """Where in a stored payload of this size its values begin."""
+    return STORED_HEAD + _DIGEST_SIZE * (-(-size // core.BLOCK))
 
 
 def packed_size(size: int) -> int:
     """Bytes that `pack_payload` makes of so many."""
-    return STORED_HEAD + size + -size % 8
+    return values_at(size) + size + -size % 8
 
 
 def stored_head(head: bytes, *, little: bool, magic: bytes = PAYLOAD_MAGIC) -> tuple[bytes, int] | None:
@@ -225,8 +253,8 @@ def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes
         if stored is None:
             raise _damaged(Place(place.file, place.section, at), "no payload")
         its_digest, size = stored
-        start = at + STORED_HEAD
-        if size > len(view) - start:
+        start = at + values_at(size)
+        if start > len(view) or size > len(view) - start:
             raise _damaged(Place(place.file, place.section, at), f"a payload of {size} bytes")
         yield its_digest, view[start : start + size]
         at = start + size + -size % 8
@@ -238,4 +266,4 @@ def stored_payload(data: bytes, size: int, its_digest: bytes) -> bytes | None:
     head = stored_head(data[:STORED_HEAD], little=data[:4] == PAYLOAD_MAGIC)
     if head != (its_digest, size) or len(data) != packed_size(size):
         return None
-    return data[STORED_HEAD : STORED_HEAD + size]
+    return data[values_at(size) : values_at(size) + size]

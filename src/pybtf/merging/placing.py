@@ -18,7 +18,7 @@ from pybtf.elf.outline import Outline
 from pybtf.elf.rebuild import NewSection, rebuild
 from pybtf.elf.writer import rewrite
 from pybtf.merging.objects import Values
-from pybtf.merging.pieces import INDEX, INLINE, ONE_UNIT, PAYLOAD, digest, pack, pack_payload, stored_path
+from pybtf.merging.pieces import INDEX, INLINE, ONE_UNIT, PAYLOAD, pack, pack_payload, payload_digest, stored_path
 from pybtf.records import record
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -87,14 +87,14 @@ def is_stored(store: str, its_digest: bytes, size: int) -> bool:
         if not stat.S_ISREG(found.st_mode) or found.st_size != size:
             return False
         with open(path, "rb") as file:
-            return digest(file.read(size)) == its_digest
+            return payload_digest(file.read(size)) == its_digest
     except OSError:
         return False
 
 
 def put_into_store(store: str, payload: bytes) -> None:
     """Makes the store have a payload. Raises `OutputError`."""
-    its_digest = digest(payload)
+    its_digest = payload_digest(payload)
     if is_stored(store, its_digest, len(payload)):
         return
     path = stored_path(store, its_digest)

@@ -7,5 +7,6 @@ from pybtf.core.support.memory cimport U8s
 # place of what is there. False: there is none of up to `most` bytes, or something is not as usual.
 cdef bint read_section(const char *path, const char *name, size_t length, uint64_t most, U8s *data) noexcept nogil
 
-# Reads `n` bytes at `start` of the file at `path`, likewise. False: there are not so many, or they cannot be read.
-cdef bint read_range(const char *path, uint64_t start, uint64_t n, U8s *data) noexcept nogil
+# Opens the file at `path`: a descriptor, and where in it the data of that section are, wholly. -1: something is not as usual.
+cdef int open_section(const char *path, const char *name, size_t length, U8s *scratch, uint64_t *start,
+                      uint64_t *size) noexcept nogil

@@ -27,6 +27,7 @@ from cython.cimports.pybtf.core.support.memory import U8s, u8s_free, u8s_reserve
 
 Bytes = cython.typedef(cython.pointer[cython.const[uint8_t]])
 MOST_NAMES = cython.declare(uint64_t, 1 << 20)  # bytes of sections' names that count as usual
+NAMES_BEFORE = cython.declare(uint64_t, 2048)  # bytes before the table of sections that are read with it: mostly names
 
 
 def section_of_file(path: str, name: bytes, most: int):
@@ -66,12 +67,14 @@ def read_section(
     data: cython.pointer[U8s],
 ) -> cython.bint:
     """See `read_section.pxd`."""
+    start: uint64_t = 0
     size: uint64_t = 0
     found: cython.bint
-    file: cython.int = open_sized(path, cython.address(size))
+    file: cython.int = open_section(path, name, length, data, cython.address(start), cython.address(size))
     if file < 0:
         return False
-    found = look_for(file, size, name, length + 1, most, data)  # with its NUL
+    data.n = 0
+    found = size <= most and read_part(file, start, size, data)
     close_file(file)
     return found
 
@@ -79,17 +82,21 @@ def read_section(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_range(path: cython.p_const_char, start: uint64_t, n: uint64_t, data: cython.pointer[U8s]) -> cython.bint:
+def open_section(
+    path: cython.p_const_char,
+    name: cython.p_const_char,
+    length: cython.size_t,
+    scratch: cython.pointer[U8s],
+    start: cython.pointer[uint64_t],
+    size: cython.pointer[uint64_t],
+) -> cython.int:
     """See `read_section.pxd`."""
-    size: uint64_t = 0
-    found: cython.bint
-    file: cython.int = open_sized(path, cython.address(size))
-    if file < 0:
-        return False
-    data.n = 0
-    found = start <= size and n <= size - start and read_part(file, start, n, data)
-    close_file(file)
-    return found
+    all_: uint64_t = 0
+    file: cython.int = open_sized(path, cython.address(all_))
+    if file >= 0 and not look_for(file, all_, name, length + 1, scratch, start, size):  # with its NUL
+        close_file(file)
+        return -1
+    return file
 
 
 @cython.cfunc
@@ -111,9 +118,11 @@ def look_for(
     n: uint64_t,
     name: cython.p_const_char,
     length: uint64_t,
-    most: uint64_t,
     data: cython.pointer[U8s],
+    start: cython.pointer[uint64_t],
+    its_size: cython.pointer[uint64_t],
 ) -> cython.bint:
+    """Where in a file of `n` bytes the section lies."""
     p: uint8_t[64]
     header: FileHeader
     is64: cython.bint
@@ -121,12 +130,15 @@ def look_for(
     size: uint64_t
     count: uint64_t
     table: uint64_t
-    start: uint64_t = 0
     end: uint64_t = 0
     text: uint64_t
     i: uint64_t
     last: uint64_t
+    at: uint64_t
+    before: uint64_t
+    entry: Bytes
     names: Bytes
+    names_size: uint64_t
     if n < 64 or not read_at(file, cython.address(p[0]), 64, 0) or memcmp(cython.address(p[0]), b"\x7fELF", 4) != 0:
         return False
     if p[4] not in (1, 2) or p[5] not in (1, 2) or p[6] != 1:
@@ -140,23 +152,27 @@ def look_for(
     if last == 0 or last >= count:
         return False
     data.n = 0
-    if not read_part(file, table, count * size, data):
+    before = NAMES_BEFORE if table > NAMES_BEFORE else table
+    if not read_part(file, table - before, before + count * size, data):
         return False
-    if not data_of(data.p + last * size, is64, swap, cython.address(start), cython.address(end)):
+    if not data_of(data.p + before + last * size, is64, swap, start, cython.address(end)):
         return False
-    if end - start > MOST_NAMES or not read_part(file, start, end - start, data):
+    names_size = end - start[0]
+    at = before + count * size
+    if table - before <= start[0] <= end <= table:
+        at = start[0] - (table - before)
+    elif names_size > MOST_NAMES or not read_part(file, start[0], names_size, data):
         return False
-    names = data.p + count * size
+    names = data.p + at
     for i in range(count):
-        text = load32(data.p + i * size, swap)
-        if text > end - start or end - start - text < length or memcmp(names + text, name, length) != 0:
+        entry = data.p + before + i * size
+        text = load32(entry, swap)
+        if text > names_size or names_size - text < length or memcmp(names + text, name, length) != 0:
             continue
-        if not data_of(data.p + i * size, is64, swap, cython.address(start), cython.address(end)):
+        if not data_of(entry, is64, swap, start, cython.address(end)):
             return False
-        if end - start > most:
-            return False
-        data.n = 0
-        return read_part(file, start, end - start, data)
+        its_size[0] = end - start[0]
+        return start[0] <= end <= n
     return False
 
 

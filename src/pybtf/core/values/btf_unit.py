@@ -162,6 +162,9 @@ def put_function(
         or not u32s_push(cython.address(m.words), m.small.p[proto[2]])
     ):
         return UNIT_MEMORY
+    for i in range(FUNCTION_DIGEST, FUNCTION_HEAD):  # it has no digest, as types have none
+        if not u32s_push(cython.address(m.words), 0):
+            return UNIT_MEMORY
     for i in range(n):
         status = put_name(m, p[0])
         if status:

@@ -11,6 +11,8 @@ from cython.cimports.cpython.unicode import PyUnicode_DecodeUTF8
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memchr, memcpy, memset
 from cython.cimports.pybtf.core.support.cursor import HOST_IS_BIG, Cursor, cur_init, cur_skip, cur_u16, cur_u32, cur_u64
+from cython.cimports.pybtf.core.values.stored_payload import BLOCK as BLOCK_BYTES
+from cython.cimports.pybtf.core.values.unit_layout import STORED_HEAD as STORED_HEAD_BYTES
 
 HEAD, VERSION, INLINE = cython.declare(cython.int, 80), cython.declare(cython.int, 1), cython.declare(cython.int, 1)
 FLAGS = cython.declare(uint32_t, 7)  # INLINE, ONE_UNIT and STRIPPED
@@ -18,6 +20,7 @@ MAGIC = cython.declare(uint32_t, 0x31565562)  # "bUV1", read as little-endian
 
 BAD_START, BAD_VERSION, BAD_HEAD, BAD_SIZE, BAD_PADDING, BAD_NAMES = range(6)
 """What `index_pieces` says of bytes that are no piece."""
+BLOCK, STORED_HEAD = BLOCK_BYTES, STORED_HEAD_BYTES
 
 Parts = cython.struct(
     c=Cursor,  # behind the head, at the addresses

@@ -6,6 +6,8 @@ BAD_HEAD: int
 BAD_SIZE: int
 BAD_PADDING: int
 BAD_NAMES: int
+BLOCK: int
+STORED_HEAD: int
 
 T = TypeVar("T", bound=tuple[Any, ...])
 

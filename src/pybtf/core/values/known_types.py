@@ -2,7 +2,7 @@
 
 Of nearly all types of an object only the digest is read. The entry says which class the type has, what references to
 it stand for, and how long its record is, so that the record can be skipped. As record_cache.py does for records, each
-entry remembers the one that came after it the last time: units include the same headers in the same order.
+entry remembers two that came after it: units include the same headers in the same order.
 
 An entry also has the lowest number of a unit that has the type, because the encoder keeps the types of a class from the
 first unit that has it (append_unit.py). A worker that finds a number lower than its unit's knows that the record will
@@ -89,7 +89,7 @@ def known_add(
         )
         if e != cython.NULL:
             e[0] = model[0]
-            e.follower = cython.NULL
+            e.follower = e.other = cython.NULL
             e.next = head[0]
             store_pointer(head, e)
     unlock(cython.address(t.busy))

@@ -10,4 +10,7 @@ cdef struct Digests:            # by class, two words each, as far as they have 
 
 # Digests of all classes up to now. False: no memory.
 cdef bint digests_extend(Digests *d, const ClassTable *classes, const Strings *strings) noexcept nogil
+
+# The digest of a class record; both 0: it has none. All that it refers to are classes that have been asked for.
+cdef void record_digest(const Digests *d, const uint32_t *record, const Strings *strings, uint64_t *digest) noexcept nogil
 cdef void digests_free(Digests *d) noexcept nogil

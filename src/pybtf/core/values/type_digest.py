@@ -133,24 +133,37 @@ def mix_record(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def record_digest(
+    d: cython.pointer[cython.const[Digests]],
+    record: cython.pointer[cython.const[uint32_t]],
+    strings: cython.pointer[cython.const[Strings]],
+    digest: cython.pointer[uint64_t],
+) -> cython.void:
+    """See `type_digest.pxd`."""
+    digest[0] = LOW
+    digest[1] = HIGH
+    if not mix_record(digest, d, record, strings):
+        digest[0] = digest[1] = 0
+    elif (digest[0] | digest[1]) == 0:
+        digest[0] = 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def digests_extend(
     d: cython.pointer[Digests],
     classes: cython.pointer[cython.const[ClassTable]],
     strings: cython.pointer[cython.const[Strings]],
 ) -> cython.bint:
     """See `type_digest.pxd`. A class refers to older ones only, so that one pass upwards does."""
-    state = cython.declare(uint64_t[2])
     class_: uint32_t
     if not u64s_reserve(cython.address(d.of), 2 * cython.cast(cython.size_t, classes.n) - d.of.n):
         return False
     for class_ in range(cython.cast(uint32_t, d.of.n // 2), classes.n):
-        state[0] = LOW
-        state[1] = HIGH
-        if class_ == 0 or not mix_record(cython.address(state[0]), d, class_record(classes, class_), strings):
-            state[0] = state[1] = 0
-        elif (state[0] | state[1]) == 0:
-            state[0] = 1
-        d.of.p[2 * class_] = state[0]
-        d.of.p[2 * class_ + 1] = state[1]
+        if class_ == 0:
+            d.of.p[0] = d.of.p[1] = 0
+        else:
+            record_digest(d, class_record(classes, class_), strings, d.of.p + 2 * class_)
         d.of.n += 2
     return True

@@ -12,11 +12,19 @@ which no compiler writes. Such a unit is refused.
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.pybtf.core.btf.kinds import KIND_FUNC_PROTO
 from cython.cimports.pybtf.core.btf.limits import MAX_VLEN
 from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_section import wire_store
-from cython.cimports.pybtf.core.classes.class_record import REC_HEAD, REC_NAME, class_record
-from cython.cimports.pybtf.core.classes.classify import Classifier
+from cython.cimports.pybtf.core.classes.class_record import (
+    REC_COUNT,
+    REC_HEAD,
+    REC_KIND,
+    REC_NAME,
+    REC_THIRD,
+    class_record,
+)
+from cython.cimports.pybtf.core.classes.classify import Classifier, class_of_ref, classify_fault
 from cython.cimports.pybtf.core.functions.function_instances import Observer, dropped, instance_flags, param_name
 from cython.cimports.pybtf.core.functions.resolve import function_at, origin_param
 from cython.cimports.pybtf.core.functions.variables import candidate, variable_size
@@ -48,7 +56,7 @@ from cython.cimports.pybtf.core.support.memory import (
     u64s_free,
     u64s_push,
 )
-from cython.cimports.pybtf.core.values.type_digest import digests_extend, digests_free
+from cython.cimports.pybtf.core.values.type_digest import digests_extend, digests_free, record_digest
 from cython.cimports.pybtf.core.values.unit_export import Writing
 from cython.cimports.pybtf.core.values.unit_layout import *
 
@@ -62,6 +70,7 @@ def writing_free(w: cython.pointer[Writing]) -> cython.void:
     u32s_free(cython.address(w.places))
     u32s_free(cython.address(w.used))
     u32s_free(cython.address(w.words))
+    u32s_free(cython.address(w.record))
     u8s_free(cython.address(w.out))
     u64s_free(cython.address(w.addresses))
     digests_free(cython.address(w.digests))
@@ -135,20 +144,25 @@ def put_tags(w: cython.pointer[Writing], v: cython.pointer[UnitValue]) -> cython
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_digests(w: cython.pointer[Writing], v: cython.pointer[UnitValue], c: cython.pointer[Classifier]) -> cython.bint:
-    """The digest of each type, the low word of each half first."""
+def store_digest(words: cython.pointer[uint32_t], digest: cython.pointer[cython.const[uint64_t]]) -> cython.void:
+    """The low word of each half first."""
+    words[0] = cython.cast(uint32_t, digest[0])
+    words[1] = cython.cast(uint32_t, digest[0] >> 32)
+    words[2] = cython.cast(uint32_t, digest[1])
+    words[3] = cython.cast(uint32_t, digest[1] >> 32)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_digests(w: cython.pointer[Writing], v: cython.pointer[UnitValue]) -> cython.bint:
+    """The digest of each type."""
     id: uint32_t
-    k: uint32_t
-    half: uint64_t
-    if not digests_extend(cython.address(w.digests), c.classes, w.strings):
-        return False
     if not u32s_reserve(cython.address(w.words), DIGEST_WORDS * cython.cast(cython.size_t, v.n_types)):
         return False
     for id in range(1, v.n_types):
-        for k in range(2):
-            half = w.digests.of.p[2 * cython.cast(cython.size_t, v.classes.p[id]) + k]
-            u32s_add(cython.address(w.words), cython.cast(uint32_t, half))
-            u32s_add(cython.address(w.words), cython.cast(uint32_t, half >> 32))
+        store_digest(w.words.p + w.words.n, w.digests.of.p + 2 * cython.cast(cython.size_t, v.classes.p[id]))
+        w.words.n += DIGEST_WORDS
     return True
 
 
@@ -187,7 +201,7 @@ def put_record(
 def put_types(w: cython.pointer[Writing], v: cython.pointer[UnitValue], c: cython.pointer[Classifier]) -> cython.bint:
     """Digests and records."""
     id: uint32_t
-    if not put_digests(w, v, c):
+    if not digests_extend(cython.address(w.digests), c.classes, w.strings) or not put_digests(w, v):
         return False
     for id in range(1, v.n_types):
         if not put_record(
@@ -233,16 +247,22 @@ def stands_alone(u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cytho
 def put_prototype(
     w: cython.pointer[Writing],
     u: cython.pointer[Unit],
+    v: cython.pointer[UnitValue],
     f: cython.pointer[Function],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
-    count: cython.pointer[uint32_t],
+    at: cython.size_t,
 ) -> cython.bint:
-    """The elements of a prototype."""
+    """The elements of the prototype of the function that begins at word `at`, how many there are, and its digest."""
     i: uint32_t
     name: uint32_t
     p: cython.pointer[Param]
+    digest: uint64_t[2]
     changed: cython.bint = w.true_signature and f.flags & F_SIGNATURE_CHANGED
+    w.record.n = 0
+    if not u32s_reserve(cython.address(w.record), REC_HEAD + 2 * (cython.cast(cython.size_t, f.count) + 1)):
+        return False
+    w.record.n = REC_HEAD
     for i in range(f.first, f.first + f.count):
         p = cython.address(u.params[i])
         if dropped(f, p, changed):
@@ -253,10 +273,25 @@ def put_prototype(
             name = name_intern(c.names, name)
         if name == NO_STRING or not put_string(w, name) or not put(w, p.ref):
             return False
-        count[0] += 1
+        u32s_add(cython.address(w.record), name)
+        u32s_add(cython.address(w.record), class_of_ref(c, v, p.ref))
     if f.flags & F_VARIADIC:
-        count[0] += 1
-        return put(w, 0) and put(w, 0)
+        if not put(w, 0) or not put(w, 0):
+            return False
+        u32s_add(cython.address(w.record), 0)
+        u32s_add(cython.address(w.record), 0)
+    w.record.p[REC_KIND] = KIND_FUNC_PROTO
+    w.record.p[REC_NAME] = 0
+    w.record.p[REC_THIRD] = class_of_ref(c, v, f.ref)
+    w.record.p[REC_COUNT] = cython.cast(uint32_t, (w.record.n - REC_HEAD) // 2)
+    w.words.p[at + 2] = w.record.p[REC_COUNT]
+    if c.failed:
+        classify_fault(c, v)
+        return False
+    if not digests_extend(cython.address(w.digests), c.classes, w.strings):  # a reference may have made a class
+        return False
+    record_digest(cython.address(w.digests), w.record.p, w.strings, cython.address(digest[0]))
+    store_digest(w.words.p + at + FUNCTION_DIGEST, cython.address(digest[0]))
     return True
 
 
@@ -274,7 +309,6 @@ def put_function(
     """False: no memory, or a fault is left in the value."""
     i: uint32_t
     at: cython.size_t = w.words.n
-    count: uint32_t = 0
     more: uint32_t = 0
     flags: cython.int
     total: uint32_t = f.count + (1 if f.flags & F_VARIADIC else 0)
@@ -286,6 +320,9 @@ def put_function(
             break
     if not put_string(w, f.name) or not put(w, 0) or not put(w, 0) or not put(w, f.ref):
         return False
+    for i in range(FUNCTION_DIGEST, FUNCTION_HEAD):
+        if not put(w, 0):
+            return False
     if more:  # it will be left out, or refused
         w.words.p[at + 2] = more
         return u64s_push(cython.address(w.addresses), f.address)
@@ -293,10 +330,9 @@ def put_function(
         fault_set(cython.address(v.fault), FAULT_TOO_MANY, IN_INFO, f.die, f.die, total)
         return False
     flags = instance_flags(u, f, o, w.machine)
-    if flags < 0 or not put_prototype(w, u, f, o, c, cython.address(count)):
+    if flags < 0 or not put_prototype(w, u, v, f, o, c, at):
         return False
     w.words.p[at + 1] = cython.cast(uint32_t, flags) | cython.cast(uint32_t, f.n_anns) << 16
-    w.words.p[at + 2] = count
     return put_annotations(w, u.anns + f.anns, f.n_anns) and u64s_push(cython.address(w.addresses), f.address)
 
 
@@ -407,24 +443,38 @@ def put_head(w: cython.pointer[Writing], u: cython.pointer[Unit], v: cython.poin
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_strings(w: cython.pointer[Writing]) -> uint64_t:
-    """Puts the strings of the unit behind it; their bytes without padding. 0: no memory."""
+def put_strings(
+    w: cython.pointer[Writing], first: cython.size_t, end: cython.size_t, word: cython.pointer[uint32_t]
+) -> cython.bint:
+    """Puts some of the strings of the unit behind it; their bytes without padding into `word`. False: no memory."""
     i: cython.size_t
     e: cython.pointer[StringEntry]
     total: uint64_t = 0
     padding: cython.size_t
     zeros: uint8_t[4]
     memset(cython.address(zeros[0]), 0, 4)
-    for i in range(w.used.n):
+    for i in range(first, end):
         e = string_entry(w.strings, w.used.p[i])
         if not u8s_append(cython.address(w.out), e.text, e.size):
-            return 0
+            return False
         if not u8s_append(cython.address(w.out), cython.address(zeros[0]), 1):
-            return 0
+            return False
         total += e.size + 1
         w.places.p[w.used.p[i]] = 0
     padding = (0 - total) & 3
-    return total if u8s_append(cython.address(w.out), cython.address(zeros[0]), padding) else 0
+    word[0] = cython.cast(uint32_t, total)
+    return u8s_append(cython.address(w.out), cython.address(zeros[0]), padding)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_words(w: cython.pointer[Writing], first: cython.size_t, end: cython.size_t) -> cython.bint:
+    if not u8s_reserve(cython.address(w.out), 4 * (end - first)):
+        return False
+    wire_store(w.out.p + w.out.n, w.words.p + first, end - first, w.swap)
+    w.out.n += 4 * (end - first)
+    return True
 
 
 @cython.cfunc
@@ -433,19 +483,16 @@ def put_strings(w: cython.pointer[Writing]) -> uint64_t:
 def finish(w: cython.pointer[Writing]) -> cython.bint:
     """Words and strings of the unit behind those before. False: no memory, or more than a unit can have."""
     at: cython.size_t = w.out.n
-    total: uint64_t = 0
-    if not u8s_reserve(cython.address(w.out), 4 * w.words.n):
-        return False
-    w.out.n += 4 * w.words.n
-    if w.used.n:
-        total = put_strings(w)
-        if total == 0:
-            return False
-    if w.out.n - at > MAX_BYTES:
+    if (
+        not put_words(w, 0, w.first_words)
+        or not put_strings(w, 0, w.first_used, cython.address(w.words.p[H_FIRST_BYTES]))
+        or not put_words(w, w.first_words, w.words.n)
+        or not put_strings(w, w.first_used, w.used.n, cython.address(w.words.p[H_STRING_BYTES]))
+        or w.out.n - at > MAX_BYTES
+    ):
         return False
     w.words.p[H_SIZE] = cython.cast(uint32_t, w.out.n - at)
-    w.words.p[H_STRING_BYTES] = cython.cast(uint32_t, total)
-    wire_store(w.out.p + at, w.words.p, w.words.n, w.swap)
+    wire_store(w.out.p + at, w.words.p, H_WORDS_OF_HEAD, w.swap)
     w.used.n = 0
     w.text = 0
     return True
@@ -472,6 +519,8 @@ def export_unit(
         if w.die:
             return 1
         done = done and put_variables(w, u, v, cython.address(head[0]))
+    w.first_words = w.words.n
+    w.first_used = w.used.n
     done = done and put_types(w, v, c)
     if done:
         head[H_COUNTS + HELD_VAR_DECLARATION] = cython.cast(uint32_t, v.counts[COUNT_VAR_DECLARATION])

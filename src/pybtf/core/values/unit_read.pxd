@@ -4,8 +4,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from pybtf.core.model.dwarf_unit cimport Annotation
 from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
-from pybtf.core.support.memory cimport U8s, U32s
+from pybtf.core.support.memory cimport U32s
 from pybtf.core.values.known_types cimport KnownType
+from pybtf.core.values.stored_payload cimport DIGEST_BYTES, StoredPayload, stored_need
 
 cdef struct GivenUnit:
     const uint8_t *p            # in memory to which nobody else writes; NULL: whoever reads the unit fetches it
@@ -15,25 +16,32 @@ cdef struct GivenUnit:
     uint32_t piece              # number of the object's piece
     uint64_t at                 # where in that it begins
     bint awaited                # it is compared with its digest when it is read
+    uint8_t[DIGEST_BYTES] digest
     const char *path            # of the file in which it is; NULL: not known
-    uint64_t stored_at          # where in that; 0: it is an object, and has a payload in a section, if all is as usual
+    uint64_t stored_at          # where in that (see `stored_open`)
 
 cdef enum:
     DAMAGED_STRING = 0xFFFFFFFE # no string id: see `given_string`
 
 cdef struct Reading:            # scratch of one worker
     U32s words                  # of the unit at hand: head, tags, functions, variables
+    const uint8_t *p            # all of it
     const uint8_t *digests
     const uint8_t *records
-    const char *text            # its strings, `text_size` bytes, which end with a NUL
-    uint64_t text_size
+    const char *first           # its first strings, `first_size` bytes, and the others
+    const char *text
+    uint64_t first_size, text_size
     uint64_t text_left          # bytes of strings that may still be read, each time it is
     bint swap
     KnownType *last             # the type that was looked up last, NULL none
     U32s unknown                # small ids of types that have not been met before
     Annotation *anns
     uint32_t cap_anns
-    U8s stored                  # the payload of an object
+    StoredPayload stored        # where the unit at hand is, unless all of it was given
+
+cdef inline bint need(Reading *r, const void *p, uint64_t n) noexcept nogil:
+    # Makes `n` bytes of the unit at hand be there, which are within it. False: they are lost, and so is the unit.
+    return not r.stored.open or stored_need(&r.stored, <uint64_t> (<const uint8_t *> p - r.p), n)
 
 # How a unit begins that takes up to `left` bytes: its size, and how many addresses it has; 0: it is damaged.
 cdef uint64_t given_size(const uint8_t *p, uint64_t left, bint swap, uint32_t *addresses) noexcept nogil
@@ -42,7 +50,7 @@ cdef uint64_t given_size(const uint8_t *p, uint64_t left, bint swap, uint32_t *a
 cdef uint32_t given_language(const GivenUnit *g, bint swap) noexcept nogil
 cdef bint given_partial(const GivenUnit *g) noexcept nogil
 
-# Reads the head and what else is not types, into `r`, and takes from it what needs no types. Nonzero: fault.
+# Reads the head and what else is not types, into `r`, where the head is there; and takes from it what needs no types. Nonzero: fault.
 cdef int begin_unit(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strings, bint swap) noexcept nogil
 
 # The id of a string of the unit at hand, 0 of none. NO_STRING: no memory; DAMAGED_STRING: `place` is not that of one.

@@ -9,7 +9,7 @@ not: types are known by their digests (unit_read_types.py), and of functions onl
 import cython
 from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free
-from cython.cimports.libc.string import strlen
+from cython.cimports.libc.string import memchr
 from cython.cimports.pybtf.core.btf.type_section import wire_load
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
@@ -19,9 +19,10 @@ from cython.cimports.pybtf.core.model.faults import (
     fault_set,
 )
 from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, string_intern
-from cython.cimports.pybtf.core.support.memory import u8s_free, u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_reserve
+from cython.cimports.pybtf.core.values.stored_payload import BLOCK, stored_free
 from cython.cimports.pybtf.core.values.unit_layout import *
-from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, GivenUnit, Reading
+from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, GivenUnit, Reading, need
 
 # Bytes of strings that a unit may read, and how many more for each of its own; as of one from DWARF (unit_open.pxd).
 TEXT_FREE = cython.declare(uint64_t, 65536)
@@ -34,7 +35,7 @@ TEXT_PER_BYTE = cython.declare(uint64_t, 256)
 def reading_free(r: cython.pointer[Reading]) -> cython.void:
     u32s_free(cython.address(r.words))
     u32s_free(cython.address(r.unknown))
-    u8s_free(cython.address(r.stored))
+    stored_free(cython.address(r.stored))
     free(r.anns)
     r.anns = cython.NULL
     r.cap_anns = 0
@@ -56,6 +57,14 @@ def no_memory(v: cython.pointer[UnitValue]) -> cython.int:
 
 
 # ---- the parts of a unit ------------------------------------------------------------------------------------
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def padded(size: uint64_t) -> uint64_t:
+    return (size + 3) & ~cython.cast(uint64_t, 3)
 
 
 @cython.cfunc
@@ -87,7 +96,7 @@ def given_size(
         return 0
     words = words_before_types(cython.address(h[0])) + h[H_WORDS]
     words += DIGEST_WORDS * (cython.cast(uint64_t, h[H_TYPES]) - 1)
-    strings = (cython.cast(uint64_t, h[H_STRING_BYTES]) + 3) & ~cython.cast(uint64_t, 3)
+    strings = padded(h[H_FIRST_BYTES]) + padded(h[H_STRING_BYTES])
     # Each thing that is counted has words or bytes of its own, so that no count is beyond the unit's size.
     if (
         h[H_SIZE] > left
@@ -127,17 +136,46 @@ def given_partial(g: cython.pointer[cython.const[GivenUnit]]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def length(r: cython.pointer[Reading], text: cython.p_const_char, left: uint64_t) -> uint64_t:
+    """Bytes of a string without its NUL, in `left` bytes; 0: it has no end there."""
+    n: uint64_t = 0
+    part: uint64_t
+    end: cython.p_const_char
+    while n < left:
+        part = BLOCK - cython.cast(uint64_t, cython.cast(cython.pointer[cython.const[uint8_t]], text) + n - r.p) % BLOCK
+        part = left - n if part > left - n else part
+        if not need(r, text + n, part):
+            return 0
+        end = cython.cast(cython.p_const_char, memchr(text + n, 0, part))
+        if end != cython.NULL:
+            return end - text
+        n += part
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def given_text(
     r: cython.pointer[Reading], place: uint32_t, text: cython.pointer[cython.p_const_char]
 ) -> cython.size_t:
     """See `unit_read.pxd`. A string begins where another one has ended. It is read as often as it is named: a long one
     that very many name would take hours.
     """
-    size: cython.size_t
-    if place == 0 or place > r.text_size or (place > 1 and r.text[place - 2] != 0):
+    size: uint64_t
+    at: uint64_t = cython.cast(uint64_t, place) - 1
+    all_: cython.p_const_char = r.first
+    end: uint64_t = r.first_size
+    if at >= end:
+        at -= end
+        all_ = r.text
+        end = r.text_size
+    if place == 0 or at >= end:
         return 0
-    text[0] = r.text + place - 1
-    size = strlen(text[0])
+    text[0] = all_ + at
+    if at and (not need(r, all_ + at - 1, 1) or all_[at - 1] != 0):
+        return 0
+    size = length(r, text[0], end - at)
     if size > r.text_left:
         return 0
     r.text_left -= size
@@ -187,18 +225,20 @@ def begin_unit(
     wire_load(cython.address(h[0]), g.p, H_WORDS_OF_HEAD, swap)
     n = words_before_types(cython.address(h[0]))
     r.words.n = 0
+    r.first = cython.cast(cython.p_const_char, g.p + 4 * n)
+    r.first_size = h[H_FIRST_BYTES]
+    r.digests = g.p + 4 * n + padded(r.first_size)
+    r.records = r.digests + 4 * DIGEST_WORDS * (cython.cast(cython.size_t, h[H_TYPES]) - 1)
     if not u32s_reserve(cython.address(r.words), n):
         return no_memory(v)
+    if not need(r, g.p, r.records - g.p):
+        return damaged(v, 0)
     wire_load(r.words.p, g.p, n, swap)
     r.words.n = n
     r.swap = swap
-    r.digests = g.p + 4 * n
-    r.records = r.digests + 4 * DIGEST_WORDS * (cython.cast(cython.size_t, h[H_TYPES]) - 1)
     r.text = cython.cast(cython.p_const_char, r.records + 4 * cython.cast(cython.size_t, h[H_WORDS]))
     r.text_size = h[H_STRING_BYTES]
     r.text_left = TEXT_FREE + TEXT_PER_BYTE * g.size
-    if r.text_size and r.text[r.text_size - 1] != 0:
-        return damaged(v, H_STRING_BYTES)
     v.n_types = h[H_TYPES]
     v.int_id = h[H_INT]
     v.tags_cut = (h[H_FLAGS] & UNIT_TAGS_CUT) != 0

@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.functions.variables import (
     add_variable_to_section,
     fit_variable,
     keep_variable,
+    section_of,
 )
 from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_subprogram
 from cython.cimports.pybtf.core.model.encoded_unit import *
@@ -44,7 +45,9 @@ from cython.cimports.pybtf.core.model.function_state import (
     State,
 )
 from cython.cimports.pybtf.core.strings.string_table import Strings
-from cython.cimports.pybtf.core.support.memory import grow, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.check import CHECKED
+from cython.cimports.pybtf.core.support.memory import grow, u32s_add, u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.values.known_types import NO_UNIT, KnownType, KnownTypes, known_add, known_find
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import (
     DAMAGED_STRING,
@@ -105,7 +108,7 @@ def function_words(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def prototype_class(
+def described_class(
     r: cython.pointer[Reading],
     v: cython.pointer[UnitValue],
     p: cython.pointer[cython.const[uint32_t]],
@@ -113,35 +116,81 @@ def prototype_class(
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
 ) -> uint32_t:
-    """The class of the prototype of the function at `p`; its small ids are appended to `v.locals`. NO_CLASS:
-    `c.failed`, a fault in the value, or no memory.
+    """The class of the prototype of the function at `p`, by what is said of it. NO_CLASS: `c.failed`, a fault in the
+    value, or no memory.
     """
     count: uint32_t = p[2] & FUNCTION_ELEMENTS
     i: uint32_t
     e: cython.pointer[cython.const[uint32_t]] = p + FUNCTION_HEAD
     out: cython.pointer[uint32_t]
     o.record.n = 0
-    if not u32s_reserve(cython.address(o.record), REC_HEAD + 2 * count) or not u32s_reserve(
-        cython.address(v.locals), count + 1
-    ):
+    if not u32s_reserve(cython.address(o.record), REC_HEAD + 2 * count):
         return NO_CLASS
     out = o.record.p
     out[REC_KIND] = KIND_FUNC_PROTO
     out[REC_NAME] = 0
     out[REC_THIRD] = class_of_ref(c, v, p[3])
     out[REC_COUNT] = count
-    u32s_push(cython.address(v.locals), p[3])
     for i in range(count):
         out[REC_HEAD + 2 * i] = given_string(r, strings, e[0])
         if out[REC_HEAD + 2 * i] >= DAMAGED_STRING:
             bad_string(v, out[REC_HEAD + 2 * i], e - r.words.p)
             return NO_CLASS
         out[REC_HEAD + 2 * i + 1] = class_of_ref(c, v, e[1])
-        u32s_push(cython.address(v.locals), e[1])
         e += 2
     if c.failed:
         return NO_CLASS
     return class_of(c, out, REC_HEAD + 2 * count)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def prototype_class(
+    r: cython.pointer[Reading],
+    v: cython.pointer[UnitValue],
+    p: cython.pointer[cython.const[uint32_t]],
+    o: cython.pointer[Observer],
+    c: cython.pointer[Classifier],
+    strings: cython.pointer[Strings],
+    known: cython.pointer[KnownTypes],
+) -> uint32_t:
+    """As `described_class`, of which the table of types remembers what it has said before; the small ids of the
+    prototype are appended to `v.locals`.
+    """
+    count: uint32_t = p[2] & FUNCTION_ELEMENTS
+    i: uint32_t
+    class_: uint32_t
+    model: KnownType
+    t: cython.pointer[KnownType] = cython.NULL
+    if not u32s_reserve(cython.address(v.locals), count + 1):
+        return NO_CLASS
+    u32s_add(cython.address(v.locals), p[3])
+    for i in range(count):
+        u32s_add(cython.address(v.locals), p[FUNCTION_HEAD + 2 * i + 1])
+    model.low = p[FUNCTION_DIGEST] | cython.cast(uint64_t, p[FUNCTION_DIGEST + 1]) << 32
+    model.high = p[FUNCTION_DIGEST + 2] | cython.cast(uint64_t, p[FUNCTION_DIGEST + 3]) << 32
+    if known == cython.NULL or (model.low | model.high) == 0:
+        return described_class(r, v, p, o, c, strings)
+    model.info = cython.cast(uint32_t, KIND_FUNC_PROTO) << 24 | count
+    t = known_find(known, model.low, model.high)
+    if t != cython.NULL and t.info != model.info:  # digests come from files
+        damaged(v, p - r.words.p)
+        return NO_CLASS
+    if t != cython.NULL and not CHECKED:
+        return t.class_
+    class_ = described_class(r, v, p, o, c, strings)
+    if class_ == NO_CLASS:
+        return NO_CLASS
+    if t != cython.NULL:
+        if t.class_ != class_:
+            damaged(v, p - r.words.p)
+            return NO_CLASS
+        return class_
+    model.class_ = model.stand = class_
+    model.key = 0
+    model.first = NO_UNIT
+    return class_ if known_add(known, cython.address(model)) != cython.NULL else NO_CLASS
 
 
 @cython.cfunc
@@ -155,6 +204,7 @@ def read_function(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
+    known: cython.pointer[KnownTypes],
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """One function, as `observe_functions` takes one from DWARF. Nonzero: fault."""
@@ -193,7 +243,7 @@ def read_function(
     s.unit = v.number
     s.flags = cython.cast(uint8_t, p[1] & 0xFF)
     s.locals = cython.cast(uint32_t, v.locals.n)
-    s.proto = prototype_class(r, v, p, o, c, strings)
+    s.proto = prototype_class(r, v, p, o, c, strings, known)
     if s.proto == NO_CLASS:
         return v.fault.code or (classify_fault(c, v) if c.failed else no_memory(v))
     s.anns = cython.cast(uint32_t, v.anns.n)
@@ -223,6 +273,7 @@ def read_functions(
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
     strings: cython.pointer[Strings],
+    known: cython.pointer[KnownTypes],
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """See `unit_read_symbols.pxd`. Fills `states`, `locals` and `anns` of the value."""
@@ -240,7 +291,7 @@ def read_functions(
         size = function_words(r.words.p + at, end - at, v.n_types)
         if size == 0:
             return damaged(v, at)
-        if read_function(r, v, r.words.p + at, address_of(g, i), o, c, strings, table):
+        if read_function(r, v, r.words.p + at, address_of(g, i), o, c, strings, known, table):
             return 1
         at += size
     return 0 if at == end else damaged(v, at)
@@ -279,12 +330,15 @@ def read_variables(
     rules: cython.pointer[cython.const[VariableRules]],
     symbols: FunctionTable,
 ) -> cython.int:
-    """See `unit_read_symbols.pxd`. Fills `vars` and appends to `anns` of the value."""
+    """See `unit_read_symbols.pxd`. Fills `vars` and appends to `anns` of the value. Where a variable is in no section
+    that is wanted, its name is not looked at (as in symbol_names.py).
+    """
     p: cython.pointer[cython.const[uint32_t]]
     end: cython.pointer[cython.const[uint32_t]] = r.words.p + r.words.n
     x: VarRecord
     i: uint32_t
     n: uint32_t
+    address: uint64_t
     status: cython.int
     v.n_vars = 0
     v.counts[COUNT_VAR_DECLARATION] += r.words.p[H_COUNTS + HELD_VAR_DECLARATION]
@@ -296,14 +350,13 @@ def read_variables(
         n = p[2] >> 1
         if (end - p - VARIABLE_HEAD) // 2 < n:
             return damaged(v, p - r.words.p)
-        x.name = given_string(r, strings, p[0])
+        address = address_of(g, r.words.p[H_FUNCTIONS] + i)
+        x.name = given_string(r, strings, p[0]) if section_of(rules, address) != cython.NULL else 0
         if x.name >= DAMAGED_STRING:
             return bad_string(v, x.name, p - r.words.p)
         x.type = p[1]
         x.linkage = p[2] & 1
-        status = add_variable_to_section(
-            v, cython.address(x), 0, address_of(g, r.words.p[H_FUNCTIONS] + i), rules, symbols
-        )
+        status = add_variable_to_section(v, cython.address(x), 0, address, rules, symbols)
         if status == 1:
             status = fit_variable(v, cython.address(x), 0, p[3] | cython.cast(uint64_t, p[4]) << 32)
         p += VARIABLE_HEAD

@@ -42,11 +42,12 @@ from cython.cimports.pybtf.core.classes.classify import (
     classify_unit,
     note_twice,
 )
+from cython.cimports.pybtf.core.classes.record_cache import load_pointer
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.strings.string_table import Strings
 from cython.cimports.pybtf.core.support.check import CHECKED
 from cython.cimports.pybtf.core.support.hashing import load_acquire, lower
-from cython.cimports.pybtf.core.support.memory import u32s_push, u32s_reserve
+from cython.cimports.pybtf.core.support.memory import prefetch, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.values.known_types import (
     KnownType,
     KnownTypes,
@@ -62,6 +63,7 @@ from cython.cimports.pybtf.core.values.unit_read import (
     bad_string,
     damaged,
     given_string,
+    need,
     no_memory,
 )
 
@@ -123,31 +125,29 @@ def has_right_references(p: cython.pointer[uint32_t], n_types: uint32_t) -> cyth
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def place_in_unit(
-    v: cython.pointer[cython.const[UnitValue]], r: cython.pointer[cython.const[Reading]], at: cython.size_t
-) -> uint64_t:
+def place_in_unit(r: cython.pointer[cython.const[Reading]], at: cython.size_t) -> uint64_t:
     """The word of the unit at which word `at` of its records is."""
-    return r.words.n + DIGEST_WORDS * (cython.cast(uint64_t, v.n_types) - 1) + at
+    return cython.cast(uint64_t, r.records - r.p) // 4 + at
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def bring_record(
-    r: cython.pointer[cython.const[Reading]], v: cython.pointer[UnitValue], at: cython.size_t
+    r: cython.pointer[Reading], v: cython.pointer[UnitValue], at: cython.size_t
 ) -> cython.size_t:
     """Appends the record at word `at` of the unit's; the names in it are places of strings. Its words; 0: fault."""
     left: cython.size_t = r.words.p[H_WORDS] - at
     head: uint32_t[3]
     p: cython.pointer[uint32_t]
     size: cython.size_t
-    if left < 3:
-        damaged(v, place_in_unit(v, r, at))
+    if left < 3 or not need(r, r.records + 4 * at, 12):
+        damaged(v, place_in_unit(r, at))
         return 0
     wire_load(cython.address(head[0]), r.records + 4 * at, 3, r.swap)
     size = wire_words(head[1])
-    if size == 0 or size > left or head[1] & WIRE_INFO_RESERVED:
-        damaged(v, place_in_unit(v, r, at))
+    if size == 0 or size > left or head[1] & WIRE_INFO_RESERVED or not need(r, r.records + 4 * at, 4 * size):
+        damaged(v, place_in_unit(r, at))
         return 0
     if not u32s_reserve(cython.address(v.words), size):
         no_memory(v)
@@ -155,7 +155,7 @@ def bring_record(
     p = v.words.p + v.words.n
     wire_load(p, r.records + 4 * at, size, r.swap)
     if not has_right_words(p, wire_kind(p)) or not has_right_references(p, v.n_types):
-        damaged(v, place_in_unit(v, r, at))
+        damaged(v, place_in_unit(r, at))
         return 0
     v.words.n += size
     return size
@@ -178,13 +178,13 @@ def name_record(
     i: uint32_t
     p[0] = given_string(r, strings, p[0])
     if p[0] >= DAMAGED_STRING:
-        return bad_string(v, p[0], place_in_unit(v, r, at))
+        return bad_string(v, p[0], place_in_unit(r, at))
     if step == 0:
         return 0
     for i in range(wire_vlen(p)):
         e[0] = given_string(r, strings, e[0])
         if e[0] >= DAMAGED_STRING or (e[0] == 0 and named_elements(kind)):
-            return bad_string(v, e[0], place_in_unit(v, r, at))
+            return bad_string(v, e[0], place_in_unit(r, at))
         e += step
     return 0
 
@@ -209,7 +209,7 @@ def read_all(
             return 1
         v.n_arrays += wire_kind(v.words.p + v.offs.p[id]) == KIND_ARRAY
         at += size
-    return damaged(v, place_in_unit(v, r, at)) if at != r.words.p[H_WORDS] else 0
+    return damaged(v, place_in_unit(r, at)) if at != r.words.p[H_WORDS] else 0
 
 
 # ---- by digest ----------------------------------------------------------------------------------------------
@@ -250,8 +250,11 @@ def known_type(
     t = known_follower(r.last, low, high)
     if t == cython.NULL:
         t = known_find(known, low, high)
-        if t != cython.NULL:
-            known_follow(r.last, t)
+        if t == cython.NULL:
+            r.last = t
+            return t
+        known_follow(r.last, t)
+    prefetch(load_pointer(cython.address(t.follower)))
     r.last = t
     return t
 
@@ -260,7 +263,7 @@ def known_type(
 @cython.nogil
 @cython.exceptval(check=False)
 def take_known(
-    r: cython.pointer[cython.const[Reading]],
+    r: cython.pointer[Reading],
     v: cython.pointer[UnitValue],
     c: cython.pointer[Classifier],
     t: cython.pointer[KnownType],
@@ -281,10 +284,10 @@ def take_known(
         if bring_record(r, v, at) == 0:
             return 0
         if v.words.p[v.offs.p[id] + 1] != t.info:
-            damaged(v, place_in_unit(v, r, at))
+            damaged(v, place_in_unit(r, at))
             return 0
     elif size > r.words.p[H_WORDS] - at:
-        damaged(v, place_in_unit(v, r, at))
+        damaged(v, place_in_unit(r, at))
         return 0
     return size
 
@@ -361,7 +364,7 @@ def read_known(
                 return no_memory(v)
         at += size
     if at != r.words.p[H_WORDS]:
-        return damaged(v, place_in_unit(v, r, at))
+        return damaged(v, place_in_unit(r, at))
     v.offs.p[v.n_types] = cython.cast(uint32_t, v.words.n)
     for i in range(r.unknown.n):
         if v.classes.p[r.unknown.p[i]] == 0 and classify(c, v, r.unknown.p[i]):
@@ -390,7 +393,7 @@ def check_known(
         if classify(c, v, id):
             return classify_fault(c, v)
         if v.classes.p[id] != class_:
-            return damaged(v, r.words.n + DIGEST_WORDS * (cython.cast(uint64_t, id) - 1))
+            return damaged(v, cython.cast(uint64_t, r.digests - r.p) // 4 + DIGEST_WORDS * (id - 1))
     return 0
 
 
