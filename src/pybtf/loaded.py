@@ -16,6 +16,7 @@ from pybtf.timings import Timings
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
@@ -45,7 +46,7 @@ class GivenPiece(NamedTuple):
     of their blocks, which stand before them, at `at`.
     """
 
-    addresses: Buffer
+    addresses: Buffer | array[int]
     values: Buffer | None
     digest: bytes | None = None
     path: bytes | None = None

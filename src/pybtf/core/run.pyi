@@ -1,3 +1,4 @@
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NotRequired, Protocol, TypedDict
 
@@ -11,7 +12,7 @@ Buffer = bytes | bytearray | memoryview
 
 class GivenPiece(Protocol):
     @property
-    def addresses(self) -> Buffer: ...
+    def addresses(self) -> Buffer | array[int]: ...
     @property
     def values(self) -> Buffer | None: ...
     @property

@@ -75,7 +75,9 @@ class Payloads:
         self._linked = linked.image, pieces
         paths = [piece.path for piece in pieces]
         beside = _beside_linked(pieces, file)
+        place = self.cache.place if self.cache is not None else None
         cache = os.fsencode(self.cache.path) if self.cache is not None else None
+        encode = os.fsencode
 
         def find(number: int) -> Buffer:
             with self._lock:
@@ -83,21 +85,23 @@ class Payloads:
             return values
 
         def each() -> Iterator[GivenPiece]:
-            for number, piece in enumerate(pieces):
-                addresses, its_digest, size = memoryview(piece.addresses), piece.payload_digest, piece.payload_size
-                if piece.units != 1:
+            number = -1
+            for flags, units, _, _, its_digest, _, size, _, path, _, addresses, payload, _ in pieces:  # thousands
+                number += 1
+                if units != 1:
                     yield GivenPiece(addresses, find(number))
-                elif piece.flags & INLINE:
-                    yield GivenPiece(addresses, piece.payload, its_digest)
-                elif at := self.cache.place(its_digest, size) if self.cache is not None else 0:
+                elif flags & INLINE:
+                    yield GivenPiece(addresses, payload, its_digest)
+                elif at := place(its_digest, size) if place is not None else 0:
                     yield GivenPiece(addresses, None, its_digest, cache, size, at)
                 elif known := self.found.get(its_digest):
                     values, paths[number] = known
                     yield GivenPiece(addresses, values, its_digest)
-                elif store is None and piece.path:
+                elif store is None and path:
                     if beside:
-                        paths[number] = os.path.join(beside, piece.path)
-                    yield GivenPiece(addresses, None, its_digest, os.fsencode(paths[number]), size)
+                        path = paths[number] = os.path.join(beside, path)
+                    encoded = path.encode() if path.isascii() else encode(path)
+                    yield GivenPiece(addresses, None, its_digest, encoded, size)
                 else:
                     yield GivenPiece(addresses, None, its_digest)
 

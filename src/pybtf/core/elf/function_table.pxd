@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from pybtf.core.elf.symbols cimport SymbolSource
 from pybtf.core.support.hashing cimport hash_bytes
+from pybtf.core.support.memory cimport prefetch
 
 cdef enum:                      # FuncTable.sym_flags
     SYM_SUFFIXED = 1            # the name has a '.'
@@ -42,9 +43,13 @@ cdef class FunctionTable:
     cdef SymbolSource source    # name pointers point into its strtab
     cdef list parts             # of a table of several files: their tables, which own the names
 
-cdef inline uint32_t functable_find(const FuncTable *t, const char *name, size_t size) noexcept nogil:
-    # The entry whose base name is exactly this, or NO_ENTRY.
-    cdef uint32_t at = <uint32_t> hash_bytes(name, size) & t.slot_mask
+cdef inline void functable_expect(const FuncTable *t, uint64_t hash) noexcept nogil:
+    # A name with this hash is about to be looked for.
+    prefetch(t.slots + (<uint32_t> hash & t.slot_mask))
+
+cdef inline uint32_t functable_find_hashed(const FuncTable *t, const char *name, size_t size, uint64_t hash) noexcept nogil:
+    # As `functable_find`, of a name whose hash is known.
+    cdef uint32_t at = <uint32_t> hash & t.slot_mask
     cdef uint32_t entry
     while t.slots[at]:
         entry = t.slots[at] - 1
@@ -52,6 +57,10 @@ cdef inline uint32_t functable_find(const FuncTable *t, const char *name, size_t
             return entry
         at = (at + 1) & t.slot_mask
     return NO_ENTRY
+
+cdef inline uint32_t functable_find(const FuncTable *t, const char *name, size_t size) noexcept nogil:
+    # The entry whose base name is exactly this, or NO_ENTRY.
+    return functable_find_hashed(t, name, size, hash_bytes(name, size))
 
 cdef inline uint32_t functable_head(const FuncTable *t, uint32_t entry) noexcept nogil:
     # The first entry of the same name: the one whose name is a string id.

@@ -54,8 +54,8 @@ def stored_free(s: cython.pointer[StoredPayload]) -> cython.void:
 def find_payload(
     s: cython.pointer[StoredPayload], path: cython.p_const_char, at: uint64_t, size: uint64_t
 ) -> cython.bint:
-    """Opens the file, and finds in it `size` bytes: digests and values. False: there are not so many. What they are, the
-    digests say: of several payloads in a section it is the first.
+    """Opens the file, and finds in it `size` bytes: digests and values, in a section those of the first payload. What
+    they are, only digests say. False: there are not so many.
     """
     end: uint64_t = 0
     if at:

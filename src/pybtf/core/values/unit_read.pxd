@@ -22,6 +22,13 @@ cdef struct GivenUnit:
 
 cdef enum:
     DAMAGED_STRING = 0xFFFFFFFE # no string id: see `given_string`
+    TOGETHER = 16               # strings that are looked up side by side
+
+cdef struct NamedFunction:
+    uint64_t at                 # the word of the unit at which it begins
+    uint64_t hash               # of its name
+    const char *name            # `size` bytes; 0: it has none
+    uint32_t size
 
 cdef struct Reading:            # scratch of one worker
     U32s words                  # of the unit at hand: head, tags, functions, variables
@@ -35,6 +42,8 @@ cdef struct Reading:            # scratch of one worker
     bint swap
     KnownType *last             # the type that was looked up last, NULL none
     U32s unknown                # small ids of types that have not been met before
+    NamedFunction *functions    # of the unit at hand
+    uint32_t cap_functions
     Annotation *anns
     uint32_t cap_anns
     StoredPayload stored        # where the unit at hand is, unless all of it was given
@@ -55,6 +64,10 @@ cdef int begin_unit(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strin
 
 # The id of a string of the unit at hand, 0 of none. NO_STRING: no memory; DAMAGED_STRING: `place` is not that of one.
 cdef uint32_t given_string(Reading *r, Strings *strings, uint32_t place) noexcept nogil
+
+# Replaces `n` places of strings, `step` words apart, by what `given_string` says of them. How many it has done: the first that is no
+# string is the last one.
+cdef uint32_t given_strings(Reading *r, Strings *strings, uint32_t *p, uint32_t step, uint32_t n) noexcept nogil
 
 # Its bytes without the NUL, and how many there are, 0 if it is none, or if too much has been read.
 cdef size_t given_text(Reading *r, uint32_t place, const char **text) noexcept nogil

@@ -18,11 +18,19 @@ from cython.cimports.pybtf.core.model.faults import (
     IN_VALUES,
     fault_set,
 )
-from cython.cimports.pybtf.core.strings.string_table import NO_STRING, Strings, string_intern
+from cython.cimports.pybtf.core.strings.string_table import (
+    NO_STRING,
+    Strings,
+    string_expect,
+    string_expect_text,
+    string_intern,
+    string_intern_hashed,
+)
+from cython.cimports.pybtf.core.support.hashing import hash_bytes
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.stored_payload import BLOCK, stored_free
 from cython.cimports.pybtf.core.values.unit_layout import *
-from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, GivenUnit, Reading, need
+from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, TOGETHER, GivenUnit, Reading, need
 
 # Bytes of strings that a unit may read, and how many more for each of its own; as of one from DWARF (unit_open.pxd).
 TEXT_FREE = cython.declare(uint64_t, 65536)
@@ -36,6 +44,9 @@ def reading_free(r: cython.pointer[Reading]) -> cython.void:
     u32s_free(cython.address(r.words))
     u32s_free(cython.address(r.unknown))
     stored_free(cython.address(r.stored))
+    free(r.functions)
+    r.functions = cython.NULL
+    r.cap_functions = 0
     free(r.anns)
     r.anns = cython.NULL
     r.cap_anns = 0
@@ -102,8 +113,8 @@ def given_size(
         h[H_SIZE] > left
         or 4 * words + strings != h[H_SIZE]
         or h[H_TYPES] > h[H_WORDS] + cython.cast(uint64_t, 1)
-        or h[H_FUNCTIONS] > h[H_FUNCTION_WORDS]
-        or h[H_VARIABLES] > h[H_VARIABLE_WORDS]
+        or h[H_FUNCTIONS] > h[H_FUNCTION_WORDS] // FUNCTION_HEAD
+        or h[H_VARIABLES] > h[H_VARIABLE_WORDS] // VARIABLE_HEAD
         or h[H_INT] >= h[H_TYPES]
         or h[H_FLAGS] & ~cython.cast(uint32_t, UNIT_TAGS_CUT)
     ):
@@ -195,6 +206,45 @@ def given_string(
         return 0
     size = given_text(r, place, cython.address(text))
     return string_intern(strings, text, size, True) if size else DAMAGED_STRING
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def given_strings(
+    r: cython.pointer[Reading],
+    strings: cython.pointer[Strings],
+    p: cython.pointer[uint32_t],
+    step: uint32_t,
+    n: uint32_t,
+) -> uint32_t:
+    """See `unit_read.pxd`. The memory for some of them is asked for together: a struct has many members."""
+    texts: cython.p_const_char[TOGETHER]
+    sizes: cython.size_t[TOGETHER]
+    hashes: uint64_t[TOGETHER]
+    done: uint32_t = 0
+    part: uint32_t
+    i: uint32_t
+    while done < n:
+        part = min(n - done, TOGETHER)
+        for i in range(part):
+            sizes[i] = given_text(r, p[step * i], cython.address(texts[i]))
+            if sizes[i]:
+                hashes[i] = hash_bytes(texts[i], sizes[i])
+                string_expect(strings, hashes[i])
+        for i in range(part):
+            if sizes[i]:
+                string_expect_text(strings, hashes[i])
+        for i in range(part):
+            done += 1
+            if sizes[i]:
+                p[0] = string_intern_hashed(strings, texts[i], sizes[i], hashes[i], True)
+            elif p[0]:
+                p[0] = DAMAGED_STRING
+            if p[0] >= DAMAGED_STRING:
+                return done
+            p += step
+    return done
 
 
 @cython.cfunc

@@ -15,7 +15,8 @@ from cython.cimports.pybtf.core.elf.function_table import (
     NO_ENTRY,
     FuncTable,
     FunctionTable,
-    functable_find,
+    functable_expect,
+    functable_find_hashed,
     functable_head,
     functable_of_file,
 )
@@ -46,16 +47,19 @@ from cython.cimports.pybtf.core.model.function_state import (
 )
 from cython.cimports.pybtf.core.strings.string_table import Strings
 from cython.cimports.pybtf.core.support.check import CHECKED
+from cython.cimports.pybtf.core.support.hashing import hash_bytes
 from cython.cimports.pybtf.core.support.memory import grow, u32s_add, u32s_push, u32s_reserve
 from cython.cimports.pybtf.core.values.known_types import NO_UNIT, KnownType, KnownTypes, known_add, known_find
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import (
     DAMAGED_STRING,
     GivenUnit,
+    NamedFunction,
     Reading,
     bad_string,
     damaged,
     given_string,
+    given_strings,
     given_text,
     no_memory,
 )
@@ -121,6 +125,7 @@ def described_class(
     """
     count: uint32_t = p[2] & FUNCTION_ELEMENTS
     i: uint32_t
+    done: uint32_t
     e: cython.pointer[cython.const[uint32_t]] = p + FUNCTION_HEAD
     out: cython.pointer[uint32_t]
     o.record.n = 0
@@ -132,13 +137,13 @@ def described_class(
     out[REC_THIRD] = class_of_ref(c, v, p[3])
     out[REC_COUNT] = count
     for i in range(count):
-        out[REC_HEAD + 2 * i] = given_string(r, strings, e[0])
-        if out[REC_HEAD + 2 * i] >= DAMAGED_STRING:
-            bad_string(v, out[REC_HEAD + 2 * i], e - r.words.p)
-            return NO_CLASS
-        out[REC_HEAD + 2 * i + 1] = class_of_ref(c, v, e[1])
-        e += 2
+        out[REC_HEAD + 2 * i] = e[2 * i]
+        out[REC_HEAD + 2 * i + 1] = class_of_ref(c, v, e[2 * i + 1])
     if c.failed:
+        return NO_CLASS
+    done = given_strings(r, strings, out + REC_HEAD, 2, count)
+    if done and out[REC_HEAD + 2 * (done - 1)] >= DAMAGED_STRING:
+        bad_string(v, out[REC_HEAD + 2 * (done - 1)], p - r.words.p)
         return NO_CLASS
     return class_of(c, out, REC_HEAD + 2 * count)
 
@@ -199,7 +204,7 @@ def prototype_class(
 def read_function(
     r: cython.pointer[Reading],
     v: cython.pointer[UnitValue],
-    p: cython.pointer[cython.const[uint32_t]],
+    f: cython.pointer[cython.const[NamedFunction]],
     address: uint64_t,
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
@@ -208,14 +213,11 @@ def read_function(
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """One function, as `observe_functions` takes one from DWARF. Nonzero: fault."""
-    text: cython.p_const_char = cython.NULL
-    size: cython.size_t = given_text(r, p[0], cython.address(text))
+    p: cython.pointer[cython.const[uint32_t]] = r.words.p + f.at
     s: cython.pointer[State]
     i: uint32_t
     sid: uint32_t
     entry: uint32_t
-    if p[0] and size == 0:
-        return damaged(v, p - r.words.p)
     if p[2] & FUNCTION_EMPTY_NAME and table.n and table.name_len[0] == 0:
         return fault_set(
             cython.address(v.fault), FAULT_NO_NAME, IN_VALUES, v.offset, 0, DW_TAG_subprogram
@@ -224,7 +226,7 @@ def read_function(
     if p[0] == 0:
         v.counts[COUNT_NAMELESS] += 1
         return 0
-    entry = functable_find(table, text, size)
+    entry = functable_find_hashed(table, f.name, f.size, f.hash)
     if entry != NO_ENTRY:
         entry = functable_of_file(table, functable_head(table, entry), o.file)
     if entry == NO_ENTRY:
@@ -266,6 +268,38 @@ def read_function(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def name_functions(
+    r: cython.pointer[Reading], v: cython.pointer[UnitValue], table: cython.pointer[cython.const[FuncTable]]
+) -> cython.int:
+    """Finds all functions and their names. Each will be looked up in a large table, whose memory is asked for here.
+    Nonzero: fault.
+    """
+    at: cython.size_t = H_WORDS_OF_HEAD + 3 * cython.cast(cython.size_t, r.words.p[H_TAGS])
+    end: cython.size_t = at + r.words.p[H_FUNCTION_WORDS]
+    size: cython.size_t
+    i: uint32_t
+    f: cython.pointer[NamedFunction]
+    if not grow(r.functions, r.cap_functions, r.words.p[H_FUNCTIONS]):
+        return no_memory(v)
+    for i in range(r.words.p[H_FUNCTIONS]):
+        f = r.functions + i
+        size = function_words(r.words.p + at, end - at, v.n_types)
+        if size == 0:
+            return damaged(v, at)
+        f.at = at
+        f.size = cython.cast(uint32_t, given_text(r, r.words.p[at], cython.address(f.name)))
+        if f.size:
+            f.hash = hash_bytes(f.name, f.size)
+            functable_expect(table, f.hash)
+        elif r.words.p[at]:
+            return damaged(v, at)
+        at += size
+    return 0 if at == end else damaged(v, at)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def read_functions(
     r: cython.pointer[Reading],
     g: cython.pointer[cython.const[GivenUnit]],
@@ -277,24 +311,18 @@ def read_functions(
     table: cython.pointer[cython.const[FuncTable]],
 ) -> cython.int:
     """See `unit_read_symbols.pxd`. Fills `states`, `locals` and `anns` of the value."""
-    at: cython.size_t = H_WORDS_OF_HEAD + 3 * cython.cast(cython.size_t, r.words.p[H_TAGS])
-    end: cython.size_t
-    size: cython.size_t
     i: uint32_t
-    end = at + r.words.p[H_FUNCTION_WORDS]
     v.n_states = 0
     v.locals.n = 0
     v.anns.n = 0
     v.counts[COUNT_FUNCTIONS] += r.words.p[H_COUNTS + HELD_NAMELESS]
     v.counts[COUNT_NAMELESS] += r.words.p[H_COUNTS + HELD_NAMELESS]
+    if name_functions(r, v, table):
+        return 1
     for i in range(r.words.p[H_FUNCTIONS]):
-        size = function_words(r.words.p + at, end - at, v.n_types)
-        if size == 0:
-            return damaged(v, at)
-        if read_function(r, v, r.words.p + at, address_of(g, i), o, c, strings, known, table):
+        if read_function(r, v, r.functions + i, address_of(g, i), o, c, strings, known, table):
             return 1
-        at += size
-    return 0 if at == end else damaged(v, at)
+    return 0
 
 
 @cython.cfunc

@@ -16,7 +16,8 @@ another unit.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.string import memcpy
 from cython.cimports.pybtf.core.btf.kinds import *
 from cython.cimports.pybtf.core.btf.record_layout import (
     WIRE_INFO_RESERVED,
@@ -63,6 +64,7 @@ from cython.cimports.pybtf.core.values.unit_read import (
     bad_string,
     damaged,
     given_string,
+    given_strings,
     need,
     no_memory,
 )
@@ -175,17 +177,20 @@ def name_record(
     kind: uint32_t = wire_kind(p)
     step: uint32_t = wire_each(kind)
     e: cython.pointer[uint32_t] = p + 3
+    n: uint32_t = wire_vlen(p)
     i: uint32_t
     p[0] = given_string(r, strings, p[0])
     if p[0] >= DAMAGED_STRING:
         return bad_string(v, p[0], place_in_unit(r, at))
-    if step == 0:
+    if step == 0 or n == 0:
         return 0
-    for i in range(wire_vlen(p)):
-        e[0] = given_string(r, strings, e[0])
-        if e[0] >= DAMAGED_STRING or (e[0] == 0 and named_elements(kind)):
-            return bad_string(v, e[0], place_in_unit(r, at))
-        e += step
+    e += step * (given_strings(r, strings, e, step, n) - 1)
+    if e[0] >= DAMAGED_STRING:
+        return bad_string(v, e[0], place_in_unit(r, at))
+    if named_elements(kind):
+        for i in range(n):
+            if p[3 + step * i] == 0:
+                return damaged(v, place_in_unit(r, at))
     return 0
 
 
@@ -226,9 +231,11 @@ def read_digest(
 ) -> cython.bint:
     """The digest of a type. False: it has none."""
     w: uint32_t[4]
-    wire_load(
-        cython.address(w[0]), r.digests + 4 * DIGEST_WORDS * (cython.cast(cython.size_t, id) - 1), DIGEST_WORDS, r.swap
-    )
+    p: cython.pointer[cython.const[uint8_t]] = r.digests + 4 * DIGEST_WORDS * (cython.cast(cython.size_t, id) - 1)
+    if r.swap:
+        wire_load(cython.address(w[0]), p, DIGEST_WORDS, True)
+    else:
+        memcpy(cython.address(w[0]), p, 4 * DIGEST_WORDS)
     low[0] = w[0] | cython.cast(uint64_t, w[1]) << 32
     high[0] = w[2] | cython.cast(uint64_t, w[3]) << 32
     return (low[0] | high[0]) != 0
