@@ -92,9 +92,10 @@ def key_of(
         (options.features.on, option_bits(options.features.on), options.features.encode_force),
         (sorted(options.lang or ()), options.lang is None, sorted(options.lang_exclude or ())),
         [(section, names[section], first - start, size) for first, size, start, section in wanted],
-        [(piece.payload_digest, piece.payload_size, piece.units, piece.flags) for piece in pieces],
+        [(piece.payload_size, piece.units, piece.flags) for piece in pieces],
     ):
         made.update(repr(part).encode())
+    made.update(b"".join([piece.payload_digest for piece in pieces]))
     core.link_facts(symbols, [piece.addresses for piece in pieces], wanted, made.update)
     return made.digest()
 

@@ -165,7 +165,7 @@ def compare(
     """Whether bytes have the digest that they should have. False also if there is no memory to tell."""
     try:
         return has_digest(cython.cast(object, s.digest), p, n, wanted)
-    except BaseException:
+    except MemoryError:
         return False
 
 
@@ -184,6 +184,6 @@ def take_blocks(s: cython.pointer[StoredPayload], first: uint64_t, end: uint64_t
             if not has_digest(digest, s.values + BLOCK * i, n, s.bytes.p + DIGEST_BYTES * i):
                 return False
             s.there.p[i] = 1
-    except BaseException:
+    except MemoryError:
         return False
     return True
