@@ -220,6 +220,38 @@ def test_records_that_would_pass_the_end_of_the_unit(tmp_path: Path) -> None:
         read_back(path, "default", bytes(damaged), addresses)
 
 
+def test_names_that_are_none() -> None:
+    """Of a function, of a parameter, of a member and of an enumerator; the last has to have one."""
+    given = exported(ONE, "default")
+    assert given is not None
+    units = parts(given[0])
+    head = 4 * VALUES["function_head"]
+    called = next(
+        at - 4 * VALUES["function_digest"]
+        for unit in units
+        for at in unit.prototypes
+        if array("I", given[0][at - 8 : at])[0] & VALUES["elements"]
+    )
+    elements: dict[int, int] = {}
+    for unit in units:
+        words, at = array("I", given[0][unit.records.start : unit.records.stop]), 0
+        while at < len(words):
+            if words[at + 1] & 0xFFFF:
+                elements.setdefault(words[at + 1] >> KIND & 31, unit.records.start + 4 * (at + 3))
+            at += length(words[at + 1])
+    for place, wrong in (
+        (called, 0xFFFFFFFF),
+        (called + head, 0xFFFFFFFF),
+        (elements[4], 0xFFFFFFFF),
+        (elements[6], 0xFFFFFFFF),
+        (elements[6], 0),
+    ):
+        values = bytearray(given[0])
+        values[place : place + 4] = wrong.to_bytes(4, "little")
+        with pytest.raises(InputError, match="values that are damaged"):
+            read_back(ONE, "default", bytes(values), given[1])
+
+
 def test_strings_that_are_none() -> None:
     """A place within another string, behind the last one, and strings without an end: of the first, and of the others.
     """
