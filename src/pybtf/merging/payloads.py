@@ -85,9 +85,8 @@ class Payloads:
             return values
 
         def each() -> Iterator[GivenPiece]:
-            number = -1
-            for flags, units, _, _, its_digest, _, size, _, path, _, addresses, payload, _ in pieces:  # thousands
-                number += 1
+            for number, piece in enumerate(pieces):
+                flags, units, _, _, its_digest, _, size, _, path, _, addresses, payload, _ = piece  # of thousands
                 if units != 1:
                     yield GivenPiece(addresses, find(number))
                 elif flags & INLINE:
