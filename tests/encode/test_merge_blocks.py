@@ -132,7 +132,10 @@ def test_every_block_is_compared_or_not_looked_at(built: tuple[Path, list[Object
         else:
             assert used  # one digest is wrong, so that of the digests is
     assert seen[True] >= blocks // 4  # what precedes the records
-    assert seen[False] >= blocks // 3
+    if "PYBTF_SANITIZED" in os.environ:  # a checking build reads all records, and compares classes
+        assert seen[False] == 0
+    else:
+        assert seen[False] >= blocks // 3
 
 
 def test_a_file_that_ends_too_early(built: tuple[Path, list[Object], bytes]) -> None:

@@ -18,10 +18,10 @@ TESTS = (
     "abbrev_tables", "alternate", "bad_input", "bounds", "btf_fields", "btf_reader", "builder", "changing",
     "compiler_btf", "containers", "corruption", "dedup", "degrade", "degrade_merged", "diff", "diff_damage",
     "dump", "dwarf_forms", "elf_compressed", "elf_image", "elf_notes", "fixtures", "functable", "glance",
-    "glance_functions", "keeping", "kfuncs", "long_chains", "merge_awaited", "merge_cache", "merge_digests",
-    "merge_payloads", "merge_values", "min_core", "models", "offsets", "output_check", "read_section", "refuted",
-    "relocate", "restore", "rules_locations", "rules_packed", "rules_signature", "show", "show_options", "size",
-    "split", "split_dwarf", "verify", "verify_ids", "why", "without",
+    "glance_functions", "keeping", "kfuncs", "long_chains", "merge_awaited", "merge_blocks", "merge_cache",
+    "merge_digests", "merge_payloads", "merge_values", "min_core", "models", "offsets", "output_check",
+    "read_section", "refuted", "relocate", "restore", "rules_locations", "rules_packed", "rules_signature", "show",
+    "show_options", "size", "split", "split_dwarf", "verify", "verify_ids", "why", "without",
 )  # fmt: skip
 
 
