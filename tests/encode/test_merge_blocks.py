@@ -139,7 +139,7 @@ def test_every_block_is_compared_or_not_looked_at(built: tuple[Path, list[Object
 
 
 def test_a_file_that_ends_too_early(built: tuple[Path, list[Object], bytes]) -> None:
-    """Its headers say otherwise, so that it is no object; and a cache has no headers."""
+    """What is missing is looked for elsewhere, wherever the file ends."""
     linked, units, wanted = built
     content = units[1].path.read_bytes()
     try:

@@ -30,8 +30,10 @@ TYPES_AGAIN = cython.declare(cython.size_t, 512)  # distinct types that a unit m
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def dwarf_bytes(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
-    """Bytes of units, as of .debug_info: values of as many types take about four times as much."""
+def bytes_of_units(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
+    """What tables are sized by: bytes of .debug_info, and a quarter of those of values. Debian's kernel 6.1 has 163 MB
+    of the one or 272 of the other; of its 3.3 million types in values, 34,000 are distinct.
+    """
     return x.sections.info.n + x.given_bytes // 4
 
 
@@ -42,7 +44,7 @@ def distinct(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
     """About how many distinct types will be described. In the first few units there is one in forty bytes; in a kernel
     most are repeats. Where everything is kept, only what prototypes refer to is described.
     """
-    size: cython.size_t = dwarf_bytes(x)
+    size: cython.size_t = bytes_of_units(x)
     return size // 1024 if x.keep_all else size // 1024 + min(size // 40, 16384)
 
 
@@ -81,7 +83,7 @@ def intern_functions(x: cython.pointer[Context]) -> cython.bint:
 def context_tables(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
     # Strings may also stand in .debug_info, one by one.
-    x.strings = strings_new(max(x.sections.str.n // 32, dwarf_bytes(x) // 1024) + x.table.n)
+    x.strings = strings_new(max(x.sections.str.n // 32, bytes_of_units(x) // 1024) + x.table.n)
     x.classes = classes_new(distinct(x))
     if x.strings == cython.NULL or x.classes == cython.NULL or not context_seen(x):
         return False

@@ -1,8 +1,8 @@
 """A payload in an object or a cache, of which no more is read than is asked for.
 
 Of a unit's values a merge needs what stands first: functions, variables, digests of types. Nearly all types have been
-met before, so that of the records behind, and of the strings behind these, it needs a tenth. In a kernel that is the
-difference between 270 MB and 90 to be copied and compared with digests.
+met before, so that of the records behind, and of the strings behind these, it needs a quarter, block by block. Of
+Debian's kernel 6.1 in 2,170 objects 126 MB of 272 are copied and compared with digests.
 
 To be read in parts, a payload is a tree of two levels: each block of its values has a digest, and the digest of these
 digests is the one by which the index names the payload. They are stored before the values. So the digests can be

@@ -17,12 +17,12 @@ cdef struct Writing:            # units of one object
     bint swap
     U32s places                 # by string id: how the string is named in the unit at hand, 0 none yet
     U32s used                   # string ids in order of their places
-    uint64_t text               # bytes of these
+    size_t first_used           # how many of them are the first strings
+    uint64_t text               # bytes of all
     Digests digests
     U32s record                 # scratch: the prototype at hand, as a class has it
-    size_t first_used           # how many of them are the first strings of the unit at hand
-    size_t first_words          # its words before these
-    U32s words                  # all of its words
+    U32s words                  # of the unit at hand
+    size_t first_words          # how many of them stand before the first strings
     U8s out                     # all units so far
     U64s addresses              # of functions and variables of all units, in order
     uint64_t die                # what cannot be written, 0 nothing
