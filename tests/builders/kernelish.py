@@ -49,6 +49,10 @@ ABSOLUTE: dict[str | int, dict[int, int]] = {
     "EM_QDSP6": {4: 6},
     "EM_BPF": {4: 3, 8: 2},
     EM_ALPHA: {4: 1, 8: 2},
+    "EM_PARISC": {4: 41, 8: 80},
+    "EM_AVR": {4: 1},
+    "EM_OPENRISC": {4: 1},
+    "EM_XTENSA": {4: 1},
 }
 
 FLAVOURS = {
@@ -71,6 +75,15 @@ OBJECTS = {
     "hexagon": Flavour(32, True, "EM_QDSP6", 0x10000, 0x20000),
     "bpf": Flavour(64, True, "EM_BPF", 0x10000, 0x20000),
     "bpfeb": Flavour(64, False, "EM_BPF", 0x10000, 0x20000),
+}
+
+#: Machines whose object files the reference does not relocate, each with one of `OBJECTS` that is like it.
+UNRELOCATED = {
+    "hppa": (Flavour(32, False, "EM_PARISC", 0x10000, 0x20000), "m68k"),
+    "hppa64": (Flavour(64, False, "EM_PARISC", 0x10000, 0x20000), "sparc64"),
+    "avr": (Flavour(32, True, "EM_AVR", 0x10000, 0x20000), "csky"),
+    "openrisc": (Flavour(32, False, "EM_OPENRISC", 0x10000, 0x20000), "m68k"),
+    "xtensa": (Flavour(32, True, "EM_XTENSA", 0x10000, 0x20000, in_field=True), "csky"),
 }
 
 #: Lines of the unit that most tests leave alone. The labels are there to be referred to.

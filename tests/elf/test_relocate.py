@@ -23,7 +23,7 @@ from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, Symbol, bare, symbol_table
-from tests.builders.kernelish import OBJECTS, relocatable
+from tests.builders.kernelish import OBJECTS, UNRELOCATED, relocatable
 
 SOURCES = {
     "a.c": """
@@ -239,9 +239,15 @@ MEASURED = [
     *[(164, False, True, kind, width, "set") for kind, width in [(6, 4), (7, 2), (8, 1)]],
     *[(247, True, little, kind, width, "set") for little in (True, False) for kind, width in [(1, 8), (10, 4)]],
 ]
+# The same of machines that the reference does not know, as their linkers do it.
+LINKED = [
+    *[(15, is64, False, kind, width, "set") for is64 in (True, False) for kind, width in [(1, 4), (41, 4), (80, 8)]],
+    *[(83, False, True, kind, width, "set") for kind, width in [(1, 4), (4, 2), (26, 1)]],
+    *[(92, False, False, kind, width, "set") for kind, width in [(1, 4), (2, 2), (3, 1)]],
+]
 
 
-@pytest.mark.parametrize(("machine", "is64", "little", "kind", "width", "operation"), MEASURED)
+@pytest.mark.parametrize(("machine", "is64", "little", "kind", "width", "operation"), MEASURED + LINKED)
 @pytest.mark.parametrize("addend", [3, -1, None])
 def test_operations(
     machine: int, is64: bool, little: bool, kind: int, width: int, operation: str, addend: int | None
@@ -256,12 +262,13 @@ def test_operations(
     assert field_of(image, width) == value % (1 << 8 * width)
 
 
+@pytest.mark.parametrize("machine", [42, 94], ids=["superh", "xtensa"])
 @pytest.mark.parametrize("little", [True, False])
 @pytest.mark.parametrize("addend", [0, 3, -1, None])
-def test_fields_of_superh_have_the_addend(little: bool, addend: int | None) -> None:
+def test_fields_have_the_addend(machine: int, little: bool, addend: int | None) -> None:
     """Also with RELA, where the reference does not read it: all names are then the first string of the file."""
     words = struct.Struct("<4I" if little else ">4I")
-    image = one(1, addend=addend, field=words.pack(1, 0x50, 2, 3), machine=42, is64=False, little=little)
+    image = one(1, addend=addend, field=words.pack(1, 0x50, 2, 3), machine=machine, is64=False, little=little)
     assert words.unpack(result(image)) == (1, ADDRESS + 0x50 + (addend or 0), 2, 3)
 
 
@@ -270,6 +277,16 @@ def test_objects_of_superh_are_those_with_rel(tmp_path: Path) -> None:
     path = tmp_path / "sh.o"
     path.write_bytes(relocatable(flavour=OBJECTS["sh"], rela=True).data)
     golden = Path(__file__).parents[2] / "fixtures" / "synthetic" / "object_file_sh.btf"
+    assert bytes(pybtf.encode(path, jobs=1).data) == golden.read_bytes()
+
+
+@pytest.mark.parametrize("name", UNRELOCATED)
+def test_objects_that_the_reference_does_not_relocate(name: str, tmp_path: Path) -> None:
+    """The same bytes as those of another machine with words of this size and order, which are the reference's."""
+    flavour, like = UNRELOCATED[name]
+    path = tmp_path / "object.o"
+    path.write_bytes(relocatable(flavour=flavour).data)
+    golden = Path(__file__).parents[2] / "fixtures" / "synthetic" / f"object_file_{like}.btf"
     assert bytes(pybtf.encode(path, jobs=1).data) == golden.read_bytes()
 
 
@@ -285,6 +302,8 @@ def test_objects_of_superh_are_those_with_rel(tmp_path: Path) -> None:
         (247, True, [0, 2, 3, 4, 5]),  # ABS64, ABS32, NODYLD32
         (50, True, [36, 38, 100, 102]),  # the other byte order's
         (195, False, [3, 5]),
+        (83, False, [30, 31, 32]),  # DIFF8, DIFF16, DIFF32
+        (94, False, [17, 18, 19, 57, 58, 59]),  # DIFF8 to DIFF32, PDIFF8 to PDIFF32
     ],
 )
 def test_types_that_are_left_alone(machine: int, is64: bool, kinds: list[int]) -> None:
@@ -412,8 +431,8 @@ def test_damage(image: ElfImage, message: str) -> None:
 
 
 def test_unknown_machine() -> None:
-    with pytest.raises(InputError, match=r"\.debug_info: relocations for the machine EM_AVR \(83\)"):
-        result(one(1, machine=83))
+    with pytest.raises(InputError, match=r"\.debug_info: relocations for the machine EM_VAX \(75\)"):
+        result(one(1, machine=75))
 
 
 def test_place_of_a_bad_relocation() -> None:

@@ -31,12 +31,15 @@ _SPARC: Final = {1: 1, 2: 2, 3: 4, 23: 4, 32: 8, 54: 8, 55: 2}
 # By e_machine: the number of the last relocation type, and bytes of the field by type, for setting, adding,
 # subtracting, and for setting it to the sum of what it holds and the value. The numbers are those of the processor
 # supplements of the System V ABI; which of them have an effect was measured, by giving every type in turn to the
-# location of a variable, or to the value of an enumerator.
+# location of a variable, or to the value of an enumerator. pahole knows none of PA-RISC, AVR, OpenRISC and Xtensa:
+# there, what assemblers write and linkers do with it was looked at. (Differences that a linker changes when it shortens
+# code, such as DIFF32 of AVR and PDIFF32 of Xtensa, are in their fields.)
 _MACHINES: Final[dict[int, tuple[Any, ...]]] = {
     2: (255, _SPARC),
     3: (43, {1: 4, 20: 2, 22: 1}),  # i386: 32, 16, 8
     4: (255, {1: 4, 2: 2, 3: 1}),  # m68k: 32, 16, 8
     EM_MIPS: (255, {1: 2, 2: 4, 18: 8}),  # MIPS: 16, 32, 64
+    15: (255, {1: 4, 41: 4, 80: 8}),  # PA-RISC: DIR32, SECREL32, DIR64
     18: (255, _SPARC),  # with 64-bit registers
     20: (255, {1: 4, 24: 4, 25: 2}),  # PowerPC: ADDR32, UADDR32, UADDR16
     21: (255, {1: 4, 24: 4, 25: 2, 38: 8, 43: 8}),  # PowerPC64: and ADDR64, UADDR64
@@ -47,6 +50,9 @@ _MACHINES: Final[dict[int, tuple[Any, ...]]] = {
     43: (255, _SPARC),  # with 64 bits
     EM_IA_64: (255, {37: 4, 39: 8, 101: 4, 103: 8}),  # Itanium: DIR32LSB, DIR64LSB, SECREL32LSB, SECREL64LSB
     62: (42, {1: 8, 10: 4, 11: 4, 12: 2, 14: 1}),  # x86-64: 64, 32, 32S, 16, 8
+    83: (255, {1: 4, 4: 2, 26: 1}),  # AVR: 32, 16, 8
+    92: (255, {1: 4, 2: 2, 3: 1}),  # OpenRISC: 32, 16, 8
+    94: (255, {}, {}, {}, {1: 4}),  # Xtensa: 32; as SuperH
     164: (255, {6: 4, 7: 2, 8: 1}),  # Hexagon: 32, 16, 8
     183: (1032, {257: 8, 258: 4, 259: 2}),  # AArch64: ABS64, ABS32, ABS16
     195: (255, {1: 1, 2: 2, 4: 4}),  # ARCv2: 8, 16, 32
