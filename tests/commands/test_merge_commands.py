@@ -202,6 +202,9 @@ def test_cc_passes_on_what_the_compiler_says(compiler: Path, run_cli: RunCli) ->
     missing = run_cli("cc", "--", "./nosuchcc", "-c", "x.c")
     assert missing.returncode == 127
     assert "nosuchcc: cannot be run" in missing.stderr
+    nameless = run_cli("cc", "--", "", "-c", "x.c")
+    assert nameless.returncode == 2
+    assert "no command is given" in nameless.stderr
 
 
 def test_cc_removes_an_object_that_cannot_be_encoded(compiler: Path, run_cli: RunCli) -> None:

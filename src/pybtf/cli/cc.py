@@ -39,7 +39,7 @@ def cc(
     features: tuple[str, ...],
 ) -> int:
     """The command, after its options have been read; `files` is the command to run. The exit status."""
-    if not files:
+    if not files or not files[0]:
         raise UsageError("no command is given: pybtf cc [OPTIONS] -- gcc ARGUMENTS...")
     how = placing(strip_dwarf, inline, store, section)
     from ..features import Features
