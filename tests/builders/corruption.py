@@ -45,8 +45,8 @@ VALUES = (
 
 SECONDS_PER_CASE = 20
 ADDRESS_SPACE = 2 << 30
-#: Peak memory one small file may cost beyond what the worker had before, in KiB.
-GROWTH = 300 << 10
+#: Peak memory one small file may cost beyond what the worker had before, in bytes.
+GROWTH = 300 << 20
 
 
 class Problem(NamedTuple):
@@ -112,6 +112,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
     """Encode the cases; a line `start N` before and `N answer` after each."""
     import pybtf
     from pybtf.errors import InternalError, PybtfError
+    from pybtf.timings import peak_memory
     from tests.builders import btflines
 
     data = file.read_bytes()
@@ -124,7 +125,7 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
         path.write_bytes(data)
         with contextlib.suppress(PybtfError):  # the sound file, to load everything; some are refused
             pybtf.encode(path, features="default,global_var", jobs=1)
-        base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        base = peak_memory()
         for number in numbers:
             print(f"start {number}", flush=True)
             path.write_bytes(mutate(data, places, f"{seed}/{number}"))
@@ -146,9 +147,9 @@ def work(file: Path, seed: str, numbers: Iterable[int], limited: bool) -> None:
             except Exception as error:
                 answer = f"BAD {type(error).__name__}: {error}"
             signal.alarm(0)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            peak = peak_memory()
             if peak - base > GROWTH and limited:
-                answer = f"BAD peak memory grew by {peak - base >> 10} MiB ({answer})"
+                answer = f"BAD peak memory grew by {peak - base >> 20} MiB ({answer})"
                 base = peak
             print(f"{number} {answer}".replace("\n", " "), flush=True)
 

@@ -47,13 +47,14 @@ WORKER = """
 import json, resource, sys
 import pybtf
 from pybtf.errors import PybtfError
+from pybtf.timings import peak_memory
 base = resource.getrusage(resource.RUSAGE_SELF)
 try:
     answer = f"{len(pybtf.encode(sys.argv[1], features=sys.argv[2], jobs=1).data)} bytes"
 except PybtfError as error:
     answer = f"{type(error).__name__}: {error}"
 end = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps([answer, end.ru_utime + end.ru_stime - base.ru_utime - base.ru_stime, end.ru_maxrss >> 10]))
+print(json.dumps([answer, end.ru_utime + end.ru_stime - base.ru_utime - base.ru_stime, peak_memory() >> 20]))
 """
 
 
