@@ -369,6 +369,26 @@ def test_own_descriptors_are_written_to(tmp_path: Path, target: str) -> None:
     assert (tmp_path / "out").read_bytes() == b"before new after" * 2
 
 
+def test_standard_output_without_links_in_dev() -> None:
+    """As in a bare chroot, where a file `/dev/stdout` must not be made."""
+    script = """
+    import os
+    def bare(call):
+        def wrapped(path, *arguments, **more):
+            if str(path).startswith("/dev"):
+                raise FileNotFoundError(2, "No such file or directory", path)
+            return call(path, *arguments, **more)
+        return wrapped
+    for name in ("lstat", "stat", "readlink", "open"):
+        setattr(os, name, bare(getattr(os, name)))
+    from pybtf.elf.atomic import require_folder, write_file
+    require_folder("/dev/stdout")
+    write_file("/dev/stdout", b"new")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b"new"
+
+
 def test_reader_that_went_away() -> None:
     read, write = os.pipe()
     os.close(read)

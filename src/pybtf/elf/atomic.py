@@ -29,8 +29,9 @@ write protection means the contents.
 
 *What is written to directly.* Devices, fifos and sockets have no contents to protect and must not be replaced
 by a file. The same holds for /dev/stdout, /dev/fd/N and the like, whatever is behind them: the descriptor
-was passed to us to be written to. Symbolic links are followed: the file at their end is replaced, and they
-remain. Other hard links to a replaced file keep the old contents; see `writer.py`.
+was passed to us to be written to. A bare chroot has no /dev/stdout, where a file of that name would be made;
+so that name means descriptor 1 wherever it leads. Symbolic links are followed: the file at their end is
+replaced, and they remain. Other hard links to a replaced file keep the old contents; see `writer.py`.
 """
 
 # ruff: noqa: PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH119, PTH120
@@ -66,6 +67,8 @@ _MAX_LINKS: Final = 40
 _CONTENT_XATTRS: Final = frozenset({"security.capability", "security.ima", "security.evm"})
 _ACL: Final = "system.posix_acl_access"
 _SEALS: Final = (("i", 0x10), ("a", 0x20))
+# Descriptors by name.
+_STREAMS: Final = {"/dev/stdout": 1, "/dev/stderr": 2}
 _NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
 
 
@@ -362,6 +365,8 @@ class explained:
 
 def require_folder(path: str) -> None:
     """Raise `OutputError` if a file that is to be written later has no folder, or one that nobody may write to."""
+    if path in _STREAMS:
+        return
     folder = os.path.dirname(os.path.realpath(path)) or "."
     if not os.path.isdir(folder):
         raise OutputError(_explain(path, FileNotFoundError(errno.ENOENT, ""), ""))
@@ -466,6 +471,8 @@ _UNCLEAR: Final = _There(None, False)
 
 
 def _look(path: str) -> _There:
+    if path in _STREAMS:
+        return _UNCLEAR
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -489,6 +496,8 @@ def _open_direct(path: str) -> int | None:
 
 def _own_descriptor(path: str) -> int | None:
     """N if `path` leads through /dev/stdout, /dev/fd/N, /proc/self/fd/N or such to our descriptor N."""
+    if path in _STREAMS:
+        return _STREAMS[path]
     with suppressed(OSError):
         for _ in range(_MAX_LINKS):
             folder, name = os.path.split(path)
