@@ -31,9 +31,9 @@ _SPARC: Final = {1: 1, 2: 2, 3: 4, 23: 4, 32: 8, 54: 8, 55: 2}
 # By e_machine: the number of the last relocation type, and bytes of the field by type, for setting, adding,
 # subtracting, and for setting it to the sum of what it holds and the value. The numbers are those of the processor
 # supplements of the System V ABI; which of them have an effect was measured, by giving every type in turn to the
-# location of a variable, or to the value of an enumerator. pahole knows none of PA-RISC, AVR, OpenRISC and Xtensa:
-# there, what assemblers write and linkers do with it was looked at. (Differences that a linker changes when it shortens
-# code, such as DIFF32 of AVR and PDIFF32 of Xtensa, are in their fields.)
+# location of a variable, or to the value of an enumerator. pahole does not relocate for PA-RISC, AVR, OpenRISC and
+# Xtensa: there, what assemblers write and linkers do with it was looked at. (Differences that a linker changes when
+# it shortens code, such as DIFF32 of AVR and PDIFF32 of Xtensa, are in their fields.)
 _MACHINES: Final[dict[int, tuple[Any, ...]]] = {
     2: (255, _SPARC),
     3: (43, {1: 4, 20: 2, 22: 1}),  # i386: 32, 16, 8
