@@ -21,25 +21,29 @@ import os
 import stat
 from struct import Struct
 
+from pybtf.core.values.cache_contents import cache_contents
 from pybtf.elf.atomic import write_all, write_file
 from pybtf.errors import InputError, OutputError, Place
 from pybtf.merging.pieces import (
+    PAYLOAD_MAGIC,
     RULES,
     STORED_HEAD,
     Bytes,
     pack_payload,
-    pack_stored,
     packed_size,
     payload_digest,
-    stored_head,
+    stored_parts,
     values_at,
 )
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Final
+
+    Result = tuple[bytes, Sequence[Bytes]]
+    """A key, and what is kept under it, in parts: copying megabytes together takes longer than writing them."""
 
 MAGIC: Final = b"bUVCache"
 _RESULT: Final = b"bUVR"
@@ -130,39 +134,25 @@ class Cache:
             raise InputError(place, "not a cache of pybtf merge", "one, or a file that does not exist", hint)
         if head != self._head:
             return
-        self._end = _HEAD_SIZE
-        while True:
-            head = os.pread(fd, STORED_HEAD, self._end)
-            if stored := stored_head(head, little=self._little):
-                its_digest, size = stored
-                known, at, end = self._found, self._end, self._end + packed_size(size)
-            elif stored := stored_head(head, little=self._little, magic=_RESULT):
-                its_digest, size = stored
-                known, at = self._results, self._end + STORED_HEAD
-                end = at + size + -size % 8
-            else:
-                return
-            if end > self._size:
-                return
-            known[its_digest] = at, size
-            self._end = end
+        magics = [magic if self._little else magic[::-1] for magic in (PAYLOAD_MAGIC, _RESULT)]
+        self._found, self._results, self._end = cache_contents(fd, _HEAD_SIZE, self._size, self._little, *magics)
 
     def keep(
         self,
         sizes: dict[bytes, int],
         values: Callable[[bytes], Bytes],
-        result: tuple[bytes, bytes] | None = None,
+        result: Result | None = None,
     ) -> str | None:
-        """Make the file have the payloads of these digests and sizes, and a result: its key, and what is to be kept.
+        """Make the file have the payloads of these digests and sizes, and a result.
 
         What went wrong, or None: a merge does not fail for it. `values` finds those of a digest, or raises
         `InputError`.
         """
         new = [each for each in sizes if each not in self._found]
-        wanted = sum(packed_size(size) for size in sizes.values())
-        stale = self._end - _HEAD_SIZE - sum(packed_size(sizes[each]) for each in sizes if each in self._found)
+        there = sum([packed_size(size) for each, size in sizes.items() if each in self._found])
+        wanted = there + sum([packed_size(sizes[each]) for each in new])
         try:
-            if self._end == 0 or stale > wanted:
+            if self._end == 0 or self._end - _HEAD_SIZE - there > wanted:
                 write_file(self.path, self._all(sizes, values, result), durable=False)
             elif new or result is not None:
                 self._append(self._packed(new, values, result))
@@ -175,20 +165,20 @@ class Cache:
         return None
 
     def _all(
-        self, sizes: dict[bytes, int], values: Callable[[bytes], Bytes], result: tuple[bytes, bytes] | None
-    ) -> Iterator[bytes]:
+        self, sizes: dict[bytes, int], values: Callable[[bytes], Bytes], result: Result | None
+    ) -> Iterator[Bytes]:
         yield self._head
         yield from self._packed(sizes, values, result)
 
     def _packed(
-        self, digests: Iterable[bytes], values: Callable[[bytes], Bytes], result: tuple[bytes, bytes] | None
-    ) -> Iterator[bytes]:
+        self, digests: Iterable[bytes], values: Callable[[bytes], Bytes], result: Result | None
+    ) -> Iterator[Bytes]:
         for each in digests:
             yield pack_payload(values(each), little=self._little)
         if result is not None:
-            yield pack_stored(_RESULT, *result, little=self._little)
+            yield from stored_parts(_RESULT, *result, little=self._little)
 
-    def _append(self, new: Iterable[bytes]) -> None:
+    def _append(self, new: Iterable[Bytes]) -> None:
         """Put payloads behind the last one; unless somebody else does so, or has done so."""
         import fcntl
 
@@ -203,7 +193,7 @@ class Cache:
             if self._size > self._end:
                 os.ftruncate(fd, self._end)
             os.lseek(fd, self._end, os.SEEK_SET)
-            for payload in new:
-                write_all(fd, payload)
+            for part in new:
+                write_all(fd, part)
         finally:
             os.close(fd)

@@ -42,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pybtf.merging.cache import Cache
+    from pybtf.merging.cache import Cache, Result
 
 _PAYLOAD_NAME = PAYLOAD.encode()
 _ADVICE = "Link again, with the objects as they are."
@@ -134,7 +134,7 @@ class Payloads:
         raise InputError(where, f"the values of {piece.path} are not those that were linked", "them", _ADVICE)
 
     def keep(
-        self, cache: Cache, pieces: list[Piece], file: str, store: str | None, result: tuple[bytes, bytes] | None
+        self, cache: Cache, pieces: list[Piece], file: str, store: str | None, result: Result | None
     ) -> str | None:
         """Have the cache keep the values of all pieces of `file` that are not inline, and a result (cache.py). What
         went wrong, or None.

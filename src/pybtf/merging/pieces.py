@@ -40,7 +40,7 @@ from pybtf.records import NamedTuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Final
 
 INDEX: Final = ".debug_btf"
@@ -206,17 +206,16 @@ def payload_digest(payload: Bytes) -> bytes:
 def pack_payload(payload: Bytes, *, little: bool) -> bytes:
     """A payload as it stands in its section, or in a cache."""
     blocks = block_digests(payload)
-    return _pack(PAYLOAD_MAGIC, digest(blocks), len(payload), blocks, payload, little)
+    head, *values = stored_parts(PAYLOAD_MAGIC, digest(blocks), [payload], little=little)
+    return b"".join((head, blocks, *values))
 
 
-def pack_stored(magic: bytes, its_digest: bytes, content: Bytes, *, little: bool) -> bytes:
-    """As a payload, something else that a cache has."""
-    return _pack(magic, its_digest, len(content), b"", content, little)
-
-
-def _pack(magic: bytes, its_digest: bytes, size: int, blocks: bytes, content: Bytes, little: bool) -> bytes:
-    head = _STORED[little].pack(magic if little else magic[::-1], size, its_digest, 0)
-    return b"".join((head, blocks, content, bytes(-size % 8)))
+def stored_parts(magic: bytes, its_digest: bytes, content: Sequence[Bytes], *, little: bool) -> Iterator[Bytes]:
+    """What has a head and padding like a payload, in parts: the head, the parts of the content, the padding."""
+    size = sum([len(part) for part in content])
+    yield _STORED[little].pack(magic if little else magic[::-1], size, its_digest, 0)
+    yield from content
+    yield bytes(-size % 8)
 
 
 def values_at(size: int) -> int:
@@ -226,12 +225,12 @@ def values_at(size: int) -> int:
 
 def packed_size(size: int) -> int:
     """Bytes that `pack_payload` makes of so many."""
-    return values_at(size) + size + -size % 8
+    return STORED_HEAD + _DIGEST_SIZE * (-(-size // core.BLOCK)) + size + -size % 8  # of thousands
 
 
-def stored_head(head: bytes, *, little: bool, magic: bytes = PAYLOAD_MAGIC) -> tuple[bytes, int] | None:
-    """The digest and the size of the payload that begins so, or of what has this magic; None: none does."""
-    if len(head) != STORED_HEAD or head[:4] != (magic if little else magic[::-1]):
+def stored_head(head: bytes, *, little: bool) -> tuple[bytes, int] | None:
+    """The digest and the size of the payload that begins so; None: none does."""
+    if len(head) != STORED_HEAD or head[:4] != (PAYLOAD_MAGIC if little else PAYLOAD_MAGIC[::-1]):
         return None
     _, size, its_digest, _ = _STORED[little].unpack(head)
     return its_digest, size

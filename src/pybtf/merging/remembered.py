@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pybtf.core.elf.function_table import FunctionTable
     from pybtf.elf.image import ElfImage
     from pybtf.loaded import VariableRange
-    from pybtf.merging.cache import Cache
+    from pybtf.merging.cache import Cache, Result
     from pybtf.options import EncodeOptions
 
 _NUMBERS = (
@@ -53,8 +53,8 @@ class Memory:
         self._key = b""
         self.found = False
         """Whether `recall` knew it."""
-        self.result: tuple[bytes, bytes] | None = None
-        """What the cache is to keep: the key, and what was made."""
+        self.result: Result | None = None
+        """What the cache is to keep."""
 
     def recall(
         self, symbols: FunctionTable, ranges: Sequence[VariableRange]
@@ -106,9 +106,9 @@ def _build() -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def packed(key: bytes, facts: dict[str, Any], data: Bytes) -> bytes:
-    """What is kept of a run: what the report needs of its facts (core/run.py), and the BTF. The digest is of the key as
-    well: a cache that somebody else writes anew meanwhile may have another result at the same place.
+def packed(key: bytes, facts: dict[str, Any], data: Bytes) -> Sequence[Bytes]:
+    """What is kept of a run, in parts: what the report needs of its facts (core/run.py), and the BTF. The digest is of
+    the key as well: a cache that somebody else writes anew meanwhile may have another result at the same place.
     """
     words = [str(facts[name]) for name in _NUMBERS]
     for name in _TABLES:
@@ -116,8 +116,8 @@ def packed(key: bytes, facts: dict[str, Any], data: Bytes) -> bytes:
         words += [str(each) for item in facts[name].items() for each in item]
     words += facts["conflicts"]
     text = "".join([f"{word}\0" for word in words]).encode("utf-8", "surrogateescape")
-    body = b"".join((len(text).to_bytes(_SIZE, "little"), text, data))
-    return digest(key, body) + body
+    body = (len(text).to_bytes(_SIZE, "little"), text, data)
+    return (digest(key, *body), *body)
 
 
 def unpacked(key: bytes, kept: bytes) -> tuple[dict[str, Any], bytes] | None:

@@ -17,10 +17,11 @@ from cython.cimports.pybtf.core.elf.elf_constants import *
 from cython.cimports.pybtf.core.elf.function_table import FuncTable, FunctionTable
 from cython.cimports.pybtf.core.elf.symbols import Symbol, SymbolView, name_ok, read_symbol
 from cython.cimports.pybtf.core.support.hashing import SALT, SALT2, fold
-from cython.cimports.pybtf.core.support.memory import U8s, u8s_append, u8s_free
+from cython.cimports.pybtf.core.support.memory import U8s, prefetch, u8s_append, u8s_free
 
 NO_SYMBOL = cython.declare(uint32_t, 0xFFFFFFFF)
-PIECE = cython.declare(cython.size_t, 1 << 20)
+PIECE = cython.declare(cython.size_t, 1 << 16)
+AHEAD = cython.declare(uint32_t, 8)  # names and slots whose memory is asked for before they are looked at
 
 Range = cython.struct(address=uint64_t, size=uint64_t, start=uint64_t, section=uint32_t)
 Facts = cython.struct(
@@ -56,9 +57,17 @@ def put_name(f: cython.pointer[Facts], name: cython.p_const_char) -> cython.void
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+@cython.inline
+def first_slot(f: cython.pointer[Facts], address: uint64_t) -> uint32_t:
+    return cython.cast(uint32_t, fold(address ^ SALT2, SALT)) & f.mask
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def slot_of(f: cython.pointer[Facts], address: uint64_t) -> cython.pointer[uint32_t]:
     """That of the first symbol at an address, or the free one where it belongs."""
-    at: uint32_t = cython.cast(uint32_t, fold(address ^ SALT2, SALT)) & f.mask
+    at: uint32_t = first_slot(f, address)
     while f.slots[at] and f.table.value[f.slots[at] - 1] != address:
         at = (at + 1) & f.mask
     return f.slots + at
@@ -72,11 +81,15 @@ def put_functions(f: cython.pointer[Facts], entry: uint32_t) -> uint32_t:
     t: cython.pointer[FuncTable] = f.table
     i: uint32_t
     slot: cython.pointer[uint32_t]
+    last: uint32_t = t.first[t.n] - 1 if t.n else 0
     while entry < t.n and f.out.n < PIECE and not f.failed:
         put(f, t.first[entry + 1] - t.first[entry])
         put(f, t.kfunc[entry])
         put(f, t.kfunc_flags[entry])
         for i in range(t.first[entry], t.first[entry + 1]):
+            if last - i >= AHEAD:
+                prefetch(t.sym_name[i + AHEAD])
+                prefetch(f.slots + first_slot(f, t.value[i + AHEAD]))
             slot = slot_of(f, t.value[i])
             if slot[0] == 0:
                 slot[0] = i + 1
@@ -153,6 +166,9 @@ def put_addresses(f: cython.pointer[Facts], p: cython.pointer[cython.const[uint8
     r: cython.pointer[Range]
     put(f, cython.cast(uint32_t, n))
     for i in range(n):
+        if n - i > AHEAD:
+            memcpy(cython.address(a), p + 8 * (i + AHEAD), 8)
+            prefetch(f.slots + first_slot(f, a))
         memcpy(cython.address(a), p + 8 * i, 8)
         symbol = slot_of(f, a)[0]
         # Where no symbol is, there is code nevertheless, unless the address is 0.
