@@ -12,9 +12,10 @@ from pybtf.btf.kind_numbers import STRUCT, UNION
 from pybtf.btf.types import Array, Func, FuncProto, Int, Member, Struct, Type, Typedef, Union
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
+from pybtf.cli.show import CACHELINE
 from pybtf.core.btf.type_view import View
 from pybtf.core.show.show_types import Shower
-from pybtf.pictures.layout_svg import CELL, LEFT, LINE, layout_svg
+from pybtf.pictures.layout_svg import CELL, LEFT, layout_svg
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "fixtures" / "show" / "options"
@@ -42,7 +43,7 @@ def boxes(data: bytes, name: str, expand: bool = False) -> list[tuple[str, int, 
         x, width = (float(rect.getAttribute(each)) for each in ("x", "width"))
         line = sorted(map(int, rows)).index(int(rect.getAttribute("y")))
         kind = rect.getAttribute("class").removeprefix("part ")
-        start = round((x - LEFT) * 8 / CELL) + 8 * LINE * line
+        start = round((x - LEFT) * 8 / CELL) + 8 * CACHELINE * line
         found.append((kind, start, round(width * 8 / CELL), titles[0].firstChild.data))  # type: ignore[union-attr]
     return found
 
@@ -55,7 +56,7 @@ def test_boxes_and_holes_are_the_whole_struct(name: str) -> None:
     seen = 0
     for id in shower.composites():
         sums = shower.sums(id)
-        if view.kind(id) != STRUCT or sums["size"] == 0 or sums["size"] > 3 * LINE:
+        if view.kind(id) != STRUCT or sums["size"] == 0 or sums["size"] > 3 * CACHELINE:
             continue
         at = holes = 0
         for kind, start, bits, _ in boxes(data, view.name_of(id).decode()):

@@ -97,6 +97,50 @@ def test_embedded_flexible_arrays(run: Run) -> None:
     assert ours.replace("\n\n", "\n") == expected.replace("\n\n", "\n")
 
 
+def test_types_of_one_name(run: Run) -> None:
+    """Of those that are alike, pahole prints the first."""
+    expected = (FOLDER / "alike.selected.txt").read_text()
+    assert run(pahole, "-F", "btf", FOLDER / "alike.btf") == expected
+    assert expected.count("struct between {") == 2
+    assert expected.count("struct before {") == 1
+
+
+def test_contains_enumerator(
+    run: Run, refused: Callable[..., str], capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """pahole prints the first that has it, without a semicolon."""
+    path, expected = FOLDER / "enums.btf", (FOLDER / "enums.selected.txt").read_text()
+    assert expected.startswith("enum big {")
+    assert run(pahole, "-F", "btf", "--contains_enumerator=Y", path) == expected
+    assert run(pahole, "-F", "btf", "--contains_enumerator", "Y", "-C", "neg", path) == expected
+    assert run(main, "show", "--contains-enumerator", "Y", path) == EXPECTED["enums"][""]["big"]
+    assert run(main, "show", "--contains-enumerator=A", "--hex", path) == EXPECTED["enums"]["--hex"]["neg"]
+    found = json.loads(run(main, "show", "--contains-enumerator=D", "--json", path))
+    assert [each["name"] for each in found] == ["neg"]
+    assert "no enumerator is called 'neg'" in refused(main, "show", "--contains-enumerator", "neg", path)
+    assert "name none" in refused(main, "show", "--contains-enumerator=D", "neg", path, status=2)
+    for other in ("--sizes", "-R", "--contains=neg", "--packed", "-H0"):
+        assert "do not go together" in refused(main, "show", "--contains-enumerator=D", other, path, status=2)
+    assert pahole(["-Fbtf", "--contains_enumerator=gone", str(path)]) == 0
+    assert capfdbinary.readouterr() == (b"", b"pybtf-pahole: %s: no enumerator is called 'gone'\n" % os.fsencode(path))
+
+
+def test_cache_lines(run: Run, refused: Callable[..., str], tmp_path: Path) -> None:
+    path = FOLDER / "lines.btf"
+    expected = EXPECTED["lines"]["-c 128"]["pointer_first"]
+    assert run(main, "show", "--cacheline", "128", "pointer_first", path) == expected
+    assert run(pahole, "-Fbtf", "--cacheline_size=128", "-Cpointer_first", path) == expected
+    assert run(pahole, "-Fbtf", "-c0", "-Cpointer_first", path) == EXPECTED["lines"][""]["pointer_first"]
+    picture = tmp_path / "x.svg"
+    assert run(main, "show", "-c", "32", "--svg", picture, "pointer_first", path) == ""
+    assert picture.read_text().count('class="side"') == len(range(0, 200, 32))
+    for size, why in (("0", "at least 1"), ("x", "not 'x'"), ("-1", "not '-1'"), (str(1 << 32), "at most")):
+        assert why in refused(main, "show", f"--cacheline={size}", "in", path, status=2)
+    assert "at most 4,096" in refused(main, "show", "-c5000", "--svg", "-", "in", path, status=2)
+    for other in ("--sizes", "--json", "--packable"):
+        assert "do not go together" in refused(main, "show", other, "-c32", "in", path, status=2)
+
+
 def test_bits_that_are_left_out_have_the_type_of_a_member(run: Run, tmp_path: Path) -> None:
     """Enums with what is inside them if types are expanded, and not if pointers are too; recorded from pahole."""
     enum = Enum("e", 4, (Enumerator("A", 1),))

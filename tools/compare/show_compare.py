@@ -35,11 +35,12 @@ SHOWN = 12
 LINES = 12
 PATIENCE = 60
 HURRY = 5
-ONE_BY_ONE = ("-E", "-p", "-E -p", "-r -E", "--hex", "-q", "-R", "-R -S")
+ONE_BY_ONE = ("-E", "-p", "-E -p", "-r -E", "--hex", "-q", "-R", "-R -S", "-c 128", "-c 32 -R", "-c 24 -E")
 LISTS = (
     "", "-s", "-n", "-N", "-E", "--hex", "-q", "-H 3", "-B 2", "--padding_ge 20", "--structs", "--unions", "-x a",
     "-y tcp", "-i list_head", "-f task_struct", "--with_flexible_array", "--with_embedded_flexible_array", "-s -t ,",
-    "-r -E", "-C list_head", "-C sock,page", "-s -C sock,page", "-P -C sock", "-R -C task_struct"
+    "-r -E", "-C list_head", "-C sock,page", "-s -C sock,page", "-P -C sock", "-R -C task_struct", "-c 128", "-c 32",
+    "-c 1 -E"
 )  # fmt: skip
 """Options of pahole, of one type and of whole files. -P needs a type: without one, pahole does not end on kernels."""
 OPTIONS = [

@@ -43,8 +43,12 @@ OPTIONS = {
     "enums": ["", "--hex"],
     "skipped": ["", "-E", "-p", "-E -p", "-q", "-r -E"],
     "flexible": ["", "-E"],
+    "lines": ["", "-c 128", "-c 32 -E", "-c 24", "-c 96", "-c 7 -E", "-c 1", "-c 48 -E -p", "-c 16 -R"],
+    "alike": [],
 }
 """For each program in fixtures/show/options what is recorded."""
+SELECTED = {"flexible": "--with_embedded_flexible_array", "alike": "", "enums": "--contains_enumerator=Y"}
+"""What is recorded of whole files."""
 
 
 def record_options() -> int:
@@ -65,8 +69,9 @@ def record_options() -> int:
             texts = {each: by_pahole(str(path), None, *options.split(), "-C", each) for each in names}
             found.setdefault(name, {})[options] = {each: text for each, text in texts.items() if text}
     (folder / "expected.json").write_text(json.dumps(found, indent=1) + "\n")
-    selected = by_pahole(str(folder / "flexible.btf"), None, "--with_embedded_flexible_array")
-    (folder / "flexible.selected.txt").write_text(selected)
+    for name, options in SELECTED.items():
+        selected = by_pahole(str(folder / f"{name}.btf"), None, *options.split())
+        (folder / f"{name}.selected.txt").write_text(selected)
     return sum(len(texts) for lists in found.values() for texts in lists.values())
 
 

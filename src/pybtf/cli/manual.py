@@ -178,6 +178,8 @@ How:
   -r, --relative       Count offsets within what is expanded from its own beginning
   --no-comments        Leave out offsets, sizes, holes and sums
   --hex                Print offsets, sizes and enumerators as hexadecimal numbers
+  -c, --cacheline BYTES
+                       The size of a cache line, where it is not 64 bytes
   -R, --reorganize     Print structs with their members in an order that leaves fewer holes, and what that
                        saves, as pahole does it: whether it is allowed is for the programmer to know
   -S, --steps          With -R: print what each move makes of the struct
@@ -203,6 +205,8 @@ Instead of types:
   --contains NAME      List the structs and unions with a member of the struct NAME
   --find-pointers-to NAME
                        List the members that are pointers to the struct NAME
+  --contains-enumerator NAME
+                       Print the enumerations that have the enumerator NAME
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump

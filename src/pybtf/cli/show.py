@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..btf.kind_numbers import STRUCT, UNION
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, quoted
 from ..process import printing
 from ..records import record
 from .arguments import FLAG, PATH, TEXT, Option, number_of
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from ..core.show.show_types import Shower
     from .sources import Sources
 
-CACHELINE = 64  # bytes
+CACHELINE = 64
+"""Bytes of a cache line, on most machines."""
 MOST = (1 << 32) - 1
 """Holes, or bytes of padding, that can be asked for."""
+LARGEST_LINE = 4096
+"""Bytes of a cache line that can be drawn."""
 
 OPTIONS = (
     Option("base", PATH, "FILE"),
@@ -31,6 +34,7 @@ OPTIONS = (
     Option("relative", FLAG, letter="r"),
     Option("no-comments", FLAG),
     Option("hex", FLAG),
+    Option("cacheline", TEXT, "BYTES", "c"),
     Option("reorganize", FLAG, letter="R"),
     Option("steps", FLAG, letter="S"),
     Option("packable", FLAG, letter="P"),
@@ -44,6 +48,7 @@ OPTIONS = (
     Option("packed", FLAG),
     Option("contains", TEXT, "NAME"),
     Option("find-pointers-to", TEXT, "NAME"),
+    Option("contains-enumerator", TEXT, "NAME"),
     Option("with-flexible-array", FLAG),
     Option("with-embedded-flexible-array", FLAG),
     Option("provenance", PATH, "FILE"),
@@ -77,10 +82,10 @@ class Selection:
 
 def show(
     files: tuple[str, ...], base: str | None, expand_types: bool, expand_pointers: bool, relative: bool,
-    no_comments: bool, hex: bool, reorganize: bool, steps: bool, packable: bool, sizes: bool, sort: bool, json: bool,
-    svg: str | None, holes: str | None, bit_holes: str | None, padding: str | None, packed: bool, contains: str | None,
-    find_pointers_to: str | None, with_flexible_array: bool, with_embedded_flexible_array: bool,
-    provenance: str | None
+    no_comments: bool, hex: bool, cacheline: str | None, reorganize: bool, steps: bool, packable: bool, sizes: bool,
+    sort: bool, json: bool, svg: str | None, holes: str | None, bit_holes: str | None, padding: str | None,
+    packed: bool, contains: str | None, find_pointers_to: str | None, contains_enumerator: str | None,
+    with_flexible_array: bool, with_embedded_flexible_array: bool, provenance: str | None
 ) -> int:  # fmt: skip
     """The command, after its options have been read. The exit status."""
     if not files:
@@ -95,15 +100,16 @@ def show(
     selecting = bool(selection) or holes is not None
     as_text = {
         "--expand-types": expand_types, "--expand-pointers": expand_pointers, "--relative": relative,
-        "--no-comments": no_comments, "--hex": hex
+        "--no-comments": no_comments, "--hex": hex, "--cacheline": cacheline is not None
     }  # fmt: skip
     others = {"--sizes": sizes, "--json": json, "--packable": packable, "--svg": svg is not None}
     instead = [name for name, given in others.items() if given]
     if len(instead) > 1:
         raise UsageError(f"{instead[0]} and {instead[1]} do not go together")
     for name, given in {**as_text, "--reorganize": reorganize}.items():
-        if given and instead and (name, instead) != ("--expand-types", ["--svg"]):
+        if given and instead and (name not in ("--expand-types", "--cacheline") or instead != ["--svg"]):
             raise UsageError(f"{name} and {instead[0]} do not go together")
+    line_size = _line_size(cacheline, drawn=svg is not None)
     if svg is not None:
         from .output import spared
 
@@ -114,6 +120,15 @@ def show(
         raise UsageError("--steps goes with --reorganize")
     if names and (contains is not None or find_pointers_to is not None):
         raise UsageError("--contains and --find-pointers-to look at all types; name none")
+    if contains_enumerator is not None:
+        if names:
+            raise UsageError("--contains-enumerator looks at all types; name none")
+        apart = {
+            **others, "--reorganize": reorganize, "--contains": contains is not None,
+            "--find-pointers-to": find_pointers_to is not None, "--holes and the like": selecting, "--json": False
+        }  # fmt: skip
+        for name in filter(apart.get, apart):
+            raise UsageError(f"--contains-enumerator and {name} do not go together")
     if provenance is not None and (contains is not None or find_pointers_to is not None):
         raise UsageError("--provenance is about types that are shown, not with --contains and --find-pointers-to")
     if provenance is not None and (packable or reorganize or svg is not None):
@@ -126,7 +141,7 @@ def show(
     require_whole_names(names)
     require_file_last("show", names, file)
     view = open_view(file, base)
-    shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative)
+    shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative, line_size=line_size)
     sources = Sources(view, provenance)
     with printing() as put:
         if contains is not None or find_pointers_to is not None:
@@ -134,23 +149,26 @@ def show(
                 require_composite(view, name)
             put(users(view, shower, contains, find_pointers_to))
         else:
-            ids = _chosen(view, shower, names, selecting)
+            if contains_enumerator is not None:
+                ids = _enumerations(view, shower, contains_enumerator)
+            else:
+                ids = _chosen(view, shower, names, selecting)
             if selecting:
                 ids = [id for id in ids if view.kind(id) == STRUCT and selection.takes(shower.sums(id))]
             if sort:
                 ids.sort(key=view.name_of)
             if svg is not None:
-                _draw(view, shower, ids, expand_types, svg)
+                _draw(view, shower, ids, expand_types, line_size, svg)
             elif packable:
                 put(b"".join(packable_lines(view, shower, ids)))
             elif reorganize:
-                put(_texts([reorganized(view, shower, id, steps) for id in ids]))
+                put(_texts([reorganized(view, shower, id, steps, line_size) for id in ids]))
             elif json:
                 put(_json(view, shower, ids, sources))
             elif sizes:
                 chosen = [id for id in ids if view.kind(id) in (STRUCT, UNION)]
                 put(b"".join(sources.column(line_of_sizes(view, shower, id), id) for id in chosen))
-            elif names or selecting or any(as_text.values()):
+            elif names or selecting or contains_enumerator is not None or any(as_text.values()):
                 # With an empty line behind each, as pahole has it.
                 put(_texts([sources.comment(id) + shower.text(id) + b"\n" for id in ids]))
             else:
@@ -162,6 +180,16 @@ def _number(name: str, text: str | None) -> int:
     return 0 if text is None else number_of(name, text, MOST)
 
 
+def _line_size(text: str | None, *, drawn: bool) -> int:
+    """Bytes of a cache line."""
+    if text is None:
+        return CACHELINE
+    size = number_of("cacheline", text, LARGEST_LINE if drawn else MOST)
+    if size == 0:
+        raise UsageError("--cacheline expects a number of at least 1")
+    return size
+
+
 def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list[int]:
     """The ids of what was named, or of all structs and unions; `structs`: of these only."""
     if not names:
@@ -171,6 +199,13 @@ def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list
     ids = chosen(view, names)
     require_layout(view, ids)
     return [id for id in ids if view.kind(id) in (STRUCT, UNION)] if structs else ids
+
+
+def _enumerations(view: View, shower: Shower, enumerator: str) -> list[int]:
+    ids = shower.enumerations_with(enumerator.encode("utf-8", "surrogateescape"))
+    if not ids:
+        raise InputError(view.name, f"no enumerator is called {quoted(enumerator)}", "the name of one, spelt out")
+    return ids
 
 
 def _line(view: View, id: int) -> bytes:
@@ -193,7 +228,7 @@ def users(view: View, shower: Shower, contains: str | None, pointers: str | None
     return b"".join(b"%s: %s\n" % (view.name_of(id), member) for id, member in users)
 
 
-def _draw(view: View, shower: Shower, ids: list[int], expand: bool, out: str) -> None:
+def _draw(view: View, shower: Shower, ids: list[int], expand: bool, line_size: int, out: str) -> None:
     """Write the picture of structs and unions; typedefs are drawn as what they stand for."""
     from ..pictures.layout_svg import layout_svg
     from .output import draw
@@ -201,7 +236,7 @@ def _draw(view: View, shower: Shower, ids: list[int], expand: bool, out: str) ->
     ids = [of for of in map(shower.behind, ids) if of and view.kind(of) in (STRUCT, UNION)]
     if not ids:
         raise InputError(view.name, "none of these is a struct or union", "one, to be drawn")
-    draw(out, layout_svg(view, shower, list(dict.fromkeys(ids)), expand))
+    draw(out, layout_svg(view, shower, list(dict.fromkeys(ids)), expand, line_size))
 
 
 def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[bytes]:
@@ -213,7 +248,7 @@ def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[b
                 yield b"%s\t%d\t%d\t%d\n" % (view.name_of(id), size, smaller, size - smaller)
 
 
-def reorganized(view: View, shower: Shower, id: int, steps: bool) -> bytes:
+def reorganized(view: View, shower: Shower, id: int, steps: bool, line_size: int) -> bytes:
     """A struct with its members in another order, and what that saves; all else as it is."""
     if view.kind(id) != STRUCT:
         return shower.text(id)
@@ -229,7 +264,8 @@ def reorganized(view: View, shower: Shower, id: int, steps: bool) -> bytes:
         parts.append(b"\n/* Final reorganized struct: */\n")
     parts.append(text)
     if after != before:
-        lines = (_cachelines(before) - _cachelines(after)) % (1 << 64)  # as pahole counts those that are added
+        # As pahole counts those that are added.
+        lines = (_lines(before, line_size) - _lines(after, line_size)) % (1 << 64)
         lines_too = b" and %d cacheline%s" % (lines, b"" if lines == 1 else b"s") if lines else b""
         saved = before - after
         parts[-1] = text[:-1]
@@ -237,8 +273,8 @@ def reorganized(view: View, shower: Shower, id: int, steps: bool) -> bytes:
     return b"".join(parts)
 
 
-def _cachelines(size: int) -> int:
-    return -(-size // CACHELINE)
+def _lines(size: int, line_size: int) -> int:
+    return -(-size // line_size)
 
 
 def _texts(texts: list[bytes]) -> bytes:

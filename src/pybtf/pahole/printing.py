@@ -41,7 +41,7 @@ def print_types(request: Request) -> int:
     view = open_view(request.file, request.base)
     shower = Shower(
         view, "hex" in asked, "expand_types" in asked, "expand_pointers" in asked, request.verbosity < 0,
-        "rel_offset" in asked, remember=True
+        "rel_offset" in asked, remember=True, line_size=_line_size(request)
     )  # fmt: skip
     with printing() as put:
         for text in _texts(request, view, shower):
@@ -62,6 +62,9 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     from ..cli.show import packable_lines, reorganized
 
     asked = request.printing
+    if "contains_enumerator" in asked:
+        yield from _enumeration(view, shower, asked["contains_enumerator"])
+        return
     if "contains" in asked or "find_pointers_to" in asked:
         yield from _users(request, view, shower)
         return
@@ -76,7 +79,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
                 continue
             if "reorganize" in asked:
                 if view.kind(id) == STRUCT:  # pahole passes over all else
-                    yield reorganized(view, shower, id, "show_reorg_steps" in asked)
+                    yield reorganized(view, shower, id, "show_reorg_steps" in asked, _line_size(request))
             elif lines:
                 yield _line(request, view, shower, id) + b"\n"
             else:
@@ -115,6 +118,14 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
             yield from (b"%s: %s\n" % (view.name_of(id), member) for id, member in found)
         else:
             yield from (b"%s\n" % view.name_of(id) for id in dict.fromkeys(id for id, _ in found))
+
+
+def _enumeration(view: View, shower: Shower, enumerator: str) -> Iterator[bytes]:
+    """The first with this enumerator, without the semicolon behind it."""
+    for id in shower.enumerations_with(os.fsencode(enumerator)):
+        yield shower.text(id).replace(b";\n", b"\n")
+        return
+    _say(f"{view.name}: no enumerator is called {quoted(enumerator)}")  # as pahole, with status 0
 
 
 def _say(text: str) -> None:
@@ -165,19 +176,32 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
 
 
 def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
-    """Without those that have the name, the size and the names of members of one before."""
-    same: dict[tuple[int, bytes], list[int]] = {}
+    """Without those that are like one before: the same name and size, and members in the same places, with the same
+    names, if both have one.
+    """
+    groups: dict[tuple[int, bytes], list[int]] = {}
     for id in ids:
-        same.setdefault((view.kind(id), view.name_of(id)), []).append(id)
+        groups.setdefault((view.kind(id), view.name_of(id)), []).append(id)
     dropped: set[int] = set()
-    for group in same.values():
-        first: dict[object, int] = {}
-        if len(group) > 1:
-            for id in group:
-                key = shower.sums(id)["size"], tuple(member[0] for member in shower.members(id))
-                if first.setdefault(key, id) != id:
-                    dropped.add(id)
+    for group in groups.values():
+        kept: dict[tuple[object, ...], list[list[bytes]]] = {}
+        for id in group if len(group) > 1 else ():
+            members = shower.members(id)
+            names = [member[0] for member in members]
+            places = [(offset, bit, bits) for _, _, offset, bit, bits, *_ in members]
+            like = kept.setdefault((shower.sums(id)["size"], *places), [])
+            if any(all(a == b or not a or not b for a, b in zip(names, other, strict=True)) for other in like):
+                dropped.add(id)
+            else:
+                like.append(names)
     return [id for id in ids if id not in dropped]
+
+
+def _line_size(request: Request) -> int:
+    """Bytes of a cache line, 64 also where 0 is asked for."""
+    from ..cli.show import CACHELINE
+
+    return _number(request, "cacheline_size") or CACHELINE
 
 
 def _number(request: Request, name: str) -> int:

@@ -73,25 +73,24 @@ _ROWS = (
 )
 
 _PRINTING = """
-B bit_holes=              C class_name=              E expand_types           f find_pointers_to=
-- hex                     H holes=                   i contains=              n nr_members
-N class_name_len          - packed                   - padding_ge=            p expand_pointers
-P packable                r rel_offset               R reorganize             - sort
-- structs                 s sizes                    S show_reorg_steps       t separator=
-- unions                  - with_embedded_flexible_array                      - with_flexible_array
-x exclude=                y prefix_filter=         z hole_size_ge=
+B bit_holes=              c cacheline_size=          C class_name=            - contains_enumerator=
+E expand_types            f find_pointers_to=        - hex                    H holes=
+i contains=               n nr_members               N class_name_len         - packed
+- padding_ge=             p expand_pointers          P packable               r rel_offset
+R reorganize              - sort                     - structs                s sizes
+S show_reorg_steps        t separator=               - unions                 - with_embedded_flexible_array
+- with_flexible_array     x exclude=                 y prefix_filter=         z hole_size_ge=
 """
 """About types that are printed."""
 
 _FOREIGN = """
-a anon_include            A nested_anon_include      - compile
-- contains_enumerator=    - count=                   c cacheline_size=        d recursive
-D decl_exclude=           - flat_arrays              - header_type=
-l show_first_biggest_size_base_type_member           m nr_methods
-- prettify=               - range=                   - running_kernel_vmlinux - seek_bytes=
-- size_bytes=             - skip=                    - skip_emitting_atomic_typedefs
-- suppress_aligned_attribute                         - suppress_force_paddings                - suppress_packed
-T nr_definitions          u defined_in               w word_size=             Z ctf_encode
+a anon_include            A nested_anon_include      - compile                - count=
+d recursive               D decl_exclude=            - flat_arrays            - header_type=
+m nr_methods              - prettify=                - range=                 - running_kernel_vmlinux
+- seek_bytes=             - size_bytes=              - skip=                  - skip_emitting_atomic_typedefs
+l show_first_biggest_size_base_type_member           - suppress_aligned_attribute
+- suppress_force_paddings - suppress_packed          T nr_definitions         u defined_in
+w word_size=              Z ctf_encode
 """
 
 

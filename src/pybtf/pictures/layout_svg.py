@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
 
-LINE = 64
 CELL, ROW, LEFT, TOP, BREAK = 16, 30, 64, 52, 16
 """Pixels: the width of a byte, the height of a line and the space in front of it, above it, and of lines left out."""
+LEAST_WIDTH = 880
+"""Pixels: room for a title and for what the colours mean, also where lines are short."""
 SHOWN = 3
 """Lines of one member: that many at most at its beginning, and one at its end."""
 MAX_DEPTH = 32
@@ -68,14 +69,16 @@ class Part:
     kind: str
 
 
-def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool) -> bytes:
-    """The picture of these structs and unions, one below the other. `expand`: also members of structs with a name."""
+def layout_svg(view: View, shower: Shower, ids: list[int], expand: bool, line_size: int = 64) -> bytes:
+    """The picture of these structs and unions, one below the other. `expand`: also members of structs with a name;
+    `line_size`: bytes of a cache line.
+    """
     drawn: list[str] = []
     y = 0
     for id in ids:
         for title, parts, size in _blocks(view, shower, id, expand):
-            y = _draw(drawn, y, title, parts, size)
-    width = LEFT + LINE * CELL + 20
+            y = _draw(drawn, y, title, parts, size, line_size)
+    width = max(LEFT + line_size * CELL + 20, LEAST_WIDTH)
     drawn.append("".join(_legend(y)))
     text = f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 40}" viewBox="0 0 {width} {y + 40}">
 <style>
@@ -155,45 +158,45 @@ def _hole(start: int, end: int, what: str) -> Part:
     return Part(start, end, "", f"{what}: {count}", "hole")
 
 
-def _draw(drawn: list[str], y: int, title: str, parts: list[Part], size: int) -> int:
+def _draw(drawn: list[str], y: int, title: str, parts: list[Part], size: int, line_size: int) -> int:
     """One block, from `y` on. Returns where the next may begin."""
     drawn.append(f'<text class="name" x="8" y="{y + 24}">{escaped(title)}</text>\n')
-    for byte in range(0, LINE, 8):
+    for byte in range(0, line_size, 8):
         drawn.append(f'<text class="tick" x="{LEFT + byte * CELL}" y="{y + 44}">{byte}</text>\n')
     y += TOP
     rows: dict[int, int] = {}
     last = -1
-    for line in _lines(parts):
+    for line in _lines(parts, line_size):
         if last >= 0 and line > last + 1:
             note = f"{line - last - 1:,} more lines"
             drawn.append(f'<text class="tick" x="{LEFT + 4}" y="{y + 12}">⋮ {note}</text>\n')
             y += BREAK
         rows[line] = y
-        drawn.append(f'<text class="side" x="{LEFT - 8}" y="{y + 19}">{line * LINE:,}</text>\n')
+        drawn.append(f'<text class="side" x="{LEFT - 8}" y="{y + 19}">{line * line_size:,}</text>\n')
         y += ROW
         last = line
     for part in parts:
-        drawn.extend(_boxes(part, rows))
+        drawn.extend(_boxes(part, rows, line_size))
     for line, top in rows.items():
-        cells = min(LINE, size - line * LINE)
+        cells = min(line_size, size - line * line_size)
         path = "".join(f"M{LEFT + cell * CELL} {top}v{ROW - 4}" for cell in range(1, cells))
         drawn.append(f'<path class="cells" d="{path}"/>\n')
     return y + 16
 
 
-def _lines(parts: list[Part]) -> list[int]:
+def _lines(parts: list[Part], line_size: int) -> list[int]:
     """The cache lines that are drawn."""
     lines: set[int] = set()
     for part in parts:
-        first, last = part.start // (8 * LINE), max(part.start, part.end - 1) // (8 * LINE)
+        first, last = part.start // (8 * line_size), max(part.start, part.end - 1) // (8 * line_size)
         lines.update(range(first, min(first + SHOWN, last + 1)))
         lines.add(last)
     return sorted(lines)
 
 
-def _boxes(part: Part, rows: dict[int, int]) -> Iterator[str]:
+def _boxes(part: Part, rows: dict[int, int], line_size: int) -> Iterator[str]:
     """A part in each of the lines that it lies in and that are drawn; its name where there is room first."""
-    width = 8 * LINE
+    width = 8 * line_size
     first, last = part.start // width, max(part.start, part.end - 1) // width
     named = False
     for line in sorted({*range(first, min(first + SHOWN, last + 1)), last}):

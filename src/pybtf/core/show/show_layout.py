@@ -28,7 +28,6 @@ from cython.cimports.pybtf.core.btf.type_view import (
 )
 from cython.cimports.pybtf.core.show.show_layout import Ends, is_empty
 from cython.cimports.pybtf.core.show.show_types import (
-    CACHELINE,
     FACTS_BUSY,
     FACTS_KNOWN,
     MEETS_BOUNDARY,
@@ -170,14 +169,16 @@ def power_above(value: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def forced_alignment(gap: uint32_t, offset: uint32_t, natural: uint32_t) -> uint32_t:
+def forced_alignment(
+    s: cython.pointer[cython.const[Show]], gap: uint32_t, offset: uint32_t, natural: uint32_t
+) -> uint32_t:
     """The attribute that explains a gap in front of an offset; 0 if the type does."""
     align: uint32_t
     if natural == 0 or gap < natural or gap == 0 or offset % 2:
         return 0
     align = power_above(gap)
-    if offset % CACHELINE == 0 and align < CACHELINE:
-        align = CACHELINE
+    if offset % s.line_size == 0 and align < s.line_size and s.line_size % align == 0:
+        align = s.line_size
     return align
 
 
@@ -265,7 +266,7 @@ def study(
                 p.meets = meeting(cython.address(p), cython.address(last), e.first_end)
             if p.bit == 0 and start > e.solid:
                 p.align = forced_alignment(
-                    cython.cast(uint32_t, (start - e.solid) // 8), p.offset, natural_of(s, m[1])
+                    s, cython.cast(uint32_t, (start - e.solid) // 8), p.offset, natural_of(s, m[1])
                 )
         count_member(f, cython.address(p))
         if layouts != cython.NULL:
@@ -280,7 +281,7 @@ def study(
         if wire_vlen(r):
             m -= 3
             f.ends_flexible = is_flexible(s, m[1])
-        measure_end(f, cython.address(e), r[2])
+        measure_end(s, f, cython.address(e), r[2])
     if f.holes or f.padding or not is_struct:
         f.packed = False
     if s.plan != cython.NULL and s.plan.id == id and s.plan.shown:
@@ -410,7 +411,9 @@ def pass_member(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def measure_end(f: cython.pointer[Facts], e: cython.pointer[Ends], size: uint32_t) -> cython.void:
+def measure_end(
+    s: cython.pointer[cython.const[Show]], f: cython.pointer[Facts], e: cython.pointer[Ends], size: uint32_t
+) -> cython.void:
     """Padding of a struct of this size, and the attribute that explains it."""
     whole: int64_t = 8 * cython.cast(int64_t, size)
     until: int64_t
@@ -422,7 +425,7 @@ def measure_end(f: cython.pointer[Facts], e: cython.pointer[Ends], size: uint32_
     if whole > e.end:
         f.padding = (whole - e.end) // 8
     if whole > e.solid:
-        f.align = forced_alignment(cython.cast(uint32_t, (whole - e.solid) // 8), size, f.natural)
+        f.align = forced_alignment(s, cython.cast(uint32_t, (whole - e.solid) // 8), size, f.natural)
 
 
 @cython.cfunc

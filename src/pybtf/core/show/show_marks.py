@@ -6,7 +6,6 @@ from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put
 from cython.cimports.pybtf.core.show.show_names import put_hex
 from cython.cimports.pybtf.core.show.show_summary import put_count
 from cython.cimports.pybtf.core.show.show_types import (
-    CACHELINE,
     MEETS_BOUNDARY,
     MEETS_BOUNDARY_NEXT,
     MEETS_NEXT,
@@ -93,7 +92,7 @@ def put_cacheline(
     """The line that says that a cache line has begun, if one has."""
     t: cython.pointer[Text] = cython.address(s.out)
     at: uint32_t = frame.base + p.offset
-    line: uint32_t = at // CACHELINE
+    line: uint32_t = at // s.line_size
     if line <= frame.cacheline:
         return
     frame.cacheline = line
@@ -104,11 +103,11 @@ def put_cacheline(
     put(t, b"/* --- cacheline ")
     put_unsigned(t, line)
     put(t, b" boundary (")
-    put_unsigned(t, line * CACHELINE)
+    put_unsigned(t, line * s.line_size)
     put(t, b" bytes)")
-    if at % CACHELINE:
+    if at % s.line_size:
         put(t, b" was ")
-        put_count(t, at % CACHELINE, b"byte")
+        put_count(t, at % s.line_size, b"byte")
         put(t, b" ago")
     put(t, b" --- */\n")
 

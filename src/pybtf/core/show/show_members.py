@@ -293,8 +293,7 @@ def put_declared(
                 put_braces(s, id, outer, cython.address(frame), cython.address(c))
             else:
                 put_keyword(s, cython.address(frame), id, cython.address(c))
-            if not c.apart:
-                outer.cacheline = frame.cacheline
+            outer.cacheline = frame.cacheline
         elif wire_kind(r) == KIND_CONST:
             put(t, b"const ")
             frame.type_column -= CONST_WIDTH
@@ -316,7 +315,6 @@ def put_declared(
             frame.comment_column -= 8
             frame.base = 0
             frame.relative = True
-            frame.cacheline = 0
             id = r[2]
             continue
         elif wire_kind(r) == KIND_FUNC_PROTO:

@@ -7,7 +7,7 @@ from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many, put_unsigned
 from cython.cimports.pybtf.core.show.show_layout import facts_of, is_empty
-from cython.cimports.pybtf.core.show.show_types import CACHELINE, Facts, Show
+from cython.cimports.pybtf.core.show.show_types import Facts, Show
 
 
 @cython.cfunc
@@ -143,9 +143,10 @@ def put_summary(
     """The lines at the end of a struct."""
     t: cython.pointer[Text] = cython.address(s.out)
     size: uint32_t = r[2]
+    last: uint32_t = (base + size) % s.line_size
     put_char(t, 10)
     line(t, level, b"size: ", size)
-    more(t, b", cachelines: ", 0 if is_empty(r) else size // CACHELINE + (size % CACHELINE != 0))
+    more(t, b", cachelines: ", 0 if is_empty(r) else size // s.line_size + (size % s.line_size != 0))
     more(t, b", members: ", wire_vlen(r))
     put(t, b" */\n")
     if f.holes or f.bit_holes:
@@ -187,8 +188,8 @@ def put_summary(
         if f.flexible_middle:
             more(t, b", middle: " if f.flexible_end else b"middle: ", f.flexible_middle)
         put(t, b" */\n")
-    if (base + size) % CACHELINE:
-        line(t, level, b"last cacheline: ", (base + size) % CACHELINE)
+    if last:
+        line(t, level, b"last cacheline: ", last)
         put(t, b" bytes */\n")
 
 

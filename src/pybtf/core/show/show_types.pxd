@@ -14,7 +14,6 @@ cdef enum:                      # Show.status
 cdef enum:
     SHOW_MAX_CHAIN = 256
     SHOW_MAX_DEPTH = 256        # structs in structs
-    CACHELINE = 64
 
 cdef enum:                      # Facts.state
     FACTS_NEW = 0
@@ -128,6 +127,7 @@ cdef struct Show:
     Facts *facts                # by id
     uint16_t *within            # by id: how often what is printed is within it; for `expand_pointers` only
     Format format
+    uint32_t line_size          # bytes of a cache line
     uint32_t *tags              # of the function that is printed: ids of its tags, then those of parameters, in order
     uint32_t n_tags
     uint32_t n_function_tags

@@ -4,8 +4,16 @@ import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.libc.string import memset, strcmp
-from cython.cimports.pybtf.core.btf.kinds import KIND_DECL_TAG, KIND_FUNC, KIND_FWD, KIND_PTR, KIND_STRUCT
-from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
+from cython.cimports.pybtf.core.btf.kinds import (
+    KIND_DECL_TAG,
+    KIND_ENUM,
+    KIND_ENUM64,
+    KIND_FUNC,
+    KIND_FWD,
+    KIND_PTR,
+    KIND_STRUCT,
+)
+from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import TEXT_MEMORY, text_free
 from cython.cimports.pybtf.core.show.show_layout import behind, facts_of, is_packed, study
@@ -47,7 +55,7 @@ class Shower:
     `hex`: offsets and sizes as hexadecimal numbers. `expand`: the members of structs, and what typedefs are, in place
     of their names; `pointers`: also of what members point to. `quiet`: no comments. `relative`: offsets within a struct
     that is expanded count from its beginning. `remember`: a struct that one text shows to be packed is so in those that
-    follow, as when pahole prints many.
+    follow, as when pahole prints many. `line_size`: bytes of a cache line, at least 1.
     """
 
     def __cinit__(self):
@@ -61,9 +69,13 @@ class Shower:
 
     def __init__(
         self, view: View, hex: cython.bint = False, expand: cython.bint = False, pointers: cython.bint = False,
-        quiet: cython.bint = False, relative: cython.bint = False, remember: cython.bint = False
+        quiet: cython.bint = False, relative: cython.bint = False, remember: cython.bint = False,
+        line_size: uint32_t = 64
     ):  # fmt: skip
+        if line_size == 0:
+            raise ValueError("a cache line of no bytes")
         self.view = view
+        self.s.line_size = line_size
         self.s.v = cython.address(view.v)
         self.s.format.hex = hex
         self.s.format.expand = expand
@@ -199,6 +211,25 @@ class Shower:
         for id in range(self.view.v.first_own, self.view.v.n):
             if is_composite(wire_kind(view_record(self.s.v, id))) and (view_record(self.s.v, id)[0] or not named):
                 found.append(id)
+        return found
+
+    def enumerations_with(self, name: bytes) -> list:
+        """The ids of all own enumerations that have an enumerator of this name."""
+        id: uint32_t
+        i: uint32_t
+        step: uint32_t
+        r: cython.pointer[uint32_t]
+        wanted: cython.p_const_char = name
+        found: list = []
+        for id in range(self.view.v.first_own, self.view.v.n):
+            r = view_record(self.s.v, id)
+            if wire_kind(r) != KIND_ENUM and wire_kind(r) != KIND_ENUM64:
+                continue
+            step = wire_each(wire_kind(r))
+            for i in range(wire_vlen(r)):
+                if strcmp(view_name(self.s.v, r[3 + step * i]), wanted) == 0:
+                    found.append(id)
+                    break
         return found
 
     def sums(self, id: uint32_t) -> dict:
