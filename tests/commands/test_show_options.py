@@ -21,10 +21,12 @@ from pybtf.btf.types import (
     Fwd,
     Int,
     Member,
+    Param,
     Ptr,
     Struct,
     Type,
     Typedef,
+    TypeTag,
     Union,
 )
 from pybtf.btf.writer import BtfBuilder
@@ -103,6 +105,30 @@ def test_types_of_one_name(run: Run) -> None:
     assert run(pahole, "-F", "btf", FOLDER / "alike.btf") == expected
     assert expected.count("struct between {") == 2
     assert expected.count("struct before {") == 1
+
+
+def test_tags_of_pointers(run: Run, tmp_path: Path) -> None:
+    """Recorded from pahole, but for the last: `-p` loses the name of the member there."""
+    types = [
+        Int("int", 4, 32, IntEncoding.SIGNED), Int("long int", 8, 64, IntEncoding.SIGNED),
+        FuncProto(1, (Param("", 1),)), TypeTag("rcu", 3), Ptr(4), Ptr(1), Const(6), TypeTag("user", 7), Ptr(8),
+        Struct("", 4, (Member("x", 1, 0),)), TypeTag("user", 10), Ptr(11), FuncProto(0, (Param("f", 5),)), Ptr(13),
+        Struct("named", 4, (Member("x", 1, 0),)), TypeTag("rcu", 15), Ptr(16),
+    ]  # fmt: skip
+    chosen = {"f": 5, "p": 9, "s": 12, "g": 14, "n": 17}
+    members = [Member(name, type, 64 * at, 0) for at, (name, type) in enumerate(chosen.items())]
+    path = built(tmp_path, *types, Struct("s", 40, tuple(members)))
+    lines = [
+        "\tint                        (*f)(int);            /*     0     8 */",
+        "\tconst int *  *             p;                    /*     8     8 */",
+        "\tstruct {",
+        "\t\tint        x;                    /*     0     4 */",
+        "\t} * s; /*    16     8 */",
+        "\tvoid                       (*g)(int ()(int) * f); /*    24     8 */",
+        "\tstruct named *             n;                    /*    32     8 */",
+    ]
+    assert run(pahole, "-F", "btf", "-C", "s", path).splitlines()[1 : 1 + len(lines)] == lines
+    assert "\tstruct named {\n\t\tint                x;\n\t} *n; " in run(main, "show", "-p", "s", path)
 
 
 def test_contains_enumerator(

@@ -45,6 +45,7 @@ OPTIONS = {
     "flexible": ["", "-E"],
     "lines": ["", "-c 128", "-c 32 -E", "-c 24", "-c 96", "-c 7 -E", "-c 1", "-c 48 -E -p", "-c 16 -R"],
     "alike": [],
+    "qualifiers": ["", "-E", "-p", "-q"],
 }
 """For each program in fixtures/show/options what is recorded."""
 SELECTED = {"flexible": "--with_embedded_flexible_array", "alike": "", "enums": "--contains_enumerator=Y"}

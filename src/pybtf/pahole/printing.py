@@ -172,7 +172,7 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
     least = _number(request, LARGE_HOLES)
     if least:
         ids = [id for id in ids if any(hole >= least for *_, hole, _ in shower.members(id))]
-    return ids if "sort" in asked else _different(view, shower, ids)
+    return _different(view, shower, ids)
 
 
 def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:

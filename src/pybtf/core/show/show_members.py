@@ -34,7 +34,14 @@ from cython.cimports.pybtf.core.show.show_marks import (
     put_offset,
     put_tabs,
 )
-from cython.cimports.pybtf.core.show.show_names import put_enum, put_outermost, put_parameters, put_type, put_typedefs
+from cython.cimports.pybtf.core.show.show_names import (
+    behind_tags,
+    put_enum,
+    put_outermost,
+    put_parameters,
+    put_type,
+    put_typedefs,
+)
 from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_no_sums, put_summary
 from cython.cimports.pybtf.core.show.show_types import (
     MEETS_BOUNDARY,
@@ -175,6 +182,14 @@ def is_tagged(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def is_nameless(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
+    """Whether it is such a type, and has no name."""
+    return is_tagged(s, id) and view_record(s.v, id)[0] == 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def put_braces(
     s: cython.pointer[Show], id: uint32_t, outer: cython.pointer[Level], frame: cython.pointer[Level],
     c: cython.pointer[cython.const[Called]]
@@ -266,6 +281,7 @@ def put_declared(
         while is_kind(s, id, KIND_PTR) and view_record(s.v, id)[2] and steps < SHOW_MAX_CHAIN:
             id = view_record(s.v, id)[2]
             steps += 1
+        id = behind_tags(s, id)
         expand = steps != 0 and s.within[id] == 0
         marked = id
         s.within[marked] += 1
@@ -304,9 +320,9 @@ def put_declared(
             start = t.n
             put_type(s, id)
             put_padded_name(t, start, frame.type_column, cython.address(c))
-        elif wire_kind(r) == KIND_PTR and is_kind(s, r[2], KIND_FUNC_PROTO):
-            put_function(s, cython.address(frame), r[2], True, cython.address(c))
-        elif wire_kind(r) == KIND_PTR and is_tagged(s, r[2]) and view_record(s.v, r[2])[0] == 0:
+        elif wire_kind(r) == KIND_PTR and is_kind(s, behind_tags(s, r[2]), KIND_FUNC_PROTO):
+            put_function(s, cython.address(frame), behind_tags(s, r[2]), True, cython.address(c))
+        elif wire_kind(r) == KIND_PTR and is_nameless(s, behind_tags(s, r[2])):
             c.apart = True
             frame.suffix = c
             frame.sums = False
@@ -315,7 +331,7 @@ def put_declared(
             frame.comment_column -= 8
             frame.base = 0
             frame.relative = True
-            id = r[2]
+            id = behind_tags(s, r[2])
             continue
         elif wire_kind(r) == KIND_FUNC_PROTO:
             put_function(s, cython.address(frame), id, False, cython.address(c))

@@ -48,16 +48,19 @@ def put_qualifier(t: cython.pointer[Text], kind: uint32_t) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def put_modified(s: cython.pointer[Show], id: uint32_t, pointed_to: cython.bint) -> cython.void:
-    """A qualified type. The qualifier stands behind a pointer that is pointed to, and in front of all else."""
+    """A qualified type. `const` stands behind a pointer that is pointed to, `restrict` behind everything, and in front
+    of all else is the qualifier.
+    """
     t: cython.pointer[Text] = cython.address(s.out)
     kind: uint32_t = wire_kind(view_record(s.v, id))
     of: uint32_t = view_record(s.v, id)[2]
-    if (pointed_to or kind == KIND_RESTRICT) and is_pointer(s, of):
+    if kind == KIND_RESTRICT:
         put_type(s, of)
-        put_char(t, 32)
-        put_qualifier(t, kind)
-        if kind == KIND_RESTRICT:
-            put_char(t, 32)
+        put(t, b" restrict ")
+        return
+    if kind == KIND_CONST and pointed_to and is_pointer(s, of):
+        put_type(s, of)
+        put(t, b" const")
         return
     put_qualifier(t, kind)
     put_char(t, 32)
@@ -119,7 +122,7 @@ def put_pointer(s: cython.pointer[Show], to: uint32_t) -> cython.void:
     t: cython.pointer[Text] = cython.address(s.out)
     of: uint32_t = behind_tags(s, to)
     if of and is_modifier(wire_kind(view_record(s.v, of))):
-        put_modified(s, of, True)
+        put_modified(s, of, of == to)
         put(t, b" *")
     else:
         put_type(s, to)
@@ -131,8 +134,9 @@ def put_pointer(s: cython.pointer[Show], to: uint32_t) -> cython.void:
 @cython.exceptval(check=False)
 def put_outermost(s: cython.pointer[Show], id: uint32_t) -> cython.void:
     """The type of a member. In front of its name there is one space, whatever it is."""
+    of: uint32_t = behind_tags(s, id)
     put_type(s, id)
-    if id and wire_kind(view_record(s.v, id)) == KIND_CONST and s.out.n:
+    if of and wire_kind(view_record(s.v, of)) == KIND_CONST and s.out.n:
         s.out.n -= 1
 
 
