@@ -105,6 +105,9 @@ def test_types_of_one_name(run: Run) -> None:
     assert run(pahole, "-F", "btf", FOLDER / "alike.btf") == expected
     assert expected.count("struct between {") == 2
     assert expected.count("struct before {") == 1
+    by_name = (FOLDER / "alike.sorted.txt").read_text()
+    assert run(pahole, "-F", "btf", "--sort", FOLDER / "alike.btf") == by_name
+    assert by_name.count("struct before {") == 3
 
 
 def test_tags_of_pointers(run: Run, tmp_path: Path) -> None:

@@ -48,8 +48,13 @@ OPTIONS = {
     "qualifiers": ["", "-E", "-p", "-q"],
 }
 """For each program in fixtures/show/options what is recorded."""
-SELECTED = {"flexible": "--with_embedded_flexible_array", "alike": "", "enums": "--contains_enumerator=Y"}
-"""What is recorded of whole files."""
+SELECTED = {
+    "flexible.selected": ("flexible", "--with_embedded_flexible_array"),
+    "alike.selected": ("alike", ""),
+    "alike.sorted": ("alike", "--sort"),
+    "enums.selected": ("enums", "--contains_enumerator=Y"),
+}
+"""What is recorded of whole files: of which, and with which options."""
 
 
 def record_options() -> int:
@@ -70,9 +75,9 @@ def record_options() -> int:
             texts = {each: by_pahole(str(path), None, *options.split(), "-C", each) for each in names}
             found.setdefault(name, {})[options] = {each: text for each, text in texts.items() if text}
     (folder / "expected.json").write_text(json.dumps(found, indent=1) + "\n")
-    for name, options in SELECTED.items():
-        selected = by_pahole(str(folder / f"{name}.btf"), None, *options.split())
-        (folder / f"{name}.selected.txt").write_text(selected)
+    for name, (file, options) in SELECTED.items():
+        selected = by_pahole(str(folder / f"{file}.btf"), None, *options.split())
+        (folder / f"{name}.txt").write_text(selected)
     return sum(len(texts) for lists in found.values() for texts in lists.values())
 
 

@@ -92,7 +92,7 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         return
     ids = _selected(request, view, shower)
     if "sort" in asked and not lines:
-        ids.sort(key=lambda id: (view.name_of(id), shower.sums(id)["size"]))
+        ids = _sorted(view, shower, ids)
     if "packable" in asked:
         yield from packable_lines(view, shower, ids)
         return
@@ -172,7 +172,7 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
     least = _number(request, LARGE_HOLES)
     if least:
         ids = [id for id in ids if any(hole >= least for *_, hole, _ in shower.members(id))]
-    return _different(view, shower, ids)
+    return ids if "sort" in asked else _different(view, shower, ids)
 
 
 def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
@@ -195,6 +195,22 @@ def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
             else:
                 like.append(names)
     return [id for id in ids if id not in dropped]
+
+
+def _sorted(view: View, shower: Shower, ids: list[int]) -> list[int]:
+    """By name, and those of one name by their members. One that begins with all members of another before it is left
+    out.
+    """
+    kept: dict[bytes, list[tuple[list[tuple[object, ...]], int]]] = {}
+    for id in ids:
+        members: list[tuple[object, ...]] = [
+            (not name, name, 8 * offset + bit, shower.type_name(type), bits)
+            for name, type, offset, bit, bits, *_ in shower.members(id)
+        ]
+        same = kept.setdefault(view.name_of(id), [])
+        if not any(members[: len(other)] == other for other, _ in same):
+            same.append((members, id))
+    return [id for name in sorted(kept) for _, id in sorted(kept[name])]
 
 
 def _line_size(request: Request) -> int:
