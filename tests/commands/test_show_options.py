@@ -108,6 +108,8 @@ def test_types_of_one_name(run: Run) -> None:
     by_name = (FOLDER / "alike.sorted.txt").read_text()
     assert run(pahole, "-F", "btf", "--sort", FOLDER / "alike.btf") == by_name
     assert by_name.count("struct before {") == 3
+    users = run(pahole, "-Fbtf", "-ftarget", FOLDER / "alike.btf")
+    assert users == (FOLDER / "alike.users.txt").read_text() == "user: p\n"
 
 
 def test_tags_of_pointers(run: Run, tmp_path: Path) -> None:
@@ -132,6 +134,12 @@ def test_tags_of_pointers(run: Run, tmp_path: Path) -> None:
     ]
     assert run(pahole, "-F", "btf", "-C", "s", path).splitlines()[1 : 1 + len(lines)] == lines
     assert "\tstruct named {\n\t\tint                x;\n\t} *n; " in run(main, "show", "-p", "s", path)
+
+
+def test_enum_that_is_only_declared(run: Run, tmp_path: Path) -> None:
+    path = built(tmp_path, Enum("e", 4, ()))
+    assert run(pahole, "-F", "btf", "-C", "e", path) == "enum e;\n\n"
+    assert run(main, "show", "e", path) == "enum e;\n\n"
 
 
 def test_contains_enumerator(

@@ -52,6 +52,7 @@ SELECTED = {
     "flexible.selected": ("flexible", "--with_embedded_flexible_array"),
     "alike.selected": ("alike", ""),
     "alike.sorted": ("alike", "--sort"),
+    "alike.users": ("alike", "-f target"),
     "enums.selected": ("enums", "--contains_enumerator=Y"),
 }
 """What is recorded of whole files: of which, and with which options."""

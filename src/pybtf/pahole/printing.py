@@ -91,7 +91,9 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
             raise last
         return
     ids = _selected(request, view, shower)
-    if "sort" in asked and not lines:
+    if "sort" not in asked:
+        ids = _different(view, shower, ids)
+    elif not lines:
         ids = _sorted(view, shower, ids)
     if "packable" in asked:
         yield from packable_lines(view, shower, ids)
@@ -112,7 +114,8 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         if not same:  # as pahole, with status 0
             _say(f"{view.name}: no type is called {quoted(name)}")
         found = shower.users_of(wanted, ids, pointers) if wanted else []
-        shown = {id for id, _ in found}
+        shown = set(_different(view, shower, list(dict.fromkeys(id for id, _ in found))))
+        found = [(id, member) for id, member in found if id in shown]
         ids = [id for id in ids if id not in shown]
         if pointers:
             yield from (b"%s: %s\n" % (view.name_of(id), member) for id, member in found)
@@ -172,16 +175,16 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
     least = _number(request, LARGE_HOLES)
     if least:
         ids = [id for id in ids if any(hole >= least for *_, hole, _ in shower.members(id))]
-    return ids if "sort" in asked else _different(view, shower, ids)
+    return ids
 
 
 def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
-    """Without those that are like one before: the same name and size, and members in the same places, with the same
-    names, if both have one.
+    """Without those that are like one before, struct or union: the same name and size, and members in the same places,
+    with the same names, if both have one.
     """
-    groups: dict[tuple[int, bytes], list[int]] = {}
+    groups: dict[bytes, list[int]] = {}
     for id in ids:
-        groups.setdefault((view.kind(id), view.name_of(id)), []).append(id)
+        groups.setdefault(view.name_of(id), []).append(id)
     dropped: set[int] = set()
     for group in groups.values():
         kept: dict[tuple[object, ...], list[list[bytes]]] = {}

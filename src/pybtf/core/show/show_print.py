@@ -16,7 +16,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_UNION,
     KIND_VAR,
 )
-from cython.cimports.pybtf.core.btf.record_layout import wire_kind
+from cython.cimports.pybtf.core.btf.record_layout import wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import is_composite, is_enum, view_name, view_record
 from cython.cimports.pybtf.core.dump.text_buffer import Text, put, put_char, put_many
 from cython.cimports.pybtf.core.show.show_marks import pad_line
@@ -62,7 +62,10 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
         put_tail(s, id, b"")
         put(t, b";\n")
     elif is_enum(wire_kind(r)):
-        put_enum(s, id, 0)
+        if wire_vlen(r):
+            put_enum(s, id, 0)
+        else:
+            put_type(s, id)  # it is only declared
         put(t, b";\n")
     elif wire_kind(r) == KIND_TYPEDEF:
         put(t, b"typedef ")
