@@ -7,6 +7,7 @@ a list of names is separated by commas, and an empty line follows only what has 
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
@@ -16,6 +17,7 @@ from .request import NAMES, is_elf
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 NAMED = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF)
 LARGEST = 0x7FFFFFFFFFFFFFFF
+MOST_ALIKE = 100
+END = None
 
 LINES = ("sizes", "nr_members", "class_name_len")
 """The options for a line of each type. The last one says what is in it."""
@@ -187,17 +191,40 @@ def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
         groups.setdefault(view.name_of(id), []).append(id)
     dropped: set[int] = set()
     for group in groups.values():
-        kept: dict[tuple[object, ...], list[list[bytes]]] = {}
+        kept: dict[tuple[object, ...], Names] = {}
         for id in group if len(group) > 1 else ():
             members = shower.members(id)
-            names = [member[0] for member in members]
             places = [(offset, bit, bits) for _, _, offset, bit, bits, *_ in members]
-            like = kept.setdefault((shower.sums(id)["size"], *places), [])
-            if any(all(a == b or not a or not b for a, b in zip(names, other, strict=True)) for other in like):
+            same = kept.setdefault((shower.sums(id)["size"], *places), Names())
+            if not same.add(tuple(member[0] for member in members)):
                 dropped.add(id)
-            else:
-                like.append(names)
     return [id for id in ids if id not in dropped]
+
+
+class Names:
+    """Names of members, of those structs of one name that differ in nothing else."""
+
+    def __init__(self) -> None:
+        self._all: dict[tuple[bytes, ...], None] = {}
+        self._partial: list[tuple[bytes, ...]] = []
+        """Those in which a name is missing."""
+
+    def add(self, names: tuple[bytes, ...]) -> bool:
+        """Whether they are others than all before. Where names are missing, no more than `MOST_ALIKE` are compared: so
+        many there are only in a file that was made to take long.
+        """
+        whole = all(names)
+        others = self._partial if whole else self._all
+        if names in self._all or any(_alike(names, other) for other in islice(others, MOST_ALIKE)):
+            return False
+        self._all[names] = None
+        if not whole:
+            self._partial.append(names)
+        return True
+
+
+def _alike(names: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
+    return all(a == b or not a or not b for a, b in zip(names, others, strict=True))
 
 
 def _sorted(view: View, shower: Shower, ids: list[int]) -> list[int]:
@@ -205,14 +232,22 @@ def _sorted(view: View, shower: Shower, ids: list[int]) -> list[int]:
     out.
     """
     kept: dict[bytes, list[tuple[list[tuple[object, ...]], int]]] = {}
+    begun: dict[bytes, dict[object, Any]] = {}
+    """Of each name, the members that may follow each other; END where all of them have been met."""
     for id in ids:
         members: list[tuple[object, ...]] = [
             (not name, name, 8 * offset + bit, shower.type_name(type), bits)
             for name, type, offset, bit, bits, *_ in shower.members(id)
         ]
-        same = kept.setdefault(view.name_of(id), [])
-        if not any(members[: len(other)] == other for other, _ in same):
-            same.append((members, id))
+        name = view.name_of(id)
+        node = begun.setdefault(name, {})
+        for member in members:
+            if END in node:
+                break
+            node = node.setdefault(member, {})
+        if END not in node:
+            node[END] = {}
+            kept.setdefault(name, []).append((members, id))
     return [id for name in sorted(kept) for _, id in sorted(kept[name])]
 
 
