@@ -125,9 +125,9 @@ def show(
             raise UsageError("--contains-enumerator looks at all types; name none")
         apart = {
             **others, "--reorganize": reorganize, "--contains": contains is not None,
-            "--find-pointers-to": find_pointers_to is not None, "--holes and the like": selecting, "--json": False
+            "--find-pointers-to": find_pointers_to is not None, "--holes and the like": selecting
         }  # fmt: skip
-        for name in filter(apart.get, apart):
+        for name in [name for name, given in apart.items() if given and name != "--json"]:
             raise UsageError(f"--contains-enumerator and {name} do not go together")
     if provenance is not None and (contains is not None or find_pointers_to is not None):
         raise UsageError("--provenance is about types that are shown, not with --contains and --find-pointers-to")

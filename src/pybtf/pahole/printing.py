@@ -7,17 +7,16 @@ a list of names is separated by commas, and an empty line follows only what has 
 from __future__ import annotations
 
 import os
-from itertools import islice
 
 from ..btf.kind_numbers import ENUM, ENUM64, FWD, STRUCT, TYPEDEF, UNION
 from ..errors import InputError, UsageError, printable, quoted
 from ..process import printing
+from .alike import different, in_order
 from .request import NAMES, is_elf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 NAMED = (STRUCT, UNION, ENUM, ENUM64, TYPEDEF)
 LARGEST = 0x7FFFFFFFFFFFFFFF
-MOST_ALIKE = 100
-END = None
 
 LINES = ("sizes", "nr_members", "class_name_len")
 """The options for a line of each type. The last one says what is in it."""
@@ -96,9 +93,9 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         return
     ids = _selected(request, view, shower)
     if "sort" not in asked:
-        ids = _different(view, shower, ids)
+        ids = different(view, shower, ids)
     elif not lines:
-        ids = _sorted(view, shower, ids)
+        ids = in_order(view, shower, ids)
     if "packable" in asked:
         yield from packable_lines(view, shower, ids)
         return
@@ -118,7 +115,7 @@ def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
         if not same:  # as pahole, with status 0
             _say(f"{view.name}: no type is called {quoted(name)}")
         found = shower.users_of(wanted, ids, pointers) if wanted else []
-        shown = set(_different(view, shower, list(dict.fromkeys(id for id, _ in found))))
+        shown = set(different(view, shower, list(dict.fromkeys(id for id, _ in found))))
         found = [(id, member) for id, member in found if id in shown]
         ids = [id for id in ids if id not in shown]
         if pointers:
@@ -180,75 +177,6 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
     if least:
         ids = [id for id in ids if any(hole >= least for *_, hole, _ in shower.members(id))]
     return ids
-
-
-def _different(view: View, shower: Shower, ids: list[int]) -> list[int]:
-    """Without those that are like one before, struct or union: the same name and size, and members in the same places,
-    with the same names, if both have one.
-    """
-    groups: dict[bytes, list[int]] = {}
-    for id in ids:
-        groups.setdefault(view.name_of(id), []).append(id)
-    dropped: set[int] = set()
-    for group in groups.values():
-        kept: dict[tuple[object, ...], Names] = {}
-        for id in group if len(group) > 1 else ():
-            members = shower.members(id)
-            places = [(offset, bit, bits) for _, _, offset, bit, bits, *_ in members]
-            same = kept.setdefault((shower.sums(id)["size"], *places), Names())
-            if not same.add(tuple(member[0] for member in members)):
-                dropped.add(id)
-    return [id for id in ids if id not in dropped]
-
-
-class Names:
-    """Names of members, of those structs of one name that differ in nothing else."""
-
-    def __init__(self) -> None:
-        self._all: dict[tuple[bytes, ...], None] = {}
-        self._partial: list[tuple[bytes, ...]] = []
-        """Those in which a name is missing."""
-
-    def add(self, names: tuple[bytes, ...]) -> bool:
-        """Whether they are others than all before. Where names are missing, no more than `MOST_ALIKE` are compared: so
-        many there are only in a file that was made to take long.
-        """
-        whole = all(names)
-        others = self._partial if whole else self._all
-        if names in self._all or any(_alike(names, other) for other in islice(others, MOST_ALIKE)):
-            return False
-        self._all[names] = None
-        if not whole:
-            self._partial.append(names)
-        return True
-
-
-def _alike(names: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
-    return all(a == b or not a or not b for a, b in zip(names, others, strict=True))
-
-
-def _sorted(view: View, shower: Shower, ids: list[int]) -> list[int]:
-    """By name, and those of one name by their members. One that begins with all members of another before it is left
-    out.
-    """
-    kept: dict[bytes, list[tuple[list[tuple[object, ...]], int]]] = {}
-    begun: dict[bytes, dict[object, Any]] = {}
-    """Of each name, the members that may follow each other; END where all of them have been met."""
-    for id in ids:
-        members: list[tuple[object, ...]] = [
-            (not name, name, 8 * offset + bit, shower.type_name(type), bits)
-            for name, type, offset, bit, bits, *_ in shower.members(id)
-        ]
-        name = view.name_of(id)
-        node = begun.setdefault(name, {})
-        for member in members:
-            if END in node:
-                break
-            node = node.setdefault(member, {})
-        if END not in node:
-            node[END] = {}
-            kept.setdefault(name, []).append((members, id))
-    return [id for name in sorted(kept) for _, id in sorted(kept[name])]
 
 
 def _line_size(request: Request) -> int:

@@ -1,0 +1,86 @@
+"""Which of several structs and unions of one name pahole prints: it takes some for the same, though they differ in what
+their members are. With `--sort` it looks at more of them, and keeps an order.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..core.btf.type_view import View
+    from ..core.show.show_types import Shower
+
+MOST_ALIKE = 100
+END = None
+
+
+def different(view: View, shower: Shower, ids: list[int]) -> list[int]:
+    """Without those that are like one before, struct or union: the same name and size, and members in the same places,
+    with the same names, if both have one.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for id in ids:
+        groups.setdefault(view.name_of(id), []).append(id)
+    dropped: set[int] = set()
+    for group in groups.values():
+        kept: dict[tuple[object, ...], _Names] = {}
+        for id in group if len(group) > 1 else ():
+            members = shower.members(id)
+            places = [(offset, bit, bits) for _, _, offset, bit, bits, *_ in members]
+            same = kept.setdefault((shower.sums(id)["size"], *places), _Names())
+            if not same.add(tuple(member[0] for member in members)):
+                dropped.add(id)
+    return [id for id in ids if id not in dropped]
+
+
+class _Names:
+    """Names of members, of those structs of one name that differ in nothing else."""
+
+    def __init__(self) -> None:
+        self._all: dict[tuple[bytes, ...], None] = {}
+        self._partial: list[tuple[bytes, ...]] = []
+        """Those in which a name is missing."""
+
+    def add(self, names: tuple[bytes, ...]) -> bool:
+        """Whether they are others than all before. Where names are missing, no more than `MOST_ALIKE` are compared: so
+        many there are only in a file that was made to take long.
+        """
+        whole = all(names)
+        others = self._partial if whole else self._all
+        if names in self._all or any(_alike(names, other) for other in islice(others, MOST_ALIKE)):
+            return False
+        self._all[names] = None
+        if not whole:
+            self._partial.append(names)
+        return True
+
+
+def _alike(names: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
+    return all(a == b or not a or not b for a, b in zip(names, others, strict=True))
+
+
+def in_order(view: View, shower: Shower, ids: list[int]) -> list[int]:
+    """By name, and those of one name by their members. One that begins with all members of another before it is left
+    out.
+    """
+    kept: dict[bytes, list[tuple[list[tuple[object, ...]], int]]] = {}
+    begun: dict[bytes, dict[object, Any]] = {}
+    """Of each name, the members that may follow each other; END where all of them have been met."""
+    for id in ids:
+        members: list[tuple[object, ...]] = [
+            (not name, name, 8 * offset + bit, shower.type_name(type), bits)
+            for name, type, offset, bit, bits, *_ in shower.members(id)
+        ]
+        name = view.name_of(id)
+        node = begun.setdefault(name, {})
+        for member in members:
+            if END in node:
+                break
+            node = node.setdefault(member, {})
+        if END not in node:
+            node[END] = {}
+            kept.setdefault(name, []).append((members, id))
+    return [id for name in sorted(kept) for _, id in sorted(kept[name])]
