@@ -225,7 +225,7 @@ def values_at(size: int) -> int:
 
 def packed_size(size: int) -> int:
     """Bytes that `pack_payload` makes of so many."""
-    return STORED_HEAD + _DIGEST_SIZE * (-(-size // core.BLOCK)) + size + -size % 8  # of thousands
+    return values_at(size) + size + -size % 8
 
 
 def stored_head(head: bytes, *, little: bool) -> tuple[bytes, int] | None:

@@ -48,7 +48,8 @@ Types that are printed (as by `pybtf show`, which says more):
   -E, --expand_types; -p, --expand_pointers; -r, --rel_offset; --hex; -q, --quiet
                              With the members of members, with those of what pointers point to, with offsets from
                              their own struct, with hexadecimal numbers, without comments
-  -c, --cacheline_size=BYTES The size of a cache line, where it is not 64 bytes
+  -c, --cacheline_size=BYTES
+                             The size of a cache line, where it is not 64 bytes
   -R, --reorganize; -S, --show_reorg_steps
                              With the members in an order that leaves fewer holes; step by step
   -s, --sizes; -n, --nr_members; -N, --class_name_len; -t, --separator=SEP
