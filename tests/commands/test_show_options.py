@@ -228,6 +228,39 @@ def test_packable(run: Run) -> None:
     assert run(main, "show", "-P", "a2", "a9", FOLDER / "order.btf") == lines[1] + "\n"
 
 
+@pytest.mark.parametrize(
+    ("recorded", "options"),
+    [
+        ("arrays.flat", "--flat_arrays"),
+        ("arrays.flexible", "--with_flexible_array -s"),
+        ("attributes.not-aligned", "--suppress_aligned_attribute --suppress_force_paddings"),
+        ("packed.not-packed", "--suppress_packed"),
+        ("nameless.all", "-a"),
+        ("nameless.prefix", "-a -q -y n"),
+        ("nameless.sizes", "-a -s"),
+        ("nameless.methods", "-m"),
+    ],
+)
+def test_whole_files_as_pahole_prints_them(recorded: str, options: str, run: Run) -> None:
+    path = FOLDER / f"{recorded.partition('.')[0]}.btf"
+    assert run(pahole, "-F", "btf", *options.split(), path) == (FOLDER / f"{recorded}.txt").read_text()
+
+
+def test_methods_of_some_structs(run: Run) -> None:
+    """Recorded from pahole, with these options."""
+    path = FOLDER / "nameless.btf"
+    assert run(pahole, "-F", "btf", "-m", "-t", ",", "-y", "n", path) == "named,2\n"
+    assert run(pahole, "-F", "btf", "-m", "-s", "-H", "1", path) == "all\t3\n"
+    assert run(pahole, "-F", "btf", "-m", "-P", path) == "all\t3\n"
+    assert run(pahole, "-F", "btf", "-m", "--unions", path) == ""
+
+
+def test_what_has_no_name_is_null_in_lines(run: Run) -> None:
+    """pahole crashes with `-N`."""
+    lines = run(pahole, "-F", "btf", "-a", "-N", "--unions", FOLDER / "nameless.btf").splitlines()
+    assert lines == ["(null)\t0", "(null)\t0", "only_here\t9"]
+
+
 def test_lists_of_pahole(run: Run) -> None:
     """Recorded from pahole, with these options."""
     path = FOLDER / "order.btf"
@@ -390,7 +423,8 @@ def test_usage(arguments: list[str], message: str, refused: Run) -> None:
         (["-i", "a", "nosuch"], 1, "nosuch: No such file"),
         (["-F", "btf", "-I", "-C", "a", "x"], 64, "option -I of pahole is not supported: BTF does not say where"),
         (["-F", "btf", "-C", "a", "x", "y"], 64, "2 input files are given"),
-        (["-F", "btf", "--compile", "x"], 64, "option --compile of pahole has nothing to do with BTF, or is not"),
+        (["-F", "btf", "--compile", "x"], 64, "--compile of pahole is not supported: pybtf dump FILE prints"),
+        (["-F", "btf", "--count=1", "x"], 64, "option --count of pahole has nothing to do with BTF, or is not"),
         (["-C", "a", ROOT / "pyproject.toml"], 1, "pyproject.toml"),
     ],
 )

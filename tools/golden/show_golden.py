@@ -46,6 +46,8 @@ OPTIONS = {
     "lines": ["", "-c 128", "-c 32 -E", "-c 24", "-c 96", "-c 7 -E", "-c 1", "-c 48 -E -p", "-c 16 -R"],
     "alike": [],
     "qualifiers": ["", "-E", "-p", "-q"],
+    "arrays": ["", "-E"],
+    "nameless": ["", "-E"],
 }
 """For each program in fixtures/show/options what is recorded."""
 SELECTED = {
@@ -54,6 +56,14 @@ SELECTED = {
     "alike.sorted": ("alike", "--sort"),
     "alike.users": ("alike", "-f target"),
     "enums.selected": ("enums", "--contains_enumerator=Y"),
+    "arrays.flat": ("arrays", "--flat_arrays"),
+    "arrays.flexible": ("arrays", "--with_flexible_array -s"),
+    "attributes.not-aligned": ("attributes", "--suppress_aligned_attribute"),
+    "packed.not-packed": ("packed", "--suppress_packed"),
+    "nameless.all": ("nameless", "-a"),
+    "nameless.prefix": ("nameless", "-a -q -y n"),
+    "nameless.sizes": ("nameless", "-a -s"),
+    "nameless.methods": ("nameless", "-m"),
 }
 """What is recorded of whole files: of which, and with which options."""
 

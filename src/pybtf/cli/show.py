@@ -245,7 +245,7 @@ def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[b
         if view.kind(id) == STRUCT and shower.sums(id)["holes"]:
             size, smaller = shower.sums(id)["size"], shower.packable(id)
             if smaller < size:
-                yield b"%s\t%d\t%d\t%d\n" % (view.name_of(id), size, smaller, size - smaller)
+                yield b"%s\t%d\t%d\t%d\n" % (view.name_of(id) or b"(null)", size, smaller, size - smaller)
 
 
 def reorganized(view: View, shower: Shower, id: int, steps: bool, line_size: int) -> bytes:

@@ -19,15 +19,15 @@ END = None
 
 def different(view: View, shower: Shower, ids: list[int]) -> list[int]:
     """Without those that are like one before, struct or union: the same name and size, and members in the same places,
-    with the same names, if both have one.
+    with the same names, if both have one. Those without a name are never alike.
     """
     groups: dict[bytes, list[int]] = {}
     for id in ids:
         groups.setdefault(view.name_of(id), []).append(id)
     dropped: set[int] = set()
-    for group in groups.values():
+    for name, group in groups.items():
         kept: dict[tuple[object, ...], _Names] = {}
-        for id in group if len(group) > 1 else ():
+        for id in group if name and len(group) > 1 else ():
             members = shower.members(id)
             places = [(offset, bit, bits) for _, _, offset, bit, bits, *_ in members]
             same = kept.setdefault((shower.sums(id)["size"], *places), _Names())

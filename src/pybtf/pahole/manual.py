@@ -52,12 +52,16 @@ Types that are printed (as by `pybtf show`, which says more):
                              The size of a cache line, where it is not 64 bytes
   -R, --reorganize; -S, --show_reorg_steps
                              With the members in an order that leaves fewer holes; step by step
+  --flat_arrays; --suppress_packed; --suppress_aligned_attribute
+                             With arrays of arrays as one; without the attributes packed, aligned
   -s, --sizes; -n, --nr_members; -N, --class_name_len; -t, --separator=SEP
                              A line for each: name, size, holes; number of members; length of the name
+  -m, --nr_methods           A line for each struct to which functions take pointers: name, number of parameters
   -P, --packable             A line for each that gets smaller by -R: name, both sizes, difference
   -H, --holes=N; -B, --bit_holes=N; -z, --hole_size_ge=N; --padding_ge=N; --packed; --structs; --unions;
   --with_flexible_array; --with_embedded_flexible_array; -x, --exclude=PREFIX; -y, --prefix_filter=PREFIX
                              Which of them, if none is named
+  -a, --anon_include         Also structs and unions without a name that a typedef names
       --sort                 By name
   -i, --contains=NAME; -f, --find_pointers_to=NAME
                              Names of structs with such a member; members that are such pointers

@@ -28,6 +28,12 @@ LARGEST = 0x7FFFFFFFFFFFFFFF
 LINES = ("sizes", "nr_members", "class_name_len")
 """The options for a line of each type. The last one says what is in it."""
 
+METHODS = "nr_methods"
+"""The option for how many parameters of functions point to a struct."""
+
+NAMELESS = "anon_include"
+"""The option for structs and unions without a name. Without one of `LINES`, those that a typedef names are printed."""
+
 LARGE_HOLES = "hole_size_ge"
 """The option for structs with a hole of so many bytes. Without one of `LINES`, their names are printed."""
 
@@ -42,7 +48,8 @@ def print_types(request: Request) -> int:
     view = open_view(request.file, request.base)
     shower = Shower(
         view, "hex" in asked, "expand_types" in asked, "expand_pointers" in asked, request.verbosity < 0,
-        "rel_offset" in asked, remember=True, line_size=_line_size(request)
+        "rel_offset" in asked, remember=True, line_size=_line_size(request), no_packed="suppress_packed" in asked,
+        no_aligned="suppress_aligned_attribute" in asked, flat="flat_arrays" in asked
     )  # fmt: skip
     with printing() as put:
         for text in _texts(request, view, shower):
@@ -92,6 +99,9 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
             raise last
         return
     ids = _selected(request, view, shower)
+    if METHODS in asked:
+        yield from _methods(request, view, shower, ids)
+        return
     if "sort" not in asked:
         ids = different(view, shower, ids)
     elif not lines:
@@ -99,8 +109,26 @@ def _texts(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
     if "packable" in asked:
         yield from packable_lines(view, shower, ids)
         return
+    typedefs = shower.typedefs() if NAMELESS in asked and not lines else {}
     for id in ids:
-        yield _line(request, view, shower, id) if lines else shower.text(id)
+        if lines:
+            yield _line(request, view, shower, id)
+        elif view.name_of(id):
+            yield shower.text(id)
+        elif id in typedefs:
+            yield shower.text(id, view.name_of(typedefs[id]))
+
+
+def _methods(request: Request, view: View, shower: Shower, ids: list[int]) -> Iterator[bytes]:
+    """How many parameters of functions point to each of these structs, without those that none does."""
+    from ..cli.show import packable_lines
+
+    shown = {id for id in ids if view.kind(id) == STRUCT}
+    if "packable" in request.printing:
+        shown = {id for id in shown if list(packable_lines(view, shower, [id]))}
+    for id, count in shower.methods().items():
+        if id in shown:
+            yield _separator(request).join((_name(view, id), b"%d" % count)) + b"\n"
 
 
 def _users(request: Request, view: View, shower: Shower) -> Iterator[bytes]:
@@ -164,9 +192,10 @@ def _selected(request: Request, view: View, shower: Shower) -> list[int]:
     ids: list[int] = []
     if "structs" in asked and "unions" in asked:  # each leaves out the other
         return ids
-    for id in shower.composites():
-        name, kind = view.name_of(id), view.kind(id)
-        if not name.startswith(prefix) or (excluded and name.startswith(excluded)):
+    typedefs = shower.typedefs() if NAMELESS in asked else {}
+    for id in shower.composites(NAMELESS not in asked):
+        name, kind = view.name_of(typedefs.get(id, id) if not view.name_of(id) else id), view.kind(id)
+        if name and (not name.startswith(prefix) or (excluded and name.startswith(excluded))):
             continue
         if kind == (UNION if "structs" in asked else STRUCT if "unions" in asked else None):
             continue
@@ -195,11 +224,19 @@ def _number(request: Request, name: str) -> int:
     return max(-LARGEST - 1, min(int(sign + digits), LARGEST)) & 0xFFFFFFFF
 
 
+def _separator(request: Request) -> bytes:
+    return os.fsencode(request.printing.get("separator", "\t"))[:1] or b"\0"
+
+
+def _name(view: View, id: int) -> bytes:
+    return view.name_of(id) or b"(null)"
+
+
 def _line(request: Request, view: View, shower: Shower, id: int) -> bytes:
     """Name and numbers of a struct or union."""
     asked = request.printing
-    separator = os.fsencode(asked.get("separator", "\t"))[:1] or b"\0"
-    name = view.name_of(id)
+    separator = _separator(request)
+    name = _name(view, id)
     if view.kind(id) not in (STRUCT, UNION):
         return shower.text(id)
     sums = shower.sums(id)
@@ -208,4 +245,4 @@ def _line(request: Request, view: View, shower: Shower, id: int) -> bytes:
         return name + b"\n"
     if what == "sizes":
         return separator.join((name, b"%d" % sums["size"], b"%d" % sums["holes"])) + b"\n"
-    return separator.join((name, b"%d" % (sums["members"] if what == "nr_members" else len(name)))) + b"\n"
+    return separator.join((name, b"%d" % (sums["members"] if what == "nr_members" else len(view.name_of(id))))) + b"\n"

@@ -7,6 +7,7 @@ import stat
 
 from ..errors import InputError, UsageError, quoted
 from .getopt import split
+from .table import INSTEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,6 +224,8 @@ class Request:
         self._printing_as = self._printing_as or spelling
 
     def _foreign(self, argument: str, value: str | None, spelling: str) -> None:
+        if argument in INSTEAD:
+            raise UsageError(f"option {spelling} of pahole is not supported: {INSTEAD[argument]}")
         raise UsageError(f"option {spelling} of pahole has nothing to do with BTF, or is not supported. {PURPOSE}")
 
 

@@ -65,6 +65,8 @@ _ROWS = (
     ("M", "show_only_data_members", NONE, "nothing", ""),
     ("", "classes_as_structs", NONE, "nothing", ""),
     ("", "show_private_classes", NONE, "nothing", ""),
+    # Nothing that is printed from BTF has such paddings.
+    ("", "suppress_force_paddings", NONE, "nothing", ""),
     # Of influence on what is encoded, and not supported.
     ("", "kabi_prefix", REQUIRED, "unsupported", "no kernel build uses it"),
     ("", "fixup_silly_bitfields", NONE, "unsupported", "no kernel build uses it"),
@@ -73,8 +75,10 @@ _ROWS = (
 )
 
 _PRINTING = """
-B bit_holes=              c cacheline_size=          C class_name=            - contains_enumerator=
-E expand_types            f find_pointers_to=        - hex                    H holes=
+a anon_include            B bit_holes=               c cacheline_size=        C class_name=
+- contains_enumerator=    E expand_types             f find_pointers_to=      - flat_arrays
+- hex                     H holes=                   m nr_methods              - suppress_aligned_attribute
+- suppress_packed
 i contains=               n nr_members               N class_name_len         - packed
 - padding_ge=             p expand_pointers          P packable               r rel_offset
 R reorganize              - sort                     - structs                s sizes
@@ -84,14 +88,20 @@ S show_reorg_steps        t separator=               - unions                 - 
 """About types that are printed."""
 
 _FOREIGN = """
-a anon_include            A nested_anon_include      - compile                - count=
-d recursive               D decl_exclude=            - flat_arrays            - header_type=
-m nr_methods              - prettify=                - range=                 - running_kernel_vmlinux
+A nested_anon_include     - compile                  - count=                 d recursive
+D decl_exclude=           - header_type=             - prettify=              - range=
+- running_kernel_vmlinux
 - seek_bytes=             - size_bytes=              - skip=                  - skip_emitting_atomic_typedefs
-l show_first_biggest_size_base_type_member           - suppress_aligned_attribute
-- suppress_force_paddings - suppress_packed          T nr_definitions         u defined_in
+l show_first_biggest_size_base_type_member           T nr_definitions         u defined_in
 w word_size=              Z ctf_encode
 """
+
+INSTEAD = {
+    "compile": "pybtf dump FILE prints C that compiles; with --root NAME, what this type needs",
+    "nr_definitions": "pybtf duplicates FILE lists names with several definitions",
+    "running_kernel_vmlinux": "without FILE, types are those of the running kernel",
+}
+"""What does the same, or nearly."""
 
 
 def _rows(text: str, effect: str) -> list[tuple[str, str, int, str, str]]:

@@ -432,8 +432,11 @@ def measure_end(
 @cython.nogil
 @cython.exceptval(check=False)
 def is_flexible(s: cython.pointer[Show], id: uint32_t) -> cython.bint:
-    """Whether a type is an array without elements."""
-    return id and wire_kind(view_record(s.v, id)) == KIND_ARRAY and view_record(s.v, id)[5] == 0
+    """Whether a type is an array without a size. pahole counts only those of one dimension."""
+    r: cython.pointer[uint32_t] = view_record(s.v, id)
+    if id == 0 or wire_kind(r) != KIND_ARRAY or r[5]:
+        return False
+    return r[3] == 0 or wire_kind(view_record(s.v, r[3])) != KIND_ARRAY
 
 
 @cython.cfunc

@@ -10,7 +10,7 @@ that prints the member's type with `put_declared`, and that a struct which is ex
 """
 
 import cython
-from cython.cimports.libc.stdint import uint32_t
+from cython.cimports.libc.stdint import uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ARRAY,
@@ -42,7 +42,7 @@ from cython.cimports.pybtf.core.show.show_names import (
     put_type,
     put_typedefs,
 )
-from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_no_sums, put_summary
+from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, put_no_sums, put_packed, put_summary
 from cython.cimports.pybtf.core.show.show_types import (
     MEETS_BOUNDARY,
     MEETS_BOUNDARY_NEXT,
@@ -70,14 +70,29 @@ def put_dimensions(s: cython.pointer[Show], id: uint32_t, flexible: cython.bint)
     """What stands behind the name of an array. Returns the type of the elements."""
     t: cython.pointer[Text] = cython.address(s.out)
     steps: uint32_t = 0
-    while id and wire_kind(view_record(s.v, id)) == KIND_ARRAY and steps < SHOW_MAX_CHAIN:
-        put_char(t, 91)
-        if view_record(s.v, id)[5] or not flexible:
-            put_unsigned(t, view_record(s.v, id)[5])
-        put_char(t, 93)
-        id = view_record(s.v, id)[3]
+    count: uint64_t = 1
+    element: uint32_t = id
+    while element and wire_kind(view_record(s.v, element)) == KIND_ARRAY and steps < SHOW_MAX_CHAIN:
+        count *= view_record(s.v, element)[5]  # of more than a machine has memory for, the lower bits
+        element = view_record(s.v, element)[3]
         steps += 1
-    return id
+    if s.format.flat and steps:
+        put_dimension(t, count, flexible)
+    while steps and not s.format.flat:
+        put_dimension(t, view_record(s.v, id)[5], flexible)
+        id = view_record(s.v, id)[3]
+        steps -= 1
+    return element
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_dimension(t: cython.pointer[Text], count: uint64_t, flexible: cython.bint) -> cython.void:
+    put_char(t, 91)
+    if count or not flexible:
+        put_unsigned(t, count)
+    put_char(t, 93)
 
 
 @cython.cfunc
@@ -219,13 +234,13 @@ def put_braces(
     outer.brace = t.n - 1
     outer.uncounted = 0
     if f != cython.NULL and is_packed(s, id):
-        put(t, b" __attribute__((__packed__))")
+        put_packed(s)
     if c.apart or c.stars or c.name[0]:
         put_char(t, 32)
         put_called(t, c)
     if f != cython.NULL and f.align:
         outer.uncounted = t.n
-        put_align(t, f.align)
+        put_align(s, f.align)
         outer.uncounted = t.n - outer.uncounted
 
 
@@ -380,7 +395,7 @@ def put_member(
         if direct and view_record(s.v, m[1])[0] == 0:
             inner.uncounted += t.n - before
     if p.align:
-        put_align(t, p.align)
+        put_align(s, p.align)
     put_char(t, 59)
     if frame.quiet or s.format.quiet:
         put_char(t, 10)
@@ -489,9 +504,9 @@ def put_tail(s: cython.pointer[Show], id: uint32_t, name: cython.p_const_char) -
     """What stands behind the closing brace."""
     f: cython.pointer[Facts] = facts_of(s, id)
     if is_packed(s, id):
-        put(cython.address(s.out), b" __attribute__((__packed__))")
+        put_packed(s)
     if name[0]:
         put_char(cython.address(s.out), 32)
         put(cython.address(s.out), name)
     if f != cython.NULL and f.align:
-        put_align(cython.address(s.out), f.align)
+        put_align(s, f.align)

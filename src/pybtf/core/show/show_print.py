@@ -39,8 +39,8 @@ WIDE_NAME_COLUMN = cython.declare(cython.int, 53)  # where types are expanded
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
-    """A type as it stands by itself."""
+def put_definition(s: cython.pointer[Show], id: uint32_t, typedef: cython.p_const_char) -> cython.void:
+    """A type as it stands by itself; a struct or union as the typedef of this name, if there is one."""
     t: cython.pointer[Text] = cython.address(s.out)
     r: cython.pointer[uint32_t] = view_record(s.v, id)
     frame = cython.declare(Level)
@@ -56,10 +56,12 @@ def put_definition(s: cython.pointer[Show], id: uint32_t) -> cython.void:
             frame.comment_column = TYPE_COLUMN + 1 + UNION_NAME_COLUMN
         # With `-E` and `-p`, pointers back to it are not expanded. Structs further in, or behind a typedef, are known
         # by what `put_declared` came to first, which may be a typedef of theirs.
+        if typedef[0]:
+            put(t, b"typedef ")
         s.within[id] += s.format.expand
         put_composite(s, id, cython.address(frame))
         s.within[id] -= s.format.expand
-        put_tail(s, id, b"")
+        put_tail(s, id, typedef)
         put(t, b";\n")
     elif is_enum(wire_kind(r)):
         if wire_vlen(r):

@@ -25,7 +25,18 @@ def put_count(t: cython.pointer[Text], count: uint32_t, what: cython.p_const_cha
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def put_align(t: cython.pointer[Text], align: uint32_t) -> cython.void:
+def put_packed(s: cython.pointer[Show]) -> cython.void:
+    if not s.format.no_packed:
+        put(cython.address(s.out), b" __attribute__((__packed__))")
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def put_align(s: cython.pointer[Show], align: uint32_t) -> cython.void:
+    t: cython.pointer[Text] = cython.address(s.out)
+    if s.format.no_aligned:
+        return
     put(t, b" __attribute__((__aligned__(")
     put_unsigned(t, align)
     put(t, b")))")
@@ -174,7 +185,7 @@ def put_summary(
     if f.bit_padding:
         line(t, level, b"bit_padding: ", f.bit_padding)
         put(t, b" bits */\n")
-    if f.forced:
+    if f.forced and not s.format.no_aligned:
         line(t, level, b"forced alignments: ", f.forced)
         if f.forced_holes:
             more(t, b", forced holes: ", f.forced_holes)

@@ -120,6 +120,9 @@ cdef struct Format:
     bint expand_pointers        # also of what members point to
     bint quiet                  # no comments
     bint relative               # offsets of what is expanded count from its own struct
+    bint no_packed              # no attribute `__packed__` behind structs,
+    bint no_aligned             # and no `__aligned__` anywhere
+    bint flat                   # arrays of arrays as one, with as many elements
 
 cdef struct Show:
     const TypeView *v

@@ -9,9 +9,11 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_ENUM,
     KIND_ENUM64,
     KIND_FUNC,
+    KIND_FUNC_PROTO,
     KIND_FWD,
     KIND_PTR,
     KIND_STRUCT,
+    KIND_TYPEDEF,
 )
 from cython.cimports.pybtf.core.btf.record_layout import wire_each, wire_kind, wire_vlen
 from cython.cimports.pybtf.core.btf.type_view import View, is_composite, view_name, view_record
@@ -55,7 +57,8 @@ class Shower:
     `hex`: offsets and sizes as hexadecimal numbers. `expand`: the members of structs, and what typedefs are, in place
     of their names; `pointers`: also of what members point to. `quiet`: no comments. `relative`: offsets within a struct
     that is expanded count from its beginning. `remember`: a struct that one text shows to be packed is so in those that
-    follow, as when pahole prints many. `line_size`: bytes of a cache line, at least 1.
+    follow, as when pahole prints many. `line_size`: bytes of a cache line, at least 1. `no_packed`, `no_aligned`:
+    without these attributes. `flat`: arrays of arrays as one.
     """
 
     def __cinit__(self):
@@ -70,7 +73,8 @@ class Shower:
     def __init__(
         self, view: View, hex: cython.bint = False, expand: cython.bint = False, pointers: cython.bint = False,
         quiet: cython.bint = False, relative: cython.bint = False, remember: cython.bint = False,
-        line_size: uint32_t = 64
+        line_size: uint32_t = 64, no_packed: cython.bint = False, no_aligned: cython.bint = False,
+        flat: cython.bint = False
     ):  # fmt: skip
         if line_size == 0:
             raise ValueError("a cache line of no bytes")
@@ -82,6 +86,9 @@ class Shower:
         self.s.format.expand_pointers = pointers
         self.s.format.quiet = quiet
         self.s.format.relative = relative
+        self.s.format.no_packed = no_packed
+        self.s.format.no_aligned = no_aligned
+        self.s.format.flat = flat
         self.remember = remember
         self.s.round = 1
         self.s.effort = FREE_EFFORT + EFFORT_PER_WORD * view.n_words
@@ -112,8 +119,12 @@ class Shower:
         facts_of(cython.address(self.s), id)
         self.check()
 
-    def text(self, id: uint32_t) -> bytes:
-        """The definition or declaration of a type. Raises `InputError` if it contains itself."""
+    def text(self, id: uint32_t, typedef: bytes = b"") -> bytes:
+        """The definition or declaration of a type. Raises `InputError` if it contains itself.
+
+        `typedef`: the name that a typedef gives to a struct or union without one; the typedef is printed, in the
+        columns of a struct.
+        """
         if not 0 < id < self.view.v.n:
             raise IndexError(id)
         self.s.out.done += self.s.out.n
@@ -124,7 +135,7 @@ class Shower:
             self.s.out.limit = self.s.out.done + EXPANDED
         if wire_kind(view_record(self.s.v, id)) == KIND_FUNC:
             self.take_tags(id)
-        put_definition(cython.address(self.s), id)
+        put_definition(cython.address(self.s), id, typedef)
         self.check()
         return self.s.out.p[: self.s.out.n]
 
@@ -211,6 +222,40 @@ class Shower:
         for id in range(self.view.v.first_own, self.view.v.n):
             if is_composite(wire_kind(view_record(self.s.v, id))) and (view_record(self.s.v, id)[0] or not named):
                 found.append(id)
+        return found
+
+    def typedefs(self) -> dict:
+        """Of each struct and union that a typedef names, the id of the first such typedef."""
+        id: uint32_t
+        r: cython.pointer[uint32_t]
+        found: dict = {}
+        for id in range(1, self.view.v.n):
+            r = view_record(self.s.v, id)
+            if wire_kind(r) == KIND_TYPEDEF and r[2] and is_composite(wire_kind(view_record(self.s.v, r[2]))):
+                found.setdefault(r[2], id)
+        return found
+
+    def methods(self) -> dict:
+        """Of each type to which functions take a pointer, as it is, how many such parameters there are. In the order
+        in which they are met.
+        """
+        id: uint32_t
+        i: uint32_t
+        of: uint32_t
+        r: cython.pointer[uint32_t]
+        found: dict = {}
+        for id in range(self.view.v.first_own, self.view.v.n):
+            r = view_record(self.s.v, id)
+            if wire_kind(r) != KIND_FUNC or r[2] == 0:
+                continue
+            r = view_record(self.s.v, r[2])
+            if wire_kind(r) != KIND_FUNC_PROTO:
+                continue
+            for i in range(wire_vlen(r)):
+                of = r[4 + 2 * i]
+                if of and wire_kind(view_record(self.s.v, of)) == KIND_PTR:
+                    of = view_record(self.s.v, of)[2]
+                    found[of] = found.get(of, 0) + 1
         return found
 
     def enumerations_with(self, name: bytes) -> list:
