@@ -3,7 +3,7 @@
 The command runs as it is, with this program's standard streams, in the environment that this program was given. If it
 succeeds, and it was asked for an object file, that gets values; otherwise nothing is done, and the exit status is the
 command's. A signal that ends this program ends the command first: a build that is told to stop deletes what was to be
-made, and no compiler may be left that makes it afterwards.
+made, and no compiler may be left that makes it afterwards. Until the values are there, the object is removed as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from .object import PLACING, placing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal as signals
+    from collections.abc import Callable
     from types import FrameType
+
+    Handler = Callable[[int, FrameType | None], None] | int
 else:
     import _signal as signals  # `signal` imports `enum`, which takes a tenth of the start
 
@@ -53,70 +56,95 @@ def cc(
             console.error(f"{files[0]}: cannot be run: {error.strerror}")
             return 127 if isinstance(error, FileNotFoundError) else 126
         # While the compiler works, what will be needed is found and imported.
-        objects = objects_of(files)
-        if objects:
+        left = objects_of(files)
+        if left:
             from ..elf.mapped import mapped
             from ..merging.encoding import encode_compiled
         status = command.wait()
-        if command.stopped and status == 0:  # it was quicker than the signal
-            for each in objects:
-                _remove(each)
-    if status:
-        return status if status > 0 else 128 - status
-    for number, path in enumerate(objects):
+        if status:
+            return status if status > 0 else 128 - status
         try:
-            with mapped(path):
-                encode_compiled(path, wanted, how)
+            command.ended()
+            while left:
+                with mapped(left[0]):
+                    encode_compiled(left[0], wanted, how)
+                del left[0]
         except BaseException:
-            for each in objects[number:]:
+            for each in left:
                 _remove(each)
             raise
     return 0
 
 
-class _Command:
-    """The compiler. As a context manager: signals that end this program reach the compiler, and end both.
+class _Stopped(SystemExit):
+    """A signal has come that ends this program."""
 
-    `stopped`: the signal that did, or 0.
+
+class _Command:
+    """The compiler, and what is made of its work. As a context manager: signals that end this program end the
+    compiler first. Those that come before `ended` wait until then, and raise there; those that come later raise at
+    once: `_Stopped`, or for SIGINT `KeyboardInterrupt`. The program then ends by the signal.
     """
 
     def __init__(self) -> None:
         self._child = 0
-        self.stopped = 0
-        self._before = {number: signals.getsignal(number) for number in PASSED_ON}
+        self._stopped = 0
+        self._raises = False
+        handlers: dict[int, Handler] = {**dict.fromkeys(PASSED_ON, self._pass_on), signals.SIGINT: self._remember}
+        # What is ignored stays so: nohup has SIGHUP ignored, a shell what it runs in the background SIGINT.
+        standard = (signals.SIG_DFL, signals.default_int_handler)
+        before = {number: signals.getsignal(number) for number in handlers}
+        self._before = {number: handler for number, handler in before.items() if handler in standard}
+        self._handlers: dict[int, Handler] = {number: handlers[number] for number in self._before}
+        if signals.getsignal(signals.SIGCHLD) == signals.SIG_IGN:  # with that inherited, nobody knows how it ends
+            self._before[signals.SIGCHLD] = signals.SIG_IGN
+            self._handlers[signals.SIGCHLD] = signals.SIG_DFL
 
     def __enter__(self) -> _Command:
-        for number, before in self._before.items():
-            if before == signals.SIG_DFL:  # nohup has it ignored
-                signals.signal(number, self._pass_on)
+        for number, handler in self._handlers.items():
+            signals.signal(number, handler)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._raises = False
         for number, before in self._before.items():
             signals.signal(number, before)
-        if self.stopped:
-            os.kill(os.getpid(), self.stopped)
+        if self._stopped in PASSED_ON:
+            os.kill(os.getpid(), self._stopped)
 
-    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
-        self.stopped = number
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
         if self._child:
             os.kill(self._child, number)
+        self._remember(number, frame)
+
+    def _remember(self, number: int, _frame: FrameType | None) -> None:
+        """The compiler is not told of an interrupt: from a terminal, it gets one of its own."""
+        self._stopped = number
+        if self._raises:
+            self._raises = False  # what the first one leads to is not to be disturbed
+            self._raise()
+
+    def _raise(self) -> None:
+        raise KeyboardInterrupt if self._stopped == signals.SIGINT else _Stopped(128 + self._stopped)
 
     def start(self, files: tuple[str, ...]) -> None:
         """Raises `OSError`."""
         self._child = os.posix_spawnp(files[0], files, _environment(), setsigdef=IGNORED)
-        if self.stopped:
-            os.kill(self._child, self.stopped)
+        if self._stopped in PASSED_ON:
+            os.kill(self._child, self._stopped)
 
     def wait(self) -> int:
-        """Its exit status, negative if a signal has ended it. An interrupt reaches it as well; it ends first."""
-        while True:
-            try:
-                status = os.waitpid(self._child, 0)[1]
-            except KeyboardInterrupt:
-                continue
-            self._child = 0
-            return os.waitstatus_to_exitcode(status)
+        """Its exit status, negative if a signal has ended it."""
+        os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
+        child, self._child = self._child, 0  # no signal is passed on any more: another may have its number soon
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def ended(self) -> None:
+        """To be called when the compiler has ended, where what it has made can be removed."""
+        self._raises = True
+        if self._stopped:
+            self._raises = False
+            self._raise()
 
 
 def _environment() -> dict[str, str]:
