@@ -43,8 +43,14 @@ class SideBySide(Generic[Task, Result]):
         self._threads = [threading.Thread(target=self._run, name=f"pybtf-file-{i}", daemon=True) for i in range(count)]
 
     def __enter__(self) -> SideBySide[Task, Result]:
-        for thread in self._threads:
-            thread.start()
+        for number, thread in enumerate(self._threads):
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no more: fewer do the same
+                if number == 0:
+                    raise
+                del self._threads[number:]
+                break
         return self
 
     def __exit__(self, *_: object) -> None:

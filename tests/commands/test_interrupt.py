@@ -18,11 +18,15 @@ CHILD = """
 import hashlib, mmap, os, signal, sys, time
 import pybtf.pipeline
 from pybtf.cli.main import main
+from pybtf.elf.atomic import Replacement
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def busy():
     hashlib.pbkdf2_hmac("sha256", b"", b"", (1 << 31) - 1)  # minutes without the interpreter, as in the core
+
+def named():
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 3_000_000)
 
 def waiting():
     time.sleep(600)
@@ -37,8 +41,12 @@ def killed():
     os.kill(os.getpid(), signal.SIGBUS)
 
 def encode_file(*_):
-    print("ready", flush=True)
-    globals()[sys.argv[1]]()
+    Replacement.named += sys.argv[1] == "named"  # a file that is being written would be left behind
+    try:
+        print("ready", flush=True)
+        globals()[sys.argv[1]]()
+    finally:
+        print("left", flush=True)
 
 pybtf.pipeline.encode_file = encode_file
 sys.exit(main(["encode", sys.argv[2]]))
@@ -66,6 +74,15 @@ def test_interrupt(what: str, tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert said == "pybtf: error: interrupted\n"
+
+
+def test_an_interrupt_waits_for_a_file_with_a_temporary_name(tmp_path: Path) -> None:
+    """Some seconds in the core."""
+    process = child("named", tmp_path / "a.elf")
+    os.kill(process.pid, signal.SIGINT)
+    printed, said = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (130, "left\n")
     assert said == "pybtf: error: interrupted\n"
 
 

@@ -431,6 +431,22 @@ def test_sections_that_are_taken_out_are_inactive(tmp_path: Path, grouped: bool)
     assert found[1:4] == [(".debug_macro", kind, 0), (".rela.debug_macro", "SHT_NULL", 0), (".text", "SHT_PROGBITS", 1)]
 
 
+def test_sections_with_large_alignments_do_not_make_an_object_large(tmp_path: Path) -> None:
+    path = tmp_path / "x.o"
+    data = bytearray(bare([Section(f".text.{number}", b"\x90", align=1 << 16) for number in range(100)]))
+    path.write_bytes(data)
+    with path.open("rb") as file:
+        outline = read_outline(str(path), file.fileno(), path.stat().st_size)
+        written = rebuild(outline, [], set())
+    assert len(written) < len(data) + 64 * 100
+    path.write_bytes(written)
+    with path.open("rb") as file:
+        found = [each for each in ELFFile(file).iter_sections() if each.name.startswith(".text")]
+        assert len(found) == 100
+        places = {(each["sh_addralign"], each["sh_offset"] % 64, each.data()) for each in found}
+        assert places == {(1 << 16, 0, b"\x90")}
+
+
 def test_units_of_which_there_are_no_values_keep_their_dwarf(tmp_path: Path) -> None:
     path = tmp_path / "one.o"
     units = [unit([INT]), unit([die("typedef", ("name", "string", "far"), ("type", "ref_addr", "int"))])]

@@ -178,6 +178,33 @@ def test_a_task_is_told_when_nobody_wants_it_any_more() -> None:
     assert len(ended) == 1
 
 
+@pytest.mark.parametrize("allowed", [0, 1, 2])
+def test_threads_refused(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
+    """Fewer do the same, and no thread is left where there is none."""
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
+
+    def some(self: threading.Thread) -> None:
+        if len(started) == allowed:
+            raise RuntimeError("can't start new thread")
+        started.append(self)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", some)
+    tasks = SideBySide(range(9), lambda task, _: -task, workers=3, ahead=2)
+    if allowed == 0:
+        with pytest.raises(RuntimeError), tasks:
+            pass
+        return
+    with tasks as batch:
+        found = {}
+        for number, result in batch:
+            found[number] = result
+            batch.proceed()
+    assert found == {number: -number for number in range(9)}
+    assert not any(thread.is_alive() for thread in started)
+
+
 # Which files
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -96,8 +97,36 @@ def test_ignored_signals_stay_ignored(make: Make) -> None:
     try:
         with workers(4, make.flags):
             os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+    assert make.tokens() == TOKENS
+
+
+@pytest.mark.parametrize("moment", ["__exit__", "give_back", "write"])
+def test_a_signal_while_tokens_are_given_back(make: Make, moment: str) -> None:
+    """As the block ends: each token goes back once, and the signal is not forgotten."""
+    calls: list[str] = []
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        name = frame.f_code.co_name if event == "call" else getattr(argument, "__name__", "")
+        if event in ("call", "c_call") and name == moment and not calls:
+            calls.append(name)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    before = sys.getprofile()
+    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    handlers = [signal.getsignal(number) for number in numbers]
+    try:
+        with pytest.raises(Terminated) as caught, workers(4, make.flags):
+            sys.setprofile(profile)
+    finally:
+        sys.setprofile(before)
+        for number, handler in zip(numbers, handlers, strict=True):  # what comes as the block ends goes past that
+            signal.signal(number, handler)
+    assert calls == [moment]
+    assert caught.value.number == signal.SIGTERM
+    assert make.tokens() == TOKENS
 
 
 def test_one_worker_needs_nothing_of_make(make: Make) -> None:

@@ -3,8 +3,9 @@
 Python runs signal handlers on the main thread, between two of its own instructions. The main thread comes back from
 the core every 50 ms while there are many units, but one huge unit, or the de-duplication, may take seconds. So a
 second thread is told of signals by the C handler itself (`signal.set_wakeup_fd`). If the main thread has not left the
-core shortly after a SIGINT, this thread prints what the main thread would have printed, and ends the process. That is
-safe because nothing has been written yet: only encoding happens inside the core, and encoding only reads.
+core shortly after a SIGINT, this thread prints what the main thread would have printed, and ends the process. What is
+being written then has no name, or the thread waits until it has none: only the cache of a merge is written while such
+a context is open.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
+from ..elf.atomic import Replacement
 from ..light_thread import LightThread
 from . import console
 from .faults import INTERRUPTED
@@ -67,7 +69,9 @@ class PromptInterrupt:
         while self._inside.locked():
             if signals.SIGINT not in os.read(self._read, 64):
                 continue
-            if self._inside.acquire(timeout=PATIENCE):
+            while not (left := self._inside.acquire(timeout=PATIENCE)) and Replacement.named:
+                pass
+            if left:
                 return
             if console.is_terminal():
                 os.write(2, b"\r\x1b[K")  # a progress bar

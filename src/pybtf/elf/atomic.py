@@ -141,6 +141,9 @@ class Replacement:
     the path. `old` is the stat of the file to be replaced, or None. All methods raise `OutputError`.
     """
 
+    named = 0
+    """How many of all in this process have a temporary name from the start: the process must not end at once."""
+
     def __init__(
         self,
         path: str,
@@ -156,6 +159,7 @@ class Replacement:
         self._advice = advice
         self._link: str | None = None  # the temporary name, while there is one
         self._folder_fd = -1
+        self._named = False
         self.fd = -1
         with explained(path, advice):
             there = there or _look(path)
@@ -215,6 +219,8 @@ class Replacement:
             if error.errno not in _NO_TMPFILE:
                 raise
             self._signals.catch()
+            Replacement.named += 1
+            self._named = True
             for name in _temporary_names(self.target):
                 with suppressed(FileExistsError):
                     self._link = name  # before it exists: a signal may come right after
@@ -262,6 +268,8 @@ class Replacement:
                 with suppressed(OSError):
                     os.close(fd)
         self.fd = self._folder_fd = -1
+        Replacement.named -= self._named
+        self._named = False
         self._signals.release()
 
 

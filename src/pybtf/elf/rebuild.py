@@ -27,7 +27,8 @@ from pybtf.elf.wire import Shdr
 from pybtf.errors import InputError, Place
 from pybtf.records import record
 
-_MAX_ALIGN = 1 << 16
+_MAX_ALIGN = 64
+"""In the file, where it is of use only to those who map it. What a section is given in memory is in its header."""
 _ALIGN = 8
 
 
@@ -69,8 +70,7 @@ def rebuild(outline: Outline, new: list[NewSection], empty: set[int]) -> bytes:
         content = contents.get(index)
         if content is None:
             content = outline.read(header.offset, header.size) if header.size else b""
-        align = header.addralign if 0 < header.addralign <= _MAX_ALIGN else 1
-        out += bytes(-len(out) % align)
+        out += bytes(-len(out) % max(1, min(header.addralign, _MAX_ALIGN)))
         shdrs[index] = header._replace(offset=len(out), size=len(content))
         out += content
     out += bytes(-len(out) % wire.word)

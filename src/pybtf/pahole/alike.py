@@ -21,9 +21,7 @@ def different(view: View, shower: Shower, ids: list[int]) -> list[int]:
     """Without those that are like one before, struct or union: the same name and size, and members in the same places,
     with the same names, if both have one. Those without a name are never alike.
     """
-    groups: dict[bytes, list[int]] = {}
-    for id in ids:
-        groups.setdefault(view.name_of(id), []).append(id)
+    groups = _by_name(view, ids)
     dropped: set[int] = set()
     for name, group in groups.items():
         kept: dict[tuple[object, ...], _Names] = {}
@@ -66,21 +64,35 @@ def in_order(view: View, shower: Shower, ids: list[int]) -> list[int]:
     """By name, and those of one name by their members. One that begins with all members of another before it is left
     out.
     """
-    kept: dict[bytes, list[tuple[list[tuple[object, ...]], int]]] = {}
-    begun: dict[bytes, dict[object, Any]] = {}
-    """Of each name, the members that may follow each other; END where all of them have been met."""
+    groups = _by_name(view, ids)
+    ordered: list[int] = []
+    for name in sorted(groups):
+        ordered += groups[name] if len(groups[name]) == 1 else _by_members(shower, groups[name])
+    return ordered
+
+
+def _by_name(view: View, ids: list[int]) -> dict[bytes, list[int]]:
+    groups: dict[bytes, list[int]] = {}
+    for id in ids:
+        groups.setdefault(view.name_of(id), []).append(id)
+    return groups
+
+
+def _by_members(shower: Shower, ids: list[int]) -> list[int]:
+    kept: list[tuple[list[tuple[object, ...]], int]] = []
+    begun: dict[object, Any] = {}
+    """The members that may follow each other; END where all of a struct have been met."""
     for id in ids:
         members: list[tuple[object, ...]] = [
             (not name, name, 8 * offset + bit, shower.type_name(type), bits)
             for name, type, offset, bit, bits, *_ in shower.members(id)
         ]
-        name = view.name_of(id)
-        node = begun.setdefault(name, {})
+        node = begun
         for member in members:
             if END in node:
                 break
             node = node.setdefault(member, {})
         if END not in node:
             node[END] = {}
-            kept.setdefault(name, []).append((members, id))
-    return [id for name in sorted(kept) for _, id in sorted(kept[name])]
+            kept.append((members, id))
+    return [id for _, id in sorted(kept)]

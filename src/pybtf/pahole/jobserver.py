@@ -44,6 +44,8 @@ class workers:
         self._pipe: _Pipe | None = None
         self._caught: dict[int, Any] = {}
         """Handlers that were there before."""
+        self._late = 0
+        """The signal that came while tokens were given back."""
 
     def __enter__(self) -> int:
         self._pipe = _connect(self._makeflags) if self._wanted > 1 else None
@@ -66,11 +68,19 @@ class workers:
             for number, handler in self._caught.items():
                 signals.signal(number, handler)
             self._pipe.close()
+        if self._late:
+            raise Terminated(self._late)
 
     def _catch(self) -> None:
         """Have signals that would end the process raise `Terminated`. Ignored ones stay so."""
 
         def end(number: int, frame: FrameType | None) -> None:
+            assert self._pipe is not None
+            if self._pipe.giving:  # halfway, a token could get lost, or be given twice
+                self._late = number
+                return
+            # Here, not only at the end of the block: what is raised as that begins goes past it.
+            self._pipe.give_back()
             raise Terminated(number)
 
         for number in _SIGNALS:
@@ -90,6 +100,8 @@ class _Pipe:
         self.reading = reading
         self.writing = writing
         self.tokens = b""
+        self.giving = False
+        """Tokens are being given back."""
 
     def take(self, wanted: int) -> None:
         """As many tokens as there are, up to `wanted`, without waiting."""
@@ -102,6 +114,7 @@ class _Pipe:
             signals.pthread_sigmask(signals.SIG_SETMASK, old)
 
     def give_back(self) -> None:
+        self.giving = True
         old = signals.pthread_sigmask(signals.SIG_BLOCK, _SIGNALS)
         try:
             while self.tokens:
@@ -110,6 +123,7 @@ class _Pipe:
             self.tokens = b""
         finally:
             signals.pthread_sigmask(signals.SIG_SETMASK, old)
+            self.giving = False
 
     def close(self) -> None:
         for fd in {self.reading, self.writing}:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..btf.kind_numbers import ARRAY, ENUM, ENUM64, FLOAT, PTR, STRUCT, UNION
 from ..records import record
-from .markup import escaped
+from .markup import escaped, shortened
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -124,11 +124,11 @@ def _part(
     start = 8 * (base + offset) + bit
     of = shower.behind(type)
     kind = view.kind(of) if of else 0
-    name = _text(raw)
+    name = shortened(_text(raw))
     if kind == STRUCT and not bits and depth < MAX_DEPTH and (expand or (of == type and not view.name_of(of))):
         inner = _parts(view, shower, of, base + offset, expand, depth + 1)
         for part in inner:
-            part.name = f"{name}.{part.name}" if name and part.name else part.name or name
+            part.name = shortened(f"{name}.{part.name}") if name and part.name else part.name or name
         if inner:
             return inner
     if kind == UNION and not name:

@@ -9,7 +9,7 @@ from sys import byteorder
 import cython
 from cython.cimports.libc.stdint import uint32_t
 from cython.cimports.libc.stdlib import free, realloc
-from cython.cimports.libc.string import memcpy, strcmp
+from cython.cimports.libc.string import memcpy, strcmp, strlen
 from cython.cimports.pybtf.core.btf.kinds import KIND_INT
 from cython.cimports.pybtf.core.btf.record_layout import Extremes, RefSpan, wire_kind, wire_names
 from cython.cimports.pybtf.core.btf.type_section import (
@@ -23,6 +23,11 @@ from cython.cimports.pybtf.core.btf.type_view import TypeView, chain_next, is_ch
 
 from pybtf.core.btf.type_section import wire_error, wire_header
 from pybtf.errors import InputError, Place
+
+# Names may share their bytes, as `b` and `ab` do. Whoever prints all of them needs memory for each. Those of a kernel
+# are together half of its BTF.
+NAME_SHARE = cython.declare(cython.size_t, 16)
+NAME_FREE = cython.declare(cython.size_t, 1 << 16)
 
 
 @cython.cfunc
@@ -69,6 +74,29 @@ def pointer_size(v: cython.pointer[cython.const[TypeView]]) -> uint32_t:
 def is_stray(v: cython.pointer[cython.const[TypeView]], name: uint32_t) -> cython.bint:
     """Whether a name begins in the middle of one of the base's strings."""
     return 0 < name < v.base_size and v.base_text[name - 1] != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def names_total(
+    v: cython.pointer[cython.const[TypeView]], id: uint32_t, enough: cython.size_t
+) -> cython.size_t:
+    """Bytes of the names in all records from one on, each as often as it stands there; `enough` ends it."""
+    k: uint32_t
+    r: cython.pointer[uint32_t]
+    names: RefSpan
+    total: cython.size_t = 0
+    while id < v.n and total <= enough:
+        r = view_record(v, id)
+        total += strlen(view_name(v, r[0]))
+        names = wire_names(r)
+        for k in range(names.count):
+            if total > enough:
+                break
+            total += strlen(view_name(v, names.p[k * names.stride]))
+        id += 1
+    return total
 
 
 @cython.cclass
@@ -172,6 +200,10 @@ class View:
         if status != WIRE_OK:
             raise wire_error(Place(name, "types", 4 * (error.word - at)), status, error.id, error.value)
         self.v.n = n
+        limit: cython.size_t = NAME_SHARE * len(data) + NAME_FREE
+        if names_total(cython.address(self.v), first_id, limit) > limit:
+            where = Place(name, "strings")
+            raise InputError(where, f"names of more than {limit} bytes in all", "names that share fewer bytes")
 
     @cython.cfunc
     def fail(self, id: uint32_t, word: cython.size_t, found: str, expected: str):

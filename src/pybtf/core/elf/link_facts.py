@@ -30,6 +30,8 @@ Facts = cython.struct(
     mask=uint32_t,
     ranges=cython.pointer[Range],
     n_ranges=uint32_t,
+    wanted=cython.pointer[uint8_t],  # by index of a section: whether its variables are
+    n_sections=uint32_t,
     out=U8s,
     failed=cython.bint,
 )
@@ -127,13 +129,7 @@ def range_of(f: cython.pointer[Facts], address: uint64_t) -> cython.pointer[Rang
 @cython.exceptval(check=False)
 def is_wanted(f: cython.pointer[Facts], s: cython.pointer[cython.const[Symbol]]) -> cython.bint:
     """Whether it is of an object in a section whose variables are wanted."""
-    i: uint32_t
-    if s.type != STT_OBJECT:
-        return False
-    for i in range(f.n_ranges):
-        if f.ranges[i].section == s.section:
-            return True
-    return False
+    return s.type == STT_OBJECT and s.section < f.n_sections and f.wanted[s.section]
 
 
 @cython.cfunc
@@ -230,13 +226,17 @@ def link_facts(symbols: FunctionTable, addresses, ranges, take):
     f.n_ranges = len(ranges)
     f.slots = cython.cast(cython.pointer[uint32_t], calloc(slots, cython.sizeof(uint32_t)))
     f.ranges = cython.cast(cython.pointer[Range], calloc(len(ranges) + 1, cython.sizeof(Range)))
+    f.n_sections = 1 + max([section for *_, section in ranges], default=0)
+    f.wanted = cython.cast(cython.pointer[uint8_t], calloc(f.n_sections, 1))
     try:
-        if f.slots == cython.NULL or f.ranges == cython.NULL:
+        if f.slots == cython.NULL or f.ranges == cython.NULL or f.wanted == cython.NULL:
             raise MemoryError
         for i in range(f.n_ranges):
             f.ranges[i].address, f.ranges[i].size, f.ranges[i].start, f.ranges[i].section = ranges[i]
+            f.wanted[f.ranges[i].section] = True
         hand_over_all(cython.address(f), symbols, addresses, take)
     finally:
         free(f.slots)
         free(f.ranges)
+        free(f.wanted)
         u8s_free(cython.address(f.out))

@@ -44,6 +44,7 @@ from cython.cimports.pybtf.core.show.show_types import (
     Show,
     show_enter,
     show_fail,
+    show_step,
 )
 
 LARGEST = cython.declare(uint32_t, 1 << 31)
@@ -61,6 +62,8 @@ def behind(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
         kind = wire_kind(view_record(s.v, id))
         if kind != KIND_TYPEDEF and not is_modifier(kind) and kind != KIND_TYPE_TAG:
             break
+        if not show_step(s, first):
+            return 0
         id = view_record(s.v, id)[2]
         steps += 1
         if steps > SHOW_MAX_CHAIN:

@@ -454,10 +454,12 @@ def put_composite(s: cython.pointer[Show], id: uint32_t, frame: cython.pointer[L
     if not show_enter(s, id):
         return
     if facts_of(s, id) == cython.NULL:
+        s.depth -= 1
         return
     layouts = cython.cast(cython.pointer[MemberLayout], calloc(count + 1, cython.sizeof(MemberLayout)))
     if layouts == cython.NULL:
         show_fail(s, SHOW_MEMORY, id)
+        s.depth -= 1
         return
     study(s, id, cython.address(f), layouts)
     mark_packed(s, id)

@@ -314,16 +314,19 @@ class Shower:
         layouts = cython.cast(cython.pointer[MemberLayout], calloc(count + 1, cython.sizeof(MemberLayout)))
         if layouts == cython.NULL:
             raise MemoryError
-        study(cython.address(self.s), id, cython.address(f), layouts)
-        for i in range(count):
-            name = view_name(self.s.v, r[3 + 3 * i])
-            found.append(
-                (
-                    name, r[4 + 3 * i], layouts[i].offset, layouts[i].bit, layouts[i].bits, layouts[i].size,
-                    layouts[i].hole, layouts[i].bit_hole,
-                )
-            )  # fmt: skip
-        free(layouts)
+        try:
+            study(cython.address(self.s), id, cython.address(f), layouts)
+            self.check()
+            for i in range(count):
+                name = view_name(self.s.v, r[3 + 3 * i])
+                found.append(
+                    (
+                        name, r[4 + 3 * i], layouts[i].offset, layouts[i].bit, layouts[i].bits, layouts[i].size,
+                        layouts[i].hole, layouts[i].bit_hole,
+                    )
+                )  # fmt: skip
+        finally:
+            free(layouts)
         return found
 
     def behind(self, id: uint32_t) -> int:
