@@ -150,6 +150,11 @@ SPLIT: dict[str, tuple[list[Record], list[Record], list[Record]]] = {
         [INT32, typedef(B, 5), pointer(5), struct_of(C, (A, 7)), pointer(8)],
         [typedef(B, 1), pointer(4)],
     ),
+    "nor are those of void": (
+        [typedef(A, 0), pointer(1), typedef(B, 1)],
+        [typedef(A, 0), pointer(4), typedef(B, 4), pointer(6)],
+        [typedef(A, 0), pointer(4), typedef(B, 4), pointer(6)],
+    ),
     "a declaration of the base is completed": (
         [forward(B), pointer(1), struct_of(C, (A, 2))],
         [struct_of(B), pointer(4), struct_of(C, (A, 5)), pointer(1)],

@@ -469,9 +469,12 @@ def test_a_piece_that_ends_too_early(tmp_path: Path) -> None:
 def test_names_in_the_middle_of_each_other(tmp_path: Path) -> None:
     """A thousand bytes each of a string that is there once: strings of a unit would be 4 GB."""
     n = 1 << 16
-    words = [word for i in range(n) for word in record(8, 0, name=1 + i)]
     path = tmp_path / "x"
+    words = [word for i in range(n) for word in record(8, 0, name=1 + i)]
     path.write_bytes(program(raw_btf(words, b"\0" + b"a" * (n + 1) + b"\0")))
+    refuses(path, "names of more than [0-9]+ bytes in all")
+    words = [word for i in range(n) for word in record(8, 0, name=1 + i % 60)]  # as much as the file may have
+    path.write_bytes(program(raw_btf(words, b"\0" + b"a" * 100 + b"\0")))
     refuses(path, "names in the middle of each other")
 
 
@@ -488,7 +491,7 @@ def test_what_very_many_functions_share(tmp_path: Path) -> None:
     """A name, or a prototype: looking at each would take hours, and so much memory."""
     path = tmp_path / "x"
     functions = [word for _ in range(1 << 17) for word in record(12, 1, name=1)]
-    path.write_bytes(program(raw_btf((*record(13, 0), *functions), b"\0" + b"a" * (1 << 20) + b"\0")))
+    path.write_bytes(program(raw_btf((*record(13, 0), *functions), b"\0" + b"a" * 64 + b"\0")))
     refuses(path, "type [0-9]+: names in the middle of each other, or a name or prototype that very many share")
     proto = [*record(13, 0, count=0xFFFF), *[1, 0] * 0xFFFF]
     path.write_bytes(program(raw_btf((*proto, *functions), b"\0a\0")))

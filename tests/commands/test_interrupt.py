@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ def test_interrupt(what: str, tmp_path: Path) -> None:
 def test_an_interrupt_waits_for_a_file_with_a_temporary_name(tmp_path: Path) -> None:
     """Some seconds in the core."""
     process = child("named", tmp_path / "a.elf")
+    time.sleep(0.3)  # it is in the core then, most probably
     os.kill(process.pid, signal.SIGINT)
     printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "left\n")

@@ -10,14 +10,32 @@ from pathlib import Path
 import pytest
 
 import pybtf
+from pybtf.btf.kinds import Kind
 from pybtf.btf.types import Member, Struct
-from tests.builders.dwarfwriter import Die, die
-from tests.builders.kernelish import INT, kernel, unit
+from tests.builders.dwarfwriter import Die, Unit, die, dwarf
+from tests.builders.kernelish import FLAVOURS, INT, kernel, unit
 from tests.builders.synthetic import named
 
 SIZE = ("bit_size", "data1", 5)
 OLD = ("byte_size", "data1", 4), SIZE, ("bit_offset", "data1", 27), ("data_member_location", "data1", 0)
 NEW = SIZE, ("data_bit_offset", "data1", 0)
+
+
+SPARE = named("structure_type", "spare", ("byte_size", "data1", 0))
+WORD_PIECES = b"\x55\x93\x08\x54\x93\x08"
+"""rdi and rsi, the first two registers for parameters of x86-64."""
+RDX = b"\x51"
+WIDE = [
+    ("a range", [die("subrange_type", ("type", "ref4", "wide"), label="other")], "other"),
+    ("an alias", [named("template_alias", "a", ("type", "ref4", "wide"), label="other")], "other"),
+    ("an alias behind a typedef", [
+        named("typedef", "t", ("type", "ref4", "other"), label="t"),
+        named("template_alias", "a", ("type", "ref4", "wide"), label="other"),
+    ], "t"),
+    ("a struct in a module", [
+        named("module", "m", children=[named("structure_type", "s", ("byte_size", "data1", 16), label="other")])
+    ], "other"),
+]  # fmt: skip
 
 
 def write(path: Path, *dies: Die) -> None:
@@ -43,3 +61,62 @@ def test_bit_fields_of_a_range(place: tuple[tuple[str, str, int], ...], tmp_path
     write(path, INT, small, bits)
     types = list(pybtf.encode(path, features="default", jobs=1).btf)
     assert [(each.members, each.size) for each in types if isinstance(each, Struct)] == [((Member("p", 0, 0, 5),), 4)]
+
+
+@pytest.mark.parametrize("inherited", [False, True], ids=["own", "of the origin"])
+@pytest.mark.parametrize("features", ["default", "default,force_cu_merging"])
+@pytest.mark.parametrize(("types", "type"), [row[1:] for row in WIDE], ids=[row[0] for row in WIDE])
+def test_a_parameter_has_the_size_that_its_type_has(
+    types: list[Die], type: str, features: str, inherited: bool, tmp_path: Path
+) -> None:
+    """A value of 16 bytes takes two registers, also where its type is none that BTF knows. So the next one is in the
+    third, and is where it should be; of a function with a parameter elsewhere nothing is written.
+    """
+    path = tmp_path / "wide.elf"
+    low_pc = ("low_pc", "addr", FLAVOURS["x86_64"].text)
+    wide = named("base_type", "__int128", ("byte_size", "data1", 16), ("encoding", "data1", 5), label="wide")
+    x, y = ("name", "string", "x"), ("type", "ref4", type)
+    if inherited:
+        first = [
+            die("formal_parameter", x, y, label="x"),
+            named("formal_parameter", "y", ("type", "ref4", "int"), label="y"),
+        ]
+        second = [
+            die("formal_parameter", ("abstract_origin", "ref4", "x"), ("location", "exprloc", WORD_PIECES)),
+            die("formal_parameter", ("abstract_origin", "ref4", "y"), ("location", "exprloc", RDX)),
+        ]
+        functions = [
+            named("subprogram", "f", ("inline", "data1", 1), label="f", children=first),
+            die("subprogram", ("abstract_origin", "ref4", "f"), low_pc, children=second),
+        ]
+    else:
+        second = [
+            die("formal_parameter", x, y, ("location", "exprloc", WORD_PIECES)),
+            named("formal_parameter", "y", ("type", "ref4", "int"), ("location", "exprloc", RDX)),
+        ]
+        functions = [named("subprogram", "f", low_pc, children=second)]
+    write(path, INT, wide, *types, *functions)
+    encoded = pybtf.encode(path, features=features, jobs=1)
+    function = encoded.btf.by_name("f", Kind.FUNC)
+    assert function is not None
+    small = named("base_type", "short", ("byte_size", "data1", 2), ("encoding", "data1", 5), label="wide")
+    if "module" in repr(types):
+        return
+    write(path, INT, small, *types, *functions)
+    assert pybtf.encode(path, features=features, jobs=1).btf.by_name("f", Kind.FUNC) is None
+
+
+def test_the_name_of_a_unit_whose_section_is_gone(tmp_path: Path) -> None:
+    """`objcopy -R '.debug_line*'` takes .debug_line_str as well. The reference writes the same without."""
+    path = tmp_path / "x.elf"
+    root = die("compile_unit", ("name", "line_strp", "x.c"), ("producer", "string", "GNU C11"), children=[INT, SPARE])
+    written = dwarf([Unit(root, version=5)])
+    assert written.sections.pop(".debug_line_str") == b"x.c\0"
+    path.write_bytes(kernel(written).data)
+    assert pybtf.encode(path, features="default", jobs=1).btf.by_name("spare") is not None
+    of_type = die("structure_type", ("name", "line_strp", "t"), ("byte_size", "data1", 0))
+    written = dwarf([Unit(root._replace(children=[of_type]), version=5)])
+    written.sections.pop(".debug_line_str")
+    path.write_bytes(kernel(written).data)
+    with pytest.raises(pybtf.InputError, match=r"\.debug_line_str"):
+        pybtf.encode(path, features="default", jobs=1)

@@ -326,7 +326,7 @@ def finish_unit(
     if not named(w, v, intern_function_names(u, names, picked, all_names)):
         return 1
     if resolve_unit(
-        u,
+        cython.address(w.walker),
         cython.address(w.sections),
         cython.address(x.machine),
         NO_INDEX if x.exporting else x.table.n,

@@ -79,7 +79,7 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
 _HINTS: Final = {
     "split": (
         "pybtf looks for the file only if this is a skeleton of DWARF 5, or has DW_AT_GNU_dwo_name. Otherwise build "
-        "without -gsplit-dwarf."
+        "without -gsplit-dwarf; or without -gmodules, if the file is a module of clang (.pcm)."
     ),
     "alternate": "{no_alternate}",
     "nested": "dwz does not write such files; use the file from before dwz.",

@@ -346,6 +346,8 @@ class Split:
         hint = f"Looked for it as {', '.join(tried)}."
         if refused:
             hint += f" Not it: {'; '.join(refused)}."
+        if name.endswith(".pcm"):
+            hint += " It is a module of clang, which pybtf does not read: build without -gmodules."
         raise InputError(
             place, f"a skeleton, whose unit is in {name}, with the identity {identity:#018x}", "that file", hint
         )

@@ -49,4 +49,5 @@ cdef inline uint64_t hash_name(const uint32_t *r) noexcept nogil:
     return hash_more(SALT, r[0], 0)
 
 cdef inline uint64_t hash_typedef(const uint32_t *r) noexcept nogil:
-    return hash_more(SALT, r[0], r[1])
+    # Never that of `hash_record`, also where the type is 0: typedefs of a base are not found by it.
+    return hash_more(~SALT, r[0], r[1])

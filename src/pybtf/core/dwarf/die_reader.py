@@ -9,7 +9,7 @@ cursor ends where the unit ends.
 """
 
 import cython
-from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
+from cython.cimports.libc.stdint import int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memchr
 from cython.cimports.pybtf.core.dwarf.abbrev_layout import VARYING
 from cython.cimports.pybtf.core.dwarf.abbrevs import *
@@ -340,6 +340,14 @@ def die_string_offset(
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def is_root(tag: uint16_t) -> cython.bint:
+    return tag == DW_TAG_compile_unit or tag == DW_TAG_partial_unit or tag == DW_TAG_type_unit
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def die_string(
@@ -369,6 +377,8 @@ def die_string(
         transient[0] = True
         return 0
     if a.cls == A_LINE_STRP:
+        if r.sections.line_str.n == 0 and is_root(d.tag):
+            return 0  # the section went with `.debug_line`; nothing but names of units and folders is in it
         return text_at(r, r.sections.line_str, IN_LINE_STR, a.v, d.offset, text, size)
     if a.cls == A_STRX:
         if die_string_offset(r, d, slot, cython.address(offset)):

@@ -1,6 +1,7 @@
 # From DIE offsets to small ids (see resolve.py).
 
 from libc.stdint cimport uint32_t
+from pybtf.core.dwarf.walk_state cimport Walker
 from pybtf.core.functions.calling_convention cimport Machine
 from pybtf.core.model.debug_sections cimport DebugSections
 from pybtf.core.model.dwarf_unit cimport Function, Param, Unit
@@ -11,7 +12,7 @@ cdef enum:                      # options of resolve_unit
     R_LITTLE_ENDIAN = 2
 
 cdef int resolve_references(Unit *u, Fault *fault) noexcept nogil
-cdef int resolve_unit(Unit *u, const DebugSections *sections, const Machine *machine, uint32_t n_known, int options,
+cdef int resolve_unit(Walker *w, const DebugSections *sections, const Machine *machine, uint32_t n_known, int options,
                       Fault *fault) noexcept nogil
 cdef Function *function_at(Unit *u, uint32_t die) noexcept nogil
 cdef Param *origin_param(Unit *u, Function *f, uint32_t die, Fault *fault) noexcept nogil

@@ -17,6 +17,8 @@ from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_res
 from cython.cimports.pybtf.core.dwarf.forms import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.dwarf.member_layout import lay_out_members
+from cython.cimports.pybtf.core.dwarf.value_size import value_size
+from cython.cimports.pybtf.core.dwarf.walk_state import Walker
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, analyse_function, find_candidate
 from cython.cimports.pybtf.core.functions.reference_cycles import (
     endless_functions,
@@ -238,6 +240,7 @@ def param_size(u: cython.pointer[Unit], ref: uint32_t) -> uint16_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def locate(
+    w: cython.pointer[Walker],
     u: cython.pointer[Unit],
     f: cython.pointer[Function],
     p: cython.pointer[Param],
@@ -256,6 +259,8 @@ def locate(
         if origin != cython.NULL:
             ref = origin.ref
     p.size = param_size(u, ref)
+    if p.size == 0:
+        p.size = value_size(w, p.die)
     p.in_memory = p.size > (1 if machine.is_s390 else 2) * u.address_size
     if not p.has_loc:
         return 0
@@ -307,6 +312,7 @@ def inherit(p: cython.pointer[Param], o: cython.pointer[Param]) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def resolve_functions(
+    w: cython.pointer[Walker],
     u: cython.pointer[Unit],
     sections: cython.pointer[cython.const[DebugSections]],
     machine: cython.pointer[cython.const[Machine]],
@@ -327,7 +333,7 @@ def resolve_functions(
             continue
         unit_bases(u, f.bases)
         for k in range(f.first, f.first + f.count):
-            if locate(u, f, cython.address(u.params[k]), sections, machine, fault):
+            if locate(w, u, f, cython.address(u.params[k]), sections, machine, fault):
                 return 1
             if true_signature and u.params[k].name:
                 find_candidate(u, cython.address(u.params[k]))
@@ -434,7 +440,7 @@ def resolve_references(u: cython.pointer[Unit], fault: cython.pointer[Fault]) ->
 @cython.nogil
 @cython.exceptval(check=False)
 def resolve_unit(
-    u: cython.pointer[Unit],
+    w: cython.pointer[Walker],
     sections: cython.pointer[cython.const[DebugSections]],
     machine: cython.pointer[cython.const[Machine]],
     n_known: uint32_t,
@@ -442,7 +448,8 @@ def resolve_unit(
     fault: cython.pointer[Fault],
 ) -> cython.int:
     """The second half: what functions say of their parameters, and the layout of members. Nonzero: fault."""
-    if resolve_functions(u, sections, machine, n_known, options, fault):
+    u: cython.pointer[Unit] = cython.address(w.u)
+    if resolve_functions(w, u, sections, machine, n_known, options, fault):
         return 1
     lay_out_members(u, (options & R_LITTLE_ENDIAN) != 0)
     return 0

@@ -1,0 +1,60 @@
+"""How large a parameter is whose type the unit does not have: the reference asks the DIEs, whatever they are.
+
+A type that BTF does not know of is void, as are those that refer to it. But a parameter's size says in how many
+registers it is, and so where the next one should be. Ada has parameters of a range (DW_TAG_subrange_type), C++ of a
+template's alias, Fortran and D of types in a DW_TAG_module.
+"""
+
+import cython
+from cython.cimports.libc.stdint import uint16_t, uint32_t
+from cython.cimports.pybtf.core.dwarf.attributes import D_BYTE_SIZE, D_ORIGIN, D_TYPE
+from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_has, die_number, die_read
+from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
+from cython.cimports.pybtf.core.dwarf.walk_state import Walker, reference
+from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_pointer_type
+from cython.cimports.pybtf.core.model.dwarf_unit import LONGEST_TYPE_CHAIN, NO_INDEX
+from cython.cimports.pybtf.core.model.faults import Fault
+from cython.cimports.pybtf.core.support.cursor import cur_init
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def read_at(w: cython.pointer[Walker], at: uint32_t) -> cython.bint:
+    """Read the DIE at an offset of .debug_info into `w.d`. False: there is none."""
+    r: cython.pointer[Reader] = cython.address(w.r)
+    unit: uint32_t
+    if not r.unit <= at < r.end:
+        unit = unit_with(w, at)
+        if unit >= w.n_units or unit_enter(w, cython.address(w.headers[unit])):
+            return False
+    cur_init(cython.address(r.c), w.sections.info.p, at, r.end, w.sections.swap)
+    return die_read(r, cython.address(w.d)) == 0 and w.d.tag != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def value_size(w: cython.pointer[Walker], param: uint32_t) -> uint16_t:
+    """Bytes of a value of the parameter whose DIE is at this offset; 0: nothing says. No fault is left."""
+    d: cython.pointer[Die] = cython.address(w.d)
+    fault: Fault = w.fault
+    passing: cython.bint = w.r.passing
+    at: uint32_t = param
+    size: uint16_t = 0
+    steps: cython.int = 0
+    w.r.passing = True
+    while read_at(w, at) and steps < LONGEST_TYPE_CHAIN:
+        if at != param and d.tag == DW_TAG_pointer_type:
+            size = w.u.address_size
+            break
+        if at != param and die_number(d, D_BYTE_SIZE):
+            size = cython.cast(uint16_t, die_number(d, D_BYTE_SIZE))
+            break
+        at = reference(w, D_ORIGIN if steps == 0 and die_has(d, D_ORIGIN) else D_TYPE)
+        if at == 0 or at == NO_INDEX:
+            break
+        steps += 1
+    w.r.passing = passing
+    w.fault = fault
+    return size
