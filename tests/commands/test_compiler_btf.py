@@ -473,8 +473,8 @@ def test_names_in_the_middle_of_each_other(tmp_path: Path) -> None:
     words = [word for i in range(n) for word in record(8, 0, name=1 + i)]
     path.write_bytes(program(raw_btf(words, b"\0" + b"a" * (n + 1) + b"\0")))
     refuses(path, "names of more than [0-9]+ bytes in all")
-    words = [word for i in range(n) for word in record(8, 0, name=1 + i % 60)]  # as much as the file may have
-    path.write_bytes(program(raw_btf(words, b"\0" + b"a" * 100 + b"\0")))
+    words = [word for i in range(500) for word in record(8, 0, name=1 + i)]  # as much as a file may have
+    path.write_bytes(program(raw_btf(words, b"\0" + b"a" * 501 + b"\0")))
     refuses(path, "names in the middle of each other")
 
 
