@@ -319,6 +319,34 @@ def test_no_lock_is_written_if_something_differs(plant: Callable[..., None]) -> 
     assert not Path("btf.lock").exists()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--write-lock", "a", "a"],
+        ["--write-lock", "./a", "b", "a"],
+        ["--write-lock", "link", "a"],
+        ["--write-lock", "hard", "a"],
+        ["--write-lock", "b", "--base", "b", "a"],
+        ["--write-lock", "link", "--against", "hard", "b"],
+    ],
+)
+def test_no_lock_is_written_over_what_is_read(
+    arguments: list[str], files: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("link").symlink_to("a")
+    os.link("a", "hard")
+    before = [Path(name).read_bytes() for name in files]
+    assert quick(*arguments) == 2
+    assert "error: --write-lock LOCK is the input " in capfd.readouterr().err
+    assert [Path(name).read_bytes() for name in files] == before
+
+
+def test_a_lock_is_replaced(files: list[str]) -> None:
+    assert quick("--write-lock", "btf.lock", "a") == 0
+    assert quick("--write-lock", "btf.lock", *files) == 0
+    assert list(read_lock("btf.lock")) == files
+
+
 def lock_of(name: str = '"a"', **changes: str) -> str:
     """A lock file in which JSON texts stand for values of its only entry."""
     facts = {

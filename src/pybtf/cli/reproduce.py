@@ -23,6 +23,7 @@ from .app import Command, Jobs
 from .click_command import FILE, complete_features, complete_languages
 from .completion import complete_list
 from .faults import report_one
+from .output import spared
 from .summary import count, size
 
 SCHEMA = 1
@@ -79,6 +80,9 @@ def command(
     questions = [each.question for each in locked.values()]
     if not questions:
         questions = _questions(files, features, lang, lang_exclude, base, standalone, force_base)
+    if write_lock is not None:
+        inputs = [each for each in (*files, base, against) if each is not None]
+        spared("--write-lock", write_lock, inputs, "LOCK")
     plan = _plan(circumstances(jobs, rounds), skip)
     expectation = _expectation(questions, expect, against)
 
