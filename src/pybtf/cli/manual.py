@@ -530,7 +530,7 @@ What is expected:
   --expect DIGEST      The SHA-256 of the raw BTF: `pybtf encode -q --detached - FILE | sha256sum`
   --against OTHER      The BTF in the file OTHER: raw, or the section .BTF of an ELF file
   --write-lock LOCK    If all is well, record what was encoded and the digests in the file LOCK (- for
-                       standard output)
+                       standard output; what is found is then printed on standard error)
   --lock LOCK          Check what LOCK has recorded, or these FILEs of it, with the features recorded there
 
 What is encoded:
