@@ -242,8 +242,10 @@ How:
                        underscore in the names; with --provenance or --dwarf by the unit that types are from,
                        or by the folder of the file that declares them (what is declared nowhere, as pointers:
                        that of the unit)
-  --count N            At most N lines in tables that are cut off; default: 10
-  --against OTHER      Print how much more there is than in the BTF in OTHER
+  --count N            At most N lines in the tables of records, of prefixes, and of types without which
+                       most would be gone; default: 10. The others are short, and whole
+  --against OTHER      Print how much more there is than in the BTF in OTHER: what changed most, first. Types
+                       of one name are one line, and those without a name one for each kind
   --json               Print an object with an array for each table
   --html OUT           Write a treemap, a page for a browser, to the file OUT (- is standard output), and
                        print nothing: boxes for all types and strings, with the area that they have bytes. A
