@@ -152,13 +152,15 @@ def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) 
     inputs = {task.real for task in tasks}
     outputs = {real_path(task.target) for task in tasks if task.target is not None} or inputs
     base = options.base if isinstance(options.base, str) else None
-    for name, what in ((base, "the base"), (request.report, "--report JSON")):
+    read = ((base, "the base"), (request.from_list, "the LIST of --from-list"))
+    for name, what in (*read, (request.report, "--report JSON")):
         if name is not None and os.path.realpath(name) in outputs:
             raise UsageError(f"{what} is also the file that the BTF of a file goes to: {name}")
     if request.report is not None and os.path.realpath(request.report) in inputs:
         raise UsageError(f"--report JSON is one of the files: {request.report}")
-    if base is not None and request.report is not None and same(base, request.report):
-        raise UsageError("--report JSON is the base itself")
+    for name, what in read:
+        if name is not None and request.report is not None and same(name, request.report):
+            raise UsageError(f"--report JSON is {what} itself")
     if outputs is not inputs and not inputs.isdisjoint(outputs):
         raise UsageError(f"the BTF of a file would replace one of the files: {min(inputs & outputs)}")
     for folder in {os.path.dirname(task.target) for task in tasks if task.target is not None}:  # noqa: PTH120

@@ -89,7 +89,8 @@ def encode(
     for text in notes:
         if not quiet:
             console.note(text)
-    given = (files, detached, detached_dir, report, report_detail, provenance, quiet, verbose, progress, timings)
+    where = files, detached, detached_dir, report, report_detail, provenance
+    given = *where, quiet, verbose, progress, timings, from_list if from_list != "-" else None
     return _single(options, given) if single else _batch(options, given)
 
 

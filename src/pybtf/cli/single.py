@@ -134,6 +134,9 @@ def _check_targets(request: Request, options: EncodeOptions) -> None:
         (request.detached, base, "--detached OUT is the base itself"),
         (request.report, base, "--report JSON is the base itself"),
         (request.detached, options.dwp, "--detached OUT is the package of --dwp itself"),
+        (request.detached, request.from_list, "--detached OUT is the LIST of --from-list itself"),
+        (request.report, request.from_list, "--report JSON is the LIST of --from-list itself"),
+        (request.provenance, options.dwp, "--provenance FILE is the package of --dwp itself"),
         (request.report, options.dwp, "--report JSON is the package of --dwp itself"),
     ):
         if name is not None and other is not None and same(name, other):

@@ -60,8 +60,6 @@ def size(
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
     if pictures and (json or by is not None or count is not None or against is not None):
         raise UsageError("--html and --svg draw all there is; --by, --count, --against and --json are about tables")
-    if len(pictures) > 1 and html == svg:
-        raise UsageError("--html and --svg need two names")
     from ..btf.opening import open_view
     from .sources import Origin
 
@@ -72,7 +70,10 @@ def size(
         raise UsageError(f"--against OTHER does not go with --by {by}: where the types of OTHER are from is not known")
     if pictures:
         from .output import spared
+        from .request import same
 
+        if len(pictures) > 1 and same(pictures[0][0], pictures[1][0]):
+            raise UsageError("--html and --svg need two names")
         for out, page in pictures:
             spared("--html" if page else "--svg", out, [files[0], *([base] if base else [])])
         _draw(open_view(files[0], base), pictures)
