@@ -201,7 +201,7 @@ Which of the structs (of those that are named, or of all):
   --with-embedded-flexible-array
                        Those with a member that ends with one
 
-Instead of types:
+Instead of types (the first two go with no other option but --base):
   --contains NAME      List the structs and unions with a member of the struct NAME
   --find-pointers-to NAME
                        List the members that are pointers to the struct NAME
