@@ -65,6 +65,9 @@ def verify(
 
         if loader is not None:
             raise UsageError("--btf-ids is about the link, and has no --loader")
+        if fix is not None or rebase is not None:
+            other = "--fix" if fix is not None else "--rebase"
+            raise UsageError(f"--btf-ids and {other} do not go together: it is about names, and writes no BTF")
         if len(versions) > 1:
             raise UsageError("--btf-ids takes one version, not all")
         with mapped():
