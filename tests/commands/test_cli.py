@@ -244,9 +244,10 @@ def test_btf_does_not_go_to_a_terminal(
     run: Run, elf: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    outcome = run("encode", "--detached", "-", elf)
-    assert outcome.status == 2
-    assert "standard output is a terminal" in outcome.err
+    for arguments in (["--detached", "-"], ["--detached", os.devnull, "--provenance", "-"]):
+        outcome = run("encode", *arguments, elf)
+        assert outcome.status == 2
+        assert f"{arguments[-2]} -: standard output is a terminal" in outcome.err
 
 
 # What reaches the pipeline

@@ -117,10 +117,13 @@ def _tell(request: Request, report: Report) -> None:
 
 
 def _check_targets(request: Request, options: EncodeOptions) -> None:
-    """No output may be an input or another output, and no BTF goes to a terminal."""
+    """No output may be an input or another output, and nothing binary goes to a terminal."""
     base = options.base if isinstance(options.base, str) else None
-    if request.detached == STDOUT and sys.stdout.isatty():
-        raise UsageError("--detached -: standard output is a terminal, and BTF is binary; redirect it")
+    for output, option, what in (
+        (request.detached, "--detached", "BTF is"), (request.provenance, "--provenance", "a database is"),
+    ):  # fmt: skip
+        if output == STDOUT and sys.stdout.isatty():
+            raise UsageError(f"{option} -: standard output is a terminal, and {what} binary; redirect it")
     file = request.files[0]
     for name, other, what in (
         *((request.detached, each, "--detached OUT is FILE itself") for each in request.files),
