@@ -287,6 +287,16 @@ def test_environment_excludes_languages_unless_an_option_speaks(
     assert asked(run, pipeline, elf).lang_exclude is None
 
 
+@pytest.mark.parametrize("command", ["encode", "merge", "reproduce", "why"])
+def test_the_environment_is_named_if_it_is_wrong(
+    command: str, run: Run, elf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "klingon")
+    outcome = run(command, elf)
+    assert outcome.status == 2
+    assert outcome.err.startswith("pybtf: error: PAHOLE_LANG_EXCLUDE: unknown language 'klingon'; known are ada83, ")
+
+
 # Outputs
 
 

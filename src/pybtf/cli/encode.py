@@ -6,7 +6,7 @@ import os
 
 from .. import features as feature_names
 from ..errors import InputError, UsageError
-from ..languages import EXCLUDE_VARIABLE
+from ..languages import excluded_by_environment
 from ..options import make_options
 from ..records import replace
 from . import console
@@ -54,7 +54,7 @@ def encode(
         other = "--detached" if detached is not None else "--combine"
         raise UsageError(f"{other} and --detached-dir do not go together")
     if lang is None and lang_exclude is None:
-        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+        lang_exclude = excluded_by_environment()
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")

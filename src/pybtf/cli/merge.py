@@ -6,7 +6,7 @@ import os
 
 from ..errors import InputError, MergeError, NothingToEncode, UsageError
 from ..features import Features
-from ..languages import EXCLUDE_VARIABLE
+from ..languages import excluded_by_environment
 from ..options import EncodeOptions, make_options
 from ..process import last_work
 from . import console
@@ -75,7 +75,7 @@ def merge(
     if cache == "-":
         raise UsageError("--cache names a file that is kept, not standard output")
     if lang is None and lang_exclude is None:
-        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+        lang_exclude = excluded_by_environment()
     options = make_options(
         Features.parse(*features), jobs, lang or "", lang_exclude or "", base, standalone, force_base, False, for_kernel
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
@@ -13,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from .. import __version__
 from ..errors import InputError, UsageError, printable, quoted
-from ..languages import EXCLUDE_VARIABLE
+from ..languages import excluded_by_environment
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
 from ..process import write_stdout
@@ -134,7 +133,7 @@ def _questions(
     if len(set(files)) < len(files):
         raise UsageError("a file is named twice")
     if lang is None and lang_exclude is None:
-        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+        lang_exclude = excluded_by_environment()
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")
