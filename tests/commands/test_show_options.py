@@ -398,7 +398,10 @@ def test_options_about_classes_have_no_influence(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--bit-holes", "-1", "x"], "--bit-holes expects a number, not '-1'"),
+        (["--bit-holes", "-1", "x"], "--bit-holes expects a number of at least 0, not '-1'"),
+        (["--holes=-1", "x"], "--holes expects a number of at least 0, not '-1'"),
+        (["--cacheline=-1", "x"], "--cacheline expects a number of at least 1, not '-1'"),
+        (["--cacheline=0", "x"], "--cacheline expects a number of at least 1, not '0'"),
         (["--padding", "many", "x"], "--padding expects a number, not 'many'"),
         (["--padding", "4294967296", "x"], "--padding expects a number of at most 4,294,967,295"),
         (["-S", "a", "x"], "--steps goes with --reorganize"),

@@ -234,6 +234,7 @@ def test_growth_of_what_is_gone_without_a_type_has_no_ids(run: Run) -> None:
         (["size", "--by", "units", SAMPLE], "units"),
         (["size", "--count", "-", SAMPLE], "--count expects a number"),
         (["size", "--html", "x", "--svg", "./x", SAMPLE], "--html and --svg need two names"),
+        (["size", "--count", "-1", SAMPLE], "--count expects a number of at least 0, not '-1'"),
         (["size", "--count", "10000000", SAMPLE], "--count expects a number of at most 9,999,999"),
         (["duplicates"], "missing argument 'FILE'"),
         (["duplicates", SAMPLE, SAMPLE], "one FILE at a time"),

@@ -248,10 +248,7 @@ def _line_size(text: str | None, *, drawn: bool) -> int:
     """Bytes of a cache line."""
     if text is None:
         return CACHELINE
-    size = number_of("cacheline", text, LARGEST_LINE if drawn else MOST)
-    if size == 0:
-        raise UsageError("--cacheline expects a number of at least 1")
-    return size
+    return number_of("cacheline", text, LARGEST_LINE if drawn else MOST, least=1)
 
 
 def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list[int]:
