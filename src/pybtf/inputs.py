@@ -61,19 +61,21 @@ class RealPaths:
 @record(frozen=True)
 class Input:
     """A file to encode. `name` says where below a folder of results its own belongs; `real`: `path` without links;
-    `size` in bytes, 0 if it cannot be looked at.
+    `size` in bytes, 0 if it cannot be looked at. `problem`: `path` is a folder, and this is wrong with it.
     """
 
     path: str
     name: str
     real: str
     size: int
+    problem: InputError | None = None
 
 
 def find_inputs(arguments: Iterable[str]) -> list[Input]:
     """The files of these arguments, each once, although several may lead to it.
 
-    Raises `InputError` for a folder that cannot be read, or has no modules. A file need not exist.
+    A folder that cannot be read, or has no modules, has its `problem` among others, and is an `InputError` if there are
+    none. A file need not exist.
     """
     found: dict[str, Input] = {}
     real_path = RealPaths()
@@ -88,10 +90,17 @@ def find_inputs(arguments: Iterable[str]) -> list[Input]:
     for argument in arguments:
         status = _status(argument)
         if (status is None or not stat.S_ISREG(status.st_mode)) and os.path.isdir(argument):
-            for path in _modules(argument):
-                add(path, _status(path), path[len(argument) :].lstrip("/"))
+            try:
+                for path in _modules(argument):
+                    add(path, _status(path), path[len(argument) :].lstrip("/"))
+            except InputError as error:
+                found.setdefault(real_path(argument), Input(argument, "", real_path(argument), 0, error))
         else:
             add(argument, status, argument[argument.rfind("/") + 1 :])
+    if len(found) == 1:
+        for each in found.values():
+            if each.problem is not None:
+                raise each.problem
     return list(found.values())
 
 

@@ -6,6 +6,8 @@ section 7.12; assembler's is the vendor code that gas and LLVM write.
 
 from __future__ import annotations
 
+import os
+
 from .errors import UsageError
 
 LANGUAGES = {
@@ -70,3 +72,15 @@ def parse_languages(text: str) -> frozenset[int]:
             raise UsageError(f"unknown language {name!r}{hint}; known are {', '.join(LANGUAGES)}")
         codes.add(code)
     return frozenset(codes)
+
+
+def excluded_by_environment() -> str | None:
+    """What stands for `--lang-exclude` if no option names languages; None: nothing. Raises `UsageError`."""
+    text = os.environ.get(EXCLUDE_VARIABLE)
+    if not text:
+        return None
+    try:
+        parse_languages(text)
+    except UsageError as error:
+        raise UsageError(f"{EXCLUDE_VARIABLE}: {error}") from None
+    return text

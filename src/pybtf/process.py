@@ -112,6 +112,18 @@ def write_stdout(text: str | bytes) -> None:
         put(text)
 
 
+def without_memory(error: BaseException, program: str) -> int:
+    """Say so of a program that has not even the memory to find out what to say of `error`. The exit status."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None  # which hold what it was about
+    line = f"{program}: error: not enough memory\n"
+    try:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    except (OSError, ValueError):  # closed
+        pass
+    return 1
+
+
 def leave(status: int) -> NoReturn:
     """End the process with this exit status, at once: taking the interpreter apart takes longer than some modules do.
 

@@ -244,9 +244,10 @@ def test_btf_does_not_go_to_a_terminal(
     run: Run, elf: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    outcome = run("encode", "--detached", "-", elf)
-    assert outcome.status == 2
-    assert "standard output is a terminal" in outcome.err
+    for arguments in (["--detached", "-"], ["--detached", os.devnull, "--provenance", "-"]):
+        outcome = run("encode", *arguments, elf)
+        assert outcome.status == 2
+        assert f"{arguments[-2]} -: standard output is a terminal" in outcome.err
 
 
 # What reaches the pipeline
@@ -284,6 +285,16 @@ def test_environment_excludes_languages_unless_an_option_speaks(
     assert asked(run, pipeline, elf, "--lang", "c11").lang_exclude is None
     monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "")
     assert asked(run, pipeline, elf).lang_exclude is None
+
+
+@pytest.mark.parametrize("command", ["encode", "merge", "reproduce", "why"])
+def test_the_environment_is_named_if_it_is_wrong(
+    command: str, run: Run, elf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", "klingon")
+    outcome = run(command, elf)
+    assert outcome.status == 2
+    assert outcome.err.startswith("pybtf: error: PAHOLE_LANG_EXCLUDE: unknown language 'klingon'; known are ada83, ")
 
 
 # Outputs

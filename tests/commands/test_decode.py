@@ -275,6 +275,8 @@ def test_json_of_data_that_end_early_is_whole(
         (["int", "DATA", "--elements", "9" * 30], 2, f"--elements expects a number of at most {(1 << 64) - 1:,}"),
         (["int", "DATA", "--offset", "0x1" + "0" * 16], 2, "--offset expects a number of at most 0xffffffffffffffff"),
         (["int", "DATA", "--offset", "9" * 5000], 2, "--offset expects a number of at most 0xffffffffffffffff"),
+        (["int", "DATA", "--offset", "-0x1"], 2, "--offset expects a number of at least 0, not '-0x1'"),
+        (["int", "DATA", "--count", "-1"], 2, "--count expects a number of at least 0, not '-1'"),
         (["int", "DATA", "--offset", "0x"], 2, "--offset expects a number, not '0x'"),
         (["int", "DATA", "--offset", "0o7"], 2, "--offset expects a number, not '0o7'"),
         (["int", "DATA", "--count", "1_0"], 2, "--count expects a number, not '1_0'"),

@@ -119,13 +119,25 @@ def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureF
 def test_no_output_replaces_what_is_read(built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:
     folder = built("x86")
     Path("list").write_text("a.o\nb.o\n")
+    Path("a.o.btf").write_text("a.o\nb.o\n")
+    Path("same").hardlink_to("list")
+    Path("hard.o").hardlink_to("sb.o")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     for arguments, message in (
         (["merge", "--objects", "a.o", "--detached", "./a.o"], "--detached OUT would replace a.o, which is named with"),
         (["merge", "--objects", "list", "--detached", "list"], "--detached OUT would replace list, which is named"),
         (["merge", "--objects", "list", "--detached", "b.o"], "--detached OUT would replace b.o, which is named with"),
         (["merge", "--objects", "list", "--detached", "x", "--report", "b.o"], "--report JSON would replace b.o"),
+        (["merge", "--detached", "./sa.o"], "--detached OUT would replace sa.o, which has values of merged"),
+        (["merge", "--detached", "hard.o"], "--detached OUT would replace sb.o, which has values of merged"),
+        (["merge", "--detached", "x", "--report", "sb.o"], "--report JSON would replace sb.o, which has values"),
         (["encode", "--dwp", "sa.o", "--detached", "sa.o"], "--detached OUT is the package of --dwp itself"),
+        (["encode", "--dwp", "sa.o", "--provenance", "sa.o"], "--provenance FILE is the package of --dwp itself"),
+        (["encode", "--from-list", "list", "--detached-dir", "d", "--report", "list"], "--report JSON is the LIST of"),
+        (["encode", "--from-list", "list", "--detached-dir", "d", "--report", "same"], "--report JSON is the LIST of"),
+        (["encode", "--from-list", "list", "--combine", "--detached", "list"], "--detached OUT is the LIST of"),
+        (["encode", "--from-list", "list", "--combine", "--detached", "x", "--report", "list"], "--report JSON is the"),
+        (["encode", "--from-list", "a.o.btf", "--detached-dir", "."], "the LIST of --from-list is also the file that"),
     ):
         assert main([*arguments, "merged"]) == 2
         assert message in capfd.readouterr().err

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
 import weakref
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from pybtf import process
+from pybtf.cli import faults
+from pybtf.cli.main import guarded as pybtf_guarded
+from pybtf.errors import InputError, InternalError
+from pybtf.pahole.main import guarded as pahole_guarded
 from tests.conftest import ROOT, environment
 
 EXAMPLE = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -154,6 +161,58 @@ def test_a_list_from_a_closed_standard_input(tmp_path: Path) -> None:
     said = (tmp_path / "stderr").read_text()
     assert said.count("\n") == 1
     assert "Bad file descriptor" in said
+
+
+# -- no memory ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif("PYBTF_SANITIZED" in os.environ, reason="sanitizers need terabytes of addresses")
+@pytest.mark.parametrize("command", ["size GOLDEN", "why f EXAMPLE", "encode --provenance p --detached o EXAMPLE"])
+def test_little_memory(command: str, tmp_path: Path) -> None:
+    """Whatever it is not enough for, it is one line and status 1."""
+    words = command.replace("GOLDEN", str(GOLDEN)).replace("EXAMPLE", str(EXAMPLE)).split()
+    line = shlex.join([sys.executable, "-m", "pybtf", *words])
+    for limit in range(17_000, 32_000, 700):
+        run = subprocess.run(
+            ["sh", "-c", f"ulimit -v {limit}; exec {line}"], env=environment(), check=False, capture_output=True,
+            text=True, cwd=tmp_path,
+        )  # fmt: skip
+        if "Fatal Python error" in run.stderr or (run.returncode and "pybtf" not in run.stderr):
+            continue  # Python itself does not start
+        assert run.returncode in (0, 1), (limit, run.stderr)
+        assert run.stderr.count("\n") <= 1, (limit, run.stderr)
+
+
+@pytest.mark.parametrize("guard", [pybtf_guarded, pahole_guarded])
+def test_no_memory_to_say_what_was_wrong(
+    guard: Callable[[Callable[[], int]], int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pybtf.cli.faults", Importing())
+    monkeypatch.setitem(sys.modules, "pybtf.pahole.faults", Importing())
+
+    def work() -> int:
+        raise InputError("x", "damaged")
+
+    assert guard(work) == 1
+    assert capfd.readouterr().err.endswith(": error: not enough memory\n")
+
+
+class Importing(ModuleType):
+    """A module for which there is no memory."""
+
+    def __init__(self) -> None:
+        super().__init__("x")
+
+    def __getattr__(self, name: str) -> object:
+        raise MemoryError
+
+
+def test_what_is_raised_without_memory_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = SystemError("<function f at 0x1> returned NULL without setting an exception")
+    assert faults.explain(error)[1] == 70
+    monkeypatch.setattr(faults, "_LITTLE", 1 << 60)
+    assert faults.explain(error) == ("not enough memory", 1)
+    assert faults.explain(InternalError("broken"))[1] == 70
 
 
 # -- memory that is given back at the end --------------------------------------------------------------

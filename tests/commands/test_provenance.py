@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -22,11 +23,13 @@ from elftools.elf.elffile import ELFFile
 import pybtf
 from pybtf.btf.provenance import APPLICATION, TABLES, Provenance, Source
 from pybtf.dwarf.line_files import LineFiles
-from pybtf.errors import InputError
+from pybtf.errors import InputError, OutputError
 from pybtf.explain.asking import kernel_options, with_base
 from pybtf.explain.detail import encode_in_detail
 from pybtf.explain.inquiry import Inquiry
 from pybtf.pipeline import encode_file
+from tests.builders import kernelish
+from tests.builders.synthetic import typedef
 from tests.conftest import ROOT, RunCli, environment
 
 BIN = ROOT / "fixtures" / "bin"
@@ -165,6 +168,38 @@ def test_the_bytes_do_not_depend_on_the_workers_and_the_btf_not_on_the_question(
             first, database = made(path)
             assert made(path, jobs=4)[1] == database
             assert bytes(first.data) == bytes(pybtf.encode(path, lang_exclude="rust").data)
+
+
+def test_a_file_that_would_be_too_large_is_told_as_others_are(tmp_path: Path) -> None:
+    """Sorting the names takes no file of its own, which would have the same limit."""
+    names = [f"{number:05}{'x' * 100_000}" for number in range(40)]
+    dies = [kernelish.INT, *[typedef(name, "int") for name in names]]
+    (tmp_path / "elf").write_bytes(kernelish.kernel([kernelish.unit(dies)]).data)
+    command = [sys.executable, "-m", "pybtf", "encode", "-q", "--provenance", "p", "--detached", "btf", "elf"]
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -f 1; exec {shlex.join(command)}"], cwd=tmp_path, env=environment(), check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    what = "the file would be larger than the limit for this process or filesystem. See `ulimit -f`."
+    assert (done.returncode, done.stderr) == (1, f"pybtf: error: p: cannot be written: {what}\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "message"),
+    [
+        (sqlite3.OperationalError("out of memory"), MemoryError, "^$"),
+        (sqlite3.OperationalError("disk I/O error"), OutputError, "--provenance: the database cannot be made: disk"),
+    ],
+)
+def test_errors_of_sqlite_are_no_bugs(
+    error: Exception, raised: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(sqlite3, "connect", fail)
+    with pytest.raises(raised, match=message):
+        made(FILES[0])
 
 
 def conflicting(folder: Path, run_cli: RunCli) -> tuple[Path, Path]:

@@ -319,6 +319,47 @@ def test_no_lock_is_written_if_something_differs(plant: Callable[..., None]) -> 
     assert not Path("btf.lock").exists()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--write-lock", "a", "a"],
+        ["--write-lock", "./a", "b", "a"],
+        ["--write-lock", "link", "a"],
+        ["--write-lock", "hard", "a"],
+        ["--write-lock", "b", "--base", "b", "a"],
+        ["--write-lock", "link", "--against", "hard", "b"],
+    ],
+)
+def test_no_lock_is_written_over_what_is_read(
+    arguments: list[str], files: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("link").symlink_to("a")
+    os.link("a", "hard")
+    before = [Path(name).read_bytes() for name in files]
+    assert quick(*arguments) == 2
+    assert "error: --write-lock LOCK is the input " in capfd.readouterr().err
+    assert [Path(name).read_bytes() for name in files] == before
+
+
+def test_a_lock_for_standard_output_is_all_that_is_printed_there(
+    files: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert quick("--write-lock", "-", *files) == 0
+    out, err = capfd.readouterr()
+    assert list(json.loads(out)["files"]) == files
+    assert err.startswith("a: reproducible: ")
+    assert quick("--write-lock", "-", "--expect", "1" * 64, "a") == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "not as expected" in err
+
+
+def test_a_lock_is_replaced(files: list[str]) -> None:
+    assert quick("--write-lock", "btf.lock", "a") == 0
+    assert quick("--write-lock", "btf.lock", *files) == 0
+    assert list(read_lock("btf.lock")) == files
+
+
 def lock_of(name: str = '"a"', **changes: str) -> str:
     """A lock file in which JSON texts stand for values of its only entry."""
     facts = {
@@ -394,6 +435,7 @@ def test_a_lock_of_a_file_whose_name_is_not_utf_8() -> None:
         (["--lang", "klingon", "a"], "unknown language"),
         (["--skip", "copy,moon", "a"], "unknown value 'moon'; expected one of jobs 2, "),
         (["-q", "-v", "a"], "do not go together"),
+        (["--json", "--write-lock", "-", "a"], "--json and --write-lock - do not go together"),
         (["--lock", "btf.lock", "--features", "var"], "--lock goes with no other option"),
         (["--lock", "btf.lock", "c"], "btf.lock has no entry of c"),
         (["-j", "0", "a"], "-j expects the number of workers, 1 to 1024, not '0'"),

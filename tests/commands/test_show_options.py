@@ -30,7 +30,9 @@ from pybtf.btf.types import (
     Union,
 )
 from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.arguments import FLAG, PATH, TEXT, Option
 from pybtf.cli.main import main
+from pybtf.cli.show import APART, OPTIONS
 from pybtf.core.btf.type_view import View
 from pybtf.core.show.show_types import Shower
 from pybtf.pahole.main import main as pahole
@@ -396,7 +398,10 @@ def test_options_about_classes_have_no_influence(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--bit-holes", "-1", "x"], "--bit-holes expects a number, not '-1'"),
+        (["--bit-holes", "-1", "x"], "--bit-holes expects a number of at least 0, not '-1'"),
+        (["--holes=-1", "x"], "--holes expects a number of at least 0, not '-1'"),
+        (["--cacheline=-1", "x"], "--cacheline expects a number of at least 1, not '-1'"),
+        (["--cacheline=0", "x"], "--cacheline expects a number of at least 1, not '0'"),
         (["--padding", "many", "x"], "--padding expects a number, not 'many'"),
         (["--padding", "4294967296", "x"], "--padding expects a number of at most 4,294,967,295"),
         (["-S", "a", "x"], "--steps goes with --reorganize"),
@@ -407,6 +412,25 @@ def test_options_about_classes_have_no_influence(run: Run) -> None:
 )
 def test_usage(arguments: list[str], message: str, refused: Run) -> None:
     assert message in refused(main, "show", *arguments, status=2)
+
+
+@pytest.mark.parametrize("other", [each for each in OPTIONS if each.name != "base"], ids=lambda each: each.name)
+def test_users_of_a_struct_go_with_nothing_but_a_base(other: Option, refused: Run, tmp_path: Path) -> None:
+    value = {FLAG: [], PATH: [str(tmp_path / "x")], TEXT: ["1"]}[other.kind]
+    for option in ("--contains", "--find-pointers-to"):
+        if option != f"--{other.name}":
+            arguments = [option, "in", f"--{other.name}", *value, FOLDER / "order.btf"]
+            assert " do not go together" in refused(main, "show", *arguments, status=2)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_excludes_each_other_is_in_one_table(refused: Run) -> None:
+    kinds = {each.name: each.kind for each in OPTIONS}
+    for options, others in APART:
+        for option in options:
+            for other in others:
+                given = [f"--{name}" if kinds[name] == FLAG else f"--{name}=1" for name in (option, other)]
+                assert f"--{option} and --{other} do not go together" in refused(main, "show", *given, "x", status=2)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +13,25 @@ import pytest
 
 from pybtf.btf.duplicates import duplicates, first_difference
 from pybtf.btf.reader import BTF
-from pybtf.btf.types import Array, Const, Enum, Enumerator, FuncProto, Int, Member, Param, Ptr, Struct, Type, Typedef
+from pybtf.btf.types import (
+    Array,
+    Const,
+    Datasec,
+    DeclTag,
+    Enum,
+    Enum64,
+    Enumerator,
+    FuncProto,
+    Int,
+    Member,
+    Param,
+    Ptr,
+    Struct,
+    Type,
+    Typedef,
+    Union,
+    Var,
+)
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.core.btf.type_view import View
@@ -21,6 +41,7 @@ from tools.generate import randbtf
 
 GOLDEN = ROOT / "fixtures" / "golden"
 SAMPLE = GOLDEN / "00_kernel_like.gcc-O2-5-exe.usual.btf"
+OTHER = GOLDEN / "random_0064.gcc-O0-4-exe.usual.btf"
 INTEGER = Int("int", 4, 32)
 
 Run = Callable[..., str]
@@ -144,12 +165,76 @@ def test_growth(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("size", "--json", "--against", new, new))["all"] == []
 
 
+def record(type: Type) -> int:
+    """Bytes of its record, by the format of BTF."""
+    match type:
+        case Struct() | Union():
+            return 12 + 12 * len(type.members)
+        case Enum() | Enum64():
+            return 12 + len(type.values) * (8 if isinstance(type, Enum) else 12)
+        case FuncProto():
+            return 12 + 8 * len(type.params)
+        case Datasec():
+            return 12 + 12 * len(type.variables)
+        case Array():
+            return 24
+        case Int() | Var() | DeclTag():
+            return 16
+    return 12
+
+
+def sums(path: Path, key: Callable[[Type], str]) -> Counter[tuple[str, str]]:
+    """Bytes and numbers of the types, by a name of each."""
+    found: Counter[tuple[str, str]] = Counter()
+    for type in BTF.from_file(path):
+        found[key(type), "bytes"] += record(type)
+        found[key(type), "number"] += 1
+    return found
+
+
+KEYS: dict[str, Callable[[Type], str]] = {
+    "largest records": lambda type: f"{type.kind.name} {type.name or '(no name)'}",
+    "records": lambda type: f"{type.kind.name} {type.name or '(no name)'}",
+    "prefixes of names": lambda type: re.match("_*[^_]*", type.name)[0] or "(no name)",  # type: ignore[index]
+    "types": lambda type: type.kind.name,
+}
+
+
+@pytest.mark.parametrize("count", [1, 3, 10, 100_000])
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ([], "largest records"), (["--by", "type"], "records"), (["--by", "prefix"], "prefixes of names"),
+        (["--by", "kind"], "types"), ([], "types"),
+    ],
+)  # fmt: skip
+def test_growth_is_that_of_whole_files(options: list[str], title: str, count: int, run: Run) -> None:
+    rows = json.loads(run("size", "--json", "--count", count, "--against", OTHER, *options, SAMPLE))[title]
+    new, old = sums(SAMPLE, KEYS[title]), sums(OTHER, KEYS[title])
+    names = {name for name, _ in new | old}
+    both = [
+        (name, new[name, "bytes"] - old[name, "bytes"], new[name, "number"] - old[name, "number"]) for name in names
+    ]
+    truth = sorted((row for row in both if any(row[1:])), key=lambda row: (-abs(row[1]), row[0]))
+    assert len(truth) > 3
+    assert [tuple(row.values()) for row in rows] == (truth if title == "types" else truth[:count])
+
+
+def test_growth_of_what_is_gone_without_a_type_has_no_ids(run: Run) -> None:
+    rows = json.loads(run("size", "--json", "--count", 100_000, "--against", OTHER, SAMPLE))["gone without the type"]
+    assert rows
+    names = {f"{type.kind.name} {type.name}" for path in (SAMPLE, OTHER) for type in BTF.from_file(path) if type.name}
+    assert {row["name"] for row in rows} <= names
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["size"], "missing argument 'FILE'"),
         (["size", "--by", "units", SAMPLE], "units"),
         (["size", "--count", "-", SAMPLE], "--count expects a number"),
+        (["size", "--html", "x", "--svg", "./x", SAMPLE], "--html and --svg need two names"),
+        (["size", "--count", "-1", SAMPLE], "--count expects a number of at least 0, not '-1'"),
         (["size", "--count", "10000000", SAMPLE], "--count expects a number of at most 9,999,999"),
         (["duplicates"], "missing argument 'FILE'"),
         (["duplicates", SAMPLE, SAMPLE], "one FILE at a time"),

@@ -210,6 +210,19 @@ def test_a_module_fits_its_base(verify: Verify, bases: tuple[Path, Path, Path]) 
     assert text.startswith(f"{module}: does not belong to {wrong}; kernel 7.3 ")
 
 
+def test_a_folder_without_modules_does_not_stop_the_others(
+    verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    right, _, module = bases
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    status, text = verify("--json", "--base", right, empty, *[module] * 9)
+    folder, *_, one = json.loads(text)["files"]
+    assert (status, folder["file"], folder["status"]) == (1, str(empty), 1)
+    assert "a folder without modules" in folder["error"]
+    assert (one["file"], one["error"], one["verdict"]) == (str(module), None, "accepted")
+
+
 def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
     right, wrong, module = bases
     for order in ((right, wrong), (wrong, right)):

@@ -160,8 +160,11 @@ def test_damage(verify: Verify, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--loader", "user"], ["--kernel", "all"], ["--base", "a", "--base", "b"]],
-)
+    [
+        ["--loader", "user"], ["--kernel", "all"], ["--base", "a", "--base", "b"], ["--fix", "x"],
+        ["--fix", "x", "--rebase", "y"], ["--rebase", "y"],
+    ],
+)  # fmt: skip
 def test_what_does_not_go_together(arguments: list[str]) -> None:
     assert main(["verify", "--btf-ids", *arguments, str(UNRESOLVED)]) == 2
     assert main(["verify", "--btf", str(UNRESOLVED), str(UNRESOLVED)]) == 2

@@ -250,6 +250,28 @@ def test_a_folder_without_modules(tmp_path: Path) -> None:
         find_inputs([str(tmp_path)])
 
 
+def test_a_folder_without_modules_does_not_stop_the_others(tree: Path, tmp_path: Path, run_cli: RunCli) -> None:
+    """Its error is in the report as those of files are, and it takes no name of a result."""
+    one, empty, report = modules(tree)["same"], tmp_path / "empty", tmp_path / "report"
+    empty.mkdir()
+    wanted = f"{empty}: a folder without modules; expected files whose names end in .ko"
+    for options in ([], ["--detached-dir", tmp_path / "out", tmp_path / "out"], ["-j1"]):
+        (tmp_path / "out").mkdir(exist_ok=True)
+        before = one.read_bytes()
+        done = run_cli("encode", "--base", BASE, "--report", report, empty, *options, one)
+        assert done.returncode == 1
+        assert f"pybtf: error: {wanted}\n" in done.stderr
+        assert "encoded (" in done.stderr
+        files = {each["path"]: each["error"] for each in json.loads(report.read_text())["files"]}
+        assert files[str(empty)] == wanted
+        assert files[str(one)] is None
+        assert (one.read_bytes() != before) != ("--detached-dir" in options)
+        one.write_bytes(before)
+    assert [each.name for each in (tmp_path / "out").iterdir()] == [f"{one.name}.btf"]
+    done = run_cli("encode", "--base", BASE, empty)
+    assert (done.returncode, done.stderr) == (1, f"pybtf: error: {wanted}\n")
+
+
 @pytest.mark.parametrize("separator", [b"\n", b"\r\n", b"\0"])
 def test_lists(tmp_path: Path, separator: bytes) -> None:
     path = tmp_path / "list"

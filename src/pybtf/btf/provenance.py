@@ -151,7 +151,7 @@ class Provenance:
 
         try:
             import sqlite3
-        except ImportError:
+        except ModuleNotFoundError:  # another ImportError says what is wrong
             raise InputError(path, "a database, and this Python is built without sqlite3", "sqlite3") from None
         try:
             with open(path, "rb") as file:
@@ -196,6 +196,8 @@ class Provenance:
                 found.append(row)
             return found
         except sqlite3.Error as error:
+            if str(error) == "out of memory":
+                raise MemoryError from error
             raise InputError(self.path, f"a damaged database ({error})", "a whole one") from None
         except UnicodeDecodeError:  # in the text of an error
             raise InputError(self.path, "a damaged database", "a whole one") from None

@@ -129,16 +129,22 @@ def number_of_jobs(text: str) -> int | None:
     return found if found is not None and 1 <= found <= MAX_JOBS else None
 
 
-def number_of(name: str, text: str, most: int, *, hexadecimal: bool = False) -> int:
+def number_of(name: str, text: str, most: int, *, least: int = 0, hexadecimal: bool = False) -> int:
     """What follows an option: decimal digits, or, where a place is meant, hexadecimal ones behind `0x`. Raises
-    `UsageError` for anything else, and for what is more than `most`.
+    `UsageError` for anything else, and for what is less than `least` or more than `most`.
     """
-    found = _digits(text[2:], 16) if hexadecimal and text[:2] in ("0x", "0X") else _digits(text, 10)
-    if found is None:
+    found = _number(text, hexadecimal=hexadecimal)
+    if found is None and _number(text.removeprefix("-"), hexadecimal=hexadecimal) is None:
         raise UsageError(f"--{name} expects a number, not {quoted(text)}")
+    if found is None or found < least:
+        raise UsageError(f"--{name} expects a number of at least {least}, not {quoted(text)}")
     if found > most:
         raise UsageError(f"--{name} expects a number of at most {f'{most:#x}' if hexadecimal else f'{most:,}'}")
     return found
+
+
+def _number(text: str, *, hexadecimal: bool) -> int | None:
+    return _digits(text[2:], 16) if hexadecimal and text[:2] in ("0x", "0X") else _digits(text, 10)
 
 
 def _digits(text: str, base: int) -> int | None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..encoded import Encoded
+    from ..errors import InputError
     from ..inputs import Input
     from ..workers import Check
 
@@ -52,6 +53,7 @@ class Task:
     """One file, and where its BTF goes: to a file of its own, or (None) into it. `real`: its path without links.
     `size`: its size in bytes, as far as known. Of names that are hard links of one file, each has a `turn` of its own,
     from 0 on, and there are `others` behind it: the file of one is not to be replaced while that of another is read.
+    `problem`: why there is nothing to encode.
     """
 
     path: str
@@ -60,6 +62,7 @@ class Task:
     size: int
     turn: int = 0
     others: int = 0
+    problem: InputError | None = None
 
 
 @record(frozen=True)
@@ -100,7 +103,7 @@ def _run(request: Request, options: EncodeOptions, base: Opening) -> int:
         tasks = plan(find_inputs(request.files), request.detached_dir)
         if options.base is None and not options.standalone:
             others = f"; none of the {len(tasks):,} files is encoded" if len(tasks) > 1 else ""
-            refuse_modules((task.path for task in tasks), others)
+            refuse_modules((task.path for task in tasks if task.problem is None), others)
         _check_targets(tasks, request, options)
     with timings.pass_("import"):
         from .. import pipeline  # noqa: F401 - once, not by each worker
@@ -119,7 +122,12 @@ def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
     if folder is None:
         return _in_place(inputs)
     names: dict[str, Input] = {}
+    inside = os.path.join(folder, "")  # noqa: PTH118
+    tasks = []
     for each in inputs:
+        if each.problem is not None:
+            tasks.append(Task(each.path, None, each.real, 0, problem=each.problem))
+            continue
         name = plain_name(each.name) + SUFFIX
         other = names.setdefault(name, each)
         if other is not each:
@@ -127,8 +135,8 @@ def plan(inputs: Sequence[Input], folder: str | None) -> list[Task]:
             if os.path.dirname(other.path) == os.path.dirname(each.path):  # noqa: PTH120
                 hint = "name only one of them"
             raise UsageError(f"the BTF of {other.path} and of {each.path} would both be {name}; {hint}")
-    inside = os.path.join(folder, "")  # noqa: PTH118
-    return [Task(each.path, inside + name, each.real, each.size) for name, each in names.items()]
+        tasks.append(Task(each.path, inside + name, each.real, each.size))
+    return tasks
 
 
 def _in_place(inputs: Sequence[Input]) -> list[Task]:
@@ -143,7 +151,10 @@ def _in_place(inputs: Sequence[Input]) -> list[Task]:
     turns = {
         each.real: (turn, len(names) - turn - 1) for names in linked.values() for turn, each in enumerate(names)
     }
-    return [Task(each.path, None, each.real, each.size, *turns.get(each.real, (0, 0))) for each in inputs]
+    return [
+        Task(each.path, None, each.real, each.size, *turns.get(each.real, (0, 0)), problem=each.problem)
+        for each in inputs
+    ]
 
 
 def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) -> None:
@@ -152,13 +163,15 @@ def _check_targets(tasks: list[Task], request: Request, options: EncodeOptions) 
     inputs = {task.real for task in tasks}
     outputs = {real_path(task.target) for task in tasks if task.target is not None} or inputs
     base = options.base if isinstance(options.base, str) else None
-    for name, what in ((base, "the base"), (request.report, "--report JSON")):
+    read = ((base, "the base"), (request.from_list, "the LIST of --from-list"))
+    for name, what in (*read, (request.report, "--report JSON")):
         if name is not None and os.path.realpath(name) in outputs:
             raise UsageError(f"{what} is also the file that the BTF of a file goes to: {name}")
     if request.report is not None and os.path.realpath(request.report) in inputs:
         raise UsageError(f"--report JSON is one of the files: {request.report}")
-    if base is not None and request.report is not None and same(base, request.report):
-        raise UsageError("--report JSON is the base itself")
+    for name, what in read:
+        if name is not None and request.report is not None and same(name, request.report):
+            raise UsageError(f"--report JSON is {what} itself")
     if outputs is not inputs and not inputs.isdisjoint(outputs):
         raise UsageError(f"the BTF of a file would replace one of the files: {min(inputs & outputs)}")
     for folder in {os.path.dirname(task.target) for task in tasks if task.target is not None}:  # noqa: PTH120
@@ -228,6 +241,8 @@ def _encode(
 ) -> tuple[Task, Encoded | tuple[Any, ...]]:
     """Encode one file. If that fails, the fields of its `Failure`."""
     try:
+        if task.problem is not None:
+            raise task.problem
         if task.target is None:
             require_plain(task.path)
         return task, encode_one(task.path, check, options, passes=passes)

@@ -6,7 +6,7 @@ import os
 
 from .. import features as feature_names
 from ..errors import InputError, UsageError
-from ..languages import EXCLUDE_VARIABLE
+from ..languages import excluded_by_environment
 from ..options import make_options
 from ..records import replace
 from . import console
@@ -54,7 +54,7 @@ def encode(
         other = "--detached" if detached is not None else "--combine"
         raise UsageError(f"{other} and --detached-dir do not go together")
     if lang is None and lang_exclude is None:
-        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+        lang_exclude = excluded_by_environment()
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")
@@ -89,7 +89,8 @@ def encode(
     for text in notes:
         if not quiet:
             console.note(text)
-    given = (files, detached, detached_dir, report, report_detail, provenance, quiet, verbose, progress, timings)
+    where = files, detached, detached_dir, report, report_detail, provenance
+    given = *where, quiet, verbose, progress, timings, from_list if from_list != "-" else None
     return _single(options, given) if single else _batch(options, given)
 
 

@@ -17,6 +17,8 @@ TRACEBACK_VARIABLE = "PYBTF_TRACEBACK"
 """If set, the traceback is printed in front of every message."""
 
 MEMORY = "not enough memory"
+_LITTLE = 4 << 20
+"""Bytes that are there unless there is no memory."""
 
 
 def report_fault(error: BaseException) -> int:
@@ -76,6 +78,8 @@ def explain(error: BaseException, jobs: int = 1) -> tuple[str, int]:
         return _system(error), FAILED
     if isinstance(error, ImportError):
         return str(error), FAILED
+    if _is_without_memory():
+        return short_of_memory(MemoryError(), jobs), FAILED
     return bug(f"{type(error).__name__}: {error}{_where(error)}"), BUG
 
 
@@ -85,6 +89,17 @@ def short_of_memory(error: MemoryError, jobs: int = 1, place: str = "") -> str:
     if MEMORY not in what:  # a library's own words, or none
         what = f"{place}: {MEMORY}" if place else MEMORY
     return f"{what}; fewer jobs (-j) need less" if jobs > 1 else what
+
+
+def _is_without_memory() -> bool:
+    """Whether there is no memory. What the interpreter raises then may be anything: an import ends with a `SystemError`
+    without an exception, and compiling with a `ValueError`.
+    """
+    try:
+        bytearray(_LITTLE)
+    except MemoryError:
+        return True
+    return False
 
 
 def _system(error: OSError) -> str:

@@ -83,9 +83,14 @@ def guarded(work: Callable[[], int]) -> int:
         write_stdout("")
         return status
     except BaseException as error:
-        from .faults import report_fault
+        try:
+            from .faults import report_fault
 
-        return report_fault(error)
+            return report_fault(error)
+        except (MemoryError, SystemError):
+            from ..process import without_memory
+
+            return without_memory(error, "pybtf")
 
 
 def _print(text: str) -> int:

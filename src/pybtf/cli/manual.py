@@ -201,7 +201,7 @@ Which of the structs (of those that are named, or of all):
   --with-embedded-flexible-array
                        Those with a member that ends with one
 
-Instead of types:
+Instead of types (the first two go with no other option but --base):
   --contains NAME      List the structs and unions with a member of the struct NAME
   --find-pointers-to NAME
                        List the members that are pointers to the struct NAME
@@ -242,8 +242,10 @@ How:
                        underscore in the names; with --provenance or --dwarf by the unit that types are from,
                        or by the folder of the file that declares them (what is declared nowhere, as pointers:
                        that of the unit)
-  --count N            At most N lines in tables that are cut off; default: 10
-  --against OTHER      Print how much more there is than in the BTF in OTHER
+  --count N            At most N lines in the tables of records, of prefixes, and of types without which
+                       most would be gone; default: 10. The others are short, and whole
+  --against OTHER      Print how much more there is than in the BTF in OTHER: what changed most, first. Types
+                       of one name are one line, and those without a name one for each kind
   --json               Print an object with an array for each table
   --html OUT           Write a treemap, a page for a browser, to the file OUT (- is standard output), and
                        print nothing: boxes for all types and strings, with the area that they have bytes. A
@@ -530,7 +532,7 @@ What is expected:
   --expect DIGEST      The SHA-256 of the raw BTF: `pybtf encode -q --detached - FILE | sha256sum`
   --against OTHER      The BTF in the file OTHER: raw, or the section .BTF of an ELF file
   --write-lock LOCK    If all is well, record what was encoded and the digests in the file LOCK (- for
-                       standard output)
+                       standard output; what is found is then printed on standard error)
   --lock LOCK          Check what LOCK has recorded, or these FILEs of it, with the features recorded there
 
 What is encoded:

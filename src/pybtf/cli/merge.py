@@ -6,18 +6,18 @@ import os
 
 from ..errors import InputError, MergeError, NothingToEncode, UsageError
 from ..features import Features
-from ..languages import EXCLUDE_VARIABLE
+from ..languages import excluded_by_environment
 from ..options import EncodeOptions, make_options
 from ..process import last_work
 from . import console
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
+from .request import STDOUT, Request, same
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..encoded import Encoded
     from ..merging.linked import Sources
-    from .request import Request
 
 OPTIONS = (
     Option("objects", TEXTS, "FILE"),
@@ -75,13 +75,12 @@ def merge(
     if cache == "-":
         raise UsageError("--cache names a file that is kept, not standard output")
     if lang is None and lang_exclude is None:
-        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+        lang_exclude = excluded_by_environment()
     options = make_options(
         Features.parse(*features), jobs, lang or "", lang_exclude or "", base, standalone, force_base, False, for_kernel
     )
     from ..merging.linked import Sources
     from ..merging.payloads import listed
-    from .request import Request
     from .single import run
 
     sources = Sources(tuple([path for each in objects for path in listed(each)]), store, cache)
@@ -97,8 +96,6 @@ def merge(
 
 def _check_sources(request: Request, sources: Sources, objects: tuple[str, ...]) -> None:
     """No output may be one of the files that values are taken from."""
-    from .request import same
-
     for name, what in ((request.detached, "--detached OUT"), (request.report, "--report JSON")):
         if name is None:
             continue
@@ -109,6 +106,18 @@ def _check_sources(request: Request, sources: Sources, objects: tuple[str, ...])
                 raise UsageError(f"{what} would replace {each}, which is named with --objects")
     if sources.cache is not None and same(sources.cache, request.files[0]):
         raise UsageError("--cache is FILE itself")
+
+
+def _check_read(request: Request, paths: list[str]) -> None:
+    """No output may be a file that values were found in: what is in it may be all that there is of them."""
+    for name, what in ((request.detached, "--detached OUT"), (request.report, "--report JSON")):
+        # A file that is not there is none of thousands.
+        if name is None or name == STDOUT or not os.path.exists(name):  # noqa: PTH110
+            continue
+        for path in dict.fromkeys(paths):
+            each = path.rpartition("(")[0] if path.endswith(")") else path  # of an archive
+            if each and same(name, each):
+                raise UsageError(f"{what} would replace {each}, which has values of {request.files[0]}")
 
 
 def _merged(
@@ -129,7 +138,9 @@ def _merged(
             return merge_compiled(file, options, sources.objects)
         if not verify and sources.cache is None:  # what is put into it takes memory, too
             last_work()
-        encoded = merge_file(file, options, sources)
+        read: list[str] = []
+        encoded = merge_file(file, options, sources, read=read)
+        _check_read(request, read)
         if verify:
             from ..pipeline import encode_file
 

@@ -28,11 +28,11 @@ def checked(output: str | None, inputs: Iterable[str], option: str = "-o") -> st
     return output
 
 
-def spared(option: str, output: str | None, inputs: Iterable[str]) -> None:
-    """Raise UsageError if a picture would be written over one of `inputs`."""
+def spared(option: str, output: str | None, inputs: Iterable[str], metavar: str = "OUT") -> None:
+    """Raise UsageError if a picture, or another result, would be written over one of `inputs`."""
     for name in inputs:
         if output not in (None, STDOUT) and same(str(output), name):
-            raise UsageError(f"{option} OUT is the input {name} itself")
+            raise UsageError(f"{option} {metavar} is the input {name} itself")
 
 
 def draw(output: str, picture: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from .. import __version__
 from ..errors import InputError, UsageError, printable, quoted
-from ..languages import EXCLUDE_VARIABLE
+from ..languages import excluded_by_environment
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
 from ..process import write_stdout
@@ -23,6 +23,8 @@ from .app import Command, Jobs
 from .click_command import FILE, complete_features, complete_languages
 from .completion import complete_list
 from .faults import report_one
+from .output import spared
+from .request import STDOUT, path_of
 from .summary import count, size
 
 SCHEMA = 1
@@ -74,11 +76,18 @@ def command(
 ) -> int:
     if quiet and verbose:
         raise UsageError("--quiet and --verbose do not go together")
+    if as_json and write_lock == STDOUT:
+        raise UsageError("--json and --write-lock - do not go together: both are for standard output")
+    # What is said about the files is not to get into a lock.
+    say = console.say if write_lock == STDOUT else _say
     others = (write_lock, expect, against, base, standalone, force_base, features, lang, lang_exclude)
     locked = _locked(lock, files, any(others))
     questions = [each.question for each in locked.values()]
     if not questions:
         questions = _questions(files, features, lang, lang_exclude, base, standalone, force_base)
+    if write_lock is not None:
+        inputs = [each for each in (*files, base, against) if each is not None]
+        spared("--write-lock", write_lock, inputs, "LOCK")
     plan = _plan(circumstances(jobs, rounds), skip)
     expectation = _expectation(questions, expect, against)
 
@@ -98,7 +107,7 @@ def command(
         results.append(result)
         rows.append(result.to_dict())
         if not as_json:
-            _report(result, entry, quiet)
+            _report(result, entry, quiet, say)
     good = len(results) == len(rows) and all(result.reproducible and result.expected for result in results)
     if as_json:
         document = {"schema": SCHEMA, "pybtf": __version__, "same": good, "files": rows}
@@ -124,7 +133,7 @@ def _questions(
     if len(set(files)) < len(files):
         raise UsageError("a file is named twice")
     if lang is None and lang_exclude is None:
-        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+        lang_exclude = excluded_by_environment()
     for option, value in (("--lang", lang), ("--lang-exclude", lang_exclude)):
         if value == "":
             raise UsageError(f"{option} names no language")
@@ -186,8 +195,8 @@ def _tell(trial: Trial) -> None:
     console.say(console.printable(f"  {trial.name:16} {trial.seconds:6.2f} s  {verdict}"))
 
 
-def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
-    """What was found about one file, on standard output; with -q only if it is bad."""
+def _report(result: Result, entry: Locked | None, quiet: bool, say: Callable[[str], None]) -> None:
+    """Say what was found about one file; with -q only if it is bad."""
     good = result.reproducible and result.expected
     if quiet and good:
         return
@@ -195,42 +204,42 @@ def _report(result: Result, entry: Locked | None, quiet: bool) -> None:
     bad = [trial for trial in result.trials if not trial.same]
     tried = count(len(result.trials), "encoding")
     if bad:
-        _say(f"{name}: not reproducible: {len(bad)} of {tried} differ from the first")
+        say(f"{name}: not reproducible: {len(bad)} of {tried} differ from the first")
     else:
-        _say(f"{name}: reproducible: {tried}, all the same, {size(result.size)}")
-    _say(f"  sha256 {result.sha256}")
+        say(f"{name}: reproducible: {tried}, all the same, {size(result.size)}")
+    say(f"  sha256 {result.sha256}")
     for trial in bad:
-        _say(console.printable(f"  {trial.name} ({trial.about}): {trial.sha256 or trial.problem}"))
+        say(console.printable(f"  {trial.name} ({trial.about}): {trial.sha256 or trial.problem}"))
         if trial.difference is not None:
-            _indented(trial.difference.lines("first", trial.name))
+            _indented(say, trial.difference.lines("first", trial.name))
     expectation = result.expectation
     if expectation is None:
         return
     origin = printable(expectation.origin)
     if result.expected:
-        _say(f"  the same as {origin}")
+        say(f"  the same as {origin}")
         return
-    _say(f"  not as expected: {expectation.sha256} {origin}")
+    say(f"  not as expected: {expectation.sha256} {origin}")
     if entry is not None and entry.input_sha256 != result.input_sha256:
-        _say(f"    the input is another file than the one recorded ({entry.input_sha256})")
+        say(f"    the input is another file than the one recorded ({entry.input_sha256})")
     if entry is not None and entry.base_sha256 != result.base_sha256:
-        _say(f"    the base is another BTF than the one recorded ({entry.base_sha256})")
+        say(f"    the base is another BTF than the one recorded ({entry.base_sha256})")
     elif entry is not None and entry.input_sha256 == result.input_sha256:
-        _say("    from the same input")
+        say("    from the same input")
     if result.difference is not None:
-        _indented(result.difference.lines("encoded", "expected"))
+        _indented(say, result.difference.lines("encoded", "expected"))
 
 
 def _say(line: str) -> None:
     write_stdout(f"{line}\n")
 
 
-def _indented(lines: list[str]) -> None:
+def _indented(say: Callable[[str], None], lines: list[str]) -> None:
     for line in lines:
-        _say(console.printable(f"    {line}"))
+        say(console.printable(f"    {line}"))
 
 
 def _write_lock(path: str, results: list[Result]) -> None:
     from ..elf.atomic import write_file
 
-    write_file("/dev/stdout" if path == "-" else path, lock_text(results).encode())
+    write_file(path_of(path), lock_text(results).encode())

@@ -32,6 +32,8 @@ class Request:
     verbose: bool
     progress: bool
     timings: bool
+    from_list: str | None = None
+    """The file that names `files`, if there is one."""
 
     @property
     def target(self) -> str:

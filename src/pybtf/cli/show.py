@@ -15,6 +15,7 @@ from .arguments import FLAG, PATH, TEXT, Option, number_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from ..core.btf.type_view import View
     from ..core.show.show_types import Shower
@@ -53,6 +54,27 @@ OPTIONS = (
     Option("with-embedded-flexible-array", FLAG),
     Option("provenance", PATH, "FILE"),
 )
+TEXT_OPTIONS = ("expand-types", "expand-pointers", "relative", "no-comments", "hex", "cacheline")
+"""How types are printed."""
+SELECTING = ("holes", "bit-holes", "padding", "packed", "with-flexible-array", "with-embedded-flexible-array")
+"""Which structs are."""
+APART = (
+    (("sizes",), ("json", "packable", "svg")),
+    (("json",), ("packable", "svg")),
+    (("packable",), ("svg",)),
+    ((*TEXT_OPTIONS, "reorganize"), ("sizes", "json", "packable")),
+    (("expand-pointers", "relative", "no-comments", "hex", "reorganize"), ("svg",)),
+    (("contains",), ("find-pointers-to",)),
+    (("contains-enumerator",), ("contains", "find-pointers-to", "sizes", "packable", "svg", "reorganize", *SELECTING)),
+    (
+        ("contains", "find-pointers-to"),
+        ("sizes", "json", "packable", "svg", "sort", "reorganize", "steps", "provenance", *TEXT_OPTIONS, *SELECTING),
+    ),
+    (("provenance",), ("packable", "reorganize", "svg")),
+)
+"""Options, and those that none of them goes with."""
+LISTED = frozenset(("base", "sort", "provenance"))
+"""With none but these, and without names, types are listed."""
 
 
 @record(frozen=True)
@@ -80,59 +102,61 @@ class Selection:
         )
 
 
-def show(
-    files: tuple[str, ...], base: str | None, expand_types: bool, expand_pointers: bool, relative: bool,
-    no_comments: bool, hex: bool, cacheline: str | None, reorganize: bool, steps: bool, packable: bool, sizes: bool,
-    sort: bool, json: bool, svg: str | None, holes: str | None, bit_holes: str | None, padding: str | None,
-    packed: bool, contains: str | None, find_pointers_to: str | None, contains_enumerator: str | None,
-    with_flexible_array: bool, with_embedded_flexible_array: bool, provenance: str | None
-) -> int:  # fmt: skip
+@record(frozen=True)
+class Asked:
+    """The command line of one run."""
+
+    files: tuple[str, ...]
+    base: str | None
+    expand_types: bool
+    expand_pointers: bool
+    relative: bool
+    no_comments: bool
+    hex: bool
+    cacheline: str | None
+    reorganize: bool
+    steps: bool
+    packable: bool
+    sizes: bool
+    sort: bool
+    json: bool
+    svg: str | None
+    holes: str | None
+    bit_holes: str | None
+    padding: str | None
+    packed: bool
+    contains: str | None
+    find_pointers_to: str | None
+    contains_enumerator: str | None
+    with_flexible_array: bool
+    with_embedded_flexible_array: bool
+    provenance: str | None
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.files[:-1]]
+
+    @property
+    def given(self) -> set[str]:
+        """The names of the options that are given."""
+        return {each.name for each in OPTIONS if getattr(self, each.parameter) not in (None, False)}
+
+
+def show(files: tuple[str, ...], **given: Any) -> int:
     """The command, after its options have been read. The exit status."""
+    asked = Asked(files, **given)
     if not files:
         raise UsageError("missing argument 'FILE'; see pybtf show --help")
-    *names, file = files
-    if file == base == "-":
+    file, names = files[-1], asked.names
+    if file == asked.base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
-    selection = Selection(
-        _number("holes", holes), _number("bit-holes", bit_holes), _number("padding", padding), packed,
-        with_flexible_array, with_embedded_flexible_array
-    )  # fmt: skip
-    selecting = bool(selection) or holes is not None
-    as_text = {
-        "--expand-types": expand_types, "--expand-pointers": expand_pointers, "--relative": relative,
-        "--no-comments": no_comments, "--hex": hex, "--cacheline": cacheline is not None
-    }  # fmt: skip
-    others = {"--sizes": sizes, "--json": json, "--packable": packable, "--svg": svg is not None}
-    instead = [name for name, given in others.items() if given]
-    if len(instead) > 1:
-        raise UsageError(f"{instead[0]} and {instead[1]} do not go together")
-    for name, given in {**as_text, "--reorganize": reorganize}.items():
-        if given and instead and (name not in ("--expand-types", "--cacheline") or instead != ["--svg"]):
-            raise UsageError(f"{name} and {instead[0]} do not go together")
-    line_size = _line_size(cacheline, drawn=svg is not None)
-    if svg is not None:
+    selection = _selection(asked)
+    _require_together(asked)
+    line_size = _line_size(asked.cacheline, drawn=asked.svg is not None)
+    if asked.svg is not None:
         from .output import spared
 
-        if not names:
-            raise UsageError("--svg draws what is named, and nothing is")
-        spared("--svg", svg, [file, *([base] if base else [])])
-    if steps and not reorganize:
-        raise UsageError("--steps goes with --reorganize")
-    if names and (contains is not None or find_pointers_to is not None):
-        raise UsageError("--contains and --find-pointers-to look at all types; name none")
-    if contains_enumerator is not None:
-        if names:
-            raise UsageError("--contains-enumerator looks at all types; name none")
-        apart = {
-            **others, "--reorganize": reorganize, "--contains": contains is not None,
-            "--find-pointers-to": find_pointers_to is not None, "--holes and the like": selecting
-        }  # fmt: skip
-        for name in [name for name, given in apart.items() if given and name != "--json"]:
-            raise UsageError(f"--contains-enumerator and {name} do not go together")
-    if provenance is not None and (contains is not None or find_pointers_to is not None):
-        raise UsageError("--provenance is about types that are shown, not with --contains and --find-pointers-to")
-    if provenance is not None and (packable or reorganize or svg is not None):
-        raise UsageError("--provenance goes with lists, texts and --json only")
+        spared("--svg", asked.svg, [file, *([asked.base] if asked.base else [])])
     from ..btf.opening import open_view
     from ..core.show.show_types import Shower
     from .choice import require_composite, require_file_last, require_whole_names
@@ -140,40 +164,80 @@ def show(
 
     require_whole_names(names)
     require_file_last("show", names, file)
-    view = open_view(file, base)
-    shower = Shower(view, hex, expand_types, expand_pointers, no_comments, relative, line_size=line_size)
-    sources = Sources(view, provenance)
+    view = open_view(file, asked.base)
+    shower = Shower(
+        view, asked.hex, asked.expand_types, asked.expand_pointers, asked.no_comments, asked.relative,
+        line_size=line_size
+    )  # fmt: skip
+    sources = Sources(view, asked.provenance)
     with printing() as put:
-        if contains is not None or find_pointers_to is not None:
-            for name in filter(None, (contains, find_pointers_to)):
-                require_composite(view, name)
-            put(users(view, shower, contains, find_pointers_to))
+        if asked.contains is not None or asked.find_pointers_to is not None:
+            require_composite(view, str(asked.contains or asked.find_pointers_to))
+            put(users(view, shower, asked.contains, asked.find_pointers_to))
         else:
-            if contains_enumerator is not None:
-                ids = _enumerations(view, shower, contains_enumerator)
+            ids = _ids(view, shower, asked, selection)
+            if asked.svg is not None:
+                _draw(view, shower, ids, asked.expand_types, line_size, asked.svg)
             else:
-                ids = _chosen(view, shower, names, selecting)
-            if selecting:
-                ids = [id for id in ids if view.kind(id) == STRUCT and selection.takes(shower.sums(id))]
-            if sort:
-                ids.sort(key=view.name_of)
-            if svg is not None:
-                _draw(view, shower, ids, expand_types, line_size, svg)
-            elif packable:
-                put(b"".join(packable_lines(view, shower, ids)))
-            elif reorganize:
-                put(_texts([reorganized(view, shower, id, steps, line_size) for id in ids]))
-            elif json:
-                put(_json(view, shower, ids, sources))
-            elif sizes:
-                chosen = [id for id in ids if view.kind(id) in (STRUCT, UNION)]
-                put(b"".join(sources.column(line_of_sizes(view, shower, id), id) for id in chosen))
-            elif names or selecting or contains_enumerator is not None or any(as_text.values()):
-                # With an empty line behind each, as pahole has it.
-                put(_texts([sources.comment(id) + shower.text(id) + b"\n" for id in ids]))
-            else:
-                put(b"".join(sources.column(_line(view, id), id) for id in ids))
+                put(_printed(view, shower, ids, asked, sources, line_size))
     return 0
+
+
+def _require_together(asked: Asked) -> None:
+    """Raise UsageError for options that do not go together."""
+    given = asked.given
+    for options, others in APART:
+        for option in options:
+            for other in others:
+                if option in given and other in given:
+                    raise UsageError(f"--{option} and --{other} do not go together")
+    if asked.svg is not None and not asked.names:
+        raise UsageError("--svg draws what is named, and nothing is")
+    if asked.steps and not asked.reorganize:
+        raise UsageError("--steps goes with --reorganize")
+    if asked.names and (asked.contains is not None or asked.find_pointers_to is not None):
+        raise UsageError("--contains and --find-pointers-to look at all types; name none")
+    if asked.names and asked.contains_enumerator is not None:
+        raise UsageError("--contains-enumerator looks at all types; name none")
+
+
+def _selection(asked: Asked) -> Selection | None:
+    """Which structs are asked for; None if that is not said."""
+    selection = Selection(
+        _number("holes", asked.holes), _number("bit-holes", asked.bit_holes), _number("padding", asked.padding),
+        asked.packed, asked.with_flexible_array, asked.with_embedded_flexible_array
+    )  # fmt: skip
+    return selection if asked.given.intersection(SELECTING) else None
+
+
+def _ids(view: View, shower: Shower, asked: Asked, selection: Selection | None) -> list[int]:
+    """The types that are asked for, in the order in which they are shown."""
+    if asked.contains_enumerator is not None:
+        ids = _enumerations(view, shower, asked.contains_enumerator)
+    else:
+        ids = _chosen(view, shower, asked.names, selection is not None)
+    if selection is not None:
+        ids = [id for id in ids if view.kind(id) == STRUCT and selection.takes(shower.sums(id))]
+    if asked.sort:
+        ids.sort(key=view.name_of)
+    return ids
+
+
+def _printed(view: View, shower: Shower, ids: list[int], asked: Asked, sources: Sources, line_size: int) -> bytes:
+    """What is printed of these types."""
+    if asked.packable:
+        return b"".join(packable_lines(view, shower, ids))
+    if asked.reorganize:
+        return _texts([reorganized(view, shower, id, asked.steps, line_size) for id in ids])
+    if asked.json:
+        return _json(view, shower, ids, sources)
+    if asked.sizes:
+        composites = [id for id in ids if view.kind(id) in (STRUCT, UNION)]
+        return b"".join(sources.column(line_of_sizes(view, shower, id), id) for id in composites)
+    if asked.names or asked.given - LISTED:
+        # With an empty line behind each, as pahole has it.
+        return _texts([sources.comment(id) + shower.text(id) + b"\n" for id in ids])
+    return b"".join(sources.column(_line(view, id), id) for id in ids)
 
 
 def _number(name: str, text: str | None) -> int:
@@ -184,10 +248,7 @@ def _line_size(text: str | None, *, drawn: bool) -> int:
     """Bytes of a cache line."""
     if text is None:
         return CACHELINE
-    size = number_of("cacheline", text, LARGEST_LINE if drawn else MOST)
-    if size == 0:
-        raise UsageError("--cacheline expects a number of at least 1")
-    return size
+    return number_of("cacheline", text, LARGEST_LINE if drawn else MOST, least=1)
 
 
 def _chosen(view: View, shower: Shower, names: list[str], structs: bool) -> list[int]:

@@ -117,10 +117,13 @@ def _tell(request: Request, report: Report) -> None:
 
 
 def _check_targets(request: Request, options: EncodeOptions) -> None:
-    """No output may be an input or another output, and no BTF goes to a terminal."""
+    """No output may be an input or another output, and nothing binary goes to a terminal."""
     base = options.base if isinstance(options.base, str) else None
-    if request.detached == STDOUT and sys.stdout.isatty():
-        raise UsageError("--detached -: standard output is a terminal, and BTF is binary; redirect it")
+    for output, option, what in (
+        (request.detached, "--detached", "BTF is"), (request.provenance, "--provenance", "a database is"),
+    ):  # fmt: skip
+        if output == STDOUT and sys.stdout.isatty():
+            raise UsageError(f"{option} -: standard output is a terminal, and {what} binary; redirect it")
     file = request.files[0]
     for name, other, what in (
         *((request.detached, each, "--detached OUT is FILE itself") for each in request.files),
@@ -134,6 +137,9 @@ def _check_targets(request: Request, options: EncodeOptions) -> None:
         (request.detached, base, "--detached OUT is the base itself"),
         (request.report, base, "--report JSON is the base itself"),
         (request.detached, options.dwp, "--detached OUT is the package of --dwp itself"),
+        (request.detached, request.from_list, "--detached OUT is the LIST of --from-list itself"),
+        (request.report, request.from_list, "--report JSON is the LIST of --from-list itself"),
+        (request.provenance, options.dwp, "--provenance FILE is the package of --dwp itself"),
         (request.report, options.dwp, "--report JSON is the package of --dwp itself"),
     ):
         if name is not None and other is not None and same(name, other):

@@ -31,6 +31,10 @@ OPTIONS = (
 _STRINGS = {1: "of types", 2: "of members", 4: "of enumerators", 8: "of parameters", 0: "of nothing"}
 _SHARED = "of several of these"
 _TOO_MUCH = "gone without the type: not known, as there are too many ways to follow"
+_NO_NAME = "(no name)"
+_RECORDS, _PREFIXES, _LARGEST, _GONE = "records", "prefixes of names", "largest records", "gone without the type"
+_CUT = (_RECORDS, _PREFIXES, _LARGEST, _GONE)
+"""Titles of the tables of which `--count` rows are shown; the others are short."""
 SHOWN = 10
 MOST = 9_999_999
 
@@ -56,8 +60,6 @@ def size(
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
     if pictures and (json or by is not None or count is not None or against is not None):
         raise UsageError("--html and --svg draw all there is; --by, --count, --against and --json are about tables")
-    if len(pictures) > 1 and html == svg:
-        raise UsageError("--html and --svg need two names")
     from ..btf.opening import open_view
     from .sources import Origin
 
@@ -68,7 +70,10 @@ def size(
         raise UsageError(f"--against OTHER does not go with --by {by}: where the types of OTHER are from is not known")
     if pictures:
         from .output import spared
+        from .request import same
 
+        if len(pictures) > 1 and same(pictures[0][0], pictures[1][0]):
+            raise UsageError("--html and --svg need two names")
         for out, page in pictures:
             spared("--html" if page else "--svg", out, [files[0], *([base] if base else [])])
         _draw(open_view(files[0], base), pictures)
@@ -79,9 +84,9 @@ def size(
         with known:
             tables = by_origin(view, known, by == "folder", shown)
     else:
-        tables = measure(view, by, shown)
+        tables = measure(view, by, shown if against is None else None)
     if against is not None:
-        tables = growth(tables, measure(open_view(against, base), by, 1 << 30 if by else SHOWN), shown)
+        tables = growth(tables, measure(open_view(against, base), by, None), shown)
     if json:
         from json import dumps
 
@@ -105,8 +110,12 @@ def _draw(view: View, pictures: list[tuple[str, bool]]) -> None:
         draw(out, treemap(view, view.name.rpartition("/")[2], page))
 
 
-def measure(view: View, by: str | None, count: int) -> list[Table]:
-    """Tables, each with its title. The first sums up to the size of the file, unless `by` asks for another one."""
+def measure(view: View, by: str | None, count: int | None) -> list[Table]:
+    """Tables, each with its title. The first sums up to the size of the file, unless `by` asks for another one.
+
+    `count`: the rows of a table that is cut off. None: no table is, and the types of one name are one row, as they are
+    to be compared with those of another file, in which they have other ids.
+    """
     from ..core.show.show_graph import TypeGraph
 
     graph = TypeGraph(view)
@@ -114,9 +123,9 @@ def measure(view: View, by: str | None, count: int) -> list[Table]:
     first = view.first_own
     kinds = [view.kind(first + at) for at in range(len(records))]
     if by == "type":
-        return [("records", _largest(view, records, kinds, count), sum(records))]
+        return [(_RECORDS, _largest(view, records, kinds, count), sum(records))]
     if by == "prefix":
-        return [("prefixes of names", _prefixes(view, records, count), sum(records))]
+        return [(_PREFIXES, _prefixes(view, records, count), sum(records))]
     by_kind: dict[int, tuple[int, int]] = {}
     for kind, bytes in zip(kinds, records, strict=True):
         had = by_kind.get(kind, (0, 0))
@@ -137,22 +146,38 @@ def measure(view: View, by: str | None, count: int) -> list[Table]:
         ("header and the rest", total - types - text, 1),
     ]  # fmt: skip
     retained = graph.retained()
-    gone = [] if retained is None else _largest(view, retained, kinds, count)
+    gone = [] if retained is None else _largest(view, retained, kinds, count, nameless=False)
     return [
         ("all", whole, total),
         ("types", rows, types),
         ("strings", named, text),
-        ("largest records", _largest(view, records, kinds, count), types),
-        ("gone without the type" if retained is not None else _TOO_MUCH, gone, types),
+        (_LARGEST, _largest(view, records, kinds, count), types),
+        (_GONE if retained is not None else _TOO_MUCH, gone, types),
     ]
 
 
-def _largest(view: View, bytes: list[int], kinds: list[int], count: int) -> list[Row]:
+def _largest(
+    view: View, bytes: list[int], kinds: list[int], count: int | None, *, nameless: bool = True
+) -> list[Row]:
+    """Types with the most bytes; without `count` all, by name, the `nameless` as one for each kind, or not at all."""
+    if count is None:
+        return _by_name(view, bytes, kinds, nameless)
     from heapq import nlargest
 
     first = view.first_own
     chosen = nlargest(count, range(len(bytes)), key=lambda at: (bytes[at], -at))
     return [(f"{KIND_NAMES[kinds[at]]} {_name(view, first + at)}", bytes[at], 1) for at in chosen]
+
+
+def _by_name(view: View, sizes: list[int], kinds: list[int], nameless: bool) -> list[Row]:
+    sums: dict[str, list[int]] = {}
+    for at, (kind, size) in enumerate(zip(kinds, sizes, strict=True)):
+        name = view.name_of(view.first_own + at).decode("utf-8", "backslashreplace")
+        if name or nameless:
+            row = sums.setdefault(f"{KIND_NAMES[kind]} {name or _NO_NAME}", [0, 0])
+            row[0] += size
+            row[1] += 1
+    return [(key, row[0], row[1]) for key, row in sums.items()]
 
 
 def _name(view: View, id: int) -> str:
@@ -179,7 +204,7 @@ def by_origin(view: View, known: Provenance, folders: bool, count: int) -> list[
     return [("folders" if folders else "units", rows[:count], sum(row[1] for row in rows))]
 
 
-def _prefixes(view: View, records: list[int], count: int) -> list[Row]:
+def _prefixes(view: View, records: list[int], count: int | None) -> list[Row]:
     """By what stands in front of the first underscore in a name, which is not at its beginning."""
     sums: dict[bytes, list[int]] = {}
     for at, bytes in enumerate(records):
@@ -189,21 +214,26 @@ def _prefixes(view: View, records: list[int], count: int) -> list[Row]:
         row[0] += bytes
         row[1] += 1
     rows: list[Row] = [
-        (key.decode("utf-8", "backslashreplace") or "(no name)", row[0], row[1]) for key, row in sums.items()
+        (key.decode("utf-8", "backslashreplace") or _NO_NAME, row[0], row[1]) for key, row in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:count]
 
 
 def growth(tables: list[Table], others: list[Table], count: int) -> list[Table]:
-    """How much more there is than in the other file; what changed most comes first, and what did not is left out."""
-    found = []
-    for (title, rows, whole), (_, other, _) in zip(tables, others, strict=True):
+    """How much more there is than in the other file; what changed most comes first, and what did not is left out. Both
+    are whole; what is cut off without another file is cut off here.
+    """
+    found: list[Table] = []
+    for (title, rows, whole), (other_title, other, _) in zip(tables, others, strict=True):
+        if _TOO_MUCH in (title, other_title):
+            found.append((_TOO_MUCH, [], whole))
+            continue
         left, right = {row[0]: row[1:] for row in rows}, {row[0]: row[1:] for row in other}
         names = dict.fromkeys([*left, *right])
         pairs = [(name, left.get(name, (0, 0)), right.get(name, (0, 0))) for name in names]
         changes = [(name, new[0] - old[0], new[1] - old[1]) for name, new, old in pairs if new != old]
         changes.sort(key=lambda row: (-abs(row[1]), row[0]))
-        found.append((title, changes[: max(count, len(KIND_NAMES))], whole))
+        found.append((title, changes[:count] if title in _CUT else changes, whole))
     return found
 
 

@@ -14,8 +14,10 @@ from .faults import BUG, FAILED
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
+    from ..errors import InputError
     from ..verify.task import Settings
 
 LOADERS = ("user", "vmlinux", "module")
@@ -65,6 +67,9 @@ def verify(
 
         if loader is not None:
             raise UsageError("--btf-ids is about the link, and has no --loader")
+        if fix is not None or rebase is not None:
+            other = "--fix" if fix is not None else "--rebase"
+            raise UsageError(f"--btf-ids and {other} do not go together: it is about names, and writes no BTF")
         if len(versions) > 1:
             raise UsageError("--btf-ids takes one version, not all")
         with mapped():
@@ -85,7 +90,7 @@ def verify(
     from ..inputs import find_inputs
     from ..verify.task import Settings, open_base, run
 
-    inputs = ["-"] if files == ("-",) else [each.path for each in find_inputs(files)]
+    inputs = [("-", None)] if files == ("-",) else [(each.path, each.problem) for each in find_inputs(files)]
     settings = Settings(versions, loader, [open_base(path, versions) for path in base])
     results = _all(inputs, settings, jobs or len(os.sched_getaffinity(0)), run)
     if json:
@@ -121,11 +126,16 @@ def is_bad(result: dict[str, Any], strict: bool) -> bool:
     return strict and bool(result["findings"] or result["notes"])
 
 
-def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dict[str, Any]]:
-    """What is to be said of each file, in the order of the arguments."""
+def _all(
+    inputs: Sequence[tuple[str, InputError | None]], settings: Settings, jobs: int, run: Any
+) -> list[dict[str, Any]]:
+    """What is to be said of each file, in the order of the arguments. With each: what is wrong with it as a folder."""
 
-    def work(path: str, _: object) -> dict[str, Any]:
+    def work(given: tuple[str, InputError | None], _: object) -> dict[str, Any]:
+        path, problem = given
         try:
+            if problem is not None:
+                raise problem
             return run(path, settings)  # type: ignore[no-any-return]
         except Exception as error:
             from .faults import explain
@@ -134,7 +144,7 @@ def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dic
             return {"file": path, "error": text, "status": status}
 
     if len(inputs) < 8 or jobs == 1:
-        return [work(path, None) for path in inputs]
+        return [work(each, None) for each in inputs]
     from ..workers import Ended, Workers
 
     results: dict[int, dict[str, Any]] = {}
@@ -142,7 +152,7 @@ def _all(inputs: list[str], settings: Settings, jobs: int, run: Any) -> list[dic
         for number, result in workers:
             if isinstance(result, Ended):
                 text = f"a worker ended with status {result.status}"
-                result = {"file": inputs[number], "error": text, "status": BUG}
+                result = {"file": inputs[number][0], "error": text, "status": BUG}
             results[number] = result
     return [results[number] for number in range(len(inputs))]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from ..errors import UsageError, printable
-from ..languages import EXCLUDE_VARIABLE
+from ..languages import excluded_by_environment
 from ..process import write_stdout
 from .arguments import FLAG, JOBS, PATH, TEXT, TEXTS, Option
 
@@ -52,7 +50,7 @@ def why(
         if value == "":
             raise UsageError(f"{option} names no language")
     if lang is None and lang_exclude is None:
-        lang_exclude = os.environ.get(EXCLUDE_VARIABLE) or None
+        lang_exclude = excluded_by_environment()
     from ..explain.reasons import check_reason
     from ..features import Features
     from .choice import require_file_last, require_whole_names

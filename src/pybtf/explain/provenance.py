@@ -36,12 +36,24 @@ _Place = tuple[int | None, int | None, int | None, int | None]
 def provenance(inquiry: Inquiry, data: bytes) -> bytes:
     """The database about the BTF `data`, of a run that has noted DIEs. Raises `OutputError` without SQLite."""
     try:
-        from sqlite3 import connect
-    except ImportError:
-        raise OutputError("--provenance", "this Python is built without sqlite3") from None
+        import sqlite3
+    except ModuleNotFoundError:  # another ImportError says what is wrong
+        raise OutputError("--provenance: this Python is built without sqlite3") from None
+    try:
+        return _database(inquiry, data)
+    except sqlite3.Error as error:
+        if "memory" in str(error):
+            raise MemoryError from error
+        raise OutputError(f"--provenance: the database cannot be made: {error}") from error
+
+
+def _database(inquiry: Inquiry, data: bytes) -> bytes:
+    from sqlite3 import connect
+
     tables = _Tables(inquiry)
     connection = connect(":memory:", isolation_level=None)
     try:
+        connection.execute("PRAGMA temp_store = MEMORY")  # a file for sorting has limits of its own
         connection.execute("PRAGMA page_size = 4096")
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute("BEGIN")

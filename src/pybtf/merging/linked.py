@@ -49,8 +49,10 @@ def merge_file(
     sources: Sources,
     progress: Progress | None = None,
     timings: Timings | None = None,
+    read: list[str] | None = None,
 ) -> Encoded:
-    """BTF of the linked file `path`, which is only read, from values of its objects.
+    """BTF of the linked file `path`, which is only read, from values of its objects. `read` gets the names of the files
+    that these are from.
 
     Raises `InputError` and `EncodeError` as `encode_file`, and where an object's values are missing, damaged, foreign
     or made with other options, or cannot be put together as the linker has put the file together.
@@ -78,7 +80,7 @@ def merge_file(
             encoded = encode_file(path, options, progress, timings)
             encoded.report.warnings.append(f"{path}: {why}: the DWARF of the file is encoded instead")
             return encoded
-        return _merge(loaded, pieces, options, sources, base, timings, progress)
+        return _merge(loaded, pieces, options, sources, base, timings, progress, read)
 
 
 def check_options(path: str, options: EncodeOptions) -> None:
@@ -105,6 +107,7 @@ def _merge(
     base: Base | None,
     timings: Timings,
     progress: Progress | None,
+    read: list[str] | None,
 ) -> Encoded:
     image = loaded.image
     report = new_report(image.path, options, timings)
@@ -138,6 +141,8 @@ def _merge(
         "remembered": False,
     }
     encoded = encode_images([image], options, base, report, progress, given=given)
+    if read is not None:
+        read += given.paths
     if memory is not None and memory.found:
         report.merged["remembered"] = True
     elif cache is not None:

@@ -96,6 +96,10 @@ def guarded(work: Callable[[], int]) -> int:
         except OSError as other:  # as that one, if too many files are open
             sys.stderr.write(f"{PROGRAM}: error: {other.strerror}\n")
             return 1
+        except (MemoryError, SystemError):
+            from ..process import without_memory
+
+            return without_memory(error, PROGRAM)
         return report_fault(error)
 
 
