@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from _thread import allocate_lock, start_new_thread
 
-from .core.support.end_signals import EndSignalsHeld
-
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +21,7 @@ class LightThread:
         """Raises `RuntimeError` if the system allows no more."""
         self._running.acquire()
         try:
-            with EndSignalsHeld():  # so it inherits: what holds them back in the main thread does so in all
-                start_new_thread(self._run, ())
+            start_new_thread(self._run, ())
         except RuntimeError:
             self._running.release()
             raise

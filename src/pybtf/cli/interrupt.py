@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
+from ..core.support.end_signals import EndSignalsHeld
 from ..elf.atomic import Replacement
 from ..light_thread import LightThread
 from . import console
@@ -45,7 +46,8 @@ class PromptInterrupt:
             return self
         self._watcher = LightThread(self._watch)
         try:
-            self._watcher.start()
+            with EndSignalsHeld():  # it inherits that: what holds them back in the main thread does so in both
+                self._watcher.start()
         except RuntimeError:  # the system allows no more threads: Ctrl-C may take a while
             signals.set_wakeup_fd(self._before)
             self._close()
