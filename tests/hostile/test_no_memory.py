@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import pybtf
+from tests.builders.archives import unpack
 from tests.builders.conflicts import program
 from tests.builders.conflictswriter import image
 from tests.builders.kernelish import INT, kernel, unit
@@ -42,14 +43,31 @@ PROGRAM = """
 import ctypes, os, sys
 import pybtf
 
-path, base, *_ = *sys.argv[1:], None
+from pathlib import Path
+from pybtf.elf.image import ElfImage
+from pybtf.features import Features
+from pybtf.merging.linked import Sources, merge_file
+from pybtf.merging.objects import object_values
+from pybtf.options import make_options
+
+what, path, base, *_ = *sys.argv[1:], None
 
 
-def encode():
+def encoded():
     forced = base is not None
     return bytes(pybtf.encode(path, features="default,global_var", jobs=1, base=base, force_base=forced).data)
 
 
+def merged():
+    return bytes(merge_file(path, make_options("default", 1), Sources((), None, base)).data)
+
+
+def exported():
+    with ElfImage.open(path) as image:
+        return object_values(image, path, Features.parse("default"), True).payload
+
+
+encode = {"encoded": encoded, "merged": merged, "exported": exported}[what]
 expected = encode()
 shim = ctypes.CDLL(None)
 count = ctypes.c_long.in_dll(shim, "countdown")
@@ -91,9 +109,9 @@ def shim(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "shim.so"
 
 
-def refusals(shim: Path, *files: Path) -> tuple[int, list[Any]]:
+def refusals(shim: Path, what: str, *files: Path | str) -> tuple[int, list[Any]]:
     """How many allocations there are, and which of them end otherwise than they should, with the status."""
-    argv = [sys.executable, "-c", PROGRAM, *map(str, files)]
+    argv = [sys.executable, "-c", PROGRAM, what, *map(str, files)]
     done = subprocess.run(
         argv, env={**environment(), "LD_PRELOAD": str(shim)}, capture_output=True, text=True, check=False, timeout=300
     )
@@ -122,8 +140,19 @@ def test_each_allocation_fails_once(name: str, shim: Path, tmp_path: Path) -> No
     path, base = tmp_path / "file", tmp_path / "base"
     path.write_bytes(INPUTS[name]())
     base.write_bytes(bytes(pybtf.encode(path).data))
-    count, bad = refusals(shim, path, *[base] * (name == "a module"))
+    count, bad = refusals(shim, "encoded", path, *[base] * (name == "a module"))
     assert count > 50
+    assert bad == []
+
+
+@pytest.mark.parametrize("arguments", [("exported", "a.o"), ("merged", "merged"), ("merged", "merged", "cache")])
+def test_each_allocation_of_values_fails_once(
+    arguments: tuple[str, ...], shim: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a cache: of a link that has changed nothing."""
+    monkeypatch.chdir(unpack(ROOT / "fixtures/objects/objects.tar.xz", tmp_path) / "x86")
+    count, bad = refusals(shim, *arguments)
+    assert count > 20
     assert bad == []
 
 
