@@ -197,6 +197,7 @@ def test_any_damage_is_an_input_error() -> None:
     folder = FIXTURES / "merge" / "4"
     whole = (folder / "0.btf").read_bytes()
     base = BTF.from_file(folder / "base.btf")
+    accepted = 0
     for _ in range(500):
         data = bytearray(whole)
         for _ in range(chance.randint(1, 6)):
@@ -207,6 +208,8 @@ def test_any_damage_is_an_input_error() -> None:
             builder.dedup()
             builder.to_btf()
             builder.distill()
+            accepted += 1
+    assert 50 < accepted < 450
 
 
 # Distilled bases

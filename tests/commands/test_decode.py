@@ -204,6 +204,7 @@ def test_any_damage_is_an_input_error() -> None:
     chance = random.Random(1500)
     whole = (FOLDER / "values.bpfel.btf").read_bytes()
     data = (FOLDER / "values.bpfel.data").read_bytes()
+    printed = 0
     for _ in range(500):
         damaged = bytearray(whole)
         for _ in range(chance.randint(1, 8)):
@@ -217,6 +218,8 @@ def test_any_damage_is_an_input_error() -> None:
                     value = values.of(id, data)
                     json.dumps(as_json(value))
                     assert "".join(as_text("x", value))
+                    printed += 1
+    assert printed > 1000
 
 
 # The command line

@@ -35,13 +35,17 @@ def test_damaged() -> None:
     """Findings or one error, whatever is in there."""
     chooser = random.Random(16)
     sources = [randbtf.RandomBtf(seed).make() for seed in range(12)]
+    compared = 0
     for _ in range(600):
         pair = [damaged(chooser, chooser.choice(sources)) for _ in range(2)]
         try:
-            differences = Differences(*(BTF.from_bytes(data).view() for data in pair), names=chooser.random() < 0.5)
+            views = [BTF.from_bytes(data).view() for data in pair]
+            compared += 1
+            differences = Differences(*views, names=chooser.random() < 0.5)
             lines(differences.changes, differences.declaration)
         except InputError:
             pass
+    assert compared >= 30
 
 
 def test_circles() -> None:

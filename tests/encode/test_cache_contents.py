@@ -67,7 +67,7 @@ def test_up_to_what_is_not_whole(behind: int, tmp_path: Path) -> None:
             assert contents(tmp_path / "cache", content[:cut]) == states[whole]
 
 
-@pytest.mark.parametrize("size", [0, 8, 0xFFFFFFFF, 0xFFFFFFF8, 0x80000000, 1 << 20])
+@pytest.mark.parametrize("size", [0, 8, 9, 16, 24, 25, 0xFFFFFFFF, 0xFFFFFFF8, 0x80000000, 1 << 20])
 @pytest.mark.parametrize("magic", [PAYLOAD_MAGIC, RESULT])
 def test_a_size_that_is_a_lie(magic: bytes, size: int, tmp_path: Path) -> None:
     """It may be one that fits, but nothing is ever found beyond the end."""
@@ -78,7 +78,7 @@ def test_a_size_that_is_a_lie(magic: bytes, size: int, tmp_path: Path) -> None:
     assert len(payloads) + len(results) == fits
     assert end <= len(content)
     for at, n in (*payloads.values(), *results.values()):
-        assert at + n <= len(content)
+        assert at + packed_size(n) <= end
 
 
 def test_a_file_that_has_become_shorter(tmp_path: Path) -> None:
