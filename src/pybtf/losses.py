@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_EXAMPLES = 20
 """Of each sort of loss, so many are looked up."""
 
+LEFT_OUT = "nothing: the unit is left out"
 _OPAQUE = "a struct of that size without members"
 _TAGS = {
     "DW_TAG_reference_type": "a pointer",
@@ -108,7 +109,7 @@ def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[st
 
     if each["whole_unit"]:
         error: Any = fault_error(image.path, each, sections)
-        return f"unit with {error.found}", "nothing: the unit is left out"
+        return f"unit with {error.found}", LEFT_OUT
     if each["code"] == "unsupported_tag":
         tag = tag_name(each["value"])
         return tag, _TAGS.get(tag, _OPAQUE)

@@ -16,7 +16,7 @@ from pybtf.core.codes import TRACE_NAMES
 from pybtf.explain import words
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
-from pybtf.explain.reasons import FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
+from pybtf.explain.reasons import ADVICE, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from pybtf.report import REASON_OF_FATE
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.elfwriter import Symbol, btf_ids
@@ -341,6 +341,11 @@ def test_evidence(path: Path) -> None:
     assert found["alias"]["same_code"] == [{"name": "good", "in_btf": True}]
     assert found["struct point"]["seen"] == {"definitions": 1, "declarations": 0}
     assert found["godo"] == {}
+
+
+def test_no_advice_says_where_something_is_printed() -> None:
+    """Advice is printed last, and is a text of its own in JSON."""
+    assert not [text for text in ADVICE.values() if "below" in text or "above" in text]
 
 
 def test_what_an_unknown_name_may_mean(path: Path) -> None:

@@ -348,8 +348,9 @@ MIN_CORE = """\
 Usage: pybtf min-core BTF OBJECT... -o OUT
 
 Write the part of a kernel's BTF that BPF programs need to be loaded on that kernel: the types and members
-which their CO-RE relocations are about. It is for kernels that have no BTF of their own. For one program it has
-a few hundred bytes, at most a few kilobytes. The bytes are those of `bpftool gen min_core_btf BTF OUT OBJECT...`.
+which their CO-RE relocations are about. It is for kernels that have no BTF of their own. For one program it
+has a few hundred bytes, at most a few kilobytes. The bytes are those of
+`bpftool gen min_core_btf BTF OUT OBJECT...`.
 
 BTF is raw BTF or an ELF file with .BTF, which may be compressed; - is standard input. Each OBJECT is an ELF
 file as clang makes it with -target bpf -g. A relocation that finds nothing in BTF needs nothing of it. One
