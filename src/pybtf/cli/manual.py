@@ -546,7 +546,8 @@ How:
   -j, --jobs N         Largest number of workers that is tried; default: the CPUs this process may use
   --rounds N           Number of encodings with disturbed threads; default: 2
   --skip NAMES         Leave out these circumstances: jobs N, crowd, scheduling N, folder, copy, locale,
-                       hashing, umask, environment, little memory, much memory
+                       hashing, umask, environment, little memory, much memory. N is a number, which -v
+                       prints: --skip 'jobs 2,scheduling 1,copy'
 
 Messages:
   --json               Print the results as JSON
