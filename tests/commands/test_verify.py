@@ -24,7 +24,7 @@ from pybtf.verify.distilled import Targets, relocate
 from pybtf.verify.fit import is_wrong
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
-from pybtf.verify.words import kernel_message
+from pybtf.verify.words import _singular, kernel_message
 from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT, RunCli, environment
@@ -280,6 +280,19 @@ def test_what_a_kernel_does_not_read(verify: Verify, bases: tuple[Path, Path, Pa
 
 def test_split_btf_needs_a_base(bases: tuple[Path, Path, Path]) -> None:
     assert main(["verify", str(bases[2])]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1 bytes are left, the record needs 1 more", "1 byte is left, the record needs 1 more"),
+        ("1 bytes belong to no section", "1 byte belongs to no section"),
+        ("1 elements, and the kind has none", "1 element, and the kind has none"),
+        ("11 bytes are left", "11 bytes are left"),
+    ],
+)
+def test_one_is_no_plural(text: str, shown: str) -> None:
+    assert _singular(text) == shown
 
 
 def test_btf_that_is_not_split_is_not_called_split(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -397,6 +397,12 @@ def test_true_signatures_change_verdicts(path: Path) -> None:
     assert found[0].verdict == "dropped is in BTF, but as dropped.constprop.0"
 
 
+def test_one_is_no_plural(path: Path, run_cli: RunCli) -> None:
+    shown = run_cli("why", "struct point", path).stdout
+    assert "\n  defined 1 time in the DWARF, declared 0 times\n" in shown
+    assert (words.number(1, "time"), words.number(1000, "time")) == ("1 time", "1,000 times")
+
+
 def test_languages(path: Path) -> None:
     assert pybtf.why(path, "rusty", lang_exclude="", jobs=1)[0].in_btf
     assert pybtf.why(path, "good", lang="rust", jobs=1)[0].reason == "language"
