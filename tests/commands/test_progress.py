@@ -13,6 +13,7 @@ import pytest
 
 from pybtf.cli import console
 from pybtf.cli.progress import Progress, duration
+from pybtf.cli.request import Request, tell_warnings
 from pybtf.cli.summary import size
 from tests.conftest import ROOT, environment
 
@@ -91,6 +92,12 @@ def test_blocks_of_more_than_ascii(variables: dict[str, str], expected: bool) ->
     done = subprocess.run(command, env=env, capture_output=True, check=True)
     assert ("█".encode() in done.stderr) == expected
     assert done.stderr.isascii() != expected
+
+
+def test_more_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    for count, last in (11, "1 more warning; -v shows it"), (12, "2 more warnings; -v shows them"):
+        tell_warnings(Request(("x",), None, None, None, False, None, False, False, False, False), ["text"] * count)
+        assert capsys.readouterr().err.splitlines()[-1] == f"pybtf: warning: {last}"
 
 
 def test_progress_text(monkeypatch: pytest.MonkeyPatch) -> None:

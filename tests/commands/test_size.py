@@ -238,6 +238,13 @@ def test_a_file_made_to_be_slow_ends(run: Run, tmp_path: Path) -> None:
     assert lines[-1] == f"  {last} (types that need it were not counted): s.m->: int int against struct s"
 
 
+@pytest.mark.parametrize("arguments", [["--by", "unit"], ["--by", "folder"], ["--dwarf", "x"]])
+def test_what_needs_to_know_where_types_are_from(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["size", *arguments, "x.btf"]) == 2
+    said = "--by unit and --by folder need --provenance or --dwarf, which can only be used with them"
+    assert capfd.readouterr().err == f"pybtf: error: {said}\n"
+
+
 def test_one_is_no_plural(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.btf"
     members = [(Member("m", 2, 0),), (Member("m", 3, 0),)]

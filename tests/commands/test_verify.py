@@ -295,6 +295,12 @@ def test_one_is_no_plural(text: str, shown: str) -> None:
     assert _singular(text) == shown
 
 
+def test_one_type_is_no_plural(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(raw_btf((1, 1 << 24, 4, 32), b"\0int\0"))
+    assert verify(path) == (0, f"{path}: accepted (kernel 7.3, loader user; 1 type)\n")
+
+
 def test_btf_that_is_not_split_is_not_called_split(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "x.btf"
     path.write_bytes(raw_btf((), b"\0"))
