@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_EXAMPLES = 20
 """Of each sort of loss, so many are looked up."""
 
+LEFT_OUT = "nothing: the unit is left out"
 _OPAQUE = "a struct of that size without members"
 _TAGS = {
     "DW_TAG_reference_type": "a pointer",
@@ -47,7 +48,10 @@ _SORTS = {
     "member_end": ("member that reaches past the end of its type", "the type without such members"),
     "enum_value": ("enumerator of more than 32 bits in an enumeration of 4 bytes", "the enumeration without it"),
     "enum_size": ("enumeration of an odd size", _OPAQUE),
-    "too_many": ("type of more than 65,535 members, enumerators or parameters", "the type without any"),
+    "too_many": (
+        "type of more than 65,535 members, enumerators or parameters",
+        "the type, with all of its members dropped",
+    ),
     "variable_name": ("variable with a name that BTF does not allow", "nothing"),
     "variable_type": ("variable without a type", "nothing"),
     "no_size": ("member, parameter, element or result of no size", "a struct without name, members and size"),
@@ -62,8 +66,11 @@ _SORTS = {
         "one to a struct without name, members and size; of a bitfield, nothing; of a function to its origin, no name",
     ),
 }
-UNNAMEABLE = ("function with a name that no kernel takes", "nothing")
-RENAMED = ("name that no kernel takes", "_ for each character that is no letter, digit or _; at most 127 characters")
+UNNAMEABLE = ("function with a name that every kernel rejects", "nothing")
+RENAMED = (
+    "name that every kernel rejects",
+    "_ for each character that is no letter, digit or _; at most 127 characters",
+)
 
 
 def losses(image: ElfImage, sections: DebugSections, run: Run) -> list[Loss]:
@@ -108,7 +115,7 @@ def _words(image: ElfImage, sections: DebugSections, each: LossInfo) -> tuple[st
 
     if each["whole_unit"]:
         error: Any = fault_error(image.path, each, sections)
-        return f"unit with {error.found}", "nothing: the unit is left out"
+        return f"unit with {error.found}", LEFT_OUT
     if each["code"] == "unsupported_tag":
         tag = tag_name(each["value"])
         return tag, _TAGS.get(tag, _OPAQUE)

@@ -51,7 +51,7 @@ class EncodeOptions:
         if not isinstance(self.jobs, int) or not 1 <= self.jobs <= MAX_JOBS:
             raise UsageError(f"the number of jobs is {self.jobs!r}; expected 1 to {MAX_JOBS}")
         if self.lang is not None and self.lang_exclude is not None:
-            raise UsageError("a list of languages to encode and one to leave out do not go together")
+            raise UsageError("languages to encode and to leave out do not go together: --lang and --lang-exclude")
         if self.features.distilled_base and self.base is None:
             raise UsageError("the feature distilled_base needs a base BTF: --base FILE (Python: base=...)")
         if self.standalone and self.base is not None:

@@ -288,10 +288,7 @@ def _encode(
             report.losses += unnameable(run)
         if report_types == 0 and (base is None or run.facts()["units"] == run.facts()["filtered"]):
             raise NothingToEncode(
-                image.place(),
-                "no unit has anything to encode",
-                "at least one type",
-                "If units are left out by language, see --lang and --lang-exclude.",
+                image.place(), "no unit has anything to encode", "at least one type", _why_nothing(options, report)
             )
 
     # The list of types is complete. Drop what is there twice.
@@ -305,6 +302,19 @@ def _encode(
     # The types are final. Number and write them.
     with timings.pass_("output"):
         return _bytes_of(run, image, options.jobs, features.distilled_base)
+
+
+def _why_nothing(options: EncodeOptions, report: Report) -> str:
+    """Why it may be that no unit has anything to encode, and what to do then."""
+    if report.losses:
+        from pybtf.losses import LEFT_OUT
+
+        left_out = "; ".join(loss.what for loss in report.losses if loss.instead == LEFT_OUT)
+        if left_out:
+            return f"Left out: {left_out}. Without --degrade, the message says what was expected."
+    if options.lang is None and options.lang_exclude is None:
+        return ""
+    return "If units are left out by language, see --lang and --lang-exclude."
 
 
 def _check_order(images: list[ElfImage], base: Base | None) -> None:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LIKE = 0.7
+"""How much of two names has to agree, from 0 to 1."""
 MAX_NAMES = 10_000
 """Of a folder, no more names than these are looked at."""
 
@@ -30,6 +32,11 @@ def file_like(path: str) -> str:
 
 def closest(name: str, known: list[str]) -> str:
     """The name that is most like another one; empty if none is. What begins with it counts, if it is the only one."""
-    similar = get_close_matches(name, known, 1, 0.7)
+    similar = get_close_matches(name, known, 1, LIKE)
     longer = [each for each in known if len(name) > 2 and each.startswith(name)]
     return similar[0] if similar else longer[0] if len(longer) == 1 else ""
+
+
+def all_close(name: str, known: list[str]) -> list[str]:
+    """The names that begin so, as an abbreviation would; if none does, up to three that are like it."""
+    return [each for each in known if each.startswith(name)] or get_close_matches(name, known, 3, LIKE)

@@ -20,6 +20,7 @@ from typing import Any
 from .errors import NothingToEncode, PybtfError
 from .reproduce import MARKER
 
+ROOM = "Name a folder that has it in TMPDIR, or raise the limit of file sizes (ulimit -f)."
 MILLISECONDS = 0.001
 
 
@@ -34,7 +35,11 @@ def main() -> int:
     except (PybtfError, MemoryError, OSError) as error:
         _tell({"problem": str(error) or type(error).__name__, "nothing": isinstance(error, NothingToEncode)})
         return 1
-    Path(task["out"]).write_bytes(data)
+    try:
+        Path(task["out"]).write_bytes(data)
+    except OSError as error:
+        _tell({"problem": f"{task['out']}: {error.strerror}; expected room for {len(data):,} bytes. {ROOM}"})
+        return 1
     _tell({"address_space": _address_space()})
     return 0
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from pybtf.cli.main import main
+from tests.conftest import environment
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -54,6 +58,57 @@ def completions(words: str) -> list[str]:
 )
 def test_completions(words: str, expected: list[str]) -> None:
     assert completions(words) == expected
+
+
+def in_bash(folder: Path, words: list[str]) -> list[str]:
+    """What the function of the script leaves in COMPREPLY, called as bash does it: the last word is completed. The
+    program is in a folder with a blank in its name.
+    """
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash")
+    program = folder / "a folder" / "pybtf"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m pybtf "$@"\n')
+    program.chmod(0o755)
+    script = subprocess.run(
+        [sys.executable, "-m", "pybtf", "completion", "bash"], capture_output=True, text=True, check=True,
+        env=environment(),
+    ).stdout  # fmt: skip
+    call = f"""
+        completion=mine type=mine value=mine word=mine response=mine
+        compopt() {{ :; }}
+        COMP_WORDS=({' '.join(map(shlex.quote, words))}) COMP_CWORD={len(words) - 1}
+        _pybtf_completion {shlex.quote(str(program))} x y
+        [ "$completion$type$value$word$response" = minemineminemine""" + """mine ] || echo LEAK
+        (( ${#COMPREPLY[@]} )) && printf '%s\\n' "${COMPREPLY[@]}"
+        exit 0
+    """
+    done = subprocess.run(
+        [bash, "--norc", "-c", script + call], capture_output=True, text=True, check=True, env=environment()
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["pybtf", "enc"], ["encode"]),
+        (["pybtf", "encode", "--det"], ["--detached", "--detached-dir"]),
+        (["pybtf", "encode", "--features", "var,enum"], ["var,enum64"]),
+        (["pybtf", "encode", "--nosuch"], []),
+        (["pybtf", "reproduce", "--skip", "jo"], [r"jobs\ 2"]),
+        (["pybtf", "reproduce", "--skip", r"jobs\ 2,mu"], [r"jobs\ 2,much\ memory"]),
+        (["pybtf", "reproduce", "--skip", "'jobs 2,mu"], ["jobs 2,much memory"]),
+        (["pybtf", "reproduce", "--skip", '"mu'], ["much memory"]),
+        (["pybtf", "dump", "x"], []),
+    ],
+)
+def test_the_script_of_bash(words: list[str], expected: list[str], tmp_path: Path) -> None:
+    """A completion with blanks stays one word, and no variable of the user's is overwritten."""
+    found = in_bash(tmp_path, words)
+    assert found[:1] == expected if words[-1] == "jo" else found == expected
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import pybtf
 from pybtf.btf import types
+from pybtf.cli import manual
+from pybtf.cli.app import group
 from tests.conftest import ROOT, RunCli, environment
 from tests.encode.test_split import module
 
@@ -65,6 +68,25 @@ def test_all_documents_are_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text()
     for path in (ROOT / "docs").glob("*.md"):
         assert path.name == "README.md" or f"]({path.name})" in index, path.name
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [(name, "cli.md") for name in ("dump", "size", "duplicates", "dedup", "decode", "verify", "diff", "reproduce")]
+    + [("show", "show.md")],
+)
+def test_all_options_of_a_command_are_documented(name: str, document: str) -> None:
+    """In its section of the document."""
+    text = (ROOT / "docs" / document).read_text().split(f"\n## pybtf {name}\n")[1].split("\n## ")[0]
+    command = group().get_command(click.Context(group()), name)
+    assert command is not None
+    options = [param.opts for param in command.params if isinstance(param, click.Option)]
+    assert not [each for each in options if not any(re.search(rf"`{name}[` ]", text) for name in each)]
+
+
+def test_usages_name_the_base() -> None:
+    """A command that has few options names all of them."""
+    assert manual.COMMANDS["dedup"].startswith("Usage: pybtf dedup [--base FILE] FILE... -o OUT\n")
 
 
 def test_the_fields_of_all_types_are_documented() -> None:
@@ -120,8 +142,8 @@ def test_the_json_of_layouts_is_documented(run_cli: RunCli, tmp_path: Path) -> N
         for row in run_json(run_cli, "duplicates", "--json", *sources, btf):
             assert all(f"`{key}`" in text.partition("pybtf duplicates --json")[2] for key in row)
     groups = [[], *(["--by", by] for by in ("kind", "type", "prefix")), ["--by", "unit", "--provenance", str(places)]]
-    for group in groups:
-        for title, rows in run_json(run_cli, "size", "--json", *group, btf).items():
+    for each in groups:
+        for title, rows in run_json(run_cli, "size", "--json", *each, btf).items():
             assert f"`{title}`" in text
             assert together(rows) == {"name", "bytes", "number"}
 

@@ -13,7 +13,9 @@ import pytest
 
 from pybtf.cli import console
 from pybtf.cli.progress import Progress, duration
+from pybtf.cli.request import Request, tell_warnings
 from pybtf.cli.summary import size
+from tests.conftest import ROOT, environment
 
 
 def on_terminal(code: str, **environment: str) -> str:
@@ -67,6 +69,35 @@ def test_bar_is_drawn_seldom_and_cleared() -> None:
     assert frames[-1] == "\x1b[K"
     assert "100 %  2,000/2,000 units  0 s, finishing" in frames[-2]
     assert all(len(frame.removesuffix("\x1b[K")) < 80 for frame in frames)
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"LC_ALL": "C"}, False),
+        ({"LC_ALL": "POSIX", "LANG": "de_DE.UTF-8"}, False),
+        ({"LANG": "C"}, False),
+        ({}, False),
+        ({"LC_ALL": "C.UTF-8"}, True),
+        ({"LANG": "C.UTF-8"}, True),
+        ({"LANG": "de_DE.UTF-8"}, True),
+        ({"LC_CTYPE": "C.UTF-8", "LANG": "en_US.UTF-8"}, True),
+    ],
+)
+def test_blocks_of_more_than_ascii(variables: dict[str, str], expected: bool) -> None:
+    """Python's standard error takes UTF-8 in the locale C, but the terminal may not."""
+    env = {name: value for name, value in environment().items() if name != "LANG" and name[:3] != "LC_"} | variables
+    path = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+    command = [sys.executable, "-m", "pybtf", "encode", "--timings", "--detached", os.devnull, str(path)]
+    done = subprocess.run(command, env=env, capture_output=True, check=True)
+    assert ("█".encode() in done.stderr) == expected
+    assert done.stderr.isascii() != expected
+
+
+def test_more_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    for count, last in (11, "1 more warning; -v shows it"), (12, "2 more warnings; -v shows them"):
+        tell_warnings(Request(("x",), None, None, None, False, None, False, False, False, False), ["text"] * count)
+        assert capsys.readouterr().err.splitlines()[-1] == f"pybtf: warning: {last}"
 
 
 def test_progress_text(monkeypatch: pytest.MonkeyPatch) -> None:

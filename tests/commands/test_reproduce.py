@@ -182,6 +182,16 @@ def test_no_room_for_the_copy(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Cap
     assert said.endswith("Name a folder that has it in TMPDIR, or leave the copy out: --skip copy.\n")
 
 
+def test_no_room_for_the_result_of_a_trial(plant: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    """Not the FILE is too large, but what a trial writes."""
+    limit = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
+    plant("True", f"{limit}; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))")
+    assert main(["reproduce", "--skip", ALL, str(ELF)]) == 1
+    said = capfd.readouterr().err
+    assert re.match(rf"pybtf: error: {ELF}: \S*/pybtf-reproduce-\w+/out: File too large; expected room for 11,", said)
+    assert said.endswith("Name a folder that has it in TMPDIR, or raise the limit of file sizes (ulimit -f).\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
     """Neither the folder, which may have a copy of a kernel, nor the process that works in it."""

@@ -323,6 +323,24 @@ def test_a_file_made_to_be_slow_ends(run: Run, tmp_path: Path) -> None:
     assert lines[-1] == f"  {last} (types that need it were not counted): s.m->: int int against struct s"
 
 
+@pytest.mark.parametrize("arguments", [["--by", "unit"], ["--by", "folder"], ["--dwarf", "x"]])
+def test_what_needs_to_know_where_types_are_from(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["size", *arguments, "x.btf"]) == 2
+    said = "--by unit and --by folder need --provenance or --dwarf, which can only be used with them"
+    assert capfd.readouterr().err == f"pybtf: error: {said}\n"
+
+
+def test_one_is_no_plural(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    members = [(Member("m", 2, 0),), (Member("m", 3, 0),)]
+    arrays = [Array(1, 1, nelems) for nelems in (1, 2)]
+    path.write_bytes(written(INTEGER, *arrays, Struct("s", 8, members[0]), Struct("s", 8, members[1]), Ptr(4)))
+    assert run("duplicates", path).splitlines() == [
+        "STRUCT s: 4 (1 type needs it)",
+        "  5 (0 types need it): s.m: 1 element against 2",
+    ]
+
+
 def test_differences_are_looked_for_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pybtf.btf.duplicates.MAX_LOOKED", 3)
     types = [Ptr(1), Ptr(2), Ptr(3), Int("long", 8, 64), Ptr(5), Ptr(6), Ptr(7), *two(4, 8)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
 import os
@@ -17,15 +18,17 @@ from pathlib import Path
 import pytest
 
 from pybtf.cli.main import main
+from pybtf.elf.writer import put_sections
 from pybtf.verify import rules
 from pybtf.verify.distilled import Targets, relocate
 from pybtf.verify.fit import is_wrong
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
-from pybtf.verify.words import kernel_message
+from pybtf.verify.words import _singular, kernel_message
 from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT, RunCli, environment
+from tests.encode import test_split as split_modules
 from tools.generate import randbtf
 from tools.golden.minimal_btf import (
     ARRAY,
@@ -290,6 +293,52 @@ def test_what_a_kernel_does_not_read(verify: Verify, bases: tuple[Path, Path, Pa
 
 def test_split_btf_needs_a_base(bases: tuple[Path, Path, Path]) -> None:
     assert main(["verify", str(bases[2])]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1 bytes are left, the record needs 1 more", "1 byte is left, the record needs 1 more"),
+        ("1 bytes belong to no section", "1 byte belongs to no section"),
+        ("1 elements, and the kind has none", "1 element, and the kind has none"),
+        ("11 bytes are left", "11 bytes are left"),
+    ],
+)
+def test_one_is_no_plural(text: str, shown: str) -> None:
+    assert _singular(text) == shown
+
+
+def test_one_type_is_no_plural(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(raw_btf((1, 1 << 24, 4, 32), b"\0int\0"))
+    assert verify(path) == (0, f"{path}: accepted (kernel 7.3, loader user; 1 type)\n")
+
+
+def test_btf_that_is_not_split_is_not_called_split(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(raw_btf((), b"\0"))
+    assert main(["verify", "--loader", "module", str(path)]) == 1
+    said = capfdbinary.readouterr().err.decode()
+    assert f"{path}: BTF that is not split from a base, and no base is given" in said
+    assert "--base FILE" in said
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_module_with_dwarf_and_without_btf(packed: bool, tmp_path: Path, run_cli: RunCli) -> None:
+    """The command that is proposed makes BTF of it."""
+    plain = path = tmp_path / "x.ko"
+    plain.write_bytes(split_modules.module("gcc", "reuse").read_bytes())
+    put_sections(plain, {".gnu.linkonce.this_module": bytes(64)})
+    if packed:
+        path = tmp_path / "x.ko.gz"
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    done = run_cli("dump", path)
+    assert done.returncode == 1
+    detached = " --detached OUT" if packed else ""
+    assert f"`pybtf encode --base VMLINUX{detached} {path}` makes BTF of that." in done.stderr
+    words = done.stderr.split("`")[1].replace("VMLINUX", str(split_modules.base_path("gcc")))
+    words = words.replace("OUT", str(tmp_path / "out"))
+    assert run_cli(*words.split()[1:]).returncode == 0
 
 
 def test_dwarf_without_btf(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

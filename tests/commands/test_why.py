@@ -16,7 +16,7 @@ from pybtf.core.codes import TRACE_NAMES
 from pybtf.explain import words
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
-from pybtf.explain.reasons import FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
+from pybtf.explain.reasons import ADVICE, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from pybtf.report import REASON_OF_FATE
 from tests.builders.dwarfwriter import Die, die
 from tests.builders.elfwriter import Symbol, btf_ids
@@ -343,6 +343,11 @@ def test_evidence(path: Path) -> None:
     assert found["godo"] == {}
 
 
+def test_no_advice_says_where_something_is_printed() -> None:
+    """Advice is printed last, and is a text of its own in JSON."""
+    assert not [text for text in ADVICE.values() if "below" in text or "above" in text]
+
+
 def test_what_an_unknown_name_may_mean(path: Path) -> None:
     assert [found.like for found in pybtf.why(path, "caler", "nothing_like_it", jobs=1)] == [["caller"], []]
 
@@ -390,6 +395,12 @@ def test_true_signatures_change_verdicts(path: Path) -> None:
     found = pybtf.why(path, "dropped", "dropped.constprop.0", features="+true_signature", jobs=1)
     assert [each.reason for each in found] == ["renamed", None]
     assert found[0].verdict == "dropped is in BTF, but as dropped.constprop.0"
+
+
+def test_one_is_no_plural(path: Path, run_cli: RunCli) -> None:
+    shown = run_cli("why", "struct point", path).stdout
+    assert "\n  defined 1 time in the DWARF, declared 0 times\n" in shown
+    assert (words.number(1, "time"), words.number(1000, "time")) == ("1 time", "1,000 times")
 
 
 def test_languages(path: Path) -> None:

@@ -455,6 +455,19 @@ def test_values_of_split_objects(compiler: str, version: int, split: str, tmp_pa
     assert bytes(merged.data) == wanted
 
 
+def test_nothing_is_left_of_a_skeleton_without_its_file(tmp_path: Path, run_cli: RunCli) -> None:
+    """With --degrade that is the reason that is told, not a language."""
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    (tmp_path / "x.c").write_text(SOURCES["x.c"])
+    subprocess.run(["gcc", "-w", "-g", "-gsplit-dwarf", "-c", "x.c"], cwd=tmp_path, check=True)
+    (tmp_path / "x.dwo").unlink()
+    done = run_cli("encode", "--degrade", "--detached", tmp_path / "x.btf", tmp_path / "x.o")
+    assert done.returncode == 1
+    assert "Left out: unit with a skeleton, whose contents are in the file x.dwo." in done.stderr
+    assert "--lang" not in done.stderr
+
+
 def test_no_values_without_the_split_unit(tmp_path: Path, run_cli: RunCli) -> None:
     if not shutil.which("gcc"):
         pytest.skip("no gcc")

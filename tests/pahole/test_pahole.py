@@ -338,6 +338,7 @@ def test_languages_from_the_environment(run: Run, elf: Path, monkeypatch: pytest
     outcome = run("-J", elf)
     assert outcome.status == 1
     assert "no unit has anything to encode" in outcome.err
+    assert run("-J", "--lang=c", "--lang_exclude=rust", elf).err.endswith("together: --lang and --lang_exclude\n")
     for text in ("klingon", "rust,"):
         monkeypatch.setenv("PAHOLE_LANG_EXCLUDE", text)
         assert run("-J", elf).status == 1

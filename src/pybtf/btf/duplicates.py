@@ -119,13 +119,14 @@ def _here(x: Type, y: Type) -> str:
         case Enumeration(), Enumeration():
             return _values(x, y)
         case Array(), Array() if x.nelems != y.nelems:
-            return f"{x.nelems} elements against {y.nelems}"
+            return f"{_number(x.nelems, 'element')} against {y.nelems}"
         case Int(), Int() if (x.size, x.bits, x.encoding) != (y.size, y.bits, y.encoding):
-            return f"{x.size} bytes, {x.bits} bits, {x.encoding!r} against {y.size}, {y.bits}, {y.encoding!r}"
+            size, bits = _number(x.size, "byte"), _number(x.bits, "bit")
+            return f"{size}, {bits}, {x.encoding!r} against {y.size}, {y.bits}, {y.encoding!r}"
         case Float(), Float() if x.size != y.size:
-            return f"{x.size} bytes against {y.size} bytes"
+            return _sizes(x, y)
         case FuncProto(), FuncProto() if len(x.params) != len(y.params):
-            return f"{len(x.params)} parameters against {len(y.params)}"
+            return f"{_number(len(x.params), 'parameter')} against {len(y.params)}"
     return ""
 
 
@@ -139,12 +140,13 @@ def _members(x: Composite, y: Composite) -> str:
             return f".{shortened(one.name)}: {_place(*place)} against {_place(*other_place)}"
     if len(x.members) != len(y.members):
         more = (x if len(x.members) > len(y.members) else y).members[min(len(x.members), len(y.members))]
-        return f"{len(x.members)} members against {len(y.members)}; one has {shortened(more.name) or 'a nameless one'}"
-    return f"{x.size} bytes against {y.size} bytes" if x.size != y.size else ""
+        counts = f"{_number(len(x.members), 'member')} against {len(y.members)}"
+        return f"{counts}; one has {shortened(more.name) or 'a nameless one'}"
+    return _sizes(x, y) if x.size != y.size else ""
 
 
 def _place(bit_offset: int, bits: int) -> str:
-    return f"{bits} bits at {bit_offset // 8}:{bit_offset % 8}" if bits else f"at {bit_offset // 8}"
+    return f"{_number(bits, 'bit')} at {bit_offset // 8}:{bit_offset % 8}" if bits else f"at {bit_offset // 8}"
 
 
 def _values(x: Enumeration, y: Enumeration) -> str:
@@ -152,8 +154,16 @@ def _values(x: Enumeration, y: Enumeration) -> str:
         if one != other:
             return f"{shortened(one.name)} = {one.value} against {shortened(other.name)} = {other.value}"
     if len(x.values) != len(y.values):
-        return f"{len(x.values)} enumerators against {len(y.values)}"
-    return f"{x.size} bytes against {y.size} bytes" if x.size != y.size else ""
+        return f"{_number(len(x.values), 'enumerator')} against {len(y.values)}"
+    return _sizes(x, y) if x.size != y.size else ""
+
+
+def _sizes(x: Composite | Enumeration | Float, y: Composite | Enumeration | Float) -> str:
+    return f"{_number(x.size, 'byte')} against {_number(y.size, 'byte')}"
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _what(type: Type) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 BANNER = b"Linux version "
+MODULE = ".gnu.linkonce.this_module"
+"""The section that a kernel module has."""
 PIECE = 1 << 18
 OVERLAP = 512
 """A banner that begins in one piece and ends in the next is in both."""
@@ -35,13 +37,14 @@ class ElfSection:
     link: int
 
 
-def dwarf_hint(file: str) -> str:
-    """What there is to say of a file without BTF, but with DWARF."""
+def dwarf_hint(file: str, module: bool = False, packed: bool = False) -> str:
+    """What there is to say of a file without BTF, but with DWARF. BTF cannot be put into one that is `packed`."""
+    words = f"{' --base VMLINUX' if module else ''}{' --detached OUT' if packed else ''}"
     if file == "standard input":
-        return "It has DWARF: `pybtf encode` makes BTF of that, once it is in a file."
+        return f"It has DWARF: `pybtf encode{words}` makes BTF of that, once it is in a file."
     from shlex import quote
 
-    return f"It has DWARF: `pybtf encode {quote(file)}` makes BTF of that."
+    return f"It has DWARF: `pybtf encode{words} {quote(file)}` makes BTF of that."
 
 
 class ElfSections:
@@ -122,10 +125,10 @@ class ElfSections:
         found = (each for each in self._sections(self.count) if names.startswith(wanted, each.name))
         return next(found, None)
 
-    def hint(self) -> str:
+    def hint(self, packed: bool = False) -> str:
         """The same, or nothing without DWARF."""
         found = any(self.find(name) is not None for name in (".debug_info", ".zdebug_info"))
-        return dwarf_hint(self.file) if found else ""
+        return dwarf_hint(self.file, self.find(MODULE) is not None, packed) if found else ""
 
     def release(self) -> str | None:
         """What stands behind `Linux version` in the first `.rodata`: near its start, so it is read in pieces."""

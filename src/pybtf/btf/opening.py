@@ -211,7 +211,8 @@ def _unlike(start: bytes, file: str) -> InputError:
 def _from_bytes(data: bytes, file: str) -> _Source:
     if data[:2] in MAGIC:
         return _Source(data, Place(file))
-    if not data.startswith(_ELF) and data:
+    packed = bool(data) and not data.startswith(_ELF)
+    if packed:
         from pybtf.elf.packed import unpack
 
         data = bytes(unpack(data, file) or data)
@@ -220,14 +221,14 @@ def _from_bytes(data: bytes, file: str) -> _Source:
     if data.startswith(_ELF):
         from io import BytesIO
 
-        return _from_elf(BytesIO(data), file, data[:64])
+        return _from_elf(BytesIO(data), file, data[:64], packed)
     raise _unlike(data, file)
 
 
-def _from_elf(stream: BinaryIO, file: str, start: bytes) -> _Source:
+def _from_elf(stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> _Source:
     elf = ElfSections(stream, file, start)
     if elf.find(".BTF") is None:
-        raise _NoBtf(file, "no .BTF section", "an ELF file with BTF", elf.hint())
+        raise _NoBtf(file, "no .BTF section", "an ELF file with BTF", elf.hint(packed))
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
     return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)
 

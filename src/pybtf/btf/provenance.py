@@ -179,7 +179,7 @@ class Provenance:
             found = f"format {about['format']!r:.20}" if "format" in about else "a database without the tables"
             raise InputError(self.path, found, f"what pybtf encode --provenance writes, format {FORMAT}")
         if about.get("btf_sha256") != digest:
-            hint = "The encoding that wrote the one wrote the other, too."
+            hint = "Use the BTF and the database that one encode --provenance run wrote."
             raise InputError(self.path, f"the provenance of another BTF than {name}", "that of this BTF", hint)
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[Any]:

@@ -156,8 +156,21 @@ def _with_hint(error: click.UsageError, arguments: list[str]) -> str:
         from .habits import of_option
 
         hint = of_option(error.option_name, where)
-        text = f"no such option {quoted(error.option_name)}{hint}" if hint else text
+        text = f"no such option {quoted(error.option_name)}{hint or _like_option(error)}"
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {where} --help"
+
+
+def _like_option(error: click.NoSuchOption) -> str:
+    """`. Did you mean '--detached' or '--detached-dir'?`, or nothing. What click finds similar often is not."""
+    name = error.option_name
+    if error.ctx is None or not name.startswith("--"):
+        return ""
+    from ..suggest import all_close
+
+    params = [*error.ctx.command.params, error.ctx.command.get_help_option(error.ctx)]
+    known = [each for param in params if param is not None for each in (*param.opts, *param.secondary_opts)]
+    like = all_close(name[2:], [each[2:] for each in known if each.startswith("--")])
+    return f". Did you mean {' or '.join(quoted(f'--{each}') for each in like)}?" if like else ""
 
 
 def _printed(help: click.Option | None) -> click.Option | None:

@@ -3,11 +3,51 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class, shell_complete
+from click.shell_completion import BashComplete, CompletionItem, get_completion_class, shell_complete
 
 from ..process import write_stdout
 from .app import COMMANDS, Command, Group, group
 from .main import COMPLETE_VARIABLE
+
+
+class _Bash(BashComplete):
+    """click's script for bash, with variables of its own only, and with blanks in a completion escaped: `jobs 2` is one
+    word. Behind a quote that the user has typed nothing is escaped: bash closes it.
+    """
+
+    source_template = """\
+%(complete_func)s() {
+    local response completion type value word="${COMP_WORDS[COMP_CWORD]}"
+    local IFS=$'\\n'
+
+    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" %(complete_var)s=bash_complete "$1")
+
+    COMPREPLY=()
+    while IFS= read -r completion; do
+        type=${completion%%%%,*}
+        value=${completion#*,}
+
+        if [[ $type == 'dir' ]]; then
+            COMPREPLY=()
+            compopt -o dirnames
+        elif [[ $type == 'file' ]]; then
+            COMPREPLY=()
+            compopt -o default
+        elif [[ $type == 'plain' ]]; then
+            [[ $word == [\\"\\']* ]] || value=${value// /\\\\ }
+            COMPREPLY+=("$value")
+        fi
+    done <<< "$response"
+
+    return 0
+}
+
+%(complete_func)s_setup() {
+    complete -o nosort -F %(complete_func)s %(prog_name)s
+}
+
+%(complete_func)s_setup;
+"""
 
 
 class _Completing(Group):
@@ -53,7 +93,7 @@ def complete_list(known: tuple[str, ...], prefixes: tuple[str, ...], incomplete:
 @click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    kind = get_completion_class(shell)
+    kind = _Bash if shell == "bash" else get_completion_class(shell)
     assert kind is not None, shell
     write_stdout(kind(group(), {}, "pybtf", COMPLETE_VARIABLE).source() + "\n")
     return 0

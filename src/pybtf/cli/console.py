@@ -37,8 +37,17 @@ def printable(text: str) -> str:
 
 
 def unicode_ok() -> bool:
-    """Whether standard error can show more than ASCII."""
-    return (getattr(sys.stderr, "encoding", "") or "").lower().startswith("utf")
+    """Whether standard error can show more than ASCII.
+
+    In the locale C, Python writes UTF-8 all the same: it does as in C.UTF-8, or sets LC_CTYPE to that in place of an
+    LC_CTYPE or LANG that is C or missing.
+    """
+    if not (getattr(sys.stderr, "encoding", "") or "").lower().startswith("utf"):
+        return False
+    names = [os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")]
+    if not names[0] and names[1] == "C.UTF-8":
+        names[1] = None
+    return next(filter(None, names), "C") not in ("C", "POSIX")
 
 
 def say(text: str) -> None:

@@ -320,7 +320,7 @@ def _print_folders(files: tuple[str, ...], rows: list[dict[str, Any]], form: int
             for what, count in {**counts, "without a change": same, "failed": failed}.items()
             if count
         ]
-        lines += [*([""] if lines else []), f"{len(rows):,} modules: {', '.join(parts)}"]
+        lines += [*([""] if lines else []), f"{len(rows):,} module{'s' * (len(rows) != 1)}: {', '.join(parts)}"]
     _write(lines, form == TEXT)
 
 

@@ -81,4 +81,4 @@ def _lines(each: Duplicate, hanging: list[int | None], first_id: int, sources: l
 def _users(id: int, count: int | None, first_id: int) -> str:
     if count is None:
         return "of the base" if id < first_id else "types that need it were not counted"
-    return f"{count:,} type{'s' if count != 1 else ''} need it"
+    return f"{count:,} types need it" if count != 1 else "1 type needs it"

@@ -42,7 +42,7 @@ Examples:
   pybtf encode --detached vmlinux.btf vmlinux  write it to a file of its own
   pybtf dump vmlinux.btf > vmlinux.h           the C header that BPF programs include
   pybtf show task_struct vmlinux               its members, holes and cache lines
-  pybtf verify --base vmlinux module.ko        will this kernel take the module's BTF?
+  pybtf verify --base vmlinux module.ko        will this kernel accept the module's BTF?
   pybtf diff old/vmlinux new/vmlinux           what changed from one kernel to the other?
   pybtf reproduce --expect DIGEST vmlinux      is it what was recorded, on this machine too?
 
@@ -85,8 +85,7 @@ What is encoded:
                          reproducible_build, distilled_base, global_var, attributes, true_signature,
                          layout, force_cu_merging
                        and `default` for the first nine, which is what is encoded without this option;
-                       `all`. Lists switch off all that they do not name: NAME is NAME alone, `+NAME`
-                       is the default and NAME
+                       `all`. A list replaces the default set; put + in front to add to it: `+NAME`
   --base FILE          Encode split BTF: only what the BTF in FILE, a kernel's, does not have. FILE is an ELF
                        file with .BTF, or raw BTF such as /sys/kernel/btf/vmlinux. Kernel modules need
                        it: without, they are refused
@@ -181,7 +180,7 @@ How:
   -c, --cacheline BYTES
                        The size of a cache line, where it is not 64 bytes
   -R, --reorganize     Print structs with their members in an order that leaves fewer holes, and what that
-                       saves, as pahole does it: whether it is allowed is for the programmer to know
+                       saves, as pahole does it. pybtf does not check whether the reordering is safe
   -S, --steps          With -R: print what each move makes of the struct
   -P, --packable       Print a line for each struct with holes that -R makes smaller: name, both sizes and
                        the difference
@@ -232,18 +231,18 @@ SIZE = """\
 Usage: pybtf size [OPTIONS] FILE
 
 Say where the bytes of the BTF in FILE go: types by kind, strings by what has them as a name, the largest
-records, and the types without which most would be gone: their records, and those of all types that only
-they bring in. Each line has bytes, their share and how many there are. FILE is raw BTF or an ELF file with
+records, and the types whose removal would save most, counting everything reachable only through them.
+Each line has bytes, their share and how many there are. FILE is raw BTF or an ELF file with
 .BTF, which may be compressed.
 
 How:
   --by kind|type|prefix|unit|folder
                        Print one table only: by kind, type by type, or by what stands in front of the first
                        underscore in the names; with --provenance or --dwarf by the unit that types are from,
-                       or by the folder of the file that declares them (what is declared nowhere, as pointers:
-                       that of the unit)
-  --count N            At most N lines in the tables of records, of prefixes, and of types without which
-                       most would be gone; default: 10. The others are short, and whole
+                       or by the folder of the file that declares them (types without a declaration, such as
+                       pointers, count for the unit's folder)
+  --count N            At most N lines in the tables of records, of prefixes, and of types whose removal would
+                       save most; default: 10. The others are short, and whole
   --against OTHER      Print how much more there is than in the BTF in OTHER: what changed most, first. Types
                        of one name are one line, and those without a name one for each kind
   --json               Print an object with an array for each table
@@ -350,8 +349,9 @@ MIN_CORE = """\
 Usage: pybtf min-core BTF OBJECT... -o OUT
 
 Write the part of a kernel's BTF that BPF programs need to be loaded on that kernel: the types and members
-which their CO-RE relocations are about. It is for kernels that have no BTF of their own, and has a few
-kilobytes. The bytes are those of `bpftool gen min_core_btf BTF OUT OBJECT...`.
+which their CO-RE relocations are about. It is for kernels that have no BTF of their own. For one program it
+has a few hundred bytes, at most a few kilobytes. The bytes are those of
+`bpftool gen min_core_btf BTF OUT OBJECT...`.
 
 BTF is raw BTF or an ELF file with .BTF, which may be compressed; - is standard input. Each OBJECT is an ELF
 file as clang makes it with -target bpf -g. A relocation that finds nothing in BTF needs nothing of it. One
@@ -425,8 +425,8 @@ Before the link:
   --btf FILE           With --btf-ids: look them up in this BTF
 
 What can be mended:
-  --fix OUT            Write FILE with BTF that the kernel (--kernel) takes: what it does not know goes or is
-                       replaced, as when it is not encoded, and entries of sections are sorted. OUT is then
+  --fix OUT            Write FILE with BTF that the kernel (--kernel) accepts: what it does not know goes or
+                       is replaced, as when it is not encoded, and entries of sections are sorted. OUT is then
                        verified. OUT is raw BTF if FILE is, else a copy of FILE, with - the BTF alone; FILE
                        stays as it is. What a BPF object says to its loader stays, too
   --rebase NEW         With --fix and --base: put a module's BTF on the vmlinux NEW, whose types mean the same
@@ -547,7 +547,8 @@ How:
   -j, --jobs N         Largest number of workers that is tried; default: the CPUs this process may use
   --rounds N           Number of encodings with disturbed threads; default: 2
   --skip NAMES         Leave out these circumstances: jobs N, crowd, scheduling N, folder, copy, locale,
-                       hashing, umask, environment, little memory, much memory
+                       hashing, umask, environment, little memory, much memory. N is a number, which -v
+                       prints: --skip 'jobs 2,scheduling 1,copy'
 
 Messages:
   --json               Print the results as JSON

@@ -114,7 +114,7 @@ Exit status: that of COMMAND; 1 the object cannot be encoded; 127 there is no su
 """
 
 DEDUP = """\
-Usage: pybtf dedup FILE... -o OUT
+Usage: pybtf dedup [--base FILE] FILE... -o OUT
 
 Append the BTF of all FILEs and de-duplicate it, so that each type is there once. The bytes are those of
 libbpf's btf__add_btf and btf__dedup. FILE is raw BTF or an ELF file with .BTF, which may be compressed; - is

@@ -63,7 +63,8 @@ def tell_warnings(request: Request, warnings: list[str]) -> None:
     for text in shown:
         console.warning(text)
     if len(shown) < len(warnings):
-        console.warning(f"{len(warnings) - len(shown):,} more warnings; -v shows them")
+        more = len(warnings) - len(shown)
+        console.warning(f"{more:,} more warnings; -v shows them" if more > 1 else "1 more warning; -v shows it")
 
 
 def tell_losses(request: Request, report: Report) -> None:

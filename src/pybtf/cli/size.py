@@ -65,7 +65,7 @@ def size(
 
     origin = Origin(provenance, dwarf, features, jobs)
     if bool(origin) != (by in BY_ORIGIN):
-        raise UsageError("--by unit and folder need --provenance or --dwarf, which nothing else does")
+        raise UsageError("--by unit and --by folder need --provenance or --dwarf, which can only be used with them")
     if origin and against is not None:
         raise UsageError(f"--against OTHER does not go with --by {by}: where the types of OTHER are from is not known")
     if pictures:

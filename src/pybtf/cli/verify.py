@@ -1,4 +1,4 @@
-"""`pybtf verify`: would a kernel take this BTF, and does a module's belong to this vmlinux."""
+"""`pybtf verify`: would a kernel accept this BTF, and does a module's belong to this vmlinux."""
 
 from __future__ import annotations
 

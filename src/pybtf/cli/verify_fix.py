@@ -41,7 +41,8 @@ def verify_fix(
     if to is not None:
         below = open_btf(to)
         data, count = rebase(btf, below)
-        said.append(f"{count:,} types of {base[0]} are now those of {to}")
+        words = f"types of {base[0]} are now those" if count != 1 else f"type of {base[0]} is now that"
+        said.append(f"{count:,} {words} of {to}")
         btf = BTF.from_bytes(data, below, name=path)
     sections: dict[str, bytes] = {}
     if source.completed is None or base:

@@ -85,16 +85,18 @@ _HINTS: Final = {
     "nested": "dwz does not write such files; use the file from before dwz.",
     "discarded": "Build with -gdwarf-5, or encode the linked DWARF.",
 }
+_DEGRADE: Final = "`pybtf encode --degrade` replaces what BTF cannot express, and says what was lost."
+_NO_FLOAT: Final = f"Leave out the feature float. {_DEGRADE}"
 _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
-    "unsupported_tag": ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", ""),
-    "no_name": ("a {tag} without a name", "a name", ""),
-    "float_complex": ("a complex or imaginary floating-point type", "a real one", "Leave out the feature float."),
-    "float_size": ("a floating-point type of {v} bytes", "2, 4, 8, 12 or 16 bytes", "Leave out the feature float."),
-    "member_offset": ("a member at bit {v}", "a multiple of 8, as it is no bitfield", ""),
-    "bitfield_offset": ("a bitfield at bit {v}", "at most bit 16777215", ""),
-    "union_offset": ("a union member at bit {v}", "bit 0", ""),
-    "enum_value": ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", ""),
-    "enum_size": ("an enumeration of {v} bytes", "1, 2, 4 or 8 bytes", ""),
+    "unsupported_tag": ("a {tag}, which BTF cannot express", "C without _Atomic, references and the like", _DEGRADE),
+    "no_name": ("a {tag} without a name", "a name", _DEGRADE),
+    "float_complex": ("a complex or imaginary floating-point type", "a real one", _NO_FLOAT),
+    "float_size": ("a floating-point type of {v} bytes", "2, 4, 8, 12 or 16 bytes", _NO_FLOAT),
+    "member_offset": ("a member at bit {v}", "a multiple of 8, as it is no bitfield", _DEGRADE),
+    "bitfield_offset": ("a bitfield at bit {v}", "at most bit 16777215", _DEGRADE),
+    "union_offset": ("a union member at bit {v}", "bit 0", _DEGRADE),
+    "enum_value": ("the enumerator value {v} in an enumeration of 4 bytes", "a value of 32 bits", _DEGRADE),
+    "enum_size": ("an enumeration of {v} bytes", "1, 2, 4 or 8 bytes", _DEGRADE),
     "variable_name": (
         "the variable {name}, whose name BTF does not allow",
         "at most 128 letters, digits, _ and .",
@@ -102,8 +104,8 @@ _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "variable_type": ("the variable {name}, which has no type", "a type", "Add encode_force to the features."),
     "empty_tag": ("a declaration tag without a value", "a nonempty string", ""),
-    "int_size": ("a number of {v} bytes", "1, 2, 4, 8 or 16 bytes", ""),
-    "member_end": ("a member that reaches past the end of {v} bytes", "members within the type", ""),
+    "int_size": ("a number of {v} bytes", "1, 2, 4, 8 or 16 bytes", _DEGRADE),
+    "member_end": ("a member that reaches past the end of {v} bytes", "members within the type", _DEGRADE),
 }
 
 

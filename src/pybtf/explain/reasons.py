@@ -53,7 +53,8 @@ FLOATING = "unexpected_register: floating point"
 _TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
 ADVICE = {
     ("function", "no_symbol"): (
-        "Mark it noinline, so that there is code to attach to; or attach to a function that it is inlined into, below."
+        "Mark it noinline, so that there is code to attach to; or attach to one of the functions that it is inlined "
+        "into."
     ),
     ("function", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
     ("function", "no_description"): (

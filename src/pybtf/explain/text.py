@@ -9,6 +9,7 @@ from ..languages import LANGUAGES
 from ..options import EncodeOptions
 from .asking import Answer
 from .reasons import IN_BTF
+from .words import number
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -105,12 +106,12 @@ def _places(rows: Any) -> list[str]:
 def _prototypes(rows: list[dict[str, Any]]) -> list[str]:
     """Each with its places, and marks below what is not as in the first."""
     shown = []
-    for number, row in enumerate(rows[:SHOWN], 1):
-        lead = f"{number}. "
-        note = "" if number == 1 or not row["agrees_with_the_first"] else "  (counts as the same)"
+    for place, row in enumerate(rows[:SHOWN], 1):
+        lead = f"{place}. "
+        note = "" if place == 1 or not row["agrees_with_the_first"] else "  (counts as the same)"
         shown.append(f"{lead}{row['prototype']}{note}")
         marks = _marks(rows[0]["prototype"], row["prototype"])
-        if number > 1 and marks:
+        if place > 1 and marks:
             shown.append(" " * len(lead) + marks)
         shown += [f"     {text}" for text in row["differs_in"]]
         shown += [f"     {_place(place)}" for place in row["places"][:3]]
@@ -163,7 +164,7 @@ def _inlined(found: dict[str, Any]) -> list[str]:
         here = "; in BTF" if row["in_btf"] else ""
         shown.append(f"inlined into {row['function'] or '(no name)'} in {row['unit']}{times}{here}")
     if found["callers"] > CALLERS:
-        shown.append(f"and into {found['callers'] - CALLERS:,} more functions")
+        shown.append(f"and into {number(found['callers'] - CALLERS, 'more function')}")
     return shown
 
 
@@ -178,19 +179,21 @@ def _kfunc(found: dict[str, Any] | None) -> list[str]:
 def _of_variable(found: dict[str, Any]) -> list[str]:
     shown = [found["declaration"]] if found.get("declaration") else []
     if found.get("section"):
-        shown.append(f"{found['size']:,} bytes at {found['offset']:#x} of {found['section']}, {found['linkage']}")
+        size = number(found["size"], "byte")
+        shown.append(f"{size} at {found['offset']:#x} of {found['section']}, {found['linkage']}")
     return shown + _places(found["places"])
 
 
 def _of_type(found: dict[str, Any]) -> list[str]:
     shown = []
     for row in found["types"]:
-        size = f", {row['size']:,} bytes" if "size" in row else ""
+        size = f", {number(row['size'], 'byte')}" if "size" in row else ""
         shown.append(f"[{row['id']}] {row['kind']}{size}{', a declaration only' if row['forward'] else ''}")
         if row.get("differs_in"):
             shown.append(f"  differs from the first: {row['differs_in']}")
     seen = found["seen"]
-    shown.append(f"defined {seen['definitions']:,} times in the DWARF, declared {seen['declarations']:,} times")
+    defined, declared = (number(seen[key], "time") for key in ("definitions", "declarations"))
+    shown.append(f"defined {defined} in the DWARF, declared {declared}")
     return shown + _places(found["places"])
 
 

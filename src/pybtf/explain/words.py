@@ -31,7 +31,7 @@ def _as(kind: str, found: dict[str, Any]) -> str:
         return f": FUNC [{found['id']}]{of}, {found['prototype']}{unit}"
     if kind == "variable" and "ids" in found:
         where = found["section"]
-        size = f", {found['size']:,} bytes in {where}" if where else ""
+        size = f", {number(found['size'], 'byte')} in {where}" if where else ""
         return f": VAR [{found['ids'][-1]}]{size}{' (per CPU)' if found['per_cpu'] else ''}"
     if kind == "type" and "types" in found:
         rows = found["types"]
@@ -49,7 +49,7 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
             most = "" if inlined["complete"] else "at least "
             return (
                 f"there is no function symbol of this name; it is inlined{where}, {most}"
-                f"{_number(inlined['copies'], 'time')} in {_number(inlined['callers'], 'function')}"
+                f"{number(inlined['copies'], 'time')} in {number(inlined['callers'], 'function')}"
             )
         if parts:
             return f"there is no function symbol of this name, only of a part of it, {parts[0]}{rest}"
@@ -115,5 +115,6 @@ def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -
     return ADVICE.get((kind or "", reason))
 
 
-def _number(n: int, what: str) -> str:
+def number(n: int, what: str) -> str:
+    """`1 time`, `1,234 times`"""
     return f"{n:,} {what}{'s' * (n != 1)}"

@@ -53,6 +53,7 @@ _SPELLINGS = (
     ("or use --detached.", "or use --btf_encode_detached=OUT."),
     ("of it; use --detached.", "of it; use --btf_encode_detached=OUT."),
     ("see --lang and --lang-exclude.", "see --lang and --lang_exclude."),
+    ("do not go together: --lang and --lang-exclude", "do not go together: --lang and --lang_exclude"),
     ("Name the base with --base FILE; for a module, that is its kernel's BTF.",
      "Name the base with --btf_base=FILE; for a module, that is its kernel's BTF."),
     ("name the right one with --objects LIST; or build with --store DIR or --inline, which need no objects.",

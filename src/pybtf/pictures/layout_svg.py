@@ -102,7 +102,7 @@ def _blocks(view: View, shower: Shower, id: int, expand: bool) -> Iterator[tuple
         return
     for member in shower.members(id):
         parts = _part(view, shower, member, 0, expand, 0)
-        text = f"union {name}, {_text(member[0]) or 'a member without a name'}: {member[5]:,} of {size:,} bytes"
+        text = f"union {name}, {_text(member[0]) or 'a member without a name'}: {member[5]:,} of {_bytes(size)}"
         yield text, _with_holes(parts, 8 * member[5]), member[5]
 
 
@@ -135,7 +135,7 @@ def _part(
         name = " | ".join(_text(each[0]) or "…" for each in shower.members(of)[:8])
     end = start + (bits or 8 * size)
     what = f"{_text(shower.type_name(type)).strip()} {name}".strip()
-    place = f"{start // 8}:{start % 8}, {bits} bits" if bits else f"{start // 8:,}, {_bytes(size)}"
+    place = f"{start // 8}:{start % 8}, {_bits(bits)}" if bits else f"{start // 8:,}, {_bytes(size)}"
     return [Part(start, end, name, f"{what}: {place}", "bits" if bits else KINDS.get(kind, "number"))]
 
 
@@ -154,7 +154,7 @@ def _with_holes(parts: list[Part], size: int) -> list[Part]:
 
 
 def _hole(start: int, end: int, what: str) -> Part:
-    count = _bytes((end - start) // 8) if (end - start) % 8 == 0 else f"{end - start} bits"
+    count = _bytes((end - start) // 8) if (end - start) % 8 == 0 else _bits(end - start)
     return Part(start, end, "", f"{what}: {count}", "hole")
 
 
@@ -168,7 +168,7 @@ def _draw(drawn: list[str], y: int, title: str, parts: list[Part], size: int, li
     last = -1
     for line in _lines(parts, line_size):
         if last >= 0 and line > last + 1:
-            note = f"{line - last - 1:,} more lines"
+            note = f"{line - last - 1:,} more line{'s' * (line - last > 2)}"
             drawn.append(f'<text class="tick" x="{LEFT + 4}" y="{y + 12}">⋮ {note}</text>\n')
             y += BREAK
         rows[line] = y
@@ -222,6 +222,10 @@ def _legend(y: int) -> Iterator[str]:
 
 def _bytes(count: int) -> str:
     return f"{count:,} byte{'' if count == 1 else 's'}"
+
+
+def _bits(count: int) -> str:
+    return f"{count} bit{'' if count == 1 else 's'}"
 
 
 def _text(raw: bytes) -> str:

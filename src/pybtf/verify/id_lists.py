@@ -29,6 +29,7 @@ from ..elf.symbols import symbol_error, symbol_source
 from ..errors import InputError, Place
 from ..records import record
 from .judge import LOST, ODD, REJECTED
+from .words import number
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -209,7 +210,8 @@ def _stale(
 def text(path: str, result: dict[str, Any], version: str) -> list[str]:
     """Lines for people."""
     state = "resolved" if result["resolved"] else "not yet resolved"
-    lines = [f"{path}: {result['ids']:,} names in {SECTION}, {result['sets']} sets, {state} (kernel {version})"]
+    names, sets = number(result["ids"], "name"), number(result["sets"], "set")
+    lines = [f"{path}: {names} in {SECTION}, {sets}, {state} (kernel {version})"]
     shown = None
     for each in result["findings"]:
         if (each["severity"], each["rule"]) != shown:

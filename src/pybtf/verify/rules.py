@@ -204,7 +204,7 @@ RULES = (
         "UNSORTED",
         "ORD",
         ORDER,
-        "types are not sorted by name from here on: kernels since 7.0 search them by halves, and miss most names",
+        "types are not sorted by name from here on: kernels since 7.0 use binary search, and miss most names",
         "",
         0,
         700,

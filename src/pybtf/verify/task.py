@@ -109,12 +109,23 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
         from .distilled import run_distilled
 
         return run_distilled(source, settings)
-    bases = settings.bases or [_base_beside(path, settings)]
+    bases = settings.bases or [_base_beside(source, path, settings)]
     return on_bases(source, settings, bases)
 
 
-def _base_beside(path: str, settings: Settings) -> Base:
-    base = open_base(base_beside(path, Place(path)), settings.versions)
+def _base_beside(source: Source, path: str, settings: Settings) -> Base:
+    try:
+        beside = base_beside(path, Place(path))
+    except InputError:
+        if source.continues:
+            raise
+        raise InputError(
+            source.path,
+            "BTF that is not split from a base, and no base is given",
+            "that of a module, which is split from its kernel's",
+            "Name that kernel with --base FILE, or say who else loads this BTF: --loader vmlinux or --loader user.",
+        ) from None
+    base = open_base(beside, settings.versions)
     settings.bases.append(base)  # for those that follow
     return base
 

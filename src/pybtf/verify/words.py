@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ..btf.kind_numbers import KIND_NAMES
 from .judge import LOST, MODULE, ODD, REJECTED, UNNOTICED, USER, Judgement, errno_of, severity
 from .rules import ERRNO_NAMES, PARAMETERS, RULES, SPECIAL
@@ -44,7 +46,7 @@ def plain_text(finding: Finding) -> str:
         from .special import TEXTS
 
         return TEXTS.get(finding[3], "a field that the kernel knows, at a place where another is")
-    return rule.text.format(**fields(finding))
+    return _singular(rule.text.format(**fields(finding)))
 
 
 def errno_name(code: int) -> str:
@@ -127,3 +129,19 @@ def lines(group: dict[str, Any]) -> list[str]:
     if more > 0:
         shown.append(f"    and {more} more")
     return shown
+
+
+def number(n: int, what: str) -> str:
+    """`1 type`, `94,548 types`"""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _singular(text: str) -> str:
+    """The text of a rule, which speaks of several, where it is about one: `1 byte is left`."""
+    words = text.split(" ")
+    for at, (count, what) in enumerate(pairwise(words), 1):
+        if count == "1" and what.rstrip(",;:") in ("bytes", "bits", "elements"):
+            words[at] = what.replace("s", "", 1)
+            if words[at + 1 : at + 2] in (["are"], ["belong"]):
+                words[at + 1] = {"are": "is", "belong": "belongs"}[words[at + 1]]
+    return " ".join(words)
