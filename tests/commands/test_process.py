@@ -180,6 +180,9 @@ def test_little_memory(command: str, tmp_path: Path) -> None:
         if "Fatal Python error" in run.stderr or (run.returncode and "pybtf" not in run.stderr):
             continue  # Python itself does not start
         assert run.returncode in (0, 1), (limit, run.stderr)
+        if "code for hash" in run.stderr:  # `hashlib` says at length that it could not load OpenSSL
+            assert run.stderr.splitlines()[-1].startswith("pybtf: error: "), (limit, run.stderr)
+            continue
         assert run.stderr.count("\n") <= 1, (limit, run.stderr)
 
 
