@@ -107,17 +107,17 @@ def test_a_parameter_has_the_size_that_its_type_has(
 
 
 def test_a_parameter_whose_type_leads_to_a_pointer(tmp_path: Path) -> None:
-    """It is as large as an address, whatever it points to."""
+    """It is as large as an address, whatever it points to; two registers are for what has two words."""
     path = tmp_path / "pointer.elf"
-    large = named("structure_type", "large", ("byte_size", "data1", 64), label="large")
-    pointer = die("pointer_type", ("type", "ref4", "large"), label="pointer")
+    two = named("structure_type", "two", ("byte_size", "data1", 16), label="two")
+    pointer = die("pointer_type", ("type", "ref4", "two"), label="pointer")
     alias = named("template_alias", "a", ("type", "ref4", "pointer"), label="alias")
     parameters = [
         named("formal_parameter", "x", ("type", "ref4", "alias"), ("location", "exprloc", b"\x55")),
         named("formal_parameter", "y", ("type", "ref4", "int"), ("location", "exprloc", b"\x54")),
     ]
     function = named("subprogram", "f", ("low_pc", "addr", FLAVOURS["x86_64"].text), children=parameters)
-    write(path, INT, large, pointer, alias, function)
+    write(path, INT, two, pointer, alias, function)
     assert pybtf.encode(path, features="default", jobs=1).btf.by_name("f", Kind.FUNC) is not None
 
 
