@@ -43,6 +43,11 @@ def quoted(text: str) -> str:
     return f"{mark}{printable(text)}{mark}"
 
 
+def counted(n: int, noun: str) -> str:
+    """`1 type`, `94,548 types`"""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def _escape(sign: str) -> str:
     if "\udc80" <= sign <= "\udcff":  # how Python has such bytes (surrogateescape)
         return f"\\x{ord(sign) - 0xDC00:02x}"

@@ -13,6 +13,7 @@ import pytest
 
 import pybtf
 from pybtf.core.codes import TRACE_NAMES
+from pybtf.errors import counted
 from pybtf.explain import words
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
@@ -400,7 +401,7 @@ def test_true_signatures_change_verdicts(path: Path) -> None:
 def test_one_is_no_plural(path: Path, run_cli: RunCli) -> None:
     shown = run_cli("why", "struct point", path).stdout
     assert "\n  defined 1 time in the DWARF, declared 0 times\n" in shown
-    assert (words.number(1, "time"), words.number(1000, "time")) == ("1 time", "1,000 times")
+    assert (counted(1, "time"), counted(1000, "time")) == ("1 time", "1,000 times")
 
 
 def test_languages(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from . import console
 from .arguments import FLAG, PATH, TEXT, TEXTS, Option
 from .faults import report_one
@@ -79,10 +79,10 @@ def placing(strip: bool, inline: bool, store: str | None, section: str | None) -
 def _line(outcomes: list[Outcome], failed: int) -> str:
     """`12 objects: 10 encoded (12 units), 1 had values, 1 without DWARF; 1.24 MB, 2.05 MB before`"""
     from ..merging.encoding import CURRENT, DONE, NOTHING
-    from .summary import count, size
+    from .summary import size
 
     done = [outcome for outcome in outcomes if outcome.what == DONE]
-    parts = [f"{len(done):,} encoded ({count(sum(outcome.units for outcome in done), 'unit')})"]
+    parts = [f"{len(done):,} encoded ({counted(sum(outcome.units for outcome in done), 'unit')})"]
     for what, words in ((CURRENT, "had these values"), (NOTHING, "without DWARF")):
         number = sum(outcome.what == what for outcome in outcomes)
         parts += [f"{number:,} {words}"] if number else []
@@ -91,4 +91,4 @@ def _line(outcomes: list[Outcome], failed: int) -> str:
     parts += [f"{failed:,} failed"] if failed else []
     before, after = sum(outcome.before for outcome in done), sum(outcome.after for outcome in done)
     sizes = f"; {size(after)}, {size(before)} before" if done else ""
-    return f"{count(len(outcomes) + failed, 'object')}: {', '.join(parts)}{sizes}"
+    return f"{counted(len(outcomes) + failed, 'object')}: {', '.join(parts)}{sizes}"

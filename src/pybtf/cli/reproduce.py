@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..errors import InputError, UsageError, printable, quoted
+from ..errors import InputError, UsageError, counted, printable, quoted
 from ..languages import excluded_by_environment
 from ..lockfile import Locked, is_digest, lock_text, read_lock
 from ..options import make_options
@@ -25,7 +25,7 @@ from .completion import complete_list
 from .faults import report_one
 from .output import spared
 from .request import STDOUT, path_of
-from .summary import count, size
+from .summary import size
 
 SCHEMA = 1
 """Of the JSON: raised when a key is renamed, removed or changes its meaning."""
@@ -202,7 +202,7 @@ def _report(result: Result, entry: Locked | None, quiet: bool, say: Callable[[st
         return
     name = printable(result.question.path)
     bad = [trial for trial in result.trials if not trial.same]
-    tried = count(len(result.trials), "encoding")
+    tried = counted(len(result.trials), "encoding")
     if bad:
         say(f"{name}: not reproducible: {len(bad)} of {tried} differ from the first")
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import printable
+from ..errors import counted, printable
 from ..report import DESCRIPTIONS
 from .console import BOLD, RED, styled
 
@@ -22,17 +22,17 @@ def closing_line(report: Report, target: str, seconds: float, peak: int | None) 
     """
     what = ", ".join(
         [
-            count(report.total_types, "type"),
-            count(report.functions.kept, "function"),
-            count(report.variables.kept, "variable"),
+            counted(report.total_types, "type"),
+            counted(report.functions.kept, "function"),
+            counted(report.variables.kept, "variable"),
             size(report.output_size),
         ]
     )
     how = f"{seconds:.2f} s"
     if peak is not None:
-        how += f", {count(report.jobs, 'job')}, {size(peak)} peak memory"
+        how += f", {counted(report.jobs, 'job')}, {size(peak)} peak memory"
     name = styled(printable(target), BOLD)
-    source = count(report.units.kept, "unit")
+    source = counted(report.units.kept, "unit")
     if report.merged is not None and "note" in report.merged:
         source += f" of {report.merged['note']}"
     if report.merged is not None and report.merged["remembered"]:
@@ -42,10 +42,10 @@ def closing_line(report: Report, target: str, seconds: float, peak: int | None) 
 
 def batch_line(files: int, failed: int, types: int, output: int, seconds: float, jobs: int, peak: int) -> str:
     """`1,121 files: 1,120 encoded (604,211 types, 18.5 MB), 1 failed; 8.31 s, 2 jobs, 112 MB peak memory`"""
-    what = f"{files - failed:,} encoded ({count(types, 'type')}, {size(output)})"
+    what = f"{files - failed:,} encoded ({counted(types, 'type')}, {size(output)})"
     what += styled(f", {failed:,} failed", RED) if failed else ""
-    how = f"{seconds:.2f} s, {count(jobs, 'job')}, {size(peak)} peak memory"
-    return f"{styled(count(files, 'file'), BOLD)}: {what}; {how}"
+    how = f"{seconds:.2f} s, {counted(jobs, 'job')}, {size(peak)} peak memory"
+    return f"{styled(counted(files, 'file'), BOLD)}: {what}; {how}"
 
 
 def left_out(report: Report) -> list[str]:
@@ -59,19 +59,19 @@ def left_out(report: Report) -> list[str]:
         lines.append(f"{name}: {tally.kept:,} kept, {tally.total_left_out - tally.descriptions:,} left out")
         lines += _reasons(tally)
         if tally.descriptions:
-            what = count(tally.descriptions, "description")
+            what = counted(tally.descriptions, "description")
             lines.append(f"  besides, {what} of functions without a function symbol")
     if report.merged is not None and report.merged["remembered"]:
         return [*lines, "types: none read; the BTF in the cache is that of this link"]
     repeats = report.repeats
     lines.append(
         f"types: {repeats.types_before:,} in all units, {repeats.types_compared:,} compared; "
-        f"{count(repeats.units_again, 'unit')} decoded again, {repeats.units_whole:,} kept whole"
+        f"{counted(repeats.units_again, 'unit')} decoded again, {repeats.units_whole:,} kept whole"
     )
     if repeats.names:
         some = ", ".join(printable(name) for name in repeats.names[:MOST_NAMES])
         more = "" if repeats.conflicts <= MOST_NAMES else ", ..."
-        lines.append(f"  {count(repeats.conflicts, 'name')} with several definitions: {some}{more}")
+        lines.append(f"  {counted(repeats.conflicts, 'name')} with several definitions: {some}{more}")
     return lines
 
 
@@ -81,11 +81,6 @@ def _reasons(tally: Tally) -> list[str]:
     rows = [(f"{n:,}", reason) for reason, n in tally.by_frequency() if reason not in apart]
     width = max((len(n) for n, _ in rows), default=0)
     return [f"  {n:>{width}}  {reason}: {tally.reasons[reason]}" for n, reason in rows]
-
-
-def count(n: int, noun: str) -> str:
-    """`1 type`, `94,548 types`"""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def size(n: int) -> str:

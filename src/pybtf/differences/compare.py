@@ -6,6 +6,7 @@ from ..btf.kind_numbers import ENUM, ENUM64, FUNC_PROTO, INT, STRUCT, UNION
 from ..core.diff.diff_compare import CATEGORIES as NUMBERED
 from ..core.diff.diff_compare import Comparison
 from ..core.diff.diff_reach import Reach as Reached
+from ..errors import counted
 from .fields import composite_details, enum_details, keyed
 from .model import CATEGORIES, Change, Detail, Reach, Tally, classes_of
 from .naming import Names, text_of
@@ -65,13 +66,13 @@ class Differences:
             case "typedef":
                 return self.names.declared(side, third, change.name)
             case "struct" | "union":
-                return f"{_plural(third, 'byte')}, {_plural(count, 'member')}"
+                return f"{counted(third, 'byte')}, {counted(count, 'member')}"
             case "enum":
-                return _plural(count, "enumerator")
+                return counted(count, "enumerator")
             case "forward":
                 return "a declaration only"
             case _:
-                return _plural(third, "byte")
+                return counted(third, "byte")
 
     # -- one name --------------------------------------------------------------------------------------------
 
@@ -319,10 +320,6 @@ class Differences:
 
 def _linkage(number: int) -> str:
     return ("static", "global", "extern")[number] if number < 3 else str(number)
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _joined(changes: list[Change]) -> list[Change]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..errors import counted
+
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +31,6 @@ def sign_of(detail: Detail) -> str:
     return SIGNS.get(detail.what.removeprefix("tag "), "~")
 
 
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
 def heading(change: Change, declaration: Callable[[Change], str]) -> str:
     """The first line about a change, without its sign."""
     if change.what != "changed":
@@ -51,11 +49,11 @@ def reach_text(reach: Reach | None) -> str:
         return ""
     parts = []
     if reach.types:
-        parts.append(plural(reach.types, "type"))
+        parts.append(counted(reach.types, "type"))
     if reach.variables:
-        parts.append(plural(reach.variables, "variable"))
+        parts.append(counted(reach.variables, "variable"))
     if reach.functions:
-        parts.append(plural(reach.functions, "function"))
+        parts.append(counted(reach.functions, "function"))
     return f" (in {', '.join(parts)})" if parts else ""
 
 
@@ -143,13 +141,13 @@ def _member(detail: Detail) -> str:
 
 
 def _bits(value: Value) -> str:
-    return plural(value["bits"], "bit") if "bits" in value else "no bit-field"
+    return counted(value["bits"], "bit") if "bits" in value else "no bit-field"
 
 
 def _at(value: Value) -> str:
-    return (
-        f"{value['offset']}:{value['bit']}, {plural(value['bits'], 'bit')}" if "bits" in value else str(value["offset"])
-    )
+    if "bits" not in value:
+        return str(value["offset"])
+    return f"{value['offset']}:{value['bit']}, {counted(value['bits'], 'bit')}"
 
 
 def _shift(detail: Detail, word: str) -> str:
@@ -158,7 +156,7 @@ def _shift(detail: Detail, word: str) -> str:
     after = f" after {value['after']}" if value["after"] else ""
     by = f"{value['bits']:+,} bits" if "bits" in value else f"{value['by']:+,}"
     shown = f"{names[0]} ... {names[-1]}" if len(names) > 2 else ", ".join(names)
-    return f"{plural(len(names), word)}{after} move by {by}: {shown}"
+    return f"{counted(len(names), word)}{after} move by {by}: {shown}"
 
 
 def _enumerator(detail: Detail) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from ..errors import printable
+from ..errors import counted, printable
 from ..languages import LANGUAGES
 from ..options import EncodeOptions
 from .asking import Answer
 from .reasons import IN_BTF
-from .words import number
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -164,7 +163,7 @@ def _inlined(found: dict[str, Any]) -> list[str]:
         here = "; in BTF" if row["in_btf"] else ""
         shown.append(f"inlined into {row['function'] or '(no name)'} in {row['unit']}{times}{here}")
     if found["callers"] > CALLERS:
-        shown.append(f"and into {number(found['callers'] - CALLERS, 'more function')}")
+        shown.append(f"and into {counted(found['callers'] - CALLERS, 'more function')}")
     return shown
 
 
@@ -179,7 +178,7 @@ def _kfunc(found: dict[str, Any] | None) -> list[str]:
 def _of_variable(found: dict[str, Any]) -> list[str]:
     shown = [found["declaration"]] if found.get("declaration") else []
     if found.get("section"):
-        size = number(found["size"], "byte")
+        size = counted(found["size"], "byte")
         shown.append(f"{size} at {found['offset']:#x} of {found['section']}, {found['linkage']}")
     return shown + _places(found["places"])
 
@@ -187,12 +186,12 @@ def _of_variable(found: dict[str, Any]) -> list[str]:
 def _of_type(found: dict[str, Any]) -> list[str]:
     shown = []
     for row in found["types"]:
-        size = f", {number(row['size'], 'byte')}" if "size" in row else ""
+        size = f", {counted(row['size'], 'byte')}" if "size" in row else ""
         shown.append(f"[{row['id']}] {row['kind']}{size}{', a declaration only' if row['forward'] else ''}")
         if row.get("differs_in"):
             shown.append(f"  differs from the first: {row['differs_in']}")
     seen = found["seen"]
-    defined, declared = (number(seen[key], "time") for key in ("definitions", "declarations"))
+    defined, declared = (counted(seen[key], "time") for key in ("definitions", "declarations"))
     shown.append(f"defined {defined} in the DWARF, declared {declared}")
     return shown + _places(found["places"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import counted
 from .reasons import ADVICE, FLOATING, FUNCTIONS, IN_BTF, RETURNED, TYPES, UNKNOWN, VARIABLES
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -31,7 +32,7 @@ def _as(kind: str, found: dict[str, Any]) -> str:
         return f": FUNC [{found['id']}]{of}, {found['prototype']}{unit}"
     if kind == "variable" and "ids" in found:
         where = found["section"]
-        size = f", {number(found['size'], 'byte')} in {where}" if where else ""
+        size = f", {counted(found['size'], 'byte')} in {where}" if where else ""
         return f": VAR [{found['ids'][-1]}]{size}{' (per CPU)' if found['per_cpu'] else ''}"
     if kind == "type" and "types" in found:
         rows = found["types"]
@@ -49,7 +50,7 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
             most = "" if inlined["complete"] else "at least "
             return (
                 f"there is no function symbol of this name; it is inlined{where}, {most}"
-                f"{number(inlined['copies'], 'time')} in {number(inlined['callers'], 'function')}"
+                f"{counted(inlined['copies'], 'time')} in {counted(inlined['callers'], 'function')}"
             )
         if parts:
             return f"there is no function symbol of this name, only of a part of it, {parts[0]}{rest}"
@@ -113,8 +114,3 @@ def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -
         if row.get("parameter") is not None and (cause := register_cause(row)):
             return ADVICE["function", cause]
     return ADVICE.get((kind or "", reason))
-
-
-def number(n: int, what: str) -> str:
-    """`1 time`, `1,234 times`"""
-    return f"{n:,} {what}{'s' * (n != 1)}"

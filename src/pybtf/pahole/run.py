@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InputError, NothingToEncode, Place, UsageError, printable
+from ..errors import InputError, NothingToEncode, Place, UsageError, counted, printable
 from ..options import available_cpus, make_options
 from ..process import write_stdout
 from ..records import replace
@@ -208,7 +208,7 @@ def _empty(path: str) -> bytes:
 
 def _tell(request: Request, encoded: Encoded) -> None:
     from ..cli import console
-    from ..cli.summary import count, left_out, size
+    from ..cli.summary import left_out, size
 
     report = encoded.report
     for text in report.warnings:
@@ -216,7 +216,7 @@ def _tell(request: Request, encoded: Encoded) -> None:
     for line in left_out(report):
         console.say(line)
     target = printable(request.detached or request.file)
-    console.say(f"{target}: {count(report.total_types, 'type')}, {size(report.output_size)}")
+    console.say(f"{target}: {counted(report.total_types, 'type')}, {size(report.output_size)}")
 
 
 def _check_target(request: Request) -> None:

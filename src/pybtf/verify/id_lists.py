@@ -26,10 +26,9 @@ from ..btf.types import DeclTag
 from ..elf.constants import SHT_SYMTAB
 from ..elf.image import ElfImage, Section
 from ..elf.symbols import symbol_error, symbol_source
-from ..errors import InputError, Place
+from ..errors import InputError, Place, counted
 from ..records import record
 from .judge import LOST, ODD, REJECTED
-from .words import number
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -210,7 +209,7 @@ def _stale(
 def text(path: str, result: dict[str, Any], version: str) -> list[str]:
     """Lines for people."""
     state = "resolved" if result["resolved"] else "not yet resolved"
-    names, sets = number(result["ids"], "name"), number(result["sets"], "set")
+    names, sets = counted(result["ids"], "name"), counted(result["sets"], "set")
     lines = [f"{path}: {names} in {SECTION}, {sets}, {state} (kernel {version})"]
     shown = None
     for each in result["findings"]:

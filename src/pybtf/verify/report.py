@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..errors import counted
 from .task import ACCEPTED, NOT_READ, REJECTED, WRONG
-from .words import lines, number
+from .words import lines
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ def _verdict(result: dict[str, Any]) -> str:
     done = "; as a loader completes it" if result["completed"] else ""
     on = f" on {result['base']}" if result["base"] else ""
     if result["verdict"] == ACCEPTED:
-        return f"accepted{on} ({kernel}; {number(result['types'], 'type')}{done})"
+        return f"accepted{on} ({kernel}; {counted(result['types'], 'type')}{done})"
     if result["verdict"] == NOT_READ:
         return f"not read ({kernel})"
     if result["verdict"] == WRONG:

@@ -131,11 +131,6 @@ def lines(group: dict[str, Any]) -> list[str]:
     return shown
 
 
-def number(n: int, what: str) -> str:
-    """`1 type`, `94,548 types`"""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 def _singular(text: str) -> str:
     """The text of a rule, which speaks of several, where it is about one: `1 byte is left`."""
     words = text.split(" ")
