@@ -18,11 +18,16 @@ _kept: list[object] | None = None
 """See `last_work`."""
 
 
-def begin() -> None:
-    """The beginning of an installed command."""
+def run(main: Callable[[], int], program: str) -> NoReturn:
+    """All of an installed command of this name: `main` in a process of its own, which ends with its status."""
     global _program
     open_closed_streams()
     _program = True
+    try:
+        status = main()
+    except (MemoryError, SystemError) as error:  # `main` catches all; without memory, Python 3.11 may fail at that
+        status = without_memory(error, program)
+    leave(status)
 
 
 def last_work() -> None:

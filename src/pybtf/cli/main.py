@@ -55,10 +55,9 @@ def program() -> None:
         from ..isolation import isolate
 
         isolate()
-    from .. import process
+    from ..process import run
 
-    process.begin()
-    process.leave(main())
+    run(main, "pybtf")
 
 
 def quick_answer(arguments: Sequence[str]) -> str | None:

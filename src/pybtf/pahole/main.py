@@ -48,10 +48,9 @@ def program() -> None:
         from ..isolation import isolate
 
         isolate()
-    from .. import process
+    from ..process import run
 
-    process.begin()
-    process.leave(main())
+    run(main, PROGRAM)
 
 
 def quick_answer(arguments: list[str]) -> str | None:
