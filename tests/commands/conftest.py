@@ -1,4 +1,6 @@
-"""Objects with values, as `tools.golden.merge_fixtures` has built them, for the tests of merging."""
+"""Objects with values, as `tools.golden.merge_fixtures` has built them, for the tests of merging; and programs that
+are run in this process, for those of printing.
+"""
 
 from __future__ import annotations
 
@@ -29,3 +31,30 @@ def built(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
         return tmp_path / name
 
     return copy
+
+
+@pytest.fixture
+def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., str]:
+    """`run(program, "show", "pair", path)`: standard output, with the status 0 and nothing on standard error."""
+
+    def call(program: Callable[[list[str]], int], *arguments: object) -> str:
+        status = program([str(argument) for argument in arguments])
+        out, err = capfdbinary.readouterr()
+        assert (status, err) == (0, b"")
+        return out.decode()
+
+    return call
+
+
+@pytest.fixture
+def refused(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., str]:
+    """The one message of a program that fails, with nothing on standard output."""
+
+    def call(program: Callable[[list[str]], int], *arguments: object, status: int = 1) -> str:
+        assert program([str(argument) for argument in arguments]) == status
+        out, err = capfdbinary.readouterr()
+        assert out == b""
+        assert err.count(b"\n") == 1
+        return err.decode()
+
+    return call

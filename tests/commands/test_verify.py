@@ -1,16 +1,12 @@
-"""`pybtf verify`: the rules from both sides, as kernels answered; fit of modules; what is printed; damage."""
+"""`pybtf verify`: the rules from both sides, as kernels answered; what is printed; damage."""
 
 from __future__ import annotations
 
 import base64
-import gzip
-import io
 import json
 import os
 import random
 import re
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,31 +14,22 @@ from pathlib import Path
 import pytest
 
 from pybtf.cli.main import main
-from pybtf.elf.writer import put_sections
 from pybtf.verify import rules
-from pybtf.verify.distilled import Targets, relocate
-from pybtf.verify.fit import is_wrong
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
-from pybtf.verify.words import _singular, kernel_message
-from tests.builders.elfwriter import Section, elf
+from pybtf.verify.words import kernel_message
 from tests.builders.rawbtf import raw_btf
-from tests.conftest import ROOT, RunCli, environment
-from tests.encode import test_split as split_modules
+from tests.conftest import ROOT
 from tools.generate import randbtf
 from tools.golden.minimal_btf import (
     ARRAY,
     CASES,
     CONST,
-    ENUM,
-    ENUM64,
     FUNC,
-    FWD,
     INT,
     KERNELS,
     PROTO,
     PTR,
-    TYPE_TAG,
     TYPEDEF,
     VAR,
     Case,
@@ -185,312 +172,6 @@ def test_pointers_of_four_bytes() -> None:
     assert judge(clang.make()).errno == 0
 
 
-# Fit
-
-BASE = Maker().add(PTR, 0, 0).struct("list_head", 16, ("next", 2, 0), ("prev", 2, 64)).proto(1, ("x", 1))
-OTHER = Maker().add(INT, "another", 4, 32).add(PTR, 0, 1).struct("list_head", 16, ("next", 3, 0)).proto(1, ("y", 2))
-
-
-def module() -> bytes:
-    own = copy(BASE).add(FUNC, "init", 4).struct("mine", 24, ("list", 3, 0), ("x", 1, 128)).add(PTR, 0, 6)
-    return split(BASE, own)
-
-
-@pytest.fixture
-def bases(tmp_path: Path) -> tuple[Path, Path, Path]:
-    paths = tmp_path / "right.btf", tmp_path / "wrong.btf", tmp_path / "module.btf"
-    for path, data in zip(paths, (BASE.make(), OTHER.make(), module()), strict=True):
-        path.write_bytes(data)
-    return paths
-
-
-def test_a_module_fits_its_base(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
-    right, wrong, module = bases
-    status, text = verify("--base", right, module)
-    assert (status, text.splitlines()[0]) == (0, f"{module}: accepted on {right} (kernel 7.3, loader module; 3 types)")
-    status, text = verify("--base", wrong, module)
-    assert status == 1
-    assert text.startswith(f"{module}: does not belong to {wrong}; kernel 7.3 ")
-
-
-def test_a_folder_without_modules_does_not_stop_the_others(
-    verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path
-) -> None:
-    right, _, module = bases
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    status, text = verify("--json", "--base", right, empty, *[module] * 9)
-    folder, *_, one = json.loads(text)["files"]
-    assert (status, folder["file"], folder["status"]) == (1, str(empty), 1)
-    assert "a folder without modules" in folder["error"]
-    assert (one["file"], one["error"], one["verdict"]) == (str(module), None, "accepted")
-
-
-def test_of_several_bases_the_right_one_is_found(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
-    right, wrong, module = bases
-    for order in ((right, wrong), (wrong, right)):
-        status, text = verify("--base", order[0], "--base", order[1], module)
-        assert status == 0
-        assert f"fits {right}, and none of the other bases" in text
-
-
-def test_a_kernel_whose_own_btf_is_refused_takes_none_of_modules(verify: Verify, tmp_path: Path) -> None:
-    base = copy(BASE).add(ENUM64, "wide", 8)
-    below, own, wrong = tmp_path / "vmlinux", tmp_path / "module.btf", tmp_path / "wrong.btf"
-    below.write_bytes(base.make())
-    own.write_bytes(split(base, copy(base).add(TYPEDEF, "mine", 1)))
-    wrong.write_bytes(split(base, copy(base).add(TYPEDEF, "mine", 99)))
-    note = f"  {below} itself is refused: EINVAL"
-    for given in (["--base", str(below)], []):
-        status, text = verify("--kernel", "5.15", *given, own)
-        assert (status, text.splitlines()[1:]) == (1, [note])
-        assert text.startswith(f"{own}: rejected on {below}: EINVAL (kernel 5.15, loader module); the module is not ")
-        status, text = verify("--kernel", "all", *given, own)
-        assert (status, text.splitlines()[1:]) == (0, [
-            "  4.18 before 5.11  not read", "  5.11 before 6.0   EINVAL: its vmlinux is refused",
-            "   6.0 and newer    accepted",
-        ])  # fmt: skip
-    assert verify("--kernel", "6.0", "--base", below, own)[0] == 0
-    (found,) = json.loads(verify("--json", "--kernel", "5.15", "--base", below, own)[1])["files"]
-    assert (found["verdict"], found["errno"]) == ("rejected", "EINVAL")
-    (found,) = json.loads(verify("--json", "--kernel", "5.15", "--base", below, wrong)[1])["files"]
-    assert (found["verdict"], found["errno"]) == ("wrong base", "EINVAL")
-
-
-def test_a_base_of_its_own_and_a_kernel_whose_btf_is_refused(verify: Verify, tmp_path: Path) -> None:
-    """By 6.12 for a flag that 6.15 knows."""
-    below, path = tmp_path / "vmlinux", tmp_path / "m.ko"
-    below.write_bytes(Maker().struct("list_head", 16).add(TYPE_TAG, "tag", 1, flag=1).make())
-    base = Maker().struct("list_head", 16)
-    own = split(base, copy(base).add(TYPEDEF, "mine", 2))
-    path.write_bytes(elf([Section(".BTF", own), Section(".BTF.base", base.make())]).data)
-    status, text = verify("--kernel", "6.12", "--base", below, path)
-    assert (status, text.splitlines()[1:]) == (1, [f"  {below} itself is refused: EINVAL"])
-    assert text.startswith(f"{path}: rejected on {below}: EINVAL (kernel 6.12, loader module); the module is not ")
-    assert verify("--kernel", "6.15", "--base", below, path)[0] == 0
-    for given in (["--base", str(below)], []):
-        status, text = verify("--kernel", "5.10", *given, path)
-        assert (status, text) == (0, f"{path}: not read (kernel 5.10, loader module)\n")
-
-
-def test_what_a_kernel_does_not_read(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
-    """Of modules before 5.11, of its own before 5.5."""
-    right, wrong, module = bases
-    for below in (right, wrong):
-        assert verify("--kernel", "5.10", "--base", below, module) == (
-            0, f"{module}: not read (kernel 5.10, loader module)\n"
-        )  # fmt: skip
-    damaged = right.parent / "damaged.btf"
-    damaged.write_bytes(Maker().add(TYPEDEF, "a-b", 1).make())
-    options = "--strict", "--loader", "vmlinux", "--kernel"
-    assert verify(*options, "5.4", damaged) == (0, f"{damaged}: not read (kernel 5.4, loader vmlinux)\n")
-    assert verify(*options, "5.5", damaged)[0] == 1
-    text = verify("--kernel", "5.10", "--base", right, module, wrong)[1]
-    assert text.splitlines()[-1] == "2 files: 0 accepted, 2 not read"
-    (found,) = json.loads(verify("--json", "--kernel", "5.10", "--base", right, module)[1])["files"]
-    assert (found["verdict"], found["errno"], found["findings"]) == ("not read", None, [])
-
-
-def test_split_btf_needs_a_base(bases: tuple[Path, Path, Path]) -> None:
-    assert main(["verify", str(bases[2])]) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("1 bytes are left, the record needs 1 more", "1 byte is left, the record needs 1 more"),
-        ("1 bytes belong to no section", "1 byte belongs to no section"),
-        ("1 elements, and the kind has none", "1 element, and the kind has none"),
-        ("11 bytes are left", "11 bytes are left"),
-    ],
-)
-def test_one_is_no_plural(text: str, shown: str) -> None:
-    assert _singular(text) == shown
-
-
-def test_one_type_is_no_plural(verify: Verify, tmp_path: Path) -> None:
-    path = tmp_path / "x.btf"
-    path.write_bytes(raw_btf((1, 1 << 24, 4, 32), b"\0int\0"))
-    assert verify(path) == (0, f"{path}: accepted (kernel 7.3, loader user; 1 type)\n")
-
-
-def test_btf_that_is_not_split_is_not_called_split(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    path = tmp_path / "x.btf"
-    path.write_bytes(raw_btf((), b"\0"))
-    assert main(["verify", "--loader", "module", str(path)]) == 1
-    said = capfdbinary.readouterr().err.decode()
-    assert f"{path}: BTF that is not split from a base, and no base is given" in said
-    assert "--base FILE" in said
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_module_with_dwarf_and_without_btf(packed: bool, tmp_path: Path, run_cli: RunCli) -> None:
-    """The command that is proposed makes BTF of it."""
-    plain = path = tmp_path / "x.ko"
-    plain.write_bytes(split_modules.module("gcc", "reuse").read_bytes())
-    put_sections(plain, {".gnu.linkonce.this_module": bytes(64)})
-    if packed:
-        path = tmp_path / "x.ko.gz"
-        path.write_bytes(gzip.compress(plain.read_bytes()))
-    done = run_cli("dump", path)
-    assert done.returncode == 1
-    detached = " --detached OUT" if packed else ""
-    assert f"`pybtf encode --base VMLINUX{detached} {path}` makes BTF of that." in done.stderr
-    words = done.stderr.split("`")[1].replace("VMLINUX", str(split_modules.base_path("gcc")))
-    words = words.replace("OUT", str(tmp_path / "out"))
-    assert run_cli(*words.split()[1:]).returncode == 0
-
-
-def test_dwarf_without_btf(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """In a program, of which only the sections are read, and in an object."""
-    for name in ("00_kernel_like.gcc-O2-5-exe.elf", "01_char.gcc-O0-5-obj.elf"):
-        path = ROOT / "fixtures" / "bin" / name
-        assert main(["verify", str(path)]) == 1
-        assert f"It has DWARF: `pybtf encode {path}` makes BTF of that.".encode() in capfdbinary.readouterr().err
-
-
-def test_what_to_encode_is_named_as_a_shell_takes_it(
-    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    program = (ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf").read_bytes()
-    path = tmp_path / "a b.elf"
-    path.write_bytes(program)
-    assert main(["dump", str(path)]) == 1
-    assert f"`pybtf encode '{path}'`".encode() in capfdbinary.readouterr().err
-    with path.open("rb") as stream:
-        command = [sys.executable, "-m", "pybtf", "dump", "-"]
-        run = subprocess.run(command, stdin=stream, capture_output=True, env=environment(), check=False)
-    assert run.stderr.endswith(b"It has DWARF: `pybtf encode` makes BTF of that, once it is in a file.\n")
-
-
-@pytest.mark.parametrize("command", ["encode", "merge", "object"])
-def test_files_that_are_mapped_cannot_be_standard_input(command: str, run_cli: RunCli) -> None:
-    run = run_cli(command, "-")
-    assert run.returncode == 1
-    assert "-: no such file. Standard input cannot take its place, since it can be read only once.\n" in run.stderr
-
-
-def test_the_base_beside_is_taken(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
-    right, _, module = bases
-    right.rename(right.parent / "vmlinux")
-    status, text = verify(module)
-    assert (status, f"accepted on {right.parent / 'vmlinux'}" in text) == (0, True)
-
-
-def middle(count: int) -> bytes:
-    """Split BTF with so many names that begin in the middle of `list_head`."""
-    own = copy(BASE)
-    for number in range(count):
-        own.add(TYPEDEF, BASE.known[b"list_head"] + 1 + number, 1)
-    return split(BASE, own)
-
-
-def test_no_base_is_beside_standard_input(
-    verify: Verify, bases: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not even where the command was called."""
-    base, _, module = bases
-    (tmp_path / "vmlinux").write_bytes(base.read_bytes())
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(module.read_bytes())))
-    assert verify("-") == (1, "")
-
-
-@pytest.mark.parametrize("count", [1, 9])
-def test_a_bug_is_not_a_verdict(
-    verify: Verify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    """In this process, and in a worker."""
-
-    def fail(*_: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("pybtf.verify.task.run", fail)
-    paths = [tmp_path / f"{number}.btf" for number in range(count)]
-    for path in paths:
-        path.write_bytes(BASE.make())
-    status, _ = verify(*paths)
-    assert status == 70
-
-
-def test_one_name_in_the_middle_is_no_proof() -> None:
-    base = judge(BASE.make(), VMLINUX).layer
-    wrong = [is_wrong(judge(middle(count), MODULE, base=base)) for count in (0, 1, 2)]
-    assert wrong == [False, False, True]
-
-
-def test_members_over_each_other() -> None:
-    base = judge(BASE.make(), VMLINUX).layer
-    own = copy(BASE).struct("s", 24, ("a", 3, 0), ("b", 1, 64), ("c", 1, 128)).struct("t", 8, ("a", 1, 0), ("b", 1, 0))
-    judged = judge(split(BASE, own), MODULE, base=base)
-    assert [(rules.RULES[finding[0]].key, finding[2]) for finding in judged.found] == [("OVERLAP", 1)]
-
-
-# A base of a module's own
-
-
-def relocated(below: Maker, own: Maker, vmlinux: Maker) -> list[tuple[int, str]]:
-    base = judge(below.make(), VMLINUX).layer
-    there = judge(vmlinux.make(), VMLINUX).layer
-    assert base is not None
-    assert there is not None
-    module = judge(split(below, own), MODULE, base=base).layer
-    assert module is not None
-    return relocate(base, module, Targets(there))
-
-
-VMLINUX_TYPES = (
-    Maker()
-    .struct("list_head", 16)
-    .struct("task_struct", 64, flag=1)
-    .struct("twice", 8)
-    .struct("twice", 16)
-    .struct("same", 8)
-    .struct("same", 8)
-    .add(ENUM, "color", 4)
-    .add(ENUM64, "wide", 8)
-)
-
-
-@pytest.mark.parametrize(
-    ("below", "embedded", "fits"),
-    [
-        (Maker().struct("list_head", 16), True, True),
-        (Maker().struct("list_head", 24), True, False),
-        (Maker().struct("list_head", 24), False, True),
-        (Maker().struct("nothing", 8), False, False),
-        (Maker().struct("twice", 8), False, True),
-        (Maker().struct("twice", 24), False, False),
-        (Maker().struct("same", 8), False, False),
-        (Maker().add(FWD, "list_head", 0), False, True),
-        (Maker().add(FWD, "task_struct", 0), False, False),
-        (Maker().add(ENUM, "color", 4), False, True),
-        (Maker().add(ENUM, "color", 2), False, False),
-        (Maker().add(ENUM, "wide", 8), False, True),
-        (Maker().add(ENUM64, "wide", 8), False, False),
-        (Maker().struct(0, 8), False, False),
-        (Maker().add(TYPEDEF, "list_head", 1), False, False),
-        (Maker().add(INT, "int", 8, 64), False, False),
-    ],
-)
-def test_a_type_of_the_modules_own_base(below: Maker, embedded: bool, fits: bool) -> None:
-    """As 6.12, 7.2 and 7.3 answered for altered modules."""
-    own = copy(below)
-    if embedded:
-        own.struct("mine", 32, (0, 2, 0))
-    else:
-        own.add(PTR, 0, 2)
-    assert (relocated(below, own, VMLINUX_TYPES) == []) == fits
-
-
-def test_names_below_are_those_of_types() -> None:
-    below = Maker().struct("list_head", 16)
-    below.name("other")
-    own = copy(below).struct("mine", 4, ("other", 1, 0))
-    ((code, text),) = relocated(below, own, VMLINUX_TYPES)
-    assert (code, "'other'" in text) == (2, True)
-
-
 # What is printed
 
 
@@ -580,7 +261,7 @@ def test_names_of_versions(verify: Verify, tmp_path: Path) -> None:
 def test_damage_gives_findings() -> None:
     """Whatever is in the words and in the header: an answer, for each loader, and on a base."""
     chooser = random.Random(16)
-    base = judge(BASE.make(), VMLINUX).layer
+    base = judge(Maker().add(PTR, 0, 0).struct("list_head", 16, ("next", 2, 0)).make(), VMLINUX).layer
     for seed in range(150):
         made = randbtf.RandomBtf(seed)
         source = made.make()

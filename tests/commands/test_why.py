@@ -4,7 +4,6 @@ that the verdicts are those of the encoding, name by name.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,183 +19,12 @@ from pybtf.explain.inquiry import Inquiry
 from pybtf.explain.reasons import ADVICE, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from pybtf.report import REASON_OF_FATE
 from tests.builders.dwarfwriter import Die, die
-from tests.builders.elfwriter import Symbol, btf_ids
 from tests.builders.kernelish import INT, kernel, point, unit
-from tests.builders.synthetic import COUNTER, TEXT, X86, functions, named, parameter, subprogram
+from tests.builders.reasons import LONG, POINTER, everything, fine, kernel_unit
+from tests.builders.synthetic import COUNTER, TEXT, functions, named, subprogram
 from tests.conftest import ROOT, RunCli
 
 FIXTURES = sorted((ROOT / "fixtures" / "bin").glob("*.elf"))
-
-
-def register(number: int) -> tuple[str, str, Any]:
-    return "location", "exprloc", [(f"reg{number}",)]
-
-
-def origin(label: str) -> tuple[str, str, Any]:
-    return "abstract_origin", "ref4", label
-
-
-def line(number: int) -> tuple[str, str, Any]:
-    return "decl_line", "data1", number
-
-
-LONG = die("base_type", ("name", "string", "long"), ("byte_size", "data1", 8), ("encoding", "data1", 5), label="long")
-POINTER = die("pointer_type", ("byte_size", "data1", 8), ("type", "ref4", "point"), label="pointer")
-PACKED = named(
-    "structure_type", "packed", ("byte_size", "data1", 5), label="packed",
-    children=[
-        named("member", "c", ("type", "ref4", "char"), ("data_member_location", "data1", 0)),
-        named("member", "x", ("type", "ref4", "int"), ("data_member_location", "data1", 1)),
-    ],
-)  # fmt: skip
-CHAR = die("base_type", ("name", "string", "char"), ("byte_size", "data1", 1), ("encoding", "data1", 6), label="char")
-RETURNS = ("type", "ref4", "int")
-
-
-def fine() -> list[Die]:
-    """`int good(long a, struct point *p)`, where the convention wants it."""
-    return [
-        subprogram(
-            "good", 16, RETURNS,
-            children=[parameter("a", "long", register(5)), parameter("p", "pointer", register(4))],
-        )
-    ]  # fmt: skip
-
-
-def inlined() -> list[Die]:
-    """`static int tiny(long a)`, inlined twice into `caller`."""
-    return [
-        subprogram("tiny", None, RETURNS, ("inline", "data1", 3), label="tiny", children=[parameter("a", "long")]),
-        subprogram(
-            "caller", 32, RETURNS,
-            children=[
-                parameter("b", "long", register(5)),
-                die(
-                    "lexical_block",
-                    children=[subprogram("inner", None, ("declaration", "flag", 1), children=[parameter("c", "long")])],
-                ),
-                die("inlined_subroutine", origin("tiny"), children=[die("inlined_subroutine", origin("tiny"))]),
-            ],
-        ),
-    ]  # fmt: skip
-
-
-def halved() -> list[Die]:
-    """Functions of which the compiler has put parts elsewhere; one is inlined but for that, one is called nowhere."""
-    return [
-        subprogram("halved", None, RETURNS, ("inline", "data1", 3), label="halved"),
-        subprogram("pieces", None, RETURNS, ("inline", "data1", 3)),
-        subprogram("joined", 208, RETURNS, children=[die("inlined_subroutine", origin("halved"))]),
-    ]
-
-
-def moved() -> list[Die]:
-    """The second parameter is in the first register."""
-    return [
-        subprogram(
-            "moved", 48, RETURNS, children=[parameter("a", "long", register(5)), parameter("b", "long", register(5))]
-        )
-    ]
-
-
-def reordered() -> list[Die]:
-    abstract = subprogram(
-        "swapped", None, RETURNS, ("inline", "data1", 1), label="swapped",
-        children=[parameter("a", "long", label="swapped.a"), parameter("b", "long", label="swapped.b")],
-    )  # fmt: skip
-    copy = subprogram(
-        None, 64, origin("swapped"),
-        children=[
-            die("formal_parameter", origin("swapped.b"), ("location", "exprloc", [("fbreg", 0)])),
-            die("formal_parameter", origin("swapped.a"), ("location", "exprloc", [("fbreg", 8)])),
-        ],
-    )  # fmt: skip
-    return [abstract, copy]
-
-
-def unnamed() -> list[Die]:
-    return [subprogram("anonymous", 96, RETURNS, children=[parameter("a", "long"), parameter(None, "long")])]
-
-
-def uncertain() -> list[Die]:
-    """A packed struct as the seventh parameter."""
-    registers = (5, 4, 1, 2, 8, 9)
-    parameters = [parameter(f"a{n}", "long", register(at)) for n, at in enumerate(registers)]
-    tail = parameter("s", "packed", ("location", "exprloc", [("fbreg", 0)]))
-    return [subprogram("stacked", 112, RETURNS, children=[*parameters, tail])]
-
-
-def clone() -> list[Die]:
-    """The only code is `dropped.constprop.0`, without the second parameter."""
-    return [
-        subprogram(
-            "dropped", 128, RETURNS,
-            children=[parameter("a", "long", register(5)), parameter("b", "long", ("const_value", "data1", 7))],
-        )
-    ]  # fmt: skip
-
-
-def everything() -> bytes:
-    """A file with a function, variable or type for each reason."""
-    second = [
-        subprogram("differs", None, RETURNS, ("inline", "data1", 1), children=[parameter("b", "long")]),
-    ]
-    children: list[Die | bytes] = [
-        INT, LONG, CHAR, point(), POINTER, PACKED, *fine(), *inlined(), *halved(), *moved(), *reordered(), *unnamed(),
-        *uncertain(), *clone(),
-        subprogram("differs", 80, RETURNS, children=[parameter("a", "int", register(5))]),
-        *second,
-        subprogram("everywhere", 144, RETURNS),
-        subprogram("elsewhere", None, RETURNS, ("declaration", "flag", 1)),
-        subprogram("removed", None, RETURNS, ("inline", "data1", 1)),
-        named("variable", "counter", RETURNS, ("location", "exprloc", [("addr", X86.percpu)])),
-        named("variable", "in_data", RETURNS, ("location", "exprloc", [("addr", 64)])),
-        named("variable", "only_declared", RETURNS, ("declaration", "flag", 1)),
-        named("variable", "in_register", RETURNS, ("location", "exprloc", [("reg5",)])),
-        named("variable", "void_one", ("location", "exprloc", [("addr", X86.percpu + 8)])),
-        named("variable", "__UNIQUE_ID_x", RETURNS, ("location", "exprloc", [("addr", X86.percpu + 4)])),
-        named("variable", "no-name", RETURNS, ("location", "exprloc", [("addr", X86.percpu + 12)])),
-        named("structure_type", "forward", ("declaration", "flag", 1), label="forward"),
-    ]  # fmt: skip
-    rust = die(
-        "compile_unit", ("name", "string", "lib.rs"), ("language", "data1", 0x1C), ("producer", "string", "rustc"),
-        children=[
-            named("base_type", "u8", ("byte_size", "data1", 1), ("encoding", "data1", 7), label="u8"),
-            named("structure_type", "only_in_rust", ("byte_size", "data1", 1)),
-            subprogram("rusty", 160),
-            named(
-                "structure_type", "Holder", ("byte_size", "data1", 1),
-                children=[subprogram("method", None, ("declaration", "flag", 1), label="method")],
-            ),
-            subprogram(None, 232, ("specification", "ref4", "method")),
-            named("variable", "RUSTY", ("type", "ref4", "u8"), ("location", "exprloc", [("addr", X86.percpu + 32)])),
-        ],
-    )  # fmt: skip
-    section, ids = btf_ids(
-        [
-            ("__BTF_ID__set8__mine", 2, 1),
-            ("__BTF_ID__func__good__1", 0, 1 | 1 << 5),
-            ("__BTF_ID__func__moved__2", 0, 0),
-        ],
-        address=0xFFFFFFFF83000000,
-    )
-    at = {
-        "good": 16, "caller": 32, "moved": 48, "swapped": 64, "differs": 80, "anonymous": 96, "stacked": 112,
-        "dropped.constprop.0": 128, "good.cold": 200, "__pfx_good": 8, "everywhere": 144, "rusty": 160,
-        "assembled": 176, "joined": 208, "halved.part.0": 216, "halved.part.0.cold": 220, "pieces.part.0": 224,
-        "pieces.part.1": 228,
-    }  # fmt: skip
-    symbols = [Symbol(name, TEXT + offset, 16) for name, offset in at.items()]
-    symbols += [COUNTER, Symbol("everywhere", TEXT + 192, 16), Symbol("alias", TEXT + 16, 16), *ids]
-    return kernel(
-        [unit(children), kernel_unit(rust)], symbols=symbols, extra_sections=[section]
-    ).data
-
-
-def kernel_unit(root: Die) -> Any:
-    from tests.builders.dwarfwriter import Unit
-
-    return Unit(root)
 
 
 @pytest.fixture(scope="module")
@@ -474,129 +302,16 @@ def test_patterns(path: Path) -> None:
     assert [each.name for each in some] == ["differs"]
 
 
-# ---- the command line ----
-
-
-def test_the_command(run_cli: RunCli, path: Path) -> None:
-    run = run_cli("why", "-j1", "good", path)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.startswith("BTF with the features encode_force,")
-    assert "without units in rust" in run.stdout.split("\n")[0]
-    assert "kfunc, flags ACQUIRE SLEEPABLE; tagged bpf_kfunc" in run.stdout
-
-
-def test_the_difference_is_marked(run_cli: RunCli, path: Path) -> None:
-    run = run_cli("why", "-j1", "differs", path)
-    lines = run.stdout.split("\n")
-    at = next(i for i, text in enumerate(lines) if "2. int differs(long b)" in text)
-    assert run.returncode == 1
-    assert lines[at + 1] == " " * lines[at].index("long b") + "^" * len("long b)")
-
-
-def test_json(run_cli: RunCli, path: Path) -> None:
-    run = run_cli("why", "-j1", "--json", "good", "moved", path)
-    found = json.loads(run.stdout)
-    assert run.returncode == 1
-    assert [(each["name"], each["in_btf"], each["reason"]) for each in found] == [
-        ("good", True, None), ("moved", False, "unexpected_register")
-    ]  # fmt: skip
-    keys = ["name", "kind", "in_btf", "reason", "verdict", "advice", "evidence", "like"]
-    assert all(list(each) == keys for each in found)
-
-
-def test_the_summary(run_cli: RunCli, path: Path) -> None:
-    run = run_cli("why", "-j1", path)
-    assert run.returncode == 0
-    assert "functions: 3 in BTF\n" in run.stdout
-    assert "variables: 1 in BTF\n" in run.stdout
-    assert "        1  inconsistent: units disagree about the prototype\n" in run.stdout
-    rows = json.loads(run_cli("why", "-j1", "--json", path).stdout)
-    assert {"kind", "reason", "names", "descriptions", "means"} == set(rows[0])
-    left_out = [(each["kind"], each["descriptions"]) for each in rows if each["reason"] == "language"]
-    assert left_out == [("function", 2), ("variable", 1)]
-
-
-def test_lists(run_cli: RunCli, path: Path) -> None:
-    run = run_cli("why", "-j1", "--list", "no_symbol", path)
-    assert (run.returncode, run.stdout) == (0, "halved\npieces\nremoved\ntiny\n")
-    assert run_cli("why", "-j1", "--list", "no_symbol", "t*", path).stdout == "tiny\n"
-    assert run_cli("why", "-j1", "--list", "variable:language", path).stdout == "RUSTY\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "missing argument 'FILE'"),
-        (("f", "-"), "cannot be standard input"),
-        (("struct", "sock", "x"), "with the name behind it, it is one argument: 'struct sock'"),
-        (("", "x"), "a name is empty"),
-        (("--list", "inconsistant", "x"), "did you mean 'inconsistent'?"),
-        (("--lang", "", "x"), "--lang names no language"),
-        (("--features", "foo", "x"), "foo"),
-    ],
-)
-def test_usage(run_cli: RunCli, arguments: tuple[str, ...], said: str) -> None:
-    run = run_cli("why", *arguments)
-    assert run.returncode == 2
-    assert said in run.stderr
-
-
-def test_hostile_names_stay_on_their_line(run_cli: RunCli, tmp_path: Path) -> None:
-    """Of units, functions and parameters; a terminal gets no escape sequences."""
-    bad = "f\x1b[31m\nin BTF"
-    path = tmp_path / "vmlinux"
-    children = [INT, subprogram(bad, 16, children=[parameter(bad, "int", register(4))])]
-    path.write_bytes(kernel([unit(children)], symbols=[COUNTER, *functions(bad)]).data)
-    run = run_cli("why", "-j1", bad, path)
-    assert run.returncode in (0, 1)
-    assert "\x1b" not in run.stdout
-    assert not any(line.startswith("in BTF") for line in run.stdout.split("\n"))
-    run = run_cli("why", "-j1", "--list", "unexpected_register", path)
-    assert run.stdout.splitlines() == [r"f\x1b[31m\nin BTF"]
-
-
 def test_a_damaged_unit_that_is_left_out_does_not_matter(tmp_path: Path) -> None:
     """Units in other languages are only read for their names."""
     children: list[Die | bytes] = [named("base_type", "u8", ("byte_size", "data1", 1)), b"\x7f\xff\xff"]
-    rust = die(
-        "compile_unit", ("name", "string", "lib.rs"), ("language", "data1", 0x1C), children=children
-    )
+    rust = die("compile_unit", ("name", "string", "lib.rs"), ("language", "data1", 0x1C), children=children)
     path = tmp_path / "vmlinux"
     path.write_bytes(kernel([unit([INT, LONG, point(), POINTER, *fine()]), kernel_unit(rust)], symbols=[
         COUNTER, *functions("good")
     ]).data)  # fmt: skip
     assert pybtf.encode(path, jobs=1, lang_exclude="rust").btf.by_name("good") is not None
     assert pybtf.why(path, "good", jobs=1)[0].in_btf
-
-
-def test_the_report_with_names(run_cli: RunCli, path: Path, tmp_path: Path) -> None:
-    """`encode --report-detail` says of each name what `why` says, and encodes the same."""
-    report, out = tmp_path / "report.json", tmp_path / "out.btf"
-    options = ("-q", "-j1", "--lang-exclude", "rust", "--detached", out)
-    run = run_cli("encode", *options, "--report", report, "--report-detail", path)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert out.read_bytes() == pybtf.encode(path, jobs=1, lang_exclude="rust").data
-    detail = json.loads(report.read_text())["detail"]
-    found, _ = inquiry_of(path)
-    for kind in ("functions", "variables"):
-        assert detail[kind] == {reason or "in_btf": names for reason, names in found[kind].items()}
-    assert run_cli("encode", *options, "--report", report, path).returncode == 0
-    assert json.loads(report.read_text())["detail"] is None
-    for arguments in (("--report-detail", path), ("--report-detail", "--combine", "--report", report, path, path)):
-        assert run_cli("encode", *options, *arguments).returncode == 2
-
-
-def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
-    """What the base has is in BTF as well, and said to be the base's."""
-    from tests.encode.test_split import module
-
-    kernel_like = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
-    base = tmp_path / "base.btf"
-    pybtf.encode(kernel_like, jobs=1).write(base)
-    name = sorted(pybtf.encode(kernel_like, jobs=1).btf.index.named(12))[0]
-    run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
-    assert run.returncode == 0, run.stderr
-    assert " of the base, " in run.stdout
 
 
 def test_what_is_inlined_into_another_unit(tmp_path: Path) -> None:

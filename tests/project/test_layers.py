@@ -210,3 +210,11 @@ def test_base_names_of_compiled_modules_differ() -> None:
     """They are in one library, and C has one name space for the functions that make them."""
     names = [path.stem for path in (SOURCES / "core").rglob("*.py") if path.name != "__init__.py"]
     assert len(names) == len(set(names))
+
+
+def test_files_are_short() -> None:
+    """One concern per file; one that outgrows this has two."""
+    files = [path for folder in ("src", "tests", "tools") for path in (ROOT / folder).rglob("*.p[yx]*")]
+    lengths = {path: path.read_bytes().count(b"\n") for path in files if path.suffix in (".py", ".pxd")}
+    assert len(lengths) > 500
+    assert [str(path.relative_to(ROOT)) for path, lines in lengths.items() if lines > 600] == []

@@ -1,0 +1,130 @@
+"""`pybtf why` as a command, and `encode --report-detail`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pybtf
+from tests.builders.kernelish import INT, kernel, unit
+from tests.builders.reasons import everything, register
+from tests.builders.synthetic import COUNTER, functions, parameter, subprogram
+from tests.commands.test_why import inquiry_of
+from tests.conftest import ROOT, RunCli
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("why") / "vmlinux"
+    path.write_bytes(everything())
+    return path
+
+
+def test_the_command(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "good", path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("BTF with the features encode_force,")
+    assert "without units in rust" in run.stdout.split("\n")[0]
+    assert "kfunc, flags ACQUIRE SLEEPABLE; tagged bpf_kfunc" in run.stdout
+
+
+def test_the_difference_is_marked(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "differs", path)
+    lines = run.stdout.split("\n")
+    at = next(i for i, text in enumerate(lines) if "2. int differs(long b)" in text)
+    assert run.returncode == 1
+    assert lines[at + 1] == " " * lines[at].index("long b") + "^" * len("long b)")
+
+
+def test_json(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "--json", "good", "moved", path)
+    found = json.loads(run.stdout)
+    assert run.returncode == 1
+    assert [(each["name"], each["in_btf"], each["reason"]) for each in found] == [
+        ("good", True, None), ("moved", False, "unexpected_register")
+    ]  # fmt: skip
+    keys = ["name", "kind", "in_btf", "reason", "verdict", "advice", "evidence", "like"]
+    assert all(list(each) == keys for each in found)
+
+
+def test_the_summary(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", path)
+    assert run.returncode == 0
+    assert "functions: 3 in BTF\n" in run.stdout
+    assert "variables: 1 in BTF\n" in run.stdout
+    assert "        1  inconsistent: units disagree about the prototype\n" in run.stdout
+    rows = json.loads(run_cli("why", "-j1", "--json", path).stdout)
+    assert {"kind", "reason", "names", "descriptions", "means"} == set(rows[0])
+    left_out = [(each["kind"], each["descriptions"]) for each in rows if each["reason"] == "language"]
+    assert left_out == [("function", 2), ("variable", 1)]
+
+
+def test_lists(run_cli: RunCli, path: Path) -> None:
+    run = run_cli("why", "-j1", "--list", "no_symbol", path)
+    assert (run.returncode, run.stdout) == (0, "halved\npieces\nremoved\ntiny\n")
+    assert run_cli("why", "-j1", "--list", "no_symbol", "t*", path).stdout == "tiny\n"
+    assert run_cli("why", "-j1", "--list", "variable:language", path).stdout == "RUSTY\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "missing argument 'FILE'"),
+        (("f", "-"), "cannot be standard input"),
+        (("struct", "sock", "x"), "with the name behind it, it is one argument: 'struct sock'"),
+        (("", "x"), "a name is empty"),
+        (("--list", "inconsistant", "x"), "did you mean 'inconsistent'?"),
+        (("--lang", "", "x"), "--lang names no language"),
+        (("--features", "foo", "x"), "foo"),
+    ],
+)
+def test_usage(run_cli: RunCli, arguments: tuple[str, ...], said: str) -> None:
+    run = run_cli("why", *arguments)
+    assert run.returncode == 2
+    assert said in run.stderr
+
+
+def test_hostile_names_stay_on_their_line(run_cli: RunCli, tmp_path: Path) -> None:
+    """Of units, functions and parameters; a terminal gets no escape sequences."""
+    bad = "f\x1b[31m\nin BTF"
+    path = tmp_path / "vmlinux"
+    children = [INT, subprogram(bad, 16, children=[parameter(bad, "int", register(4))])]
+    path.write_bytes(kernel([unit(children)], symbols=[COUNTER, *functions(bad)]).data)
+    run = run_cli("why", "-j1", bad, path)
+    assert run.returncode in (0, 1)
+    assert "\x1b" not in run.stdout
+    assert not any(line.startswith("in BTF") for line in run.stdout.split("\n"))
+    run = run_cli("why", "-j1", "--list", "unexpected_register", path)
+    assert run.stdout.splitlines() == [r"f\x1b[31m\nin BTF"]
+
+
+def test_the_report_with_names(run_cli: RunCli, path: Path, tmp_path: Path) -> None:
+    """`encode --report-detail` says of each name what `why` says, and encodes the same."""
+    report, out = tmp_path / "report.json", tmp_path / "out.btf"
+    options = ("-q", "-j1", "--lang-exclude", "rust", "--detached", out)
+    run = run_cli("encode", *options, "--report", report, "--report-detail", path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert out.read_bytes() == pybtf.encode(path, jobs=1, lang_exclude="rust").data
+    detail = json.loads(report.read_text())["detail"]
+    found, _ = inquiry_of(path)
+    for kind in ("functions", "variables"):
+        assert detail[kind] == {reason or "in_btf": names for reason, names in found[kind].items()}
+    assert run_cli("encode", *options, "--report", report, path).returncode == 0
+    assert json.loads(report.read_text())["detail"] is None
+    for arguments in (("--report-detail", path), ("--report-detail", "--combine", "--report", report, path, path)):
+        assert run_cli("encode", *options, *arguments).returncode == 2
+
+
+def test_names_on_a_base(run_cli: RunCli, tmp_path: Path) -> None:
+    """What the base has is in BTF as well, and said to be the base's."""
+    from tests.encode.test_split import module
+
+    kernel_like = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
+    base = tmp_path / "base.btf"
+    pybtf.encode(kernel_like, jobs=1).write(base)
+    name = sorted(pybtf.encode(kernel_like, jobs=1).btf.index.named(12))[0]
+    run = run_cli("why", "-j1", "--base", base, name, module("gcc", "reuse"))
+    assert run.returncode == 0, run.stderr
+    assert " of the base, " in run.stdout
