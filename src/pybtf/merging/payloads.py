@@ -86,19 +86,18 @@ class Payloads:
 
         def each() -> Iterator[GivenPiece]:
             for number, piece in enumerate(pieces):
-                flags, units, _, _, its_digest, _, size, _, path, _, addresses, payload, _ = piece  # of thousands
-                if units != 1:
+                its_digest, size, addresses = piece.payload_digest, piece.payload_size, piece.addresses
+                if piece.units != 1:
                     yield GivenPiece(addresses, find(number))
-                elif flags & INLINE:
-                    yield GivenPiece(addresses, payload, its_digest)
+                elif piece.flags & INLINE:
+                    yield GivenPiece(addresses, piece.payload, its_digest)
                 elif at := place(its_digest, size) if place is not None else 0:
                     yield GivenPiece(addresses, None, its_digest, cache, size, at)
                 elif known := self.found.get(its_digest):
                     values, paths[number] = known
                     yield GivenPiece(addresses, values, its_digest)
-                elif store is None and path:
-                    if beside:
-                        path = paths[number] = os.path.join(beside, path)
+                elif store is None and piece.path:
+                    path = paths[number] = os.path.join(beside, piece.path) if beside else piece.path
                     encoded = path.encode() if path.isascii() else encode(path)
                     yield GivenPiece(addresses, None, its_digest, encoded, size)
                 else:
