@@ -50,7 +50,7 @@ def test_a_section_for_each_relocation(tmp_path: Path) -> None:
     path.write_bytes(elf(sections, [Symbol("f", 0, 8)], type="ET_REL").data)
     start = time.process_time()
     assert encode_object(str(path), Features.parse(), Placing()).what == DONE
-    assert time.process_time() - start < 4  # it was eight seconds
+    assert time.process_time() - start < 6  # it was eight seconds, on a machine that now takes one
 
 
 def test_symbol_tables_that_overlap(tmp_path: Path) -> None:
