@@ -14,13 +14,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 import pybtf
 from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
-from pybtf.elf.outline import read_outline
-from pybtf.elf.rebuild import rebuild
 from pybtf.elf.values_index import STRIPPED
 from pybtf.features import Features
 from pybtf.merging import objects
@@ -422,41 +419,6 @@ def test_an_object_without_dwarf_that_is_to_carry_its_values_otherwise(
         assert section is not None
         ((its_digest, values),) = payloads(image.data(section), image.place(section), little=True)
     assert Path(stored_path("store", its_digest)).read_bytes() == bytes(values)
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-def test_sections_that_are_taken_out_are_inactive(tmp_path: Path, grouped: bool) -> None:
-    """GNU ld cannot compress one that is only empty. The index of one in a group is in the group."""
-    sections = [
-        Section(".debug_macro", b"\1\2", flags=0x200 if grouped else 0),
-        Section(".rela.debug_macro", bytes(24), "RELA", info=".debug_macro", entsize=24),
-        Section(".text", b"\x90"),
-    ]
-    path = tmp_path / "x.o"
-    path.write_bytes(bare(sections))
-    with path.open("rb") as file:
-        outline = read_outline(str(path), file.fileno(), path.stat().st_size)
-        path.write_bytes(rebuild(outline, [], {1}))
-    with path.open("rb") as file:
-        found = [(each.name, each["sh_type"], each["sh_size"]) for each in ELFFile(file).iter_sections()]
-    kind = "SHT_PROGBITS" if grouped else "SHT_NULL"
-    assert found[1:4] == [(".debug_macro", kind, 0), (".rela.debug_macro", "SHT_NULL", 0), (".text", "SHT_PROGBITS", 1)]
-
-
-def test_sections_with_large_alignments_do_not_make_an_object_large(tmp_path: Path) -> None:
-    path = tmp_path / "x.o"
-    data = bytearray(bare([Section(f".text.{number}", b"\x90", align=1 << 16) for number in range(100)]))
-    path.write_bytes(data)
-    with path.open("rb") as file:
-        outline = read_outline(str(path), file.fileno(), path.stat().st_size)
-        written = rebuild(outline, [], set())
-    assert len(written) < len(data) + 64 * 100
-    path.write_bytes(written)
-    with path.open("rb") as file:
-        found = [each for each in ELFFile(file).iter_sections() if each.name.startswith(".text")]
-        assert len(found) == 100
-        places = {(each["sh_addralign"], each["sh_offset"] % 64, each.data()) for each in found}
-        assert places == {(1 << 16, 0, b"\x90")}
 
 
 def test_units_of_which_there_are_no_values_keep_their_dwarf(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ SHT_RELA: Final = 4
 SHT_NOTE: Final = 7
 SHT_NOBITS: Final = 8
 SHT_REL: Final = 9
+SHT_GROUP: Final = 17
 SHT_SYMTAB_SHNDX: Final = 18
 SHT_MIPS_DWARF: Final = 0x7000001E
 

@@ -4,18 +4,19 @@
 file: its sections may lie anywhere. So this is the simple way: header, existing sections in file order, new
 sections, section table. What must not change are the indexes of sections and symbols, for relocations, groups and
 the symbol table refer to them. So no section is taken out of the table; one that is to go becomes inactive, together
-with the relocations against it, and symbols of it stay what they are.
+with the relocations against it, and symbols of it stay what they are. A group loses the members that go; if none is
+left, it goes as well. Empty sections would not do: GNU objcopy drops some of them and then cannot write their group,
+and `ld -r --compress-debug-sections` cannot compress them.
 """
 
 from __future__ import annotations
 
 from pybtf.elf.constants import (
     ET_REL,
-    SHF_COMPRESSED,
-    SHF_GROUP,
     SHF_INFO_LINK,
     SHN_LORESERVE,
     SHN_XINDEX,
+    SHT_GROUP,
     SHT_NOBITS,
     SHT_NULL,
     SHT_PROGBITS,
@@ -56,13 +57,15 @@ def rebuild(outline: Outline, new: list[NewSection], empty: set[int]) -> bytes:
         raise InputError(Place(path), f"an ELF file of type {outline.ehdr.type}", "an object file, ET_REL (1)")
     shdrs, names = list(outline.shdrs), bytearray(outline.strings)
     contents: dict[int, bytes] = {}
-    for index in _with_relocations(shdrs, empty):
+    gone = _with_relocations(shdrs, empty)
+    for index in gone:
         shdrs[index] = _emptied(shdrs[index])
     for section in new:
         _add(outline, shdrs, names, contents, section)
     contents[outline.shstrndx] = bytes(names)
     out = bytearray(outline.read(0, wire.ehdr.size))
     _check_sizes(outline, shdrs, contents)
+    _shrink_groups(outline, shdrs, contents, gone)
     for index in sorted(range(1, len(shdrs)), key=lambda each: _place(outline, each)):
         header = shdrs[index]
         if header.type in (SHT_NULL, SHT_NOBITS):
@@ -90,11 +93,7 @@ def rebuild(outline: Outline, new: list[NewSection], empty: set[int]) -> bytes:
 
 
 def _emptied(header: Shdr) -> Shdr:
-    """An inactive section. GNU ld cannot make a compressed section of those that are only empty (`ld -r
-    --compress-debug-sections`). But one of a group must remain what it is, for the group has its index.
-    """
-    if header.flags & SHF_GROUP:
-        return header._replace(size=0, flags=header.flags & ~SHF_COMPRESSED)
+    """An inactive section."""
     return header._replace(type=SHT_NULL, flags=0, offset=0, size=0, link=0, info=0)
 
 
@@ -103,6 +102,20 @@ def _with_relocations(shdrs: list[Shdr], empty: set[int]) -> set[int]:
     return empty | {
         index for index, header in enumerate(shdrs) if header.type in (SHT_REL, SHT_RELA) and header.info in empty
     }
+
+
+def _shrink_groups(outline: Outline, shdrs: list[Shdr], contents: dict[int, bytes], gone: set[int]) -> None:
+    """Take the sections that are gone out of their groups, and make groups inactive that have no others."""
+    word = outline.wire.u32
+    for index, header in enumerate(shdrs):
+        if not gone or header.type != SHT_GROUP or not header.size or header.size % word.size:
+            continue
+        flags, *members = [each for (each,) in word.iter_unpack(outline.read(header.offset, header.size))]
+        left = [member for member in members if member not in gone]
+        if len(left) < len(members):
+            contents[index] = b"".join(map(word.pack, (flags, *left)))
+            if not left:
+                shdrs[index] = _emptied(header)
 
 
 def _place(outline: Outline, index: int) -> tuple[int, int]:
