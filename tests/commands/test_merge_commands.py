@@ -21,7 +21,6 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.values_index import STRIPPED
 from pybtf.features import Features
 from pybtf.merging import objects
-from pybtf.merging.compiling import objects_of
 from pybtf.merging.encoding import encode_compiled
 from pybtf.merging.index import find_index, index_of
 from pybtf.merging.linked import _tell_of_unloaded
@@ -466,47 +465,3 @@ def test_variables_of_a_section_that_is_not_loaded_are_told() -> None:
         "some variables are assigned to .debug_info, which is not loaded; with the DWARF linked, it could be another "
         "section"
     ]
-
-@pytest.mark.parametrize(
-    ("command", "objects"),
-    [
-        ("gcc -c a.c", ["a.o"]),
-        ("gcc -c d/a.c b.S -I x.c", ["a.o", "b.o"]),
-        ("ccache gcc -O2 -c a.c -o d/x.o", ["d/x.o"]),
-        ("gcc -c a.c -od/x.o", ["d/x.o"]),
-        ("gcc a.c -o a", []),
-        ("gcc -c -MF a.d -MMD -include x.c a.c -o a.o", ["a.o"]),
-        ("gcc -M -c a.c", []),
-        ("gcc -c -emit-llvm a.c", []),
-        ("gcc -c @args", ["from file.o"]),
-        ("gcc -c @nosuch a.c", ["a.o"]),
-        ("gcc -c a.c -o", ["a.o"]),
-        ("gcc -c a.c --output=d/x.o", ["d/x.o"]),
-        ("gcc -c a.c --output d/x.o", ["d/x.o"]),
-        ("gcc --compile a.c", ["a.o"]),
-        ("gcc a.c --output=a", []),
-        ("gcc -c -x c -", ["-.o"]),
-        ("gcc -c -xc - -o x.o", ["x.o"]),
-        ("gcc -c --language=c d/a.txt -x none b.txt c.c", ["a.o", "c.o"]),
-        ("ccache gcc -c --language c a.txt --include b.c", ["a.o"]),
-        ("gcc -E -x c -", []),
-        ("gcc --preprocess -c a.c", []),
-        ("gcc -c a.CPP b.M c.mm d.mii e.f90 f.adb g.h", ["a.o", "b.o", "c.o", "d.o", "e.o", "f.o"]),
-        ("gcc -c -wrapper x.c -specs y.c -imultilib z.c --sysroot v.c -dumpbase-ext w.c a.c", ["a.o"]),
-        ("clang -c -MJ x.c -mllvm y.c -include-pch z.c -iframework v.c -serialize-diagnostics w.c a.c", ["a.o"]),
-        ("clang --target x.c -c a.c", ["x.o", "a.o"]),
-        ("gcc @fifo -c a.c", ["a.o"]),
-        ("gcc @. -c a.c", ["a.o"]),
-        ("gcc @large -c a.c", ["a.o"]),
-    ],
-)
-def test_objects_of_a_command(
-    command: str, objects: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("args").write_text("-o 'from file.o'\nx.c @args\n")
-    os.mkfifo("fifo")
-    with Path("large").open("w") as file:
-        file.write("-o x.o ")
-        file.truncate((16 << 20) + 1)
-    assert objects_of(command.split()) == objects
