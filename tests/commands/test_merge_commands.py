@@ -241,6 +241,31 @@ def test_cc_leaves_no_object_without_values(
     assert [Path(each).exists() for each in ("sa.o", "sb.o", "b.o")] == [True, False, False]
 
 
+def test_cc_cuts_an_object_that_cannot_be_removed(
+    compiler: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A compiler writes into an object that is there, also in a folder that cannot be written."""
+    place = compiler.parent / "place"
+    place.mkdir()
+    object_file, link = place / "x.o", compiler.parent / "link.o"
+    object_file.write_bytes(b"old")
+    link.symlink_to(object_file)
+    place.chmod(0o555)
+
+    def refuse(path: str, *_: object) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    if os.geteuid() == 0:  # may write into every folder
+        monkeypatch.setattr("os.unlink", refuse)
+        monkeypatch.setattr("pybtf.merging.encoding.put_values", refuse)
+    try:
+        assert main(["cc", "--", str(compiler), "-c", "x.c", "-o", str(link)]) == 1
+    finally:
+        place.chmod(0o755)
+    assert "Permission denied" in capfd.readouterr().err
+    assert (link.is_symlink(), object_file.read_bytes(), object_file.stat().st_mtime) == (True, b"\x7fELF", 0)
+
+
 @pytest.mark.parametrize("there", ["fifo", "link", "/dev/null", ".", "none", "nul\0"])
 def test_what_is_no_file_is_no_object(there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipe would be waited for."""

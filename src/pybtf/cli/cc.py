@@ -31,6 +31,7 @@ OPTIONS = PLACING
 PASSED_ON = (signals.SIGTERM, signals.SIGHUP)
 # Python ignores these, and who is started would inherit that.
 IGNORED = (signals.SIGPIPE, signals.SIGXFSZ)
+_MAGIC_SIZE = 4
 
 
 def cc(
@@ -161,8 +162,14 @@ def _environment() -> dict[str, str]:
 
 def _remove(path: str) -> None:
     """An object without values is not what was asked for; no build may go on with it. A device stays, and so does a
-    link that leads to the object.
+    link that leads to the object. Where the folder cannot be written, the object is cut to its magic number, which no
+    linker takes (of an empty file, GNU ld and lld say nothing), and becomes so old that it is made again.
     """
     with suppressed(OSError):
         if stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
-            os.unlink(os.path.realpath(path))  # noqa: PTH108
+            path = os.path.realpath(path)
+            try:
+                os.unlink(path)  # noqa: PTH108
+            except OSError:
+                os.truncate(path, _MAGIC_SIZE)
+                os.utime(path, (0, 0))
