@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import zlib
 from array import array
 from pathlib import Path
 
@@ -19,13 +20,15 @@ from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
 from pybtf.features import Features
 from pybtf.loaded import LoadedFile
-from pybtf.merging.encoding import encode_object
+from pybtf.merging.encoding import CURRENT, encode_object
+from pybtf.merging.index import find_index
 from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.payloads import Payloads
 from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, pack_payload, payload_digest, stored_path
 from pybtf.merging.placing import Placing
 from pybtf.merging.unit_folders import unit_folders
 from pybtf.options import make_options
+from tests.builders.elfchecks import need, run
 from tests.builders.elfwriter import Section, bare, elf
 from tests.conftest import ROOT
 
@@ -51,6 +54,38 @@ def test_each_of_several(bits: int, little: bool, tmp_path: Path) -> None:
         assert (bytes(found), where) == (values, str(path))
     with pytest.raises(InputError, match="values of another object; expected those of the object that was linked"):
         Payloads()(piece_of(b"other", path), "linked", None)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("little", [True, False])
+def test_values_in_the_old_kind_of_compressed_section(bits: int, little: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.o"
+    values = pack_payload(b"values" * 99, little=little)
+    packed = b"ZLIB" + len(values).to_bytes(8, "big") + zlib.compress(values)
+    path.write_bytes(elf([Section(".zdebug_btf_values", packed)], bits=bits, little=little, type="ET_REL").data)
+    found, where = Payloads()(piece_of(b"values" * 99, path), "linked", None)
+    assert (bytes(found), where) == (b"values" * 99, str(path))
+
+
+def test_objects_that_objcopy_has_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `zlib-gnu`, that gives values another name. The objects need none anew, and a store gets what is there."""
+    need("gcc", "objcopy", "ld")
+    monkeypatch.chdir(tmp_path)
+    source = "".join(f"struct s{number} {{ int a[{number}]; }} v{number};" for number in range(1, 200))
+    Path("a.c").write_text(source + "int f(void) { return 0; }")
+    run("gcc", "-g", "-O1", "-c", "a.c")
+    run("ld", "-e", "f", "-o", "whole", "a.o")
+    encode_object("a.o", Features.parse(), Placing(strip=True))
+    run("objcopy", "--compress-debug-sections=zlib-gnu", "a.o")
+    with ElfImage.open("a.o") as image:
+        assert image.section(".zdebug_btf_values") is not None
+        index = find_index(image)
+        assert index is not None
+    run("ld", "-e", "f", "-o", "linked", "a.o")
+    found = merge_file("linked", make_options("default", 1), Sources())
+    assert bytes(found.data) == bytes(pybtf.encode("whole", jobs=1).data)
+    assert encode_object("a.o", Features.parse(), Placing(store="store", section=index.name)).what == CURRENT
+    assert len([path for path in Path("store").rglob("*") if path.is_file()]) == 1
 
 
 def test_values_that_end_behind_their_section(tmp_path: Path) -> None:

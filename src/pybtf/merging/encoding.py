@@ -15,9 +15,9 @@ from pybtf.errors import InputError
 from pybtf.features import Features
 from pybtf.merging.archives import THIN, Member, check_member, files_of, is_archive, members, replaced
 from pybtf.merging.facts import has_dwarf, is_for_lto, shaping, source_digest
-from pybtf.merging.index import find_index, index_of
+from pybtf.merging.index import find_index, find_payloads, index_of
 from pybtf.merging.objects import object_values, require_object
-from pybtf.merging.pieces import INLINE, ONE_UNIT, PAYLOAD, RULES, Piece, payloads
+from pybtf.merging.pieces import INLINE, ONE_UNIT, RULES, Piece, payloads
 from pybtf.merging.placing import Placing, is_stored, put_into_store, put_values, with_values
 from pybtf.records import record
 
@@ -179,7 +179,7 @@ def _check_made(image: ElfImage, pieces: list[Piece], features: Features, how: P
 
 def _store_payloads(image: ElfImage, store: str) -> None:
     """Puts the values that an object has in a section into the store as well."""
-    section = image.section(PAYLOAD)
+    section = find_payloads(image)
     if section is not None:
         for _, values in payloads(image.data(section), image.place(section), little=image.little):
             put_into_store(store, bytes(values))
@@ -196,8 +196,8 @@ def _fits(image: ElfImage, piece: Piece, features: Features, how: Placing) -> bo
         and (piece.options, piece.rules) == (shaping(features), RULES)
         and not piece.flags & STRIPPED
         and bool(piece.flags & INLINE) == how.inline
-        and (how.store is None or image.section(PAYLOAD) is None)
-        and (how.store is not None or how.inline or image.section(PAYLOAD) is not None)
+        and (how.store is None or find_payloads(image) is None)
+        and (how.store is not None or how.inline or find_payloads(image) is not None)
         and piece.source_digest == source_digest(image)
         and (how.store is None or is_stored(how.store, piece.payload_digest, piece.payload_size))
     )

@@ -1,4 +1,4 @@
-"""The index in a file: found by what it begins with, because its name may have been chosen."""
+"""The index in a file, found by what it begins with, because its name may have been chosen; and an object's values."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
 from pybtf.elf.values_index import MAGIC, may_be_index
 from pybtf.errors import InputError
-from pybtf.merging.pieces import Piece, unpack
+from pybtf.merging.pieces import PAYLOAD, Piece, unpack
 
 _MAGICS = (MAGIC, MAGIC[::-1])
+_COMPRESSED_PAYLOAD = PAYLOAD.replace(".debug_", ".zdebug_", 1)
 
 
 def find_index(image: ElfImage) -> Section | None:
@@ -30,3 +31,8 @@ def index_of(image: ElfImage, section: Section) -> list[Piece]:
     """What the index says, with addresses as in the file's DWARF. Raises `InputError`."""
     data = relocated(image, section, section_addresses(image)) if image.etype == ET_REL else image.data(section)
     return unpack(data, image.place(section), little=image.little)
+
+
+def find_payloads(image: ElfImage) -> Section | None:
+    """The section of values, or None. `objcopy --compress-debug-sections=zlib-gnu` gives it another name."""
+    return image.section(PAYLOAD) or image.section(_COMPRESSED_PAYLOAD)

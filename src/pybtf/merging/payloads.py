@@ -23,7 +23,7 @@ from pybtf.errors import InputError
 from pybtf.loaded import Given, GivenPiece, LoadedFile
 from pybtf.merging.archives import check_member, files_of, is_archive, members
 from pybtf.merging.facts import has_dwarf, source_digest
-from pybtf.merging.index import find_index, index_of
+from pybtf.merging.index import find_index, find_payloads, index_of
 from pybtf.merging.pieces import (
     INLINE,
     PAYLOAD,
@@ -229,7 +229,7 @@ class Payloads:
                 self._held[name] = self._take_image(name, image, strict)
 
     def _take_image(self, name: str, image: ElfImage, strict: bool) -> list[bytes]:
-        section = image.section(PAYLOAD)
+        section = find_payloads(image)
         here = []
         if section is not None:
             for each, values in payloads(image.data(section), image.place(section), little=image.little):
