@@ -233,12 +233,20 @@ def test_dwarf_of_an_object_without_values(built: Callable[[str], Path]) -> None
     found = merge_file("values", make_options(FEATURES, 1), Sources())
     assert bytes(found.data) == wanted
     assert found.report.warnings == [
-        "values: 2 units of DWARF, of which 1 have values: the DWARF of the file is encoded instead"
+        "values: 2 units of DWARF, of which 1 has values: the DWARF of the file is encoded instead"
     ]
     at, _ = index_at(Path("values"))
     flags = struct.unpack_from("<I", Path("values").read_bytes(), at + 12)[0]
     patch(Path("values"), at + 12, struct.pack("<I", flags | 4))  # as if the DWARF of the first had been left out
     refuses("values of objects with 0 units, and DWARF of 2; expected the same of each", "values")
+
+
+def test_dwarf_of_an_object_that_says_it_has_none(built: Callable[[str], Path]) -> None:
+    built("x86")
+    at, _ = index_at(Path("values"))
+    flags = struct.unpack_from("<I", Path("values").read_bytes(), at + 12)[0]
+    patch(Path("values"), at + 12, struct.pack("<I", flags | 4))
+    refuses("values of objects with 1 unit, and DWARF of 2; expected the same of each", "values")
 
 
 @pytest.mark.parametrize("name", ["x86", "s390x"])

@@ -14,7 +14,7 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.encoded import Encoded
-from pybtf.errors import EncodeError, InputError, Place
+from pybtf.errors import EncodeError, InputError, Place, counted
 from pybtf.loaded import LoadedFile, load
 from pybtf.merging.facts import has_dwarf, shaping, shaping_names
 from pybtf.merging.index import find_index, index_of
@@ -237,13 +237,22 @@ def _whole_dwarf(image: ElfImage, section: Section, pieces: list[Piece]) -> str 
     if found == wanted:
         return None
     if complete and found > wanted:
-        return f"{found} units of DWARF, of which {wanted} have values"
+        return f"{counted(found, 'unit')} of DWARF, of which {wanted} {'has' if wanted == 1 else 'have'} values"
     raise InputError(
         image.place(section),
-        f"values of objects with {wanted} units, and DWARF of {found}",
+        f"values of objects with {counted(wanted, 'unit')}, and DWARF of {found}",
         "the same of each",
         "Some object has DWARF and no values, or the linker has left out values: see docs/merge.md.",
     )
+
+
+_START_FILES = frozenset(
+    (
+        "crt1.o", "Scrt1.o", "gcrt1.o", "rcrt1.o", "grcrt1.o", "crti.o", "crtn.o", "crtstuff.c",
+        "crtbegin.c", "crtbegin.o", "crtbeginS.o", "crtbeginT.o", "crtend.c", "crtend.o", "crtendS.o",
+    )
+)  # fmt: skip
+"""Files of the C library and the compiler that every hosted program has, as symbol tables name them."""
 
 
 def _files_without(image: ElfImage, pieces: list[Piece]) -> list[str]:
@@ -252,5 +261,11 @@ def _files_without(image: ElfImage, pieces: list[Piece]) -> list[str]:
     if symtab is None:
         return []
     known = {name for piece in pieces for name in piece.files}
-    known |= {piece.path.rpartition("/")[2] for piece in pieces}  # ld's name for what assembler made
-    return [name for name in dict.fromkeys(symbol_source(image, symtab).file_names()) if name and name not in known]
+    # ld's names for what assembler made
+    objects = {(bool(piece.files), piece.path.rpartition("/")[2]) for piece in pieces}
+    named = dict.fromkeys(symbol_source(image, symtab).file_names())
+    without = named.keys() - known - {name for _, name in objects} - _START_FILES - {""}
+    # `objcopy --prefix-symbols` puts the prefix before names of files, too. Then the name itself is not there.
+    renamed = (known | {name for has_files, name in objects if not has_files}) - named.keys()
+    sizes = {len(name) for name in renamed}
+    return [name for name in named if name in without and not any(name[-size:] in renamed for size in sizes)]
