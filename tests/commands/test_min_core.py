@@ -125,6 +125,17 @@ def test_a_candidate_without_the_member_does_not_count() -> None:
     assert resolved(two, K.FIELD_BYTE_OFFSET, "0:0") == 4
 
 
+def test_only_one_suffix_is_taken_away() -> None:
+    """In the program and in the kernel: `s___b` is an `s` there, and no `s___b`."""
+    twice = made(INT, Struct("s___b___c", 4, (Member("a", 1, 0),)))
+    once = Struct("s___b", 8, (Member("a", 1, 32),))
+    assert resolved(made(INT, once), K.FIELD_EXISTS, "0:0", local=twice) == 0
+    assert resolved(made(INT, once), K.TYPE_EXISTS, local=twice) == 0
+    both = made(INT, once, Struct("s___b___d", 4, (Member("a", 1, 0),)))
+    assert resolved(both, K.FIELD_BYTE_OFFSET, "0:0", local=twice) == 0
+    assert resolved(both, K.FIELD_BYTE_OFFSET, "0:0") == 4
+
+
 @pytest.mark.parametrize(
     ("kind", "access", "type", "words"),
     [

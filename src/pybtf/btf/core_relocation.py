@@ -102,10 +102,11 @@ class Target:
     def candidates(self, root: Type) -> list[int]:
         """Ids of the types with this kind and essential name, in order."""
         name = essential(root.name)
-        found = [each.id for each in self.btf.all_by_name(name) if alike(each.kind, root.kind)]
-        for longer in self.flavoured.get(name, ()):
-            found += [each.id for each in self.btf.all_by_name(longer) if alike(each.kind, root.kind)]
-        return sorted(found)
+        # A name with two suffixes loses one. What is left has one in the target, too, where it does not count.
+        names = [*self.flavoured.get(name, ()), *([name] if essential(name) == name else ())]
+        return sorted(
+            type.id for each in names for type in self.btf.all_by_name(each) if alike(type.kind, root.kind)
+        )
 
     @property
     def flavoured(self) -> dict[str, list[str]]:
