@@ -123,6 +123,26 @@ def test_chains_of_modifiers_are_looked_at_for_all() -> None:
     assert judge(circle, MODULE).errno == 40
 
 
+@pytest.mark.parametrize(("version", "most"), [(500, 64), (501, 128)])
+def test_the_most_bits_of_a_number(version: int, most: int) -> None:
+    whole = Maker().add(INT, "i", 32, 8 << 16 | most).make()
+    member = Maker().add(INT, "i", most // 8, most).struct("s", 64, ("a", 2, 1)).make()
+    for data, message in ((whole, f"nr_bits exceeds {most}"), (member, f"nr_copy_bits exceeds {most}")):
+        first = judge(data, USER, version).first
+        assert first is not None
+        assert kernel_message(first, version) == message
+
+
+def test_an_int_of_128_bits(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(Maker().add(INT, "__int128", 16, 1 << 24 | 128).make())
+    status, said = verify("--kernel", "5.0", path)
+    assert status == 1
+    assert 'EINVAL "nr_bits exceeds 64"' in said
+    assert "offset and bits add up to 128; 128 at most (before 5.1: 64)" in said
+    assert verify("--kernel", "5.1", path)[0] == 0
+
+
 def test_all_defects_are_listed_and_the_first_is_marked() -> None:
     made = Maker().add(TYPEDEF, "a-b", 1).add(PTR, 0, 99).add(TYPEDEF, "c-d", 1).add(INT, "i", 4, 99)
     judged = judge(made.make())
