@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import random
 import re
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +133,38 @@ def test_the_most_bits_of_a_number(version: int, most: int) -> None:
         first = judge(data, USER, version).first
         assert first is not None
         assert kernel_message(first, version) == message
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"all of it is text\n", "61 6c 6c 20: a text file"), (b"MZ" + bytes(100), "4d 5a 00 00: an EFI program"),
+        (gzip.compress(gzip.compress(b"x")), "1f 8b 08 00: data compressed with gzip"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["a file", "standard input", "a base"])
+def test_files_that_are_no_btf(
+    way: str, data: bytes, found: str, tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Raw BTF is taken, too, and the message says so."""
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    with path.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        arguments = {"a file": [str(path)], "standard input": ["-"], "a base": ["--base", str(path), str(path)]}
+        assert main(["verify", *arguments[way]]) == 1
+    said = capfd.readouterr().err
+    assert f"a file that begins with {found}" in said
+    assert "expected raw BTF, or an ELF file with BTF, or one of them compressed" in said
+
+
+def test_raw_btf_may_be_compressed(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf.gz"
+    path.write_bytes(gzip.compress(Maker().make()))
+    status, said = verify(path)
+    assert status == 0
+    assert said.startswith(f"{path}: accepted")
 
 
 def test_an_int_of_128_bits(verify: Verify, tmp_path: Path) -> None:
