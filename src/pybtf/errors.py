@@ -96,6 +96,12 @@ class InputError(PybtfError):
         super().__init__(one_line(text))
 
 
+class DiscardedError(InputError):
+    """The values of an object have a function that the linker has discarded. What becomes of it, only the linked DWARF
+    says.
+    """
+
+
 class ModuleWithoutBaseError(UsageError):
     """A kernel module is to be encoded, and nobody said on which kernel's BTF. `path` is the module."""
 

@@ -134,11 +134,18 @@ def _object_section(image: ElfImage, features: Features) -> int | None:
 def variable_ranges(image: ElfImage, addresses: memoryview, features: Features) -> list[VariableRange]:
     """Which addresses belong to which section that can hold variables: first address and size of the range, address and
     index of the section, and whether its variables are wanted. Ranges ascend and do not overlap. If no variables are
-    wanted at all, as in most modules, there are no ranges.
+    wanted at all, as in most modules, there are no ranges. Sections with values of objects own nothing: with DWARF in
+    the link, they would not be there.
     """
     if not features.global_var and not (features.var and image.section(PERCPU)):
         return []
-    sections = [section for section in image.sections[1:] if section.type in (SHT_PROGBITS, SHT_NOBITS)]
+    from pybtf.elf.values_index import is_ours
+
+    sections = [
+        section
+        for section in image.sections[1:]
+        if section.type in (SHT_PROGBITS, SHT_NOBITS) and not is_ours(image, section)
+    ]
     return [
         (
             start,

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
     """What looks at a run that traces, when its BTF is there and its input is still open."""
 
-VALUES = ".debug_btf_values"
-"""The section in which `pybtf object` leaves unit values."""
 Buffer = bytes | bytearray | memoryview
 
 
@@ -380,6 +378,8 @@ def _find_units(file: LoadedFile, given: Given | None, run: Run, features: Featu
 def _give(given: Given, run: Run) -> None:
     damaged = run.give(given.pieces, given.digest, given.block_digest, given.find)
     if damaged is not None:
+        from pybtf.elf.values_index import VALUES
+
         place = Place(given.paths[damaged[0]], VALUES, damaged[1])
         raise InputError(place, "values that are damaged", "what pybtf object has written")
 

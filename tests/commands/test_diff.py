@@ -323,6 +323,32 @@ def test_several_of_one_name() -> None:
     assert told(make(16), make(16, 33)) == ["+ struct s: 33 bytes, 2 members"]
 
 
+REPEATED: list[Callable[[Maker], object]] = [
+    lambda m: m.struct("s", 4, ("a", m.int, 0)),
+    lambda m: m.struct("empty", 0),
+    lambda m: m.add(Enum("e", 4, (Enumerator("A", 1),))),
+    lambda m: m.add(Typedef("t", m.int)),
+    lambda m: m.add(Int("short", 2, 16, IntEncoding.SIGNED)),
+    lambda m: m.add(Fwd("f")),
+    lambda m: m.function("g", m.int, ("a", m.char)),
+    lambda m: m.add(Var("v", m.int, Linkage.STATIC)),
+]
+
+
+@pytest.mark.parametrize("make", REPEATED)
+@pytest.mark.parametrize("times", [(1, 2), (2, 1), (3, 2)])
+def test_repeats_play_no_role(make: Callable[[Maker], object], times: tuple[int, int]) -> None:
+    both = []
+    for count in times:
+        m = Maker()
+        for _ in range(count):
+            make(m)
+        both.append(m.btf())
+    assert not diff(*both).changes
+    other = Maker()
+    assert len(diff(other.btf(), both[0]).changes) == len(diff(both[1], other.btf()).changes) == 1
+
+
 def test_order_and_ids_play_no_role() -> None:
     """What has the same meaning in another order: types of a random BTF, renumbered."""
     for seed in range(30):

@@ -18,7 +18,21 @@ from pybtf.btf.core_relocation import Relocator, Target
 from pybtf.btf.ext import BtfExt, Relocation, RelocationKind, read_object
 from pybtf.btf.min_core import MinCore
 from pybtf.btf.type_compatibility import essential
-from pybtf.btf.types import Array, Const, Enum, Enumerator, Int, Member, Ptr, Struct, Type, Typedef, Union
+from pybtf.btf.types import (
+    Array,
+    Const,
+    Enum,
+    Enumerator,
+    FuncProto,
+    Fwd,
+    Int,
+    Member,
+    Ptr,
+    Struct,
+    Type,
+    Typedef,
+    Union,
+)
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from tests.builders.elfwriter import Section, bare
@@ -125,6 +139,17 @@ def test_a_candidate_without_the_member_does_not_count() -> None:
     assert resolved(two, K.FIELD_BYTE_OFFSET, "0:0") == 4
 
 
+def test_only_one_suffix_is_taken_away() -> None:
+    """In the program and in the kernel: `s___b` is an `s` there, and no `s___b`."""
+    twice = made(INT, Struct("s___b___c", 4, (Member("a", 1, 0),)))
+    once = Struct("s___b", 8, (Member("a", 1, 32),))
+    assert resolved(made(INT, once), K.FIELD_EXISTS, "0:0", local=twice) == 0
+    assert resolved(made(INT, once), K.TYPE_EXISTS, local=twice) == 0
+    both = made(INT, once, Struct("s___b___d", 4, (Member("a", 1, 0),)))
+    assert resolved(both, K.FIELD_BYTE_OFFSET, "0:0", local=twice) == 0
+    assert resolved(both, K.FIELD_BYTE_OFFSET, "0:0") == 4
+
+
 @pytest.mark.parametrize(
     ("kind", "access", "type", "words"),
     [
@@ -152,6 +177,37 @@ def test_facts_about_elements() -> None:
     assert resolved(LOCAL, K.FIELD_BYTE_SIZE, "0:1:0") == 4
     with pytest.raises(InputError, match="asked of an element"):
         resolved(LOCAL, K.FIELD_SIGNED, "0:1:0")
+
+
+def test_facts_that_make_no_sense_in_the_program() -> None:
+    """bpftool refuses them, too, if the kernel has no such type."""
+    nothing = made(INT)
+    assert resolved(nothing, K.FIELD_BYTE_OFFSET, "0:1:0") is None
+    with pytest.raises(InputError, match="asked of an element"):
+        resolved(nothing, K.FIELD_SIGNED, "0:1:0")
+    with pytest.raises(InputError, match="asked of an element"):
+        resolved(nothing, K.FIELD_LSHIFT_U64, "0")
+    wide = made(Int("long", 8, 64), Struct("s", 9, (Member("a", 1, 5, 62),), kind_flag=True))
+    assert resolved(nothing, K.FIELD_EXISTS, "0:0", local=wide) == 0
+    with pytest.raises(InputError, match="a bit-field that 8 bytes cannot hold"):
+        resolved(nothing, K.FIELD_SIGNED, "0:0", local=wide)
+
+
+DECLARED = made(INT, Fwd("s"), Typedef("s_t", 2), FuncProto(1), Typedef("f_t", 4), Typedef("v_t", 0))
+
+
+@pytest.mark.parametrize("type", [2, 3, 5, 6])
+def test_sizes_of_types_without_a_size(type: int) -> None:
+    """Also if the kernel has no such type, or a whole one."""
+    for target in (DECLARED, made(INT), made(INT, SMALL, Array(1, 1, 1), Typedef("s_t", 2))):
+        with pytest.raises(InputError, match="a type without a size, such as one that is only declared"):
+            resolved(target, K.TYPE_SIZE, type=type, local=DECLARED)
+
+
+def test_whether_types_without_a_size_exist() -> None:
+    """As the loader of libbpf takes it; bpftool refuses to write it."""
+    assert [resolved(DECLARED, K.TYPE_EXISTS, type=type, local=DECLARED) for type in (2, 3, 5, 6)] == [1, 1, 1, 1]
+    assert resolved(DECLARED, K.TYPE_SIZE) == 0
 
 
 # Hostile BTF

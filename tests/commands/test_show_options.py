@@ -192,6 +192,34 @@ def test_bits_that_are_left_out_have_the_type_of_a_member(run: Run, tmp_path: Pa
         assert boundary + "\t" + c in text
 
 
+@pytest.mark.parametrize(
+    ("before", "at", "combined"),
+    [
+        ([("a", 2, 0)], 11, True),  # pahole's text
+        ([("z", 2, 0), ("a", 2, 8)], 19, True),  # pahole has `:0` instead, which would lead to the next unit,
+        ([("z", 2, 0), ("a", 3, 8)], 11, False),  # and no bit-field here
+    ],
+)
+def test_bits_that_are_left_out_behind_what_is_no_bit_field(
+    before: list[tuple[str, int, int]], at: int, combined: bool, run: Run, tmp_path: Path
+) -> None:
+    """The text is C, which has to lay out the struct as it is."""
+    members = *(Member(*each) for each in before), Member("b", 1, at, 2)
+    types = Int("int", 4, 32, IntEncoding.SIGNED), Int("char", 1, 8, IntEncoding(0)), Struct("", 0, ())
+    text = run(pahole, "-F", "btf", "-C", "s", built(tmp_path, *types, Struct("s", 4, members)))
+    skipped = "\t/* XXX 3 bits hole, try to pack */\n\tint                        :3;\n"
+    assert skipped + ("\t/* Bitfield combined with previous fields */\n\n" if combined else "\n") in text
+
+
+def test_a_bit_field_behind_a_member_without_a_size(run: Run, tmp_path: Path) -> None:
+    """Nothing lies there that it could be combined with."""
+    types = Int("int", 4, 32, IntEncoding.SIGNED), Int("short", 2, 16, IntEncoding.SIGNED), Struct("", 0, ())
+    members = Member("a", 2, 0), Member("e", 3, 16), Member("b", 1, 16, 7)
+    text = run(pahole, "-F", "btf", "-C", "s", built(tmp_path, *types, Struct("s", 4, members)))
+    assert "combined" not in text
+    assert "\tint                        b:7;" in text
+
+
 def test_long_names(run: Run) -> None:
     path = FOLDER / "members.btf"
     expected = EXPECTED["members"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import random
 import re
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -121,6 +123,58 @@ def test_chains_of_modifiers_are_looked_at_for_all() -> None:
     assert kernel_message(judge(missing, VMLINUX, 602).first or (0, 0, 0, 0)) == ""
     circle = Maker().add(CONST, 0, 3).add(CONST, 0, 2).make()
     assert judge(circle, MODULE).errno == 40
+
+
+@pytest.mark.parametrize(("version", "most"), [(500, 64), (501, 128)])
+def test_the_most_bits_of_a_number(version: int, most: int) -> None:
+    whole = Maker().add(INT, "i", 32, 8 << 16 | most).make()
+    member = Maker().add(INT, "i", most // 8, most).struct("s", 64, ("a", 2, 1)).make()
+    for data, message in ((whole, f"nr_bits exceeds {most}"), (member, f"nr_copy_bits exceeds {most}")):
+        first = judge(data, USER, version).first
+        assert first is not None
+        assert kernel_message(first, version) == message
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"all of it is text\n", "61 6c 6c 20: a text file"), (b"MZ" + bytes(100), "4d 5a 00 00: an EFI program"),
+        (gzip.compress(gzip.compress(b"x")), "1f 8b 08 00: data compressed with gzip"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["a file", "standard input", "a base"])
+def test_files_that_are_no_btf(
+    way: str, data: bytes, found: str, tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Raw BTF is taken, too, and the message says so."""
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    with path.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        arguments = {"a file": [str(path)], "standard input": ["-"], "a base": ["--base", str(path), str(path)]}
+        assert main(["verify", *arguments[way]]) == 1
+    said = capfd.readouterr().err
+    assert f"a file that begins with {found}" in said
+    assert "expected raw BTF, or an ELF file with BTF, or one of them compressed" in said
+
+
+def test_raw_btf_may_be_compressed(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf.gz"
+    path.write_bytes(gzip.compress(Maker().make()))
+    status, said = verify(path)
+    assert status == 0
+    assert said.startswith(f"{path}: accepted")
+
+
+def test_an_int_of_128_bits(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "x.btf"
+    path.write_bytes(Maker().add(INT, "__int128", 16, 1 << 24 | 128).make())
+    status, said = verify("--kernel", "5.0", path)
+    assert status == 1
+    assert 'EINVAL "nr_bits exceeds 64"' in said
+    assert "offset and bits add up to 128; 128 at most (before 5.1: 64)" in said
+    assert verify("--kernel", "5.1", path)[0] == 0
 
 
 def test_all_defects_are_listed_and_the_first_is_marked() -> None:

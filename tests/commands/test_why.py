@@ -13,7 +13,7 @@ import pytest
 import pybtf
 from pybtf.core.codes import TRACE_NAMES
 from pybtf.errors import counted
-from pybtf.explain import words
+from pybtf.explain import text, words
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
 from pybtf.explain.reasons import ADVICE, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
@@ -197,9 +197,9 @@ def test_a_struct_is_no_union(path: Path) -> None:
     ("prototype", "register", "said", "advised"),
     [
         ("struct big f(int a)", "rsi", "arrives in rsi: rdi has the address of what it returns", "through a pointer"),
-        ("struct big *f(int a)", "rsi", "arrives in rsi, the calling convention says rdi", "Mark it noinline"),
-        ("int f(struct big a)", "rsi", "arrives in rsi, the calling convention says rdi", "Mark it noinline"),
-        ("struct big f(int a)", "rdx", "arrives in rdx, the calling convention says rdi", "Mark it noinline"),
+        ("struct big *f(int a)", "rsi", "arrives in rsi, the calling convention says rdi", "noinline and __noclone:"),
+        ("int f(struct big a)", "rsi", "arrives in rsi, the calling convention says rdi", "noinline and __noclone:"),
+        ("struct big f(int a)", "rdx", "arrives in rdx, the calling convention says rdi", "noinline and __noclone:"),
         ("int f(double a)", "xmm0", "arrives in xmm0, and only integer registers are counted", "Pass a pointer"),
     ],
 )
@@ -224,6 +224,28 @@ def test_true_signatures_change_verdicts(path: Path) -> None:
     found = pybtf.why(path, "dropped", "dropped.constprop.0", features="+true_signature", jobs=1)
     assert [each.reason for each in found] == ["renamed", None]
     assert found[0].verdict == "dropped is in BTF, but as dropped.constprop.0"
+
+
+def test_what_a_clone_is_made_of(path: Path, run_cli: RunCli) -> None:
+    """The reason in words; JSON has its name."""
+    shown = run_cli("why", "dropped.constprop.0", path).stdout
+    assert "\n  dropped is not in BTF either: the only code is a clone with optimised parameters\n" in shown
+    (found,) = pybtf.why(path, "dropped.constprop.0", jobs=1)
+    assert (found.evidence or {})["reason_of_that"] == "optimized"
+    assert "\n  good is in BTF\n" in run_cli("why", "good.cold", path).stdout
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (None, "f is not in BTF either: neither DWARF nor the symbol table has this name"),
+        ("renamed", "f is in BTF by the name of its symbol"),
+    ],
+)
+def test_what_else_a_clone_may_be_made_of(reason: str | None, said: str) -> None:
+    found = {"clone_of": "f", "which_is_in_btf": False, "reason_of_that": reason}
+    answer = Answer("f.isra.0", "function", False, "clone", "f.isra.0 is not in BTF", evidence=found)
+    assert f"  {said}" in text.lines([answer])
 
 
 def test_one_is_no_plural(path: Path, run_cli: RunCli) -> None:

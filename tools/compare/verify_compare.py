@@ -265,7 +265,7 @@ def main() -> int:
             path.write_bytes(data)
             print(f"{path}: the kernel says {code}, pybtf {mine.errno} {first}")
         elif first is not None and len(data) < 20_000:
-            expected = kernel_message(first)
+            expected = kernel_message(first, running)
             text = message(data)
             if expected not in text:
                 said += 1

@@ -15,6 +15,9 @@ numbers differ:
 
 If there is none, the relocation fails: an `exists` or a size is then 0, and an instruction that needs anything else
 must not be reached when the program runs.
+
+A fact must make sense in the program's own BTF, whatever the kernel has: an element has no sign, and a struct that is
+only declared no size.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from pybtf.errors import InputError, Place
 from .ext import Relocation, RelocationKind
 from .strings import decode_name
 from .type_compatibility import Ends, Pair, TooManySteps, alike, essential
-from .types import Array, Composite, Enumeration, Int, Type
+from .types import Array, Composite, Enumeration, Int, Member, Type
 
 if TYPE_CHECKING:
     from .reader import BTF
@@ -102,10 +105,11 @@ class Target:
     def candidates(self, root: Type) -> list[int]:
         """Ids of the types with this kind and essential name, in order."""
         name = essential(root.name)
-        found = [each.id for each in self.btf.all_by_name(name) if alike(each.kind, root.kind)]
-        for longer in self.flavoured.get(name, ()):
-            found += [each.id for each in self.btf.all_by_name(longer) if alike(each.kind, root.kind)]
-        return sorted(found)
+        # A name with two suffixes loses one. What is left has one in the target, too, where it does not count.
+        names = [*self.flavoured.get(name, ()), *([name] if essential(name) == name else ())]
+        return sorted(
+            type.id for each in names for type in self.btf.all_by_name(each) if alike(type.kind, root.kind)
+        )
 
     @property
     def flavoured(self) -> dict[str, list[str]]:
@@ -157,10 +161,17 @@ class Relocator:
             if not root.name:
                 raise _Impossible("a type without a name, which cannot be looked for")
             steps = _numbers(relocation.access)
-            wanted = self._wanted(root, steps) if kind in FIELDS else []
-            enumerator = self._enumerator(root, steps) if kind in ENUMERATORS else ""
-            if kind not in FIELDS and kind not in ENUMERATORS and steps != [0]:
+            wanted: list[_Wanted] = []
+            enumerator = ""
+            if kind in FIELDS:
+                wanted, way = self._wanted(root, steps)
+                field_value(self._ends, kind, way)
+            elif kind in ENUMERATORS:
+                enumerator = self._enumerator(root, steps)
+            elif steps != [0]:
                 raise _Impossible("a way for what has none; expected 0")
+            elif kind is RelocationKind.TYPE_SIZE and self.local.size_of(root.id) is None:
+                raise _Impossible("a type without a size, such as one that is only declared")
             candidates = self._candidates(root)
             self._pair.spend(COST * len(candidates))
             results = [
@@ -202,7 +213,7 @@ class Relocator:
         btf = self.target.btf
         if kind in FIELDS:
             way = self._follow(id, element, wanted)
-            return Result(field_value(self.target, kind, way), way) if way is not None else None
+            return Result(field_value(self.target.ends, kind, way), way) if way is not None else None
         if kind in ENUMERATORS:
             value = self._value_of(id, enumerator)
             if value is None:
@@ -215,33 +226,32 @@ class Relocator:
             return Result(id, Way(id))
         return Result(1 if kind in _EXISTS else btf.size_of(id), Way(id))
 
-    def _wanted(self, root: Type, steps: list[int]) -> list[_Wanted]:
-        """The way in the program's own BTF, as names of members and numbers of elements."""
+    def _wanted(self, root: Type, steps: list[int]) -> tuple[list[_Wanted], Way]:
+        """The way in the program's own BTF, as names of members and numbers of elements; and where it leads there."""
         found: list[_Wanted] = []
-        id = root.id
+        way = _start(self.local, root.id, steps[0])
         in_last = False
         for index in steps[1:]:
-            type = self._ends.of(id)
+            type = self._ends.of(way.type)
             if isinstance(type, Composite) and index < len(type.members):
                 member = type.members[index]
-                id = member.type
                 in_last = index == len(type.members) - 1
+                way = _to_member(way, member)
                 if member.name:
-                    found.append(_Wanted(member.name, index, id))
+                    found.append(_Wanted(member.name, index, member.type))
             elif isinstance(type, Array) and (index < type.nelems or (in_last and not type.nelems)):
-                id = type.type
                 in_last = False
-                found.append(_Wanted(None, index, id))
+                way = _to_element(self.local, way, type, index)
+                found.append(_Wanted(None, index, type.type))
             else:
                 raise _Impossible(f"{type} has no member or element {index}")
-        return found
+        return found, way
 
     def _follow(self, root: int, element: int, wanted: list[_Wanted]) -> Way | None:
         """The same way in a candidate, None if it leads nowhere."""
         btf = self.target.btf
         steps: list[Step] = []
-        bits = 8 * element * (btf.size_of(root) or 0) if element else 0
-        way = Way(root, type=root, bit_offset=bits)
+        way = _start(btf, root, element)
         in_last = False
         for name, index, local in wanted:
             if name is not None:
@@ -251,18 +261,15 @@ class Relocator:
                 for step in found:
                     container = self.target.ends.of(step.container)
                     assert isinstance(container, Composite)
-                    member = container.members[step.number]
-                    bits += member.bit_offset
+                    way = _to_member(way, container.members[step.number])
                     in_last = step.number == len(container.members) - 1
-                    way = Way(root, (), member.type, bits, member.bitfield_size, True)
                 steps += found
             else:
                 array = self.target.ends.of(way.type)
                 if not isinstance(array, Array) or not (index < array.nelems or (in_last and not array.nelems)):
                     return None
-                bits += 8 * index * (btf.size_of(array.type) or 0)
                 steps.append(Step(way.type, index))
-                way = Way(root, (), array.type, bits)
+                way = _to_element(btf, way, array, index)
                 in_last = False
         return way._replace(steps=tuple(steps))
 
@@ -300,6 +307,21 @@ class Relocator:
         return None
 
 
+def _start(btf: BTF, root: int, element: int) -> Way:
+    """To this element of what a pointer to `root` points to."""
+    return Way(root, type=root, bit_offset=8 * element * (btf.size_of(root) or 0) if element else 0)
+
+
+def _to_member(way: Way, member: Member) -> Way:
+    """From a struct or union to a member; steps are not noted."""
+    return Way(way.root, (), member.type, way.bit_offset + member.bit_offset, member.bitfield_size, True)
+
+
+def _to_element(btf: BTF, way: Way, array: Array, index: int) -> Way:
+    """From an array to an element; steps are not noted."""
+    return Way(way.root, (), array.type, way.bit_offset + 8 * index * (btf.size_of(array.type) or 0))
+
+
 def _told(result: Result) -> str:
     bits = f" at bit {result.found.bit_offset}" if result.found is not None and result.found.steps else ""
     return f"{result.value}{bits}"
@@ -317,9 +339,9 @@ def _numbers(access: str) -> list[int]:
 _ACCESS = re.compile(r"\d{1,9}(:\d{1,9})*", re.ASCII)
 
 
-def field_value(target: Target, kind: RelocationKind, way: Way) -> int:
-    """The fact `kind` of where a way leads to. Raises _Impossible if there is none."""
-    btf = target.btf
+def field_value(ends: Ends, kind: RelocationKind, way: Way) -> int:
+    """The fact `kind` of where a way in the BTF of `ends` leads to. Raises _Impossible if there is none."""
+    btf = ends.btf
     if kind is RelocationKind.FIELD_EXISTS:
         return 1
     size = btf.size_of(way.type) or 0
@@ -349,7 +371,7 @@ def field_value(target: Target, kind: RelocationKind, way: Way) -> int:
         case RelocationKind.FIELD_BYTE_SIZE:
             return size
         case RelocationKind.FIELD_SIGNED:
-            type = target.ends.of(way.type)
+            type = ends.of(way.type)
             return int(isinstance(type, Int | Enumeration) and type.signed)
         case RelocationKind.FIELD_LSHIFT_U64:
             return 64 - within - bits if btf.header.little else 64 - 8 * size + within

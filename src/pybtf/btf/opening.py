@@ -174,7 +174,7 @@ def _read(path: str) -> _Source:
                 with open(stream.fileno(), "rb", buffering=0, closefd=False) as whole:
                     whole.seek(0)
                     return _Source(whole.readall(), Place(path))
-            _check_start(start, path)
+            check_start(start, path)
             return _from_bytes(read_rest(stream, start, path), path)
     except OSError as error:
         raise unreadable(path, error) from error
@@ -187,24 +187,27 @@ def read_standard_input() -> bytes:
     try:
         start = sys.stdin.buffer.read(64)
         if start:
-            _check_start(start, "standard input")
+            check_start(start, "standard input")
         return read_rest(sys.stdin.buffer, start, "standard input")
     except OSError as error:
         raise InputError("standard input", f"cannot be read: {error.strerror}", "BTF") from None
 
 
-def _check_start(start: bytes, file: str) -> None:
+def check_start(start: bytes, file: str) -> None:
     """Raise `InputError` for what begins as no file with BTF does: it may be a device that never ends."""
     if start[:2] in MAGIC or start.startswith(_ELF):
         return
     from pybtf.elf.packed import is_packed
 
     if not is_packed(start):
-        raise _unlike(start, file)
+        raise unlike(start, file)
 
 
-def _unlike(start: bytes, file: str) -> InputError:
-    found = f"a file that begins with {start[:4].hex(' ')}" if start else "an empty file"
+def unlike(start: bytes, file: str) -> InputError:
+    """The error of what begins as no file with BTF does."""
+    from pybtf.elf.unlike import what_it_is
+
+    found = f"a file that begins with {what_it_is(start[:1024])[0]}" if start else "an empty file"
     return InputError(file, found, "raw BTF, or an ELF file with BTF, or one of them compressed")
 
 
@@ -222,7 +225,7 @@ def _from_bytes(data: bytes, file: str) -> _Source:
         from io import BytesIO
 
         return _from_elf(BytesIO(data), file, data[:64], packed)
-    raise _unlike(data, file)
+    raise unlike(data, file)
 
 
 def _from_elf(stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> _Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pybtf.dwarf.sections import DebugSections
-from pybtf.errors import EncodeError, InputError, Place
+from pybtf.errors import DiscardedError, EncodeError, InputError, Place
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -142,7 +142,8 @@ def fault_error(path: str, fault: FaultInfo, sections: object = None) -> Excepti
         found, expected, hint = _INEXPRESSIBLE[code]
         return EncodeError(place, found.format(**words), expected.format(**words), hint)
     found, expected = _DAMAGE[code]
-    return InputError(place, found.format(**words), expected.format(**words), _HINTS.get(code, "").format(**words))
+    error = DiscardedError if code == "discarded" else InputError
+    return error(place, found.format(**words), expected.format(**words), _HINTS.get(code, "").format(**words))
 
 
 def tag_name(tag: int) -> str:

@@ -1,4 +1,5 @@
-"""Whether DWARF of a file was taken out of its objects, when they got unit values instead (`pybtf cc --strip-dwarf`).
+"""Which sections of a file have unit values of objects, or their index; and whether DWARF was taken out of the objects
+when they got these (`pybtf cc --strip-dwarf`).
 
 What remains is the DWARF of a part of the program, which looks just like that of a whole program. The index of values
 says so (merging/pieces.py has its format); here it is only walked, as far as nothing depends on the linker.
@@ -16,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+VALUES: Final = ".debug_btf_values"
+"""The section in which `pybtf object` leaves unit values."""
 MAGIC: Final = b"bUV1"
 """How a piece of the index begins; in the byte order of the file, as what follows."""
 STRIPPED: Final = 4
@@ -37,17 +40,27 @@ def may_be_index(section: Section) -> bool:
     )
 
 
+def is_index(image: ElfImage, section: Section) -> bool:
+    """Whether the section begins as an index does."""
+    return (
+        may_be_index(section)
+        and section.name not in DWARF_SECTIONS
+        and image.head(section, len(MAGIC)) == (MAGIC if image.little else MAGIC[::-1])
+    )
+
+
+def is_ours(image: ElfImage, section: Section) -> bool:
+    """Whether the section has values, or their index, so that it is not there if DWARF is linked."""
+    return not section.flags & SHF_ALLOC and (section.name == VALUES or is_index(image, section))
+
+
 def stripped_objects(image: ElfImage) -> int:
     """Of how many objects the index, if there is one, says that their DWARF was taken out."""
     count = 0
     magic = MAGIC if image.little else MAGIC[::-1]
     word = Struct("<I" if image.little else ">I")
     for section in image.sections:
-        if (
-            not may_be_index(section)
-            or section.name in DWARF_SECTIONS
-            or image.head(section, len(magic)) != magic
-        ):
+        if not is_index(image, section):
             continue
         data = image.data(section)
         at = 0

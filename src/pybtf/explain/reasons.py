@@ -66,7 +66,7 @@ ADVICE = {
     ("function", "part"): "Ask for the name without the suffix: nothing calls this part from outside.",
     ("function", "language"): "Leave its language out of --lang-exclude.",
     ("function", "unexpected_register"): (
-        "Mark it noinline, or __noclone: the compiler then keeps to the calling convention. A kprobe can read the "
+        "Mark it noinline and __noclone: the compiler then keeps to the calling convention. A kprobe can read the "
         f"register itself. {_TRUE}"
     ),
     ("function", RETURNED): "Return it through a pointer that is passed; or read the registers with a kprobe.",

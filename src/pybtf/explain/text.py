@@ -8,7 +8,7 @@ from ..errors import counted, printable
 from ..languages import LANGUAGES
 from ..options import EncodeOptions
 from .asking import Answer
-from .reasons import IN_BTF
+from .reasons import FUNCTIONS, IN_BTF, UNKNOWN
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -70,9 +70,7 @@ def _evidence(answer: Answer) -> list[str]:
     if "in_btf_as" in found:
         shown += [f"in BTF as {name}" for name in found["in_btf_as"]]
     if "clone_of" in found:
-        why = found["reason_of_that"] or "neither DWARF nor the symbol table has this name"
-        state = "is in BTF" if found["which_is_in_btf"] else f"is not in BTF either: {why}"
-        shown.append(f"{found['clone_of']} {state}")
+        shown.append(f"{found['clone_of']} {_state(found['which_is_in_btf'], found['reason_of_that'])}")
     for row in found.get("same_code", ()):
         shown.append(f"the same code as {row['name']}{', which is in BTF' if row['in_btf'] else ''}")
     shown += _places(found.get("places", ()))
@@ -82,6 +80,15 @@ def _evidence(answer: Answer) -> list[str]:
     if answer.reason not in (None, "ambiguous_address", "no_symbol"):
         shown += [f"symbol {row['name']} at {row['address']}" for row in found.get("symbols", ())[:SHOWN]]
     return shown
+
+
+def _state(in_btf: bool, reason: str | None) -> str:
+    """Of the function that a clone is made of, or a part is of; without a reason there is no such function."""
+    if in_btf:
+        return "is in BTF"
+    if reason == "renamed":
+        return f"is {FUNCTIONS[reason]}"
+    return f"is not in BTF either: {FUNCTIONS[reason] if reason else UNKNOWN}"
 
 
 def _place(row: dict[str, Any], address: bool = True) -> str:

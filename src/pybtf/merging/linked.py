@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from pybtf.base import Base, open_base
 from pybtf.dwarf.units import count_units
-from pybtf.elf.constants import SHF_ALLOC, SHT_NOBITS, SHT_PROGBITS, SHT_SYMTAB
+from pybtf.elf.constants import ET_REL, SHF_ALLOC, SHT_NOBITS, SHT_PROGBITS, SHT_SYMTAB
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.encoded import Encoded
-from pybtf.errors import EncodeError, InputError, Place, counted
+from pybtf.errors import DiscardedError, EncodeError, InputError, Place, counted
 from pybtf.loaded import LoadedFile, load
 from pybtf.merging.facts import has_dwarf, shaping, shaping_names
 from pybtf.merging.index import find_index, index_of
@@ -28,6 +28,8 @@ from pybtf.timings import Timings
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pybtf.pipeline import Progress
     from pybtf.report import Report
 
@@ -76,11 +78,20 @@ def merge_file(
             pieces = index_of(image, section)
             _check_alike(image, section, pieces, options)
             why = _whole_dwarf(image, section, pieces)
+        complete = has_dwarf(image) and not any(piece.flags & STRIPPED for piece in pieces)
+        if why is None:
+            try:
+                encoded = _merge(loaded, pieces, options, sources, base, timings, progress, read)
+            except DiscardedError as error:
+                if not complete:
+                    raise
+                why = f"{error.place.file} has {error.found.partition(':')[0]}"
         if why is not None:
             encoded = encode_file(path, options, progress, timings)
             encoded.report.warnings.append(f"{path}: {why}: the DWARF of the file is encoded instead")
-            return encoded
-        return _merge(loaded, pieces, options, sources, base, timings, progress, read)
+        elif image.etype == ET_REL and not complete:
+            _tell_of_sections_behind(image, section, encoded)
+        return encoded
 
 
 def check_options(path: str, options: EncodeOptions) -> None:
@@ -162,18 +173,32 @@ def _tell_of_unloaded(image: ElfImage, encoded: Encoded) -> None:
     """Warn of variables that are in a section which is not loaded. As pahole, the encoder takes what lies at a
     variable's address; which of the sections of DWARF, all at 0, that is depends on which of them are there.
     """
+    unloaded = [each for each in image.sections if each.type == SHT_PROGBITS and not each.flags & SHF_ALLOC]
+    for name in _names_in(encoded, unloaded):
+        encoded.report.warnings.append(
+            f"some variables are assigned to {name}, which is not loaded; with the DWARF linked, it could be "
+            "another section"
+        )
+
+
+def _tell_of_sections_behind(image: ElfImage, index: Section, encoded: Encoded) -> None:
+    """Warn of variables in sections that stand behind the index, in a relocatable file. All sections that are not
+    loaded are at 0 there, and of several at one address the first has it (`owners` of elf/layout.py): that of DWARF,
+    had it been linked, in the index's place.
+    """
+    behind = [each for each in image.sections[index.index :] if each.flags & SHF_ALLOC]
+    for name in _names_in(encoded, behind):
+        encoded.report.warnings.append(
+            f"in a link with DWARF, variables of {name} could be missing or in another section: in this relocatable "
+            f"file it stands behind {index.name}, where DWARF would be"
+        )
+
+
+def _names_in(encoded: Encoded, sections: Sequence[Section]) -> list[str]:
+    """The names of sections that are in the BTF."""
     strings = bytes(encoded.data[len(encoded.data) - encoded.report.strings_size :])
-    names = dict.fromkeys(
-        section.name
-        for section in image.sections
-        if section.type == SHT_PROGBITS and not section.flags & SHF_ALLOC and section.name
-    )
-    for name in names:
-        if b"\0" + name.encode("utf-8", "surrogateescape") + b"\0" in strings:
-            encoded.report.warnings.append(
-                f"some variables are assigned to {name}, which is not loaded; with the DWARF linked, it could be "
-                "another section"
-            )
+    names = dict.fromkeys(section.name for section in sections if section.name)
+    return [name for name in names if b"\0" + name.encode("utf-8", "surrogateescape") + b"\0" in strings]
 
 
 def tell_of_others(report: Report, names: list[str], what: str) -> None:

@@ -31,9 +31,8 @@ from struct import Struct
 from xxhash import xxh3_128, xxh3_128_digest
 
 from pybtf.core.values import index_pieces as core
-from pybtf.elf.values_index import MAGIC
+from pybtf.elf.values_index import MAGIC, VALUES
 from pybtf.errors import InputError, Place
-from pybtf.pipeline import VALUES
 from pybtf.records import NamedTuple
 
 # Known to type checkers under this name; importing `typing` takes longer than this module, and `array` nearly so long.

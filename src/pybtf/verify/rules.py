@@ -2,7 +2,8 @@
 
 The number of a rule is its place in `RULES`, which has the order of the numbers in core/accept/accept.pxd; a test
 compares the two. `text` and `message` are formats, of `value` (what was found), `at` (the number of the member,
-enumerator, entry or parameter), `low` and `high` (the halves of the value).
+enumerator, entry or parameter), `low` and `high` (the halves of the value); `message` also of `most` (the bits that a
+number may have, by version).
 """
 
 from __future__ import annotations
@@ -99,7 +100,12 @@ RULES = (
     _r("TAG_NAME", "N8", "an empty tag", "Invalid name"),
     _r("TYPE_ID", "T8", "type id {value}", "Invalid type_id"),
     _r("INT_DATA", "INT2", "unknown bits in {value:#010x}", "Invalid int_data:{value:x}"),
-    _r("INT_WIDE", "INT3", "offset and bits add up to {value}", "nr_bits exceeds 128"),
+    _r(
+        "INT_WIDE",
+        "INT3",
+        "offset and bits add up to {value}; 128 at most (before 5.1: 64)",
+        "nr_bits exceeds {most}",
+    ),
     _r("INT_SIZE", "INT4", "{value} bits, more than its bytes have", "nr_bits exceeds type_size"),
     _r("INT_ENCODING", "INT5", "encoding {value}; it is 0, 1, 2 or 4", "Unsupported encoding", ENOTSUPP),
     _r("FLOAT_SIZE", "FLT1", "{value} bytes; 2, 4, 8, 12 or 16", "Invalid type_size"),
@@ -174,7 +180,12 @@ RULES = (
     _g("TAG_INDEX", "DTG3", "component {value}, which the type has not", "Invalid component_idx"),
     _g("MEMBER_TYPE", "MEM2", "member {at}: type {value} has no size", "Invalid member"),
     _g("MEMBER_EXCEEDS", "MEM5", "member {at} at bit {value} reaches behind the end", "Member exceeds struct_size"),
-    _g("MEMBER_COPY", "MEM5", "member {at}: {value} bits from its first byte on", "nr_copy_bits exceeds 128"),
+    _g(
+        "MEMBER_COPY",
+        "MEM5",
+        "member {at}: {value} bits from its first byte on; 128 at most (before 5.1: 64)",
+        "nr_copy_bits exceeds {most}",
+    ),
     _g("MEMBER_BASE", "BIT2", "member {at} is of an INT not of whole bytes", "Invalid member base type"),
     _g("MEMBER_BIT", "BIT1", "member {at} at bit {value}, within a byte", "Invalid member offset"),
     _g("MEMBER_WIDTH", "BIT3", "member {at} is a bit-field of {value} bits", "Invalid member bitfield_size"),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from ..btf.elf_sections import ElfSections, dwarf_hint
-from ..btf.files import MAGIC, RUNNING, read_release
-from ..btf.opening import STANDARD_INPUT, is_split, read_standard_input
+from ..btf.files import MAGIC, RUNNING, read_release, read_rest
+from ..btf.opening import STANDARD_INPUT, check_start, is_split, read_standard_input, unlike
 from ..elf.constants import EM_BPF, ET_REL
 from ..elf.image import ElfImage
 from ..elf.modules import is_module, release_of_module
@@ -64,6 +64,9 @@ def open_source(path: str) -> Source:
             if start[:2] in MAGIC or not start:
                 data = start + stream.read()
                 return _raw(data, path)
+            if not start.startswith(_ELF):
+                check_start(start, path)
+                return _of_bytes(read_rest(stream, start, path), path)
     except OSError as error:
         raise InputError(path, error.strerror or str(error), "a readable file") from error
     with open_module(path) as image:
@@ -80,12 +83,13 @@ def _raw(data: bytes, path: str) -> Source:
 
 
 def _of_bytes(data: bytes, name: str) -> Source:
+    stored = len(data)
     if data[:2] not in MAGIC and not data.startswith(_ELF):
         data = bytes(unpack(data, name) or data)
     if data.startswith(_ELF):
-        return _of_image(ElfImage(name, data), name)
+        return _of_image(ElfImage(name, data, stored=stored), name)
     if data and data[:2] not in MAGIC:
-        raise InputError(name, f"a file that begins with {data[:4].hex(' ')}", "raw BTF, or an ELF file with BTF")
+        raise unlike(data, name)
     return _raw(data, name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ..btf.kind_numbers import KIND_NAMES
-from .judge import LOST, MODULE, ODD, REJECTED, UNNOTICED, USER, Judgement, errno_of, severity
+from .judge import LOST, MODULE, NEWEST, ODD, REJECTED, UNNOTICED, USER, Judgement, errno_of, severity
 from .rules import ERRNO_NAMES, PARAMETERS, RULES, SPECIAL
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -35,9 +35,10 @@ def fields(finding: Finding) -> dict[str, int]:
     }
 
 
-def kernel_message(finding: Finding) -> str:
+def kernel_message(finding: Finding, version: int = NEWEST) -> str:
     """What the kernel writes to its log, without the number of the type and the like; often nothing."""
-    return RULES[finding[0]].message.format(**fields(finding))
+    most = 128 if version >= 501 else 64
+    return RULES[finding[0]].message.format(**fields(finding), most=most)
 
 
 def plain_text(finding: Finding) -> str:
@@ -67,7 +68,7 @@ def groups(judged: Judgement) -> list[dict[str, Any]]:
                 "count": judged.counts.get(code, 1),
                 "first": first is finding,
                 "errno": errno_name(errno_of(finding)) if errno_of(finding) else None,
-                "kernel": kernel_message(finding),
+                "kernel": kernel_message(finding, judged.version),
                 "since": version_text(rule.since),
                 "examples": [],
             }

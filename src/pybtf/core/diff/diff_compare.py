@@ -137,11 +137,13 @@ class Comparison:
 
     @cython.cfunc
     def rows(self, side: cython.int, count: cython.pointer[cython.size_t]) -> cython.pointer[Row]:
-        """All own types with a category, in the order of their keys."""
+        """All own types with a category, in the order of their keys; of repeats the first."""
         id: uint32_t
         entity: uint64_t
         category: uint32_t
         n: cython.size_t = 0
+        i: cython.size_t
+        kept: cython.size_t = 0
         s: cython.pointer[Side] = cython.address(self.sides[side])
         rows: cython.pointer[Row] = cython.cast(
             cython.pointer[Row], malloc((cython.cast(cython.size_t, s.v.n) + 1) * cython.sizeof(Row))
@@ -169,10 +171,14 @@ class Comparison:
                 rows[n].id = id
                 n += 1
             qsort(rows, n, cython.sizeof(Row), by_key)
+            for i in range(n):
+                if kept == 0 or rows[i].key != rows[kept - 1].key:
+                    rows[kept] = rows[i]
+                    kept += 1
         if self.t.status != DIFF_OK:
             free(rows)
             self.check()
-        count[0] = n
+        count[0] = kept
         return rows
 
     def counts(self, side: cython.int) -> list:

@@ -352,6 +352,8 @@ def meeting(
 ) -> cython.int:
     """How a member and the one in front of it share units (MEETS_*)."""
     limit: int64_t = first_end if last.bits else 8 * (cython.cast(int64_t, last.offset) + last.size)
+    if p.bits and p.offset < last.offset and last.size == 0:  # nothing lies there
+        return MEETS_UNIT if p.bit_hole else MEETS_NOTHING
     if p.bits and p.offset <= last.offset and (p.offset < last.offset or (not last.bits and last.size)):
         return MEETS_PREVIOUS
     if (p.bits or last.bits) and p.offset != last.offset and 8 * cython.cast(int64_t, p.offset) < limit:

@@ -46,6 +46,7 @@ from cython.cimports.pybtf.core.show.show_summary import put_after, put_align, p
 from cython.cimports.pybtf.core.show.show_types import (
     MEETS_BOUNDARY,
     MEETS_BOUNDARY_NEXT,
+    MEETS_PREVIOUS,
     MEETS_UNIT,
     SHOW_CYCLE,
     SHOW_MAX_CHAIN,
@@ -419,7 +420,8 @@ def put_skipped(
     t: cython.pointer[Text] = cython.address(s.out)
     inner = cython.declare(Level)
     c = cython.declare(Called)
-    if p.meets != MEETS_BOUNDARY and p.meets != MEETS_BOUNDARY_NEXT and p.meets != MEETS_UNIT:
+    inside: cython.bint = p.meets == MEETS_UNIT or (p.meets == MEETS_PREVIOUS and p.bit_hole != 0)
+    if not inside and p.meets != MEETS_BOUNDARY and p.meets != MEETS_BOUNDARY_NEXT:
         return
     c.stars = 0
     c.apart = False
@@ -432,7 +434,7 @@ def put_skipped(
     if inner.braces and is_tagged(s, id):
         put_char(t, 32)
     put_char(t, 58)
-    put_unsigned(t, p.bit_hole if p.meets == MEETS_UNIT else 0)
+    put_unsigned(t, p.bit_hole if inside else 0)
     put(t, b";\n")
 
 

@@ -24,7 +24,7 @@ cdef enum:                      # MemberLayout.meets: what there is to say of a 
     MEETS_NOTHING = 0
     MEETS_PREVIOUS = 1          # it begins in a unit in which another member lies
     MEETS_NEXT = 2              # a bit-field was in front, in whose unit it lies
-    MEETS_UNIT = 3              # bits of the unit are left out
+    MEETS_UNIT = 3              # bits of the unit are left out; so they may be with MEETS_PREVIOUS
     MEETS_BOUNDARY = 4          # the rest of the unit is left out
     MEETS_BOUNDARY_NEXT = 5     # both
 

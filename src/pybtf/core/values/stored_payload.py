@@ -26,7 +26,7 @@ from cython.cimports.pybtf.core.support.memory import u8s_free, u8s_reserve
 from cython.cimports.pybtf.core.values.stored_payload import *
 from cython.cimports.pybtf.core.values.unit_layout import STORED_HEAD
 
-VALUES = cython.declare(cython.p_const_char, b".debug_btf_values")  # `VALUES` of pipeline.py
+VALUES = cython.declare(cython.p_const_char, b".debug_btf_values")  # `VALUES` of elf/values_index.py
 FIRST_PART = cython.declare(uint64_t, 4)  # of a unit: in most, a quarter is before the records
 
 
