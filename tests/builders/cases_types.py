@@ -23,6 +23,17 @@ def base_type_odd_sizes() -> bytes:
 
 
 @case
+def base_type_odd_sizes_without_names() -> bytes:
+    """Of these a name is not asked for."""
+    sizes = [0, 3, 5, 17, 24]
+    return of(
+        INT,
+        *(base(None, size, 2 if size % 2 else 5, label=f"s{size}") for size in sizes),
+        *(typedef(f"t{size}", f"s{size}") for size in sizes),
+    )
+
+
+@case
 def base_type_encodings() -> bytes:
     """Every DW_ATE, known or not: signed, signed_char and boolean are told apart, the rest is plain."""
     return of(

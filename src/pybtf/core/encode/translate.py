@@ -63,8 +63,6 @@ def base_type(
     encoding: uint32_t = 0
     name: uint32_t = t.name
     ate: uint8_t = t.encoding
-    if name == 0:
-        return fault(v, t, FAULT_NO_NAME, t.tag)
     if ate == DW_ATE_signed or ate == DW_ATE_signed_char:
         encoding = INT_SIGNED
     elif ate == DW_ATE_boolean:
@@ -72,6 +70,8 @@ def base_type(
     elif options & OPT_FLOAT and (
         ate == DW_ATE_complex_float or ate == DW_ATE_float or ate == DW_ATE_imaginary_float
     ):
+        if name == 0:
+            return fault(v, t, FAULT_NO_NAME, t.tag)
         if ate != DW_ATE_float:  # Q4
             return fault(v, t, FAULT_FLOAT_COMPLEX, t.tag)
         if size != 2 and size != 4 and size != 8 and size != 12 and size != 16:
@@ -81,6 +81,8 @@ def base_type(
     if odd_size(size):
         name = known.sanitized
         size = 4
+    elif name == 0:
+        return fault(v, t, FAULT_NO_NAME, t.tag)
     put(v, name, KIND_INT, 0, 0, size)
     word(v, (encoding << 24) | (size * 8))
     return 0
