@@ -562,3 +562,16 @@ def typedef_with_an_empty_name() -> bytes:
         INT,
         die("typedef", at_offset(len("counter")), ("type", "ref4", "int")),
     )
+
+
+@case
+def typedef_of_void_with_a_size() -> bytes:
+    """The size of a variable is that of the typedef, unless it is 1."""
+    return of(
+        INT,
+        named("typedef", "t", ("byte_size", "data1", 3), label="t"),
+        die("array_type", ("type", "ref4", "t"), label="a", children=[die("subrange_type", ("count", "data1", 5))]),
+        named("typedef", "one", ("byte_size", "data1", 1), label="one"),
+        named("variable", "counter", ("type", "ref4", "a"), ("location", "exprloc", [("addr", X86.percpu)])),
+        named("variable", "other", ("type", "ref4", "one"), ("location", "exprloc", [("addr", X86.percpu + 16)])),
+    )

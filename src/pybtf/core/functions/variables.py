@@ -143,6 +143,8 @@ def variable_size(u: cython.pointer[Unit], id: uint32_t) -> uint64_t:
             if t.size == 1 and not instance_members(u, t):  # Q27
                 return 0
             return times * t.size
+        elif t.tag == DW_TAG_typedef and t.ref == 0:
+            return 0 if t.size == 1 else times * t.size  # as a struct without members
         else:
             id = t.ref
     return 0
