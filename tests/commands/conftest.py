@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf.cli.main import main
 from tests.builders.archives import unpack
 from tests.conftest import ROOT
 
@@ -56,5 +57,14 @@ def refused(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., str]:
         assert out == b""
         assert err.count(b"\n") == 1
         return err.decode()
+
+    return call
+
+
+@pytest.fixture
+def verify(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., tuple[int, str]]:
+    def call(*arguments: str | Path) -> tuple[int, str]:
+        status = main(["verify", *map(str, arguments)])
+        return status, capfdbinary.readouterr().out.decode()
 
     return call

@@ -45,27 +45,6 @@ RECORDED = {
 Verify = Callable[..., tuple[int, str]]
 
 
-@pytest.fixture
-def verify(capfdbinary: pytest.CaptureFixture[bytes]) -> Verify:
-    def call(*arguments: str | Path) -> tuple[int, str]:
-        status = main(["verify", *map(str, arguments)])
-        return status, capfdbinary.readouterr().out.decode()
-
-    return call
-
-
-def split(base: Maker, own: Maker) -> bytes:
-    """Split BTF: what `own` has behind what it has in common with `base`."""
-    words = own.words[len(base.words) :]
-    return raw_btf(words, bytes(own.strings[len(base.strings) :]))
-
-
-def copy(maker: Maker) -> Maker:
-    made = Maker()
-    made.words, made.strings, made.known = list(maker.words), bytearray(maker.strings), dict(maker.known)
-    return made
-
-
 # The rules
 
 

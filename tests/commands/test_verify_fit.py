@@ -38,15 +38,6 @@ from tools.golden.minimal_btf import (
 Verify = Callable[..., tuple[int, str]]
 
 
-@pytest.fixture
-def verify(capfdbinary: pytest.CaptureFixture[bytes]) -> Verify:
-    def call(*arguments: str | Path) -> tuple[int, str]:
-        status = main(["verify", *map(str, arguments)])
-        return status, capfdbinary.readouterr().out.decode()
-
-    return call
-
-
 def split(base: Maker, own: Maker) -> bytes:
     """Split BTF: what `own` has behind what it has in common with `base`."""
     words = own.words[len(base.words) :]
