@@ -1,5 +1,5 @@
 """Objects with values, as `tools.golden.merge_fixtures` has built them, for the tests of merging; and programs that
-are run in this process, for those of printing.
+are run in this process, for those of printing and of verify.
 """
 
 from __future__ import annotations
