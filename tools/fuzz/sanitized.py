@@ -21,8 +21,8 @@ TESTS = (
     "glance_functions", "keeping", "kfuncs", "long_chains", "merge_awaited", "merge_blocks", "merge_cache",
     "merge_digests", "merge_payloads", "merge_sections", "merge_values", "min_core", "models", "offsets",
     "output_check", "read_section", "refuted", "relocate", "restore", "rules_locations", "rules_packed",
-    "rules_signature", "show", "show_options", "show_usage", "size", "split", "split_dwarf", "verify", "verify_fit", "verify_ids",
-    "why", "why_command", "without",
+    "rules_signature", "show", "show_options", "show_usage", "size", "split", "split_dwarf", "verify",
+    "verify_fit", "verify_ids", "why", "why_command", "without",
 )  # fmt: skip
 
 
