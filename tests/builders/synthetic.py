@@ -50,6 +50,9 @@ class Case(NamedTuple):
         return hashlib.sha256(b"".join((self.build(), *self.beside.values()))).hexdigest()
 
 
+_MODULES = (
+    "types", "layout", "attributes", "functions", "locations", "annotations", "units", "files", "alternate",
+)  # fmt: skip
 CASES: dict[str, Case] = {}
 
 
@@ -112,6 +115,6 @@ def functions(*names: str) -> list[Symbol]:
 
 def load() -> dict[str, Case]:
     """All cases of all modules, by name."""
-    for module in ("types", "layout", "functions", "locations", "annotations", "units", "files", "alternate"):
+    for module in _MODULES:
         importlib.import_module(f"tests.builders.cases_{module}")
     return CASES

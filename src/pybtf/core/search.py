@@ -96,7 +96,7 @@ def search_unit(
             if walk_name(w, D_NAME) == name and not (
                 u64s_push(found, w.d.offset)
                 and u64s_push(found, tag)
-                and u64s_push(found, die_number(cython.address(w.d), D_DECLARATION) != 0)
+                and u64s_push(found, die_number(cython.address(w.d), D_DECLARATION) & 1)
             ):
                 return False
             if w.fault.code:

@@ -77,13 +77,19 @@ def add_attribute(
     word: uint32_t,
     implicit: int64_t,
     pending: cython.pointer[uint32_t],
+    seen: cython.pointer[uint64_t],
 ) -> cython.int:
-    """Appends what one attribute needs; `pending` is the size of the fixed values to be skipped before it."""
+    """Appends what one attribute needs; `pending` is the size of the fixed values to be skipped before it. `seen`: the
+    slots of those before it. Of an attribute that is there twice the first one counts, also a name that is no text, and
+    so is none.
+    """
     slot: uint8_t = wanted(attribute)
     size: int64_t
     if slot == NO_SLOT and t.declarations:
         slot = wanted_of_declarations(attribute)
-    if slot == NO_SLOT:
+    if slot == NO_SLOT or (seen[0] >> slot) & 1 or (slot == D_NAME and not may_be_text(word)):
+        if slot == D_NAME:
+            seen[0] |= cython.cast(uint64_t, 1) << slot
         size = skip_size(word)
         if size >= 0 and pending[0] + size < 65536:
             pending[0] += cython.cast(uint32_t, size)
@@ -94,6 +100,7 @@ def add_attribute(
             pending[0] = cython.cast(uint32_t, size)
             return 0
         return not u32s_push(cython.address(t.ops), skipping(word))
+    seen[0] |= cython.cast(uint64_t, 1) << slot
     if flush(t, pending):
         return 1
     if not u32s_push(cython.address(t.ops), word | (cython.cast(uint32_t, slot) << 8)):
@@ -149,6 +156,7 @@ def read_attributes(
     form: uint64_t
     implicit: int64_t
     pending: uint32_t = 0
+    seen: uint64_t = 0
     without_bytes: uint32_t = 0
     word: uint32_t
     at: uint64_t
@@ -171,7 +179,7 @@ def read_attributes(
             return fault_set(fault, FAULT_FORM, IN_ABBREV, at, 0, cython.cast(int64_t, form))
         if t.split and leaves_split(word):
             return fault_set(fault, FAULT_SPLIT_FORM, IN_ABBREV, at, 0, cython.cast(int64_t, form))
-        if add_attribute(t, attribute, word, implicit, cython.address(pending)):
+        if add_attribute(t, attribute, word, implicit, cython.address(pending), cython.address(seen)):
             return fault_set(fault, FAULT_MEMORY, IN_ABBREV, at, 0, 0)
     if flush(t, cython.address(pending)) or not u32s_push(cython.address(t.ops), OP_END):
         return fault_set(fault, FAULT_MEMORY, IN_ABBREV, at, 0, 0)

@@ -34,7 +34,7 @@ def fill_type(w: cython.pointer[Walker], t: cython.pointer[Type]) -> cython.void
     t.size = cython.cast(uint32_t, die_number(d, D_BYTE_SIZE))
     t.encoding = cython.cast(uint8_t, die_number(d, D_ENCODING))
     t.spec = reference(w, D_SPECIFICATION)
-    if die_number(d, D_DECLARATION):
+    if die_number(d, D_DECLARATION) & 1:
         t.flags = T_DECLARATION
 
 
@@ -166,11 +166,11 @@ def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.i
     v.spec = reference(w, D_SPECIFICATION)
     if die_has(d, D_DECLARATION):
         v.flags |= V_DECLARATION
-    if die_number(d, D_EXTERNAL):
+    if die_has(d, D_EXTERNAL):
         v.flags |= V_EXTERNAL
     if top_level:
         v.flags |= V_TOP_LEVEL
-    if die_number(d, D_ARTIFICIAL):
+    if die_has(d, D_ARTIFICIAL):
         v.flags |= V_ARTIFICIAL
     if top_level and die_has(d, D_LOCATION) and is_expression(w, a):
         if first_operation_address(
@@ -229,7 +229,7 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
             m.flags |= M_VIRTUAL
     if die_has(d, D_MEMBER_LOCATION):
         a = cython.address(d.a[D_MEMBER_LOCATION])
-        m.byte_offset = cython.cast(uint32_t, offset_value(w, a))
+        m.byte_offset = cython.cast(uint32_t, offset_value(w, a)) if is_offset(a) else 0
     if die_has(d, D_DATA_BIT_OFFSET):
         m.bit_offset = offset_value(w, cython.address(d.a[D_DATA_BIT_OFFSET]))
         m.flags |= M_DATA_BIT_OFFSET
@@ -243,6 +243,15 @@ def add_member(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.in
     m.storage = cython.cast(uint32_t, die_number(d, D_BYTE_SIZE))
     m.legacy_bit_offset = cython.cast(cython.schar, die_number(d, D_BIT_OFFSET))
     return open_component(w, IN_MEMBER, f.index - 1)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def is_offset(a: cython.pointer[Attr]) -> cython.bint:
+    """Whether it has a form in which a member's offset may be."""
+    return a.cls == A_CONST or a.cls == A_BLOCK or a.cls == A_EXPR
 
 
 @cython.cfunc
@@ -290,7 +299,8 @@ def add_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython
         if d.a[D_UPPER_BOUND].cls == A_CONST:
             n = d.a[D_UPPER_BOUND].v + 1
     elif die_has(d, D_COUNT):
-        n = die_number(d, D_COUNT)
+        if d.a[D_COUNT].cls == A_CONST:
+            n = d.a[D_COUNT].v
     if not grow(w.dims, w.cap_dims, w.n_dims + 1):
         return no_memory(w)
     w.dims[w.n_dims] = n

@@ -191,6 +191,13 @@ cdef inline bint leaves_split(uint32_t word) noexcept nogil:
     cdef uint32_t cls = (word >> 16) & 0xFF
     return word != UNKNOWN_FORM and (cls == A_STRP or cls == A_REF_ADDR or cls == A_ALT or cls == A_STR_ALT)
 
+cdef inline bint may_be_text(uint32_t word) noexcept nogil:
+    # Whether what `form_op` returned is a string, or a form that only the DIE says.
+    cdef uint32_t cls = (word >> 16) & 0xFF
+    if cls == A_NONE:
+        return word & 0xFF == OP_INDIRECT
+    return A_STRING <= cls <= A_STRX or cls == A_STR_ALT or cls == A_NESTED
+
 cdef inline int64_t skip_size(uint32_t word) noexcept nogil:
     # Bytes of a value of fixed size, -1 if the size is in the data.
     cdef uint32_t operation = word & 0xFF

@@ -288,7 +288,7 @@ def candidate(
             return cython.NULL
     if not own.flags & V_TOP_LEVEL or own.flags & V_ARTIFICIAL:
         return cython.NULL
-    if own.flags & V_DECLARATION and spec == NO_INDEX:
+    if own.flags & V_DECLARATION:
         count_variable(v, own.die, own.name, COUNT_VAR_DECLARATION)
         return cython.NULL
     if spec != NO_INDEX:

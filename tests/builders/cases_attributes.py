@@ -1,0 +1,139 @@
+"""Attributes that are there twice, or in forms that they never have. See `synthetic.py`.
+
+No compiler writes such DWARF, but the reference reads it in a way of its own, which decides bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders.dwarfwriter import Die, die
+from tests.builders.elfwriter import Symbol
+from tests.builders.kernelish import INT, function, variable
+from tests.builders.synthetic import TEXT, X86, base, case, functions, named, of, parameter, subprogram, typedef
+
+CHAR = base("char", 1, 6, label="char")
+OTHER = Symbol("other", X86.percpu + 8, 8, "OBJECT", ".data..percpu")
+
+
+def member(*attributes: Any) -> Die:
+    return die("member", *attributes)
+
+
+@case
+def attributes_twice() -> bytes:
+    """The first of two counts, whatever the second says, in every kind of DIE."""
+    name, type_ = ("name", "string", "second"), ("type", "ref4", "char")
+    return of(
+        INT,
+        CHAR,
+        named("base_type", "b", name, ("byte_size", "data1", 2), ("byte_size", "data1", 4), ("encoding", "data1", 7),
+              ("encoding", "data1", 5)),
+        named("structure_type", "s", ("byte_size", "data1", 8), ("byte_size", "data1", 16), name, label="s", children=[
+            member(("name", "string", "a"), name, ("type", "ref4", "int"), type_, ("data_member_location", "data1", 4),
+                   ("data_member_location", "data1", 0)),
+            member(("name", "string", "f"), ("type", "ref4", "int"), ("data_bit_offset", "data1", 3),
+                   ("data_bit_offset", "data1", 9), ("bit_size", "data1", 5), ("bit_size", "data1", 7)),
+        ]),
+        named("enumeration_type", "e", ("byte_size", "data1", 1), ("byte_size", "data1", 4), children=[
+            die("enumerator", ("name", "string", "E"), name, ("const_value", "data1", 1), ("const_value", "data1", 9)),
+        ]),
+        die("array_type", ("type", "ref4", "char"), ("type", "ref4", "int"), label="array", children=[
+            die("subrange_type", ("upper_bound", "data1", 2), ("upper_bound", "data1", 9)),
+            die("subrange_type", ("count", "data1", 5), ("count", "data1", 7)),
+        ]),
+        die("pointer_type", ("type", "ref4", "s"), type_, label="p"),
+        named("typedef", "t", name, ("type", "ref4", "array"), type_),
+        subprogram("f", 16, name, ("low_pc", "addr", TEXT + 32), ("type", "ref4", "int"), type_, children=[
+            parameter("x", "p", name, type_),
+        ]),
+        variable(X86),
+        extra_symbols=functions("f", "second"),
+    )  # fmt: skip
+
+
+@case
+def attributes_twice_in_odd_forms() -> bytes:
+    """Also if the first has a form in which nothing can be read of it: then there is none."""
+    return of(
+        INT,
+        CHAR,
+        named("structure_type", "s", ("byte_size", "data1", 8), children=[
+            member(("name", "data1", 1), ("name", "string", "lost"), ("type", "data1", 2), ("type", "ref4", "int"),
+                   ("data_member_location", "data1", 4)),
+        ]),
+        typedef("t", "char", label="t"),
+        die("pointer_type", ("type", "data4", 77), ("type", "ref4", "t")),
+        named("typedef", "u", ("type", "string", "char"), ("type", "ref4", "char")),
+        variable(X86),
+    )  # fmt: skip
+
+
+@case
+def names_that_are_no_text() -> bytes:
+    """A name in another form is none: a function whose parameter has such a one is left out."""
+    forms = [("data1", 7), ("udata", 300), ("flag_present", 1), ("ref4", "int"), ("exprloc", [("lit3",)])]
+    return of(
+        INT,
+        *(die("structure_type", ("name", form, value), ("byte_size", "data1", 4)) for form, value in forms),
+        *(
+            subprogram(name, 16 * n, children=[die("formal_parameter", ("name", form, value), ("type", "ref4", "int"))])
+            for n, (name, (form, value)) in enumerate(zip("fghij", forms, strict=True), 1)
+        ),
+        subprogram("k", 96, children=[parameter("x", "int")]),
+        extra_symbols=functions(*"fghijk"),
+    )
+
+
+@case
+def numbers_in_odd_forms() -> bytes:
+    """Of a member's offset and of a count, an address is no number; an offset in no known form is 0. Of a
+    declaration's number the lowest bit counts.
+    """
+    odd = [("addr", 4), ("flag", 1), ("flag_present", 1), ("ref4", "int"), ("string", "x"), ("sec_offset", 4)]
+    return of(
+        INT,
+        named("structure_type", "s", ("byte_size", "data1", 64), children=[
+            member(("name", "string", f"m{n}"), ("type", "ref4", "int"), ("data_member_location", form, value))
+            for n, (form, value) in enumerate(odd)
+        ]),
+        *(
+            die("array_type", ("type", "ref4", "int"), children=[die("subrange_type", (what, form, value))])
+            for what in ("count", "upper_bound")
+            for form, value in odd
+        ),
+        *(
+            named("structure_type", f"d{n}", ("declaration", form, value))
+            for n, (form, value) in enumerate(
+                [("data1", 1), ("data1", 2), ("udata", 7), ("sdata", -2), ("addr", 4096), ("addr", 4097), ("flag", 0)]
+            )
+        ),
+        function(X86),
+    )  # fmt: skip
+
+
+@case
+def flags_of_variables() -> bytes:
+    """A variable is external or artificial if it has the attribute, in whatever form. What is declared is not written,
+    also if it has a specification and an address.
+    """
+
+    def other(*attributes: Any) -> list[Die]:
+        place = ("location", "exprloc", [("addr", X86.percpu + 8)])
+        return [
+            die("variable", ("specification", "ref4", "declared"), *attributes, place),
+        ]
+
+    def here(*attributes: Any) -> Die:
+        return named("variable", "counter", ("type", "ref4", "int"), *attributes,
+                     ("location", "exprloc", [("addr", X86.percpu)]))  # fmt: skip
+
+    return of(
+        INT,
+        named("variable", "other", ("type", "ref4", "int"), ("external", "flag", 0), ("declaration", "flag", 1),
+              label="declared"),
+        *other(("declaration", "flag", 1)),
+        here(("external", "ref4", "int"), ("artificial", "string", "x")),
+        here(("external", "flag", 0)),
+        extra_symbols=[OTHER],
+    )  # fmt: skip
