@@ -482,6 +482,17 @@ def test_what_nests_has_a_bound(tmp_path: Path, refused: Run) -> None:
     assert "nests too deeply" in refused(main, "show", "-E", "s399", built(tmp_path, *types))
 
 
+@pytest.mark.parametrize("options", [[], ["-E"], ["-p"]])
+@pytest.mark.parametrize(("name", "place"), [("user", "0x34: type 4 'user'"), ("t", "0x4c: type 5 't'")])
+def test_what_has_no_end_is_said_of_the_type_that_was_asked_for(
+    name: str, place: str, options: list[str], tmp_path: Path, refused: Run
+) -> None:
+    """A struct without a name that points to itself is printed inside itself."""
+    types = [Int("int", 4, 32), Ptr(3), Struct("", 8, (Member("next", 2, 0),)), Struct("user", 8, (Member("m", 3, 0),))]
+    message = refused(main, "show", *options, name, built(tmp_path, *types, Typedef("t", 3)))
+    assert f"types+{place} nests too deeply, at type 3; expected" in message
+
+
 @pytest.mark.parametrize("options", [["-E"], ["-p"], ["-E", "-p"], ["-R"], ["-P"], ["-R", "-S"]])
 @pytest.mark.parametrize(
     "types",
