@@ -26,6 +26,7 @@ from pybtf.merging.index import find_index, index_of
 from pybtf.merging.linked import _tell_of_unloaded
 from pybtf.merging.pieces import PAYLOAD, payloads, stored_path
 from pybtf.merging.placing import Placing
+from pybtf.pahole.main import main as pahole
 from tests.builders.dwarfwriter import die
 from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import FLAVOURS, INT, relocatable, standard, unit
@@ -86,6 +87,36 @@ def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest
     assert err.count(": cannot be written: part of this path is not a folder. Check the path.") == 2
     assert "2 objects: 0 encoded (0 units), 2 failed" in err
     assert Path("a.o").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("out", "environment", "message"),
+    [
+        ("sa.o", {}, "sa.o: is named as the detached file, and has values of merged"),
+        ("hard.o", {}, "sb.o: is named as the detached file, and has values of merged"),
+        ("b.o", {"PYBTF_OBJECTS": "list"}, "b.o: is named as the detached file, and in the environment"),
+        ("list", {"PYBTF_OBJECTS": "list"}, "list: is named as the detached file, and in the environment"),
+        ("a.o", {"PYBTF_MERGE_CACHE": "a.o"}, "a.o: is named as the detached file, and in the environment"),
+    ],
+)
+def test_no_detached_file_of_pahole_replaces_what_is_merged(
+    out: str,
+    environment: dict[str, str],
+    message: str,
+    built: Callable[[str], Path],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = built("x86")
+    Path("list").write_text("sa.o\nsb.o\nb.o\n")
+    assert main(["object", "-q", "--features", FEATURES, "b.o"]) == 0
+    Path("hard.o").hardlink_to("sb.o")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert pahole(["-J", f"--btf_features={FEATURES}", f"--btf_encode_detached={out}", "merged"]) == 1
+    assert capfd.readouterr().err == f"pybtf-pahole: error: {message}; expected another file\n"
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize(

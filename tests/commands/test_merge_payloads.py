@@ -20,7 +20,7 @@ from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
 from pybtf.features import Features
 from pybtf.loaded import LoadedFile
-from pybtf.merging.encoding import CURRENT, encode_object
+from pybtf.merging.encoding import CURRENT, DONE, encode_object
 from pybtf.merging.index import find_index
 from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.payloads import Payloads
@@ -86,6 +86,29 @@ def test_objects_that_objcopy_has_compressed(tmp_path: Path, monkeypatch: pytest
     assert bytes(found.data) == bytes(pybtf.encode("whole", jobs=1).data)
     assert encode_object("a.o", Features.parse(), Placing(store="store", section=index.name)).what == CURRENT
     assert len([path for path in Path("store").rglob("*") if path.is_file()]) == 1
+
+
+def test_values_again_for_an_object_that_objcopy_has_compressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `zlib-gnu`, the index has another name, too. It is the same index; one that is made anew takes its place."""
+    need("gcc", "objcopy", "ld")
+    monkeypatch.chdir(tmp_path)
+    source = "".join(f"struct s{number} {{ int a[{number}]; }} v{number};" for number in range(1, 200))
+    Path("a.c").write_text(source + "".join(f"int f{number}(void) {{ return {number}; }}" for number in range(99)))
+    run("gcc", "-g", "-O1", "-c", "a.c")
+    encode_object("a.o", Features.parse(), Placing())
+    run("objcopy", "--compress-debug-sections=zlib-gnu", "a.o")
+    with ElfImage.open("a.o") as image:
+        assert {".zdebug_info", ".zdebug_btf", ".zdebug_btf_values"} < {section.name for section in image.sections}
+    assert encode_object("a.o", Features.parse(), Placing()).what == CURRENT
+    assert encode_object("a.o", Features.parse("all"), Placing()).what == DONE
+    with ElfImage.open("a.o") as image:
+        ours = [section.name for section in image.sections if section.type and "_btf" in section.name]
+    assert ours == [".debug_btf", ".rela.debug_btf", ".debug_btf_values"]
+    run("ld", "-e", "f1", "-o", "linked", "a.o")
+    found = merge_file("linked", make_options("all", 1), Sources(("a.o",)))
+    assert bytes(found.data) == bytes(pybtf.encode("linked", features="all", jobs=1).data)
 
 
 def test_values_that_end_behind_their_section(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import zlib
 from array import array
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import pybtf
 from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
+from pybtf.elf.values_index import compressed_name
 from pybtf.errors import DiscardedError
 from pybtf.features import Features
 from pybtf.loaded import variable_ranges
@@ -57,13 +59,24 @@ def test_variables_behind_a_large_index(behind: bool, tmp_path: Path) -> None:
     assert len(told) == behind
 
 
-@pytest.mark.parametrize("name", [PAYLOAD, INDEX, "other"])
+@pytest.mark.parametrize("name", [PAYLOAD, compressed_name(PAYLOAD), INDEX, compressed_name(INDEX), "other"])
 def test_values_own_no_address(name: str) -> None:
-    section = Section(name, b"bUV1" + bytes(2 * START) if name == INDEX else bytes(2 * START))
+    """Whatever `objcopy --compress-debug-sections=zlib-gnu` has made of their names."""
+    content = (b"bUV1" if name.endswith(INDEX[1:]) else b"") + bytes(2 * START)
+    section = Section(name, as_stored(name, content))
     with ElfImage("x", bare([section, Section(PERCPU, bytes(64), flags=3)])) as image:
         ranges = variable_ranges(image, section_addresses(image), Features.parse("var"))
     wanted = [(start, size) for start, size, _, _, wanted in ranges if wanted]
     assert wanted == ([] if name == "other" else [(START, 64)])
+
+
+def as_stored(name: str, content: bytes) -> bytes:
+    """The content; in a section of the old kind of compressed ones, as it stands there, with as many bytes."""
+    if not name.startswith(".zdebug_"):
+        return content
+    packed = b"ZLIB" + len(content).to_bytes(8, "big") + zlib.compress(content, 0)
+    assert len(packed) >= len(content)
+    return packed
 
 
 WEAK = """

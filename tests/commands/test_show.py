@@ -25,6 +25,7 @@ from pybtf.btf.types import (
     Struct,
     Type,
     Typedef,
+    TypeTag,
     Union,
     Var,
     Volatile,
@@ -172,11 +173,12 @@ def test_qualified_arrays(tmp_path: Path, show: Show) -> None:
     path = built(
         tmp_path, Int("int", 4, 32), Const(1), Array(2, 1, 3), Const(3), Volatile(1), Const(5), Array(6, 1, 3),
         Array(7, 1, 2), Const(8), Volatile(9), Array(1, 1, 5), Const(11), Var("both", 4), Var("two", 10),
-        Var("outside", 12), Var("inside", 3)
+        Var("outside", 12), Var("inside", 3), TypeTag("tag", 4), Var("tagged", 17), TypeTag("tag", 11), Const(19),
+        Var("within", 20)
     )  # fmt: skip
     expected = {
         "both": "const int both[3];", "two": "const volatile int two[2][3];", "outside": "const int outside[5];",
-        "inside": "const int inside[3];"
+        "inside": "const int inside[3];", "tagged": "const int tagged[3];", "within": "const int within[5];"
     }  # fmt: skip
     assert {name: " ".join(show(name, path).split()) for name in expected} == expected
 

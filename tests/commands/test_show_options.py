@@ -110,6 +110,45 @@ def test_tags_of_pointers(run: Run, tmp_path: Path) -> None:
     assert "\tstruct named {\n\t\tint                x;\n\t} *n; " in run(main, "show", "-p", "s", path)
 
 
+def test_tags_of_other_types(run: Run, tmp_path: Path) -> None:
+    """Recorded from pahole: as behind a `const`, a struct loses the name of its member, and a union does not."""
+    types = [
+        Int("int", 4, 32, IntEncoding.SIGNED), Int("long int", 8, 64, IntEncoding.SIGNED), Array(1, 1, 3),
+        Struct("", 4, (Member("x", 1, 0),)), Union("", 4, (Member("x", 1, 0),)), Enum("", 4, (Enumerator("A", 0),)),
+        *(TypeTag("tag", of) for of in (3, 4, 5, 6)), Array(7, 1, 5), Array(8, 1, 2), Const(7), Array(1, 1, 0),
+        TypeTag("tag", 14), FuncProto(1, (Param("", 1),)), Ptr(16), TypeTag("tag", 17),
+    ]  # fmt: skip
+    chosen = {"a": 7, "aa": 11, "s": 8, "as": 12, "u": 9, "e": 10, "ca": 13, "f": 18, "z": 15}
+    members = [Member(name, type, 512 * at, 0) for at, (name, type) in enumerate(chosen.items())]
+    path = built(tmp_path, *types, Struct("s", 512, tuple(members)))
+    said = run(pahole, "-F", "btf", "-q", "--suppress_aligned_attribute", "-C", "s", path)
+    assert said == """\
+struct s {
+	int                        a[3];
+	int                        aa[3][5];
+	struct {
+		int                x;
+	};
+	struct {
+		int                x;
+	}[2];
+	union {
+		int                x;
+	} u;
+	enum {
+		A = 0,
+	};
+	const int                  ca[3];
+	int                        (*f)(int);
+	int                        z[];
+};
+
+"""
+    said = run(main, "show", "-E", "-p", "s", path)
+    assert "a[3]; " in said
+    assert "\tstruct {\n\t\tint                x; " in said
+
+
 def test_very_many_types_of_one_name(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are not compared with each other, but with some."""
     compared: list[None] = []
@@ -441,6 +480,17 @@ def test_what_nests_has_a_bound(tmp_path: Path, refused: Run) -> None:
     types: list[Type] = [Int("int", 4, 32), Struct("s0", 4, (Member("x", 1, 0),))]
     types += [Struct(f"s{level}", 4, (Member("a", level + 1, 0),)) for level in range(1, 400)]
     assert "nests too deeply" in refused(main, "show", "-E", "s399", built(tmp_path, *types))
+
+
+@pytest.mark.parametrize("options", [[], ["-E"], ["-p"]])
+@pytest.mark.parametrize(("name", "place"), [("user", "0x34: type 4 'user'"), ("t", "0x4c: type 5 't'")])
+def test_what_has_no_end_is_said_of_the_type_that_was_asked_for(
+    name: str, place: str, options: list[str], tmp_path: Path, refused: Run
+) -> None:
+    """A struct without a name that points to itself is printed inside itself."""
+    types = [Int("int", 4, 32), Ptr(3), Struct("", 8, (Member("next", 2, 0),)), Struct("user", 8, (Member("m", 3, 0),))]
+    message = refused(main, "show", *options, name, built(tmp_path, *types, Typedef("t", 3)))
+    assert f"types+{place} nests too deeply, at type 3; expected" in message
 
 
 @pytest.mark.parametrize("options", [["-E"], ["-p"], ["-E", "-p"], ["-R"], ["-P"], ["-R", "-S"]])

@@ -20,6 +20,7 @@ from pybtf.verify import rules
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
 from pybtf.verify.words import kernel_message
+from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT
 from tools.generate import randbtf
@@ -254,6 +255,20 @@ def test_strict(verify: Verify, tmp_path: Path) -> None:
     assert verify("--loader", "vmlinux", "--strict", path)[0] == 1
 
 
+def test_a_module_without_btf(verify: Verify, tmp_path: Path) -> None:
+    """Kernels load it. Before 5.11 they read no BTF of modules."""
+    path = tmp_path / "x.ko"
+    path.write_bytes(elf([Section(".gnu.linkonce.this_module", bytes(8), flags=2)], type="ET_REL").data)
+    status, text = verify(path)
+    assert (status, text.splitlines()[1:]) == (0, ["  no BTF; the module is loaded without"])
+    status, text = verify("--require-btf", "--kernel", "6.1", path)
+    assert (status, text) == (1, f"{path}: has no BTF (kernel 6.1, loader module); it is loaded without\n")
+    status, text = verify("--require-btf", "--json", path)
+    (found,) = json.loads(text)["files"]
+    assert (status, found["verdict"], found["error"]) == (1, "missing", None)
+    assert verify("--require-btf", "--kernel", "5.10", path)[0] == 0
+
+
 def test_a_name_of_a_file_is_no_line_of_its_own(verify: Verify, tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"f\xff\n.btf: accepted")
     path.write_bytes(Maker().add(TYPEDEF, "a-b", 1).make())
@@ -276,7 +291,8 @@ def test_many_files_are_counted(verify: Verify, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [[], ["--kernel", "6", "x"], ["--kernel", "4.17", "x"], ["--kernel", "x.y", "x"], ["--loader", "me", "x"],
-     ["--loader", "user", "--base", "b", "x"], ["--base", "-", "-"]],
+     ["--loader", "user", "--base", "b", "x"], ["--base", "-", "-"],
+     ["--btf-ids", "--require-btf", "x"]],
 )  # fmt: skip
 def test_usage(arguments: list[str]) -> None:
     assert main(["verify", *arguments]) == 2

@@ -37,7 +37,7 @@ LAYERS = {
     ),
     "core/reduction": "core/support core/btf core/model core/classes core/encode",
     "core/dump": "basics core/support core/btf",
-    "core/show": "core/btf core/dump",
+    "core/show": "basics core/btf core/dump",
     "core/accept": "core/btf",
     "core/diff": "basics core/support core/btf core/show",
     "core": (

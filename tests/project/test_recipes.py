@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT, environment
 from tools.golden.minimal_btf import Maker
@@ -113,6 +114,16 @@ def test_verify_btf(commands: dict[str, str], tmp_path: Path) -> None:
     assert wrong.returncode == 1
     assert "module.btf: does not belong to other" in wrong.stdout
     assert run("vmlinux").returncode == 2
+    (tmp_path / "modules").mkdir()
+    names = [".modinfo", ".gnu.linkonce.this_module"]
+    sections = [Section(name, b"name=bare\0", flags=2) for name in names]
+    (tmp_path / "modules" / "bare.ko").write_bytes(elf(sections, type="ET_REL").data)
+    bare = run("vmlinux", "module.btf", "modules")
+    assert bare.returncode == 1
+    assert "modules/bare.ko: has no BTF (kernel" in bare.stdout
+    assert "2 files: 1 accepted, 1 without BTF\n" in bare.stdout
+    assert run("--allow-no-btf", "vmlinux", "module.btf", "modules").returncode == 0
+    assert run("--allow-no-btf", "vmlinux").returncode == 2
 
 
 def test_both_workflows_do_the_same() -> None:

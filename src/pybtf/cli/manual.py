@@ -415,6 +415,7 @@ What is asked:
   --loader user|vmlinux|module
                        Who loads it; default: what FILE is for. A program (user), which is judged most
                        strictly; the kernel its own (vmlinux), or a module's
+  --require-btf        A module without BTF, which kernels load without, is not accepted
   --strict             What is loaded but odd, or wrong and not noticed by a kernel, counts as well
 
 Before the link:

@@ -110,14 +110,12 @@ def _check_sources(request: Request, sources: Sources, objects: tuple[str, ...])
 
 def _check_read(request: Request, paths: list[str]) -> None:
     """No output may be a file that values were found in: what is in it may be all that there is of them."""
+    from ..merging.payloads import replaced
+
     for name, what in ((request.detached, "--detached OUT"), (request.report, "--report JSON")):
-        # A file that is not there is none of thousands.
-        if name is None or name == STDOUT or not os.path.exists(name):  # noqa: PTH110
-            continue
-        for path in dict.fromkeys(paths):
-            each = path.rpartition("(")[0] if path.endswith(")") else path  # of an archive
-            if each and same(name, each):
-                raise UsageError(f"{what} would replace {each}, which has values of {request.files[0]}")
+        each = replaced(name, paths) if name is not None and name != STDOUT else None
+        if each is not None:
+            raise UsageError(f"{what} would replace {each}, which has values of {request.files[0]}")
 
 
 def _merged(

@@ -29,6 +29,7 @@ OPTIONS = (
     Option("btf", TEXT, "FILE"),
     Option("fix", PATH, "OUT"),
     Option("rebase", TEXT, "NEW"),
+    Option("require-btf", FLAG),
     Option("strict", FLAG),
     Option("json", FLAG),
     Option("jobs", JOBS, "N", "j"),
@@ -45,6 +46,7 @@ def verify(
     btf: str | None,
     fix: str | None,
     rebase: str | None,
+    require_btf: bool,
     strict: bool,
     json: bool,
     jobs: int | None,
@@ -67,6 +69,8 @@ def verify(
 
         if loader is not None:
             raise UsageError("--btf-ids is about the link, and has no --loader")
+        if require_btf:
+            raise UsageError("--btf-ids and --require-btf do not go together: without BTF, DWARF has the names")
         if fix is not None or rebase is not None:
             other = "--fix" if fix is not None else "--rebase"
             raise UsageError(f"--btf-ids and {other} do not go together: it is about names, and writes no BTF")
@@ -91,7 +95,7 @@ def verify(
     from ..verify.task import Settings, open_base, run
 
     inputs = [("-", None)] if files == ("-",) else [(each.path, each.problem) for each in find_inputs(files)]
-    settings = Settings(versions, loader, [open_base(path, versions) for path in base])
+    settings = Settings(versions, loader, [open_base(path, versions) for path in base], require_btf)
     results = _all(inputs, settings, jobs or len(os.sched_getaffinity(0)), run)
     if json:
         _print_json(results, settings)

@@ -31,6 +31,11 @@ _TYPES: Final = (SHT_PROGBITS, SHT_MIPS_DWARF)
 """GNU ld for MIPS gives all sections of such names the type of DWARF, whatever they had in the objects."""
 
 
+def compressed_name(name: str) -> str:
+    """What `objcopy --compress-debug-sections=zlib-gnu` calls a section of values, or an index, once it is smaller."""
+    return name.replace(".debug_", ".zdebug_", 1)
+
+
 def may_be_index(section: Section) -> bool:
     """Whether the section is of the kind that an index is in, by its header."""
     return (
@@ -51,7 +56,8 @@ def is_index(image: ElfImage, section: Section) -> bool:
 
 def is_ours(image: ElfImage, section: Section) -> bool:
     """Whether the section has values, or their index, so that it is not there if DWARF is linked."""
-    return not section.flags & SHF_ALLOC and (section.name == VALUES or is_index(image, section))
+    ours = (VALUES, compressed_name(VALUES))
+    return not section.flags & SHF_ALLOC and (section.name in ours or is_index(image, section))
 
 
 def stripped_objects(image: ElfImage) -> int:

@@ -9,7 +9,7 @@ from pybtf.elf.atomic import write_all
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.outline import read_outline
-from pybtf.elf.values_index import STRIPPED
+from pybtf.elf.values_index import STRIPPED, compressed_name
 from pybtf.elf.writer import replace_contents
 from pybtf.errors import InputError
 from pybtf.features import Features
@@ -134,7 +134,7 @@ def _needless(image: ElfImage, features: Features, how: Placing) -> str | None:
     if known is None:
         if not has_dwarf(image):
             return NOTHING
-        taken = image.section(how.section)
+        taken = image.section(how.section) or image.section(compressed_name(how.section))
         if taken is not None:
             raise InputError(
                 image.place(taken),
@@ -143,7 +143,7 @@ def _needless(image: ElfImage, features: Features, how: Placing) -> str | None:
                 "Choose another name with --section.",
             )
         return None
-    if known.name != how.section:
+    if known.name not in (how.section, compressed_name(how.section)):
         if not has_dwarf(image):
             raise _lost(image, f"values in {known.name}, and no DWARF to make others of")
         raise InputError(

@@ -36,13 +36,16 @@ def is_for_lto(image: ElfImage) -> bool:
     return any(section.name.startswith(".gnu.debuglto_") for section in image.sections)
 
 
+_DIGESTED = frozenset((".debug_info", ".debug_abbrev", ".zdebug_info", ".zdebug_abbrev"))
+
+
 def source_digest(image: ElfImage) -> bytes:
-    """That of .debug_info and .debug_abbrev, as they are in the object."""
+    """That of .debug_info and .debug_abbrev, as they are in the object, or were before they were compressed."""
     return digest(
         *[
             image.data(section)
             for section in image.sections
-            if section.name in (".debug_info", ".debug_abbrev") and section.size
+            if section.name in _DIGESTED and section.size
         ]
     )
 

@@ -6,12 +6,11 @@ from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
-from pybtf.elf.values_index import MAGIC, may_be_index
+from pybtf.elf.values_index import MAGIC, compressed_name, may_be_index
 from pybtf.errors import InputError
 from pybtf.merging.pieces import PAYLOAD, Piece, unpack
 
 _MAGICS = (MAGIC, MAGIC[::-1])
-_COMPRESSED_PAYLOAD = PAYLOAD.replace(".debug_", ".zdebug_", 1)
 
 
 def find_index(image: ElfImage) -> Section | None:
@@ -35,4 +34,4 @@ def index_of(image: ElfImage, section: Section) -> list[Piece]:
 
 def find_payloads(image: ElfImage) -> Section | None:
     """The section of values, or None. `objcopy --compress-debug-sections=zlib-gnu` gives it another name."""
-    return image.section(PAYLOAD) or image.section(_COMPRESSED_PAYLOAD)
+    return image.section(PAYLOAD) or image.section(compressed_name(PAYLOAD))

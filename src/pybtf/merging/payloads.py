@@ -5,7 +5,7 @@ recompiled one for the one that was linked. In the usual case, an object with on
 (core/given_units.py), and this file only says where to look first.
 """
 
-# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120
+# ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120, PTH121
 # To import pathlib takes longer than to look for an object.
 
 from __future__ import annotations
@@ -343,3 +343,14 @@ def listed(path: str) -> list[str]:
             return read_list(path, file, head)  # of a pipe, what has been read is gone
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror}", "objects, or a list of them") from None
+
+
+def replaced(name: str, paths: Iterable[str]) -> str | None:
+    """Which of the files `paths`, of archives their members, an output called `name` would replace; None: no one."""
+    if not os.path.exists(name):  # it is none of thousands
+        return None
+    for path in dict.fromkeys(paths):
+        each = path.rpartition("(")[0] if path.endswith(")") else path
+        if each and os.path.exists(each) and os.path.samefile(name, each):
+            return each
+    return None

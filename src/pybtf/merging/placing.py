@@ -16,6 +16,7 @@ from pybtf.elf.atomic import explained, write_file
 from pybtf.elf.constants import SHF_EXCLUDE
 from pybtf.elf.outline import Outline
 from pybtf.elf.rebuild import NewSection, rebuild
+from pybtf.elf.values_index import compressed_name
 from pybtf.elf.writer import rewrite
 from pybtf.merging.objects import Values
 from pybtf.merging.pieces import INDEX, INLINE, ONE_UNIT, PAYLOAD, pack, pack_payload, payload_digest, stored_path
@@ -58,7 +59,9 @@ def with_values(outline: Outline, values: Values, how: Placing) -> bytes:
         put_into_store(how.store, values.payload)
     elif not how.inline:
         new.append(NewSection(PAYLOAD, pack_payload(values.payload, little=little), flags=SHF_EXCLUDE))
-    old = {index for index in [outline.find(PAYLOAD.encode())] if index is not None and len(new) == 1}
+    gone = [compressed_name(how.section), compressed_name(PAYLOAD)]
+    gone += [PAYLOAD] if len(new) == 1 else []
+    old = {index for index in [outline.find(name.encode()) for name in gone] if index is not None}
     strip = how.strip and not piece.flags & ONE_UNIT  # of which there are no values
     return rebuild(outline, new, old | (_dwarf(outline, how.section) if strip else set()))
 

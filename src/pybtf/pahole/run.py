@@ -82,14 +82,14 @@ def _encode(request: Request) -> Encoded:
         raise InputError("options", str(error)) from error
     jobs = _jobs(request)
     if jobs == 1:  # no matter for make
-        return _encode_by(request.file, options)
+        return _encode_by(request, options)
     from .jobserver import workers
 
     with workers(jobs, os.environ.get("MAKEFLAGS", "")) as jobs:
-        return _encode_by(request.file, replace(options, jobs=jobs))
+        return _encode_by(request, replace(options, jobs=jobs))
 
 
-def _encode_by(path: str, options: EncodeOptions) -> Encoded:
+def _encode_by(request: Request, options: EncodeOptions) -> Encoded:
     from ..base import open_base
     from ..pipeline import encode_file
     from ..timings import Timings
@@ -103,17 +103,17 @@ def _encode_by(path: str, options: EncodeOptions) -> Encoded:
 
         part_memory()
     try:
-        encoded = encode_file(path, options, timings=timings)
+        encoded = encode_file(request.file, options, timings=timings)
         # Of a part of the program there is DWARF, of the rest values: which of both was meant, an error says.
-        return encoded if not encoded.report.stripped else _merged(path, options) or encoded
+        return encoded if not encoded.report.stripped else _merged(request, options) or encoded
     except NothingToEncode:
-        merged = _merged(path, options)
+        merged = _merged(request, options)
         if merged is None:
             raise
         return merged
 
 
-def _merged(path: str, options: EncodeOptions) -> Encoded | None:
+def _merged(request: Request, options: EncodeOptions) -> Encoded | None:
     """What the values of its objects give, of a file that has no DWARF but values (`pybtf cc`); None if it has none.
 
     The environment may say where these are, as `pybtf merge` is told with `--objects`, `--store` and `--cache`. The
@@ -122,22 +122,35 @@ def _merged(path: str, options: EncodeOptions) -> Encoded | None:
     from ..elf.image import ElfImage
     from ..merging.index import find_index
 
-    with ElfImage.open(path) as image:
+    with ElfImage.open(request.file) as image:
         if find_index(image) is None:
             return None
     from ..merging.linked import Sources, merge_file
     from ..merging.payloads import listed
 
     objects = os.environ.get(OBJECTS_VARIABLE)
-    return merge_file(
-        path,
-        options,
-        Sources(
-            tuple(listed(objects)) if objects else (),
-            os.environ.get(STORE_VARIABLE) or None,
-            (os.environ.get(CACHE_VARIABLE) or None) if options.base is None else None,
-        ),
+    sources = Sources(
+        tuple(listed(objects)) if objects else (),
+        os.environ.get(STORE_VARIABLE) or None,
+        (os.environ.get(CACHE_VARIABLE) or None) if options.base is None else None,
     )
+    given = [name for name in (objects, *sources.objects, sources.cache) if name]
+    _check_sources(request, given, "is named as the detached file, and in the environment")
+    read: list[str] = []
+    encoded = merge_file(request.file, options, sources, read=read)
+    _check_sources(request, read, f"is named as the detached file, and has values of {request.file}")
+    return encoded
+
+
+def _check_sources(request: Request, paths: list[str], found: str) -> None:
+    """The detached file must be none that values come from: what is in it may be all that there is of them."""
+    if request.detached is None:
+        return
+    from ..merging.payloads import replaced
+
+    name = replaced(request.detached, paths)
+    if name is not None:
+        raise InputError(Place(name), found, "another file")
 
 
 def _jobs(request: Request) -> int:

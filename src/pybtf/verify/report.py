@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..errors import counted
-from .task import ACCEPTED, NOT_READ, REJECTED, WRONG
+from .task import ACCEPTED, MISSING, NOT_READ, REJECTED, WRONG
 from .words import lines
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -34,6 +34,8 @@ def _verdict(result: dict[str, Any]) -> str:
         return f"accepted{on} ({kernel}; {counted(result['types'], 'type')}{done})"
     if result["verdict"] == NOT_READ:
         return f"not read ({kernel})"
+    if result["verdict"] == MISSING:
+        return f"has no BTF ({kernel}); it is loaded without"
     if result["verdict"] == WRONG:
         what = f"refuses it: {result['errno']}" if result["errno"] else "loads it all the same, with wrong types"
         return f"does not belong to {result['base'] or 'this kernel'}; kernel {result['kernel']} {what}"
@@ -56,6 +58,8 @@ def summary(results: Sequence[dict[str, Any]]) -> str:
     said = [f"{count[ACCEPTED]:,} accepted"]
     if count[NOT_READ]:
         said.append(f"{count[NOT_READ]:,} not read")
+    if count[MISSING]:
+        said.append(f"{count[MISSING]:,} without BTF")
     if count[REJECTED]:
         said.append(f"{count[REJECTED]:,} rejected")
     if count[WRONG]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .distilled import Targets
 
-ACCEPTED, REJECTED, WRONG, NOT_READ = "accepted", "rejected", "wrong base", "not read"
+ACCEPTED, REJECTED, WRONG, NOT_READ, MISSING = "accepted", "rejected", "wrong base", "not read", "missing"
 DISTILLED_SINCE = 611
 
 
@@ -52,12 +52,13 @@ class Base:
 @record()
 class Settings:
     """`versions`: those that are asked about, one or all; none: that of the kernel that the file is or is for, if it
-    says so, else the newest. `loader`: None if it follows from the file.
+    says so, else the newest. `loader`: None if it follows from the file. `require`: whether a module has to have BTF.
     """
 
     versions: list[int]
     loader: str | None
     bases: list[Base]
+    require: bool = False
 
 
 def version_of(text: str) -> int | None:
@@ -95,6 +96,8 @@ def run(path: str, settings: Settings) -> dict[str, Any]:
     """What is to be said of one file. Raises `InputError`."""
     source = open_source(path)
     loader = settings.loader or (MODULE if settings.bases else source.loader)
+    if source.data is None and settings.require and versions_for(source, settings)[-1] >= READ_SINCE[MODULE]:
+        return result_of(source, loader, settings, MISSING)
     if source.data is None:
         return result_of(source, loader, settings, ACCEPTED, notes=["no BTF; the module is loaded without"])
     if loader != MODULE and source.continues:

@@ -1,9 +1,10 @@
 """A struct or union with its members, and each member with what its type expands to.
 
 What stands between the type of a member and its name depends on both. pahole goes down from the type: over pointers if
-those are expanded, over typedefs if types are, over `const`, into the elements of arrays; and each step takes a part of
-the line with it. That is why a struct behind a `const` is narrower, and has its sums but not the name of its member,
-while a union there has the name and no sums. `put_declared` takes the same steps.
+those are expanded, over typedefs if types are, over `const` and tags, into the elements of arrays; and each step takes
+a part of the line with it. That is why a struct behind a `const` is narrower, and has its sums but not the name of its
+member, while a union there has the name and no sums. Behind a tag it is the same, but not narrower. `put_declared`
+takes the same steps.
 
 Three functions call each other, as deeply as the types nest: `put_composite` prints each member with `put_member`,
 that prints the member's type with `put_declared`, and that a struct which is expanded with `put_composite`.
@@ -19,6 +20,7 @@ from cython.cimports.pybtf.core.btf.kinds import (
     KIND_FWD,
     KIND_PTR,
     KIND_STRUCT,
+    KIND_TYPE_TAG,
     KIND_TYPEDEF,
     KIND_UNION,
 )
@@ -297,7 +299,8 @@ def put_declared(
         while is_kind(s, id, KIND_PTR) and view_record(s.v, id)[2] and steps < SHOW_MAX_CHAIN:
             id = view_record(s.v, id)[2]
             steps += 1
-        id = behind_tags(s, id)
+        if steps:
+            id = behind_tags(s, id)
         expand = steps != 0 and s.within[id] == 0
         marked = id
         s.within[marked] += 1
@@ -336,6 +339,9 @@ def put_declared(
             start = t.n
             put_type(s, id)
             put_padded_name(t, start, frame.type_column, cython.address(c))
+        elif wire_kind(r) == KIND_TYPE_TAG:
+            id = r[2]
+            continue
         elif wire_kind(r) == KIND_PTR and is_kind(s, behind_tags(s, r[2]), KIND_FUNC_PROTO):
             put_function(s, cython.address(frame), behind_tags(s, r[2]), True, cython.address(c))
         elif wire_kind(r) == KIND_PTR and is_nameless(s, behind_tags(s, r[2])):

@@ -79,7 +79,7 @@ def has_qualifier(s: cython.pointer[Show], id: uint32_t, kind: uint32_t) -> cyth
         found = wire_kind(view_record(s.v, id))
         if found == kind:
             return True
-        if found != KIND_ARRAY and not is_modifier(found):
+        if found != KIND_ARRAY and found != KIND_TYPE_TAG and not is_modifier(found):
             return False
         id = view_record(s.v, id)[3 if found == KIND_ARRAY else 2]
         steps += 1
@@ -93,14 +93,19 @@ def put_array_qualifiers(s: cython.pointer[Show], id: uint32_t) -> uint32_t:
     """The qualifiers in front of an array that are not those of its elements as well. Returns the array, or `id`."""
     of: uint32_t = id
     steps: uint32_t = 0
-    while of and is_modifier(wire_kind(view_record(s.v, of))) and steps < SHOW_MAX_CHAIN:
+    kind: uint32_t
+    while of and steps < SHOW_MAX_CHAIN:
+        kind = wire_kind(view_record(s.v, of))
+        if kind != KIND_TYPE_TAG and not is_modifier(kind):
+            break
         of = view_record(s.v, of)[2]
         steps += 1
     if of == 0 or wire_kind(view_record(s.v, of)) != KIND_ARRAY:
         return id
     while id != of:
-        if not has_qualifier(s, view_record(s.v, id)[2], wire_kind(view_record(s.v, id))):
-            put_qualifier(cython.address(s.out), wire_kind(view_record(s.v, id)))
+        kind = wire_kind(view_record(s.v, id))
+        if kind != KIND_TYPE_TAG and not has_qualifier(s, view_record(s.v, id)[2], kind):
+            put_qualifier(cython.address(s.out), kind)
             put_char(cython.address(s.out), 32)
         id = view_record(s.v, id)[2]
     return of

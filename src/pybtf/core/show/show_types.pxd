@@ -170,7 +170,9 @@ cdef class Shower:
     cdef View view
     cdef Show s
     cdef bint remember
+    cdef uint32_t asked         # the type that is being printed or measured, for messages
     cdef dict tags              # by function: components, 0 for the function itself, and ids; or None
     cdef take_tags(self, uint32_t id)
     cdef check(self)
+    cdef void ask(self, uint32_t id) noexcept
     cdef learn(self, uint32_t id)

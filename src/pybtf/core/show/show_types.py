@@ -36,15 +36,18 @@ from cython.cimports.pybtf.core.show.show_types import (
     show_fail,
 )
 
+from pybtf.errors import quoted
+
 FREE_EFFORT = cython.declare(cython.size_t, 1 << 26)
 EFFORT_PER_WORD = cython.declare(cython.size_t, 256)
+LONGEST = 128  # bytes of a name in a message
 EXPANDED = cython.declare(cython.size_t, 1 << 25)  # steps, and bytes, of one text in which something is expanded
 
 REASONS = {
     SHOW_CYCLE: ("type {id} contains itself", "a pointer between the two"),
-    SHOW_DEEP: ("type {id} nests too deeply", f"at most {SHOW_MAX_DEPTH} levels"),
+    SHOW_DEEP: ("{asked} nests too deeply, at type {id}", f"at most {SHOW_MAX_DEPTH} levels"),
     SHOW_EFFORT: (
-        "the text takes too many steps, or becomes too long, at type {id}",
+        "the text of {asked} takes too many steps, or becomes too long, at type {id}",
         "BTF made by a compiler or encoder",
     ),
 }
@@ -100,22 +103,39 @@ class Shower:
 
     @cython.cfunc
     def check(self):
-        """Raise what has gone wrong."""
+        """Raise what has gone wrong. Of what has no end, any type inside could be blamed: it is the one asked for."""
+        place: uint32_t = self.s.bad
+        name: str
+        raw: bytes
         if self.s.status == SHOW_MEMORY or self.s.out.status == TEXT_MEMORY:
             raise MemoryError
         if self.s.status == SHOW_OK and self.s.out.status:
             show_fail(cython.address(self.s), SHOW_EFFORT, 0)
         if self.s.status != SHOW_OK:
             found, expected = REASONS[self.s.status]
+            if self.s.status != SHOW_CYCLE and self.asked:
+                place = self.asked
             if self.s.status != SHOW_CYCLE and (self.s.format.expand or self.s.format.expand_pointers):
                 expected = "less to expand, as without --expand-types and --expand-pointers"
-            self.view.fail(self.s.bad, 0, found.format(id=self.s.bad), expected)
+            raw = view_name(self.s.v, view_record(self.s.v, place)[0])
+            name = f"type {place}"
+            if raw:
+                name += " " + quoted(raw[:LONGEST].decode("utf-8", "surrogateescape"))
+            self.view.fail(place, 0, found.format(asked=name, id=self.s.bad), expected)
+
+    @cython.cfunc
+    @cython.exceptval(check=False)
+    def ask(self, id: uint32_t) -> cython.void:
+        """What follows is about this type. What has gone wrong before remains so."""
+        if self.s.status == SHOW_OK:
+            self.asked = id
 
     @cython.cfunc
     def learn(self, id: uint32_t):
         """See to it that the facts of a struct or union are known."""
         if not 0 < id < self.view.v.n or not is_composite(wire_kind(view_record(self.s.v, id))):
             raise IndexError(id)
+        self.ask(id)
         facts_of(cython.address(self.s), id)
         self.check()
 
@@ -127,6 +147,7 @@ class Shower:
         """
         if not 0 < id < self.view.v.n:
             raise IndexError(id)
+        self.ask(id)
         self.s.out.done += self.s.out.n
         self.s.out.n = 0
         self.s.round += not self.remember
@@ -333,6 +354,7 @@ class Shower:
         """The type behind typedefs, qualifiers and tags; 0 is void."""
         if id >= self.view.v.n:
             raise IndexError(id)
+        self.ask(id)
         of: uint32_t = behind(cython.address(self.s), id)
         self.check()
         return of
@@ -341,6 +363,7 @@ class Shower:
         """A type as it stands in front of a member."""
         if id >= self.view.v.n:
             raise IndexError(id)
+        self.ask(id)
         self.s.out.done += self.s.out.n
         self.s.out.n = 0
         put_type(cython.address(self.s), id)
