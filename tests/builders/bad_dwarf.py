@@ -422,3 +422,30 @@ def addrx_huge() -> bytes:
 @bad(unit=0)
 def addrx_without_section() -> bytes:
     return with_sections(addressed(X86.text), debug_addr=None)
+
+
+@bad(".debug_addr", unit=0, die=True)
+def addrx_of_a_variable_past_the_table() -> bytes:
+    """Without its address the variable would be left out."""
+    place = ("location", "exprloc", [("addrx", b"\x77")])
+    entry = die("variable", ("name", "string", "v"), ("type", "ref4", "int"), place)
+    return of(entry, die("subprogram", ("low_pc", "addrx", X86.text)), version=5)
+
+
+# -- the end of a unit ---------------------------------------------------------------------------------
+
+
+@bad(".debug_info", unit=0)
+def entries_after_the_tree() -> bytes:
+    """A null entry too many ends the tree early, and what comes then would be lost."""
+    return of(b"\0", typedef("t", ("type", "ref4", "int")))
+
+
+@bad(".debug_info", unit=0)
+def bytes_after_the_tree() -> bytes:
+    return kernel([unit([INT])._replace(tail=b"\1\2\3"), unit([INT])]).data
+
+
+@bad(".debug_info", unit=0)
+def bytes_after_a_unit_without_children() -> bytes:
+    return kernel([Unit(die("compile_unit", ("name", "string", "a.S")), tail=b"\0\0\1")]).data

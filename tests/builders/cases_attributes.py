@@ -113,6 +113,21 @@ def numbers_in_odd_forms() -> bytes:
 
 
 @case
+def offsets_that_are_lists() -> bytes:
+    """Before DWARF 4, data4 and data8 say where a location list is, and a member is at no such place."""
+    forms = ["data1", "data2", "data4", "data8", "udata", "sdata"]
+    return of(
+        INT,
+        named("structure_type", "s", ("byte_size", "data1", 64), children=[
+            member(("name", "string", form), ("type", "ref4", "int"), ("data_member_location", form, 4 * n))
+            for n, form in enumerate(forms, 1)
+        ]),
+        function(X86),
+        version=3,
+    )  # fmt: skip
+
+
+@case
 def flags_of_variables() -> bytes:
     """A variable is external or artificial if it has the attribute, in whatever form. What is declared is not written,
     also if it has a specification and an address.

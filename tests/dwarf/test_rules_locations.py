@@ -208,7 +208,7 @@ def test_a_list_that_runs_out_of_its_section(cut: int) -> None:
         (b"\xa1\x00\x23\x01", 0x12),
         (b"\xa1\x00\x23\x81", 0x10),  # a cut-off LEB128 is -1
         (b"\xfb\x00", None),
-        (b"\xa1\x02", None),
+        (b"\xa1\x02", -1),  # there are two addresses
         (b"\x0e" + bytes(8) + b"\xe0", None),
         (b"\x03" + bytes(7), None),
         (b"\x55", None),

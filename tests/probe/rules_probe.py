@@ -171,7 +171,8 @@ def probe_location(
 
 
 def probe_address(expr, *, address_size=8, addr=b"", addr_base=0, big_endian=False):
-    """The address that a variable's location expression stands for, or None."""
+    """The address that a variable's location expression stands for, or None; -1 for an index that is in no table."""
+    found: cython.int
     unit: Unit
     sections: DebugSections
     address: uint64_t = 0
@@ -183,16 +184,17 @@ def probe_address(expr, *, address_size=8, addr=b"", addr_base=0, big_endian=Fal
     unit.addr_base = addr_base
     sections.swap = big_endian
     _span(cython.address(sections.addr), addr)
-    if first_operation_address(
+    found = first_operation_address(
         LOC_BLOCK,
         _bytes(expr),
         len(expr),
         cython.address(unit),
         cython.address(sections),
         cython.address(address),
-    ):
-        return address
-    return None
+    )
+    if found < 0:
+        return -1
+    return address if found else None
 
 
 # ---------------------------------------------------------------- units

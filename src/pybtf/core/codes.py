@@ -124,6 +124,7 @@ FAULT_NAMES = {
     FAULT_ARRAY_SIZE: "array_size",
     FAULT_VOID_RESULT: "void_result",
     FAULT_ATTRIBUTES: "attributes",
+    FAULT_REST: "rest",
 }
 TRACE_NAMES = {
     **dict(enumerate(COUNT_NAMES)),

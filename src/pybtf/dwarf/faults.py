@@ -51,6 +51,7 @@ _DAMAGE: Final[dict[str, tuple[str, str]]] = {
     "size": ("{v} bytes of DWARF", "less than 4 GiB"),
     "tags": ("an object with {v} declaration tags", "at most 65535"),
     "attributes": ("an abbreviation with more than {v} attributes without bytes", "at most {v}"),
+    "rest": ("{v} more bytes of the unit behind the end of its tree of DIEs", "nothing but zeros"),
     "unit_type": ("the unit type {x}", "a unit type of DWARF 5, 1 to 6"),
     "split_form": (
         "the form {x} in split DWARF, an offset into a section that other files may be in, too",

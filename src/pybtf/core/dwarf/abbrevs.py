@@ -101,6 +101,8 @@ def add_attribute(
             return 0
         return not u32s_push(cython.address(t.ops), skipping(word))
     seen[0] |= cython.cast(uint64_t, 1) << slot
+    if slot == D_MEMBER_LOCATION and t.version < 4:
+        word = as_list(word)
     if flush(t, pending):
         return 1
     if not u32s_push(cython.address(t.ops), word | (cython.cast(uint32_t, slot) << 8)):

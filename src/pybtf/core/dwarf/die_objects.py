@@ -152,6 +152,7 @@ def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.i
     a: cython.pointer[Attr] = cython.address(d.a[D_LOCATION])
     f: cython.pointer[Frame]
     v: cython.pointer[Variable]
+    found: cython.int
     # Local variables are never written and matter only as what a definition elsewhere specifies.
     if not top_level and die_has(d, D_LOCATION):
         return SKIP
@@ -173,14 +174,24 @@ def open_variable(w: cython.pointer[Walker], top_level: cython.bint) -> cython.i
     if die_has(d, D_ARTIFICIAL):
         v.flags |= V_ARTIFICIAL
     if top_level and die_has(d, D_LOCATION) and is_expression(w, a):
-        if first_operation_address(
+        found = first_operation_address(
             LOC_BLOCK,
             w.sections.info.p + a.v,
             a.size,
             cython.address(w.u),
             w.sections,
             cython.address(v.address),
-        ):
+        )
+        if found < 0:
+            fault_set(
+                cython.address(w.fault),
+                FAULT_INDEX,
+                IN_ADDR,
+                w.u.addr_base,
+                d.offset,
+                cython.cast(int64_t, v.address),
+            )
+        elif found:
             v.flags |= V_ADDRESS
     return opened(w, f)
 

@@ -191,6 +191,12 @@ cdef inline bint leaves_split(uint32_t word) noexcept nogil:
     cdef uint32_t cls = (word >> 16) & 0xFF
     return word != UNKNOWN_FORM and (cls == A_STRP or cls == A_REF_ADDR or cls == A_ALT or cls == A_STR_ALT)
 
+cdef inline uint32_t as_list(uint32_t word) noexcept nogil:
+    # What `form_op` returned, of an attribute that may be a location list: before DWARF 4, that is what data4 and data8 mean.
+    if word == op(OP_U4, A_CONST) or word == op(OP_U8, A_CONST):
+        return op(word & 0xFF, A_SEC_OFFSET)
+    return word
+
 cdef inline bint may_be_text(uint32_t word) noexcept nogil:
     # Whether what `form_op` returned is a string, or a form that only the DIE says.
     cdef uint32_t cls = (word >> 16) & 0xFF

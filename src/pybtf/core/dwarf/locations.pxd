@@ -22,8 +22,9 @@ cdef void location_walk(
     bint one_word,
 ) noexcept nogil
 
-# The address of a variable: 1 and `address`, or 0 if it is not located by a fixed address.
-cdef bint first_operation_address(
+# The address of a variable: 1 and `address`, or 0 if it is not located by a fixed address; -1 and as `address` an index that
+# .debug_addr does not have.
+cdef int first_operation_address(
     int kind, const uint8_t *expr, uint64_t value, const Unit *unit, const DebugSections *sections,
     uint64_t *address,
 ) noexcept nogil

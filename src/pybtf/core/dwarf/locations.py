@@ -404,21 +404,25 @@ def first_operation_address(
     unit: cython.pointer[cython.const[Unit]],
     sections: cython.pointer[cython.const[DebugSections]],
     address: cython.pointer[uint64_t],
-) -> cython.bint:
+) -> cython.int:
     """See locations.pxd."""
     c: Cursor
     expression: Expression
+    index: uint64_t
     if kind != LOC_BLOCK or value == 0:
-        return False
+        return 0
     if expr[0] != DW_OP_addr and expr[0] != DW_OP_addrx and not (unit.split and expr[0] == DW_OP_GNU_addr_index):
-        return False  # elsewhere, pahole does not know DW_OP_GNU_addr_index here
-    if not expression_check(cython.address(expression), expr, value, cython.address(sections.info), unit, sections):
-        return False
+        return 0  # elsewhere, pahole does not know DW_OP_GNU_addr_index here
     cur_init(cython.address(c), expr, 1, value, sections.swap)
     if expr[0] == DW_OP_addr:
         address[0] = read_address(cython.address(c), unit)
-    elif not address_at(cur_uleb(cython.address(c)), unit, sections, address):
-        return False
+    else:
+        index = cur_uleb(cython.address(c))
+        if not c.bad and not address_at(index, unit, sections, address):
+            address[0] = index
+            return -1
+    if not expression_check(cython.address(expression), expr, value, cython.address(sections.info), unit, sections):
+        return 0
     if expression.ops == 2 and expression.second == DW_OP_plus_uconst:
         cur_skip(cython.address(c), 1)
         address[0] += expression_leb(cython.address(c))

@@ -36,6 +36,8 @@ from cython.cimports.pybtf.core.dwarf.walk import *
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
+from cython.cimports.pybtf.core.model.faults import FAULT_REST, IN_INFO, fault_set
+from cython.cimports.pybtf.core.support.cursor import cur_tell
 
 
 @cython.cfunc
@@ -227,10 +229,29 @@ def child(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def unit_ends(w: cython.pointer[Walker]) -> cython.int:
+    """The tree of a unit's DIEs has ended. Nonzero: fault. What is left of the unit would be lost, and is there only if
+    an entry is damaged; zeros may fill it up.
+    """
+    at: cython.pointer[cython.const[uint8_t]] = w.r.c.pos
+    while at < w.r.c.end and at[0] == 0:
+        at += 1
+    if at == w.r.c.end:
+        return 0
+    return fault_set(
+        cython.address(w.fault), FAULT_REST, IN_INFO, cur_tell(cython.address(w.r.c)), 0, w.r.c.end - w.r.c.pos
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def end(w: cython.pointer[Walker]) -> cython.int:
     """The topmost frame has no more children. Nonzero: fault."""
     f: cython.pointer[Frame] = cython.address(w.frames[w.n_frames - 1])
     imported: cython.bint = f.mode == IN_UNIT and f.index
+    if f.mode == IN_UNIT and unit_ends(w):
+        return 1
     if close_frame(w, f):
         return 1
     return leave_import(w) if imported else 0
@@ -245,7 +266,7 @@ def walk_children(w: cython.pointer[Walker]) -> cython.int:
     next_: cython.int
     w.n_frames = w.n_members = w.n_enumerators = w.n_params = w.n_anns = w.n_dims = 0
     if not d.children:
-        return 0
+        return unit_ends(w)
     if open_frame(w, IN_UNIT, 0) == cython.NULL:
         return 1
     while w.n_frames:

@@ -74,7 +74,8 @@ cdef enum:                      # Fault.code
     FAULT_ARRAY_SIZE = 54       # an array of 4 GiB or more
     FAULT_VOID_RESULT = 55      # a result that is void by another name
     FAULT_ATTRIBUTES = 56       # value: how many attributes of an abbreviation are too many
-    N_FAULTS = 57
+    FAULT_REST = 57             # value: how many bytes of a unit are behind the end of its tree
+    N_FAULTS = 58
 
 cdef struct Fault:
     int code
