@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..btf.kind_numbers import ENUM, ENUM64, FUNC_PROTO, INT, STRUCT, UNION
+from ..btf.kind_numbers import ENUM, ENUM64, FUNC_PROTO, FWD, INT, STRUCT, UNION
 from ..core.diff.diff_compare import CATEGORIES as NUMBERED
 from ..core.diff.diff_compare import Comparison
 from ..core.diff.diff_reach import Reach as Reached
 from ..errors import counted
-from .fields import composite_details, enum_details, keyed
+from .fields import composite_details, enum_details
 from .model import CATEGORIES, Change, Detail, Reach, Tally, classes_of
 from .naming import Names, text_of
 
@@ -107,7 +107,7 @@ class Differences:
         if not details:
             details.append(Detail("regrouped", "", None, None))
         classes = {each for detail in details for each in classes_of(category, detail)}
-        if kfunc[0] and (not kfunc[1] or "signature" in classes or any(d.what == "tag removed" for d in details)):
+        if kfunc[0] and ("signature" in classes or any(each.what == "tag removed" for each in details)):
             classes.add("kfunc")
         reach = self._reached(category, 0, old)
         title = self._title(category, name, 1, new)
@@ -249,7 +249,7 @@ class Differences:
         pairs = list(zip(left, right, strict=False))
         if len(left) != len(right):
             # Of some that came or went, those with a name of the other side are the same.
-            places = {row[0]: at for row, at in keyed([(new[at][0], at) for at in right]).values() if row}
+            places = {new[at][0]: at for at in reversed(right) if new[at][0]}
             pairs, after_that = [], -1
             for at in left:
                 match = places.get(old[at][0], -1)
@@ -295,7 +295,10 @@ class Differences:
         """An int, a float, a section or a declaration."""
         before, after = self.comparison.head(0, old), self.comparison.head(1, new)
         details = []
-        if before[2] != after[2]:
+        if before[0] == FWD:
+            if before[4] != after[4]:
+                details.append(Detail("type", "", {"type": self.names.type(0, old)}, {"type": self.names.type(1, new)}))
+        elif before[2] != after[2]:
             details.append(Detail("size", "", {"size": before[2]}, {"size": after[2]}))
         if before[0] == after[0] == INT:
             words = self.comparison.fourth(0, old), self.comparison.fourth(1, new)

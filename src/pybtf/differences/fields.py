@@ -211,7 +211,8 @@ def _new_values(before: dict[Key, Any], after: dict[Key, Any]) -> list[Detail]:
             values = {"value": before[key][1]}, {"value": after[key][1]}
             details.append(Detail("changed", text_of(key[0]), *values))
         elif group:
-            value = {"by": distance, "after": first, "members": [text_of(key[0]) for key in group]}
+            names = [text_of(key[0]) for key in group]
+            value = {"by": distance, "after": first, "members": names, "of": "enumerators"}
             details.append(Detail("shifted", "", None, value))
 
     for key, row in after.items():

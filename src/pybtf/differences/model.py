@@ -27,7 +27,7 @@ class Detail:
     member, enumerator or parameter that it is about, empty for the whole. `old` and `new` are what it was and is:
     `offset` and `size` in bytes, `bit` and `bits` of a bit-field, `type`, `value`, `name`, `number` (of a parameter).
     Of `shifted`, several neighbours that are as they were but for one distance, `new` has `by` (bytes, or `bits`, or
-    the difference of enumerators' values), `after` and `members`.
+    the difference of enumerators' values, `of` then being `enumerators`), `after` and `members`.
     """
 
     what: str
@@ -98,7 +98,7 @@ def classes_of(category: str, detail: Detail) -> tuple[str, ...]:
         return ("removed",)
     if what in ("changed", "shifted", "moved"):
         value = detail.new or {}
-        enumerators = "value" in value or category == "enum"
+        enumerators = "value" in value or value.get("of") == "enumerators"
         return ("value",) if enumerators else ("layout",)
     if what in ("type", "encoding", "bits", "signed", "defined", "declared"):
         return () if what == "defined" else ("removed",) if what == "declared" else ("layout",)

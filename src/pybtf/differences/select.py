@@ -149,7 +149,7 @@ def without_details(change: Change, patterns: Sequence[Pattern]) -> Change:
 
 def _with(change: Change, details: list[Detail]) -> Change:
     classes = {each for detail in details for each in classes_of(change.category, detail)}
-    if "kfunc" in change.classes and (details or change.what == "removed"):
+    if "kfunc" in change.classes and details:
         classes.add("kfunc")
     if change.what != "changed":
         classes |= change.classes

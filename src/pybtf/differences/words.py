@@ -106,8 +106,7 @@ def detail_text(change: Change, detail: Detail) -> str:
         return f"{title_of(change)}: tag {value['name']}{where}"
     if change.category == "function":
         return f"{title_of(change)}: {_parameter(detail)}"
-    values = "value" in (detail.old or detail.new or {})
-    if change.category == "enum" or values:
+    if "value" in (detail.old or detail.new or {}) or (detail.new or {}).get("of") == "enumerators":
         return f"{title_of(change)}: {_enumerator(detail)}"
     if detail.what == "shifted":
         return f"{title_of(change)}: {_shift(detail, 'member')}"
