@@ -1,4 +1,4 @@
-"""`pybtf diff`: the finer rules, each with two BTFs built in memory: what counts as a change, of which class it is, what is
+"""`pybtf diff`: the finer rules, with two BTFs built in memory: what counts as a change, of which class it is, what is
 told apart, and what a pattern takes.
 """
 
