@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import struct
 import sys
 import zlib
 from collections.abc import Callable
@@ -204,6 +205,34 @@ def test_pointers_of_four_bytes() -> None:
     assert judge(told.make()).errno == 0
     clang = Maker().add(INT, "unsigned long", 4, 32).add(PTR, 0, 0).struct("s", 8, ("a", 3, 0), ("b", 3, 32))
     assert judge(clang.make()).errno == 0
+
+
+def test_a_layout_is_known_since_7_1() -> None:
+    made = Maker().make(extra=struct.pack("<II", 0, 0))
+    told = Maker().make(extra=struct.pack("<II", 20, 4), tail=bytes(4))
+    assert [judge(made, version=version).errno for version in (700, 701)] == [0, 0]
+    assert rules.RULES[judge(told, version=700).found[0][0]].key == "HDR_LONG"
+    assert "HDR_LONG" not in {rules.RULES[finding[0]].key for finding in judge(told, version=701).found}
+
+
+def test_strings_had_64_kilobytes_before_5_4() -> None:
+    made = Maker()
+    made.strings += b"a" * (1 << 16) + b"\0"
+    assert [judge(made.make(), version=version).errno for version in (502, 504)] == [22, 0]
+
+
+def test_what_is_split_may_have_no_strings_of_its_own() -> None:
+    base = judge(Maker().make(), VMLINUX).layer
+    data = raw_btf((0, PTR << 24, 1), b"")
+    assert judge(data, MODULE, base=base).errno == 0
+    assert judge(data, VMLINUX).errno == 22
+
+
+def test_parameters_count_from_one() -> None:
+    made = Maker().add(FUNC, "f", 3, vlen=0).proto(1, ("", 1))
+    first = judge(made.make()).first
+    assert first is not None
+    assert (rules.RULES[first[0]].key, kernel_message(first)) == ("FUNC_ARG", "Invalid arg#1")
 
 
 # What is printed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,13 +18,17 @@ from pybtf.elf.writer import put_sections
 from pybtf.verify import rules
 from pybtf.verify.distilled import Targets, relocate
 from pybtf.verify.fit import is_wrong
-from pybtf.verify.judge import MODULE, VMLINUX, judge
+from pybtf.verify.judge import MODULE, USER, VMLINUX, judge
+from pybtf.verify.report import summary
+from pybtf.verify.sources import Source, open_source
+from pybtf.verify.task import Settings, on_bases, open_base
 from pybtf.verify.words import _singular
 from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
 from tests.conftest import ROOT, RunCli, environment
 from tests.encode import test_split as split_modules
 from tools.golden.minimal_btf import (
+    ARRAY,
     ENUM,
     ENUM64,
     FUNC,
@@ -348,3 +353,102 @@ def test_names_below_are_those_of_types() -> None:
     own = copy(below).struct("mine", 4, ("other", 1, 0))
     ((code, text),) = relocated(below, own, VMLINUX_TYPES)
     assert (code, "'other'" in text) == (2, True)
+
+
+def test_what_is_in_an_array_is_embedded() -> None:
+    below = Maker().struct("list_head", 24)
+    own = copy(below).add(ARRAY, 0, 0, 2, 1, 2).struct("mine", 48, ("lists", 3, 0))
+    ((code, text),) = relocated(below, own, VMLINUX_TYPES)
+    assert (code, text.endswith("24 bytes, in vmlinux 16")) == (22, True)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(4, True), (8, False)])
+def test_a_struct_that_vmlinux_has_as_a_number_has_its_size(size: int, fits: bool) -> None:
+    below = Maker().struct("color", size)
+    assert (relocated(below, copy(below).add(PTR, 0, 2), VMLINUX_TYPES) == []) == fits
+
+
+def test_an_enum_of_the_name_does_not_make_a_struct_one_of_several() -> None:
+    """Only of several structs and unions the size counts where it is not embedded."""
+    below, vmlinux = Maker().struct("mixed", 24), Maker().struct("mixed", 8).add(ENUM, "mixed", 4)
+    assert relocated(below, copy(below).add(PTR, 0, 2), vmlinux) == []
+
+
+@pytest.mark.parametrize("count", [10, 12])
+def test_ten_types_that_do_not_match_are_named(count: int, verify: Verify, tmp_path: Path) -> None:
+    below, path = tmp_path / "vmlinux", tmp_path / "m.ko"
+    below.write_bytes(VMLINUX_TYPES.make())
+    base = Maker()
+    for number in range(count):
+        base.struct(f"gone{number}", 8)
+    path.write_bytes(
+        elf([Section(".BTF", split(base, copy(base).add(PTR, 0, 2))), Section(".BTF.base", base.make())]).data
+    )
+    notes = verify("--base", below, path)[1].splitlines()[1:]
+    assert sum("no type of this name" in line for line in notes) == 10
+    assert notes[10:] == (["  and 2 more"] if count > 10 else [])
+
+
+# Several bases
+
+
+def sources(path: Path, data: bytes, release: str | None = None) -> Source:
+    return Source(str(path), data, MODULE, True, 8, release=release)
+
+
+def test_of_bases_that_all_fit_that_of_the_release_is_taken(bases: tuple[Path, Path, Path]) -> None:
+    right, _, module = bases
+    same = right.parent / "same.btf"
+    same.write_bytes(right.read_bytes())
+    opened = [open_base(str(path), []) for path in (right, same)]
+    opened[0].release, opened[1].release = "6.1.0-1", "6.1.0-2"
+    settings = Settings([], None, opened)
+    for release, base, note in (
+        ("6.1.0-1", right, "fits 2 of the bases; for 6.1.0-1 it says it was built"),
+        ("6.1.0-2", same, "fits 2 of the bases; for 6.1.0-2 it says it was built"),
+        (None, right, f"nothing tells which of these it belongs to: {right}, {same}"),
+    ):
+        result = on_bases(sources(module, module.read_bytes(), release), settings, opened)
+        assert (result["base"], result["notes"]) == (str(base), [note])
+
+
+def test_of_bases_that_do_not_fit_the_nearest_is_told_of(verify: Verify, bases: tuple[Path, Path, Path]) -> None:
+    """That against which least speaks: there, nothing but a function without a prototype."""
+    _, wrong, module = bases
+    near = wrong.parent / "near.btf"
+    near.write_bytes(Maker().add(TYPEDEF, "list_head", 1).add(TYPEDEF, "b", 1).add(TYPEDEF, "c", 1).make())
+    for order in ((wrong, near), (near, wrong)):
+        status, text = verify("--base", order[0], "--base", order[1], module)
+        assert status == 1
+        assert text.startswith(f"{module}: does not belong to {near}; ")
+        assert "fits none of the 2 bases; this is about the nearest" in text
+
+
+def test_what_a_kernel_would_load_on_a_wrong_base_is_counted() -> None:
+    rows = [{"error": None, "verdict": "wrong base", "errno": errno} for errno in ("EINVAL", None, None)]
+    assert summary(rows) == "3 files: 0 accepted, 3 do not belong to the base (2 of them a kernel would load)"
+
+
+# Who loads a file
+
+
+@pytest.mark.parametrize("type", [1, 2, 3])
+def test_a_file_with_a_base_of_its_own_is_a_module(type: int, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    base = Section(".BTF.base", Maker().struct("list_head", 16).make())
+    for sections, loader in (([], USER), ([base], MODULE)):
+        path.write_bytes(elf([Section(".BTF", BASE.make()), *sections], type=type).data)
+        assert open_source(str(path)).loader == loader
+
+
+def test_files_of_the_running_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path.resolve()
+    monkeypatch.setattr("pybtf.verify.sources.RUNNING", str(folder / "vmlinux"))
+    monkeypatch.setattr("pybtf.verify.sources._RUNNING_FOLDER", str(folder))
+    for name, loader in (("vmlinux", VMLINUX), ("ext4", MODULE)):
+        (folder / name).write_bytes(BASE.make())
+        source = open_source(str(folder / name))
+        assert (source.loader, source.release) == (loader, os.uname().release)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "ext4").write_bytes(BASE.make())
+    assert open_source(str(tmp_path / "other" / "ext4")).loader == USER

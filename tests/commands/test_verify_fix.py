@@ -10,9 +10,25 @@ import pytest
 
 from pybtf.btf import BTF, Builder
 from pybtf.btf.renumbering import renumbered
-from pybtf.btf.types import Const, Datasec, Enum64, Enumerator, Int, Member, Ptr, SectionVar, Struct, Type, TypeTag, Var
+from pybtf.btf.types import (
+    Array,
+    Const,
+    Datasec,
+    Enum,
+    Enum64,
+    Enumerator,
+    Int,
+    Member,
+    Ptr,
+    SectionVar,
+    Struct,
+    Type,
+    TypeTag,
+    Var,
+)
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
+from pybtf.errors import InputError
 from pybtf.verify.judge import MODULE, VERSIONS, VMLINUX, judge
 from pybtf.verify.mending import mend
 from pybtf.verify.rebasing import rebase
@@ -80,6 +96,22 @@ def test_tags_in_a_circle_end() -> None:
     (pointer,) = BTF.from_bytes(data)
     assert isinstance(pointer, Ptr)
     assert pointer.type == 0
+    behind = made([TypeTag("a", 2), TypeTag("b", 1), Const(1)])
+    assert [each.type for each in BTF.from_bytes(mend(behind, 600)[0]) if isinstance(each, Const)] == [0]
+
+
+@pytest.mark.parametrize(("version", "left"), [(511, 0), (512, 1)])
+def test_empty_sections(version: int, left: int) -> None:
+    data, _ = mend(made([Int("int", 4, 32), Datasec(".x", 4, ())]), version)
+    assert sum(isinstance(each, Datasec) for each in BTF.from_bytes(data)) == left
+
+
+def test_a_layout_is_left_out_and_that_is_said_where_it_is_not_known() -> None:
+    builder = BtfBuilder()
+    builder.add(Int("int", 4, 32))
+    btf = BTF.from_bytes(builder.tobytes(layout=True))
+    said = "a header of 24 bytes, without the layout of kinds"
+    assert [dict(mend(btf, version)[1]) for version in (700, 701)] == [{said: 1}, {}]
 
 
 def test_many_tags_in_a_row_end_soon() -> None:
@@ -149,13 +181,49 @@ def test_a_module_on_a_base_in_another_order(seed: int) -> None:
         (lambda types: [*types[:1], Struct("lost", 16, types[1].members), *types[2:]], "STRUCT list is not there"),
         (lambda types: [*types[:1], Struct("list", 24, types[1].members), *types[2:]], "STRUCT list is another there"),
         (lambda types: [*types[:5], Ptr(4), *types[6:]], r"PTR \[7\] is not there"),
+        (lambda types: [Int("long", 8, 64), *types[1:]], "INT int is not there"),
     ],
 )
 def test_a_base_that_means_something_else(change, message: str) -> None:  # type: ignore[no-untyped-def]
-    from pybtf.errors import InputError
-
     with pytest.raises(InputError, match=message):
         rebase(module(made(kernel_types())), made(change(kernel_types())))
+
+
+INT, LONG = Int("int", 4, 32), Int("long", 8, 64)
+ANOTHER: dict[str, tuple[list[Type], list[Type], int]] = {
+    "an array of more": ([INT, Array(1, 1, 3)], [INT, Array(1, 1, 4)], 2),
+    "an array of others": ([INT, Array(1, 1, 3)], [LONG, INT, Array(1, 2, 3)], 2),
+    "a tag on something else": ([INT, TypeTag("user", 1)], [LONG, TypeTag("user", 1)], 2),
+    "another width": (
+        [INT, Struct("s", 4, (Member("a", 1, 0, 3),), kind_flag=True)],
+        [INT, Struct("s", 4, (Member("a", 1, 0, 4),), kind_flag=True)], 2,
+    ),
+    "other values": ([Enum("e", 4, (Enumerator("A", 1),))], [Enum("e", 4, (Enumerator("A", 2),))], 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ANOTHER)
+def test_what_a_module_embeds_has_to_be_the_same(case: str) -> None:
+    """In a struct, in an array, and as a variable."""
+    old, new, id = ANOTHER[case]
+    holders: list[Type] = [Struct("mine", 64, (Member("x", id, 0),)), Array(id, id, 2), Var("v", id)]
+    for holder in holders:
+        builder = BtfBuilder(made(old))
+        builder.add(holder)
+        btf = BTF.from_bytes(builder.tobytes(), made(old))
+        rebase(btf, made(old))
+        with pytest.raises(InputError, match=r"is not there|is another there"):
+            rebase(btf, made(new))
+
+
+@pytest.mark.parametrize(("count", "end"), [(5, "n4 is not there"), (6, "n4 is not there, and 1 more")])
+def test_the_first_few_that_are_missing_are_named(count: int, end: str) -> None:
+    old = made([Struct(f"n{number}", 4) for number in range(count)])
+    builder = BtfBuilder(old)
+    builder.extend([Ptr(number + 1) for number in range(count)])
+    with pytest.raises(InputError, match=rf"{end}[;,] expected|{end}; ") as caught:
+        rebase(BTF.from_bytes(builder.tobytes(), old), made([INT]))
+    assert ("more" in str(caught.value)) == (count > 5)
 
 
 def test_shapes_of_shapes_stay_small() -> None:

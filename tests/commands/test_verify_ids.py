@@ -81,6 +81,25 @@ def test_a_set_of_kfuncs_with_a_hole_is_refused(verify: Verify) -> None:
     assert ("IDS1", "loaded, with losses", "nowhere") in by_version["6.3"]
 
 
+def test_of_several_ids_the_last_was_taken_before_5_11(verify: Verify) -> None:
+    said = (FOLDER / "warnings.txt").read_text()
+    ((ids, used),) = re.findall(r"multiple IDs found for 'twice': (.*) - using (\d+)", said)
+    last = ids.split(", ")[-1]
+    assert last != used
+    for version, taken in (("5.10", last), ("5.11", used)):
+        _, (result,) = verify("--kernel", version, RESOLVED)
+        texts = {(each["rule"], each["name"]): each["text"] for each in result["findings"]}
+        assert texts["IDS2", "twice"].endswith(f": {taken} is used")
+        assert (("IDS4", "twice") in texts) == (taken == last)
+
+
+def test_before_6_9_every_set_of_pairs_is_one_of_kfuncs(verify: Verify, tmp_path: Path) -> None:
+    unflagged = changed(tmp_path, KSET + 4, 0, source=UNRESOLVED)
+    for version, severity in (("6.8", "rejected"), ("6.9", "loaded, with losses")):
+        _, (result,) = verify("--kernel", version, unflagged)
+        assert ("IDS1", severity, "kf_missing") in rows(result)
+
+
 def test_what_resolve_btfids_stored_is_right(verify: Verify) -> None:
     _, before = verify(UNRESOLVED)
     _, after = verify(RESOLVED)
@@ -144,9 +163,12 @@ def test_damage(verify: Verify, tmp_path: Path) -> None:
         table = next(section for section in image.sections if section.name == ".symtab")
         names = image.sections[table.link]
         at = data.index(b"__BTF_ID__struct__known__4", names.offset) - names.offset
+        ids = image.section(".BTF_ids")
+        assert ids is not None
+        size = ids.addr + ids.size
     for entry in range(table.offset, table.offset + table.size, 24):
         if struct.unpack_from("<I", data, entry)[0] == at:
-            for value in (69, 1 << 63):
+            for value in (size - 2, size, 1 << 63):
                 damaged = bytearray(data)
                 struct.pack_into("<Q", damaged, entry + 8, value)
                 path = tmp_path / "damaged.elf"

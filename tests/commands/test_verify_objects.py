@@ -160,6 +160,12 @@ def test_without_an_int_there_is_void() -> None:
     assert judge(found.data).errno
 
 
+def test_variables_become_an_int_of_32_bits() -> None:
+    types = kernel_symbols(Int("bits", 4, 24), Int("long", 8, 32), INT)
+    _, btf = completed(types)
+    assert [one.type for one in btf if isinstance(one, Var)] == [3, 3]
+
+
 def test_what_is_wrong_stays() -> None:
     extern = variable("nowhere", 1, Linkage.EXTERN)
     types = [INT, Int("odd", 3, 24, offset=9), extern, variable("a"), Datasec(".data", 0, (SectionVar(4, 0, 2),))]
@@ -267,7 +273,9 @@ def test_a_mended_object_keeps_what_loaders_read(verify: Run, tmp_path: Path) ->
         sections = {one.name: one for one in btf if isinstance(one, Datasec)}
         assert {".maps", ".kconfig", ".ksyms"} <= set(sections)
         assert (".data" in sections) == (version == "5.4")
-        assert all(btf.type(one.type).name for section in sections.values() for one in section.variables)
+        held = [btf.type(one.type) for section in sections.values() for one in section.variables]
+        assert all(one.name for one in held)
+        assert {type(btf.type(one.type)) for one in held if isinstance(one, Func)} == {FuncProto}
         if version != "4.19":
             assert named(path) == named(LOAD)
 

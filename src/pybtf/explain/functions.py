@@ -205,16 +205,13 @@ def differences(one: Prototype, other: Prototype) -> list[str]:
     found = []
     if one.returns != other.returns:
         found.append(f"returns {other.returns} instead of {one.returns}")
-    if len(one.params) != len(other.params):
-        found.append(f"{_count(other)} instead of {_count(one)} parameters")
-    for at, (left, right) in enumerate(zip(one.params, other.params, strict=False)):
+    before, after = ([] if each.params == ["void"] else each.params for each in (one, other))
+    if len(before) != len(after):
+        found.append(f"{len(after)} instead of {len(before)} parameters")
+    for at, (left, right) in enumerate(zip(before, after, strict=False)):
         if left != right:
             found.append(f"parameter {at + 1} is {right!r} instead of {left!r}")
     return found or ["a type that it refers to is another one"]
-
-
-def _count(prototype: Prototype) -> int:
-    return 0 if prototype.params == ["void"] else len(prototype.params)
 
 
 def _states(traces: list[Trace]) -> list[Trace]:

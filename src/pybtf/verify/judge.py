@@ -72,7 +72,7 @@ def severity(rule: Rule, loader: str, version: int) -> str:
         return UNNOTICED
     if rule.about == ORDER or not (rule.errno or rule.about == SPECIAL):
         return LOST
-    if rule.about in (GRAPH, SPECIAL) and loader != USER:
+    if rule.about == GRAPH and loader != USER:
         return UNNOTICED
     return REJECTED
 

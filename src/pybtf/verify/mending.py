@@ -79,15 +79,13 @@ def _mended(
     behind = _Behind({id: each.type for id, each in types.items() if isinstance(each, TypeTag)})
     instead: dict[int, int] = {}
     kept: list[Type] = []
-    dropped: set[int] = set()
     for id, each in types.items():
         later = is_object and isinstance(each, Datasec) and each.variables and version >= _VARIABLES
         if later or (id in needed and isinstance(each, Func | FuncProto | Var | Datasec)):
             kept.append(each)
             continue
-        made = _known(each, behind, dropped, version, changes)
+        made = _known(each, behind, version, changes)
         if made is None:
-            dropped.add(id)
             instead[id] = each.type if isinstance(each, TypeTag) else 0
         else:
             kept.append(made)
@@ -124,7 +122,7 @@ class _Behind:
         return end
 
 
-def _known(each: Type, behind: _Behind, dropped: set[int], version: int, changes: Counter[str]) -> Type | None:
+def _known(each: Type, behind: _Behind, version: int, changes: Counter[str]) -> Type | None:
     """The type as this version knows it; None: it goes."""
     match each:
         case Func() | FuncProto() if version < _FUNCTIONS:
@@ -135,8 +133,6 @@ def _known(each: Type, behind: _Behind, dropped: set[int], version: int, changes
             return _section(each, version, changes)
         case DeclTag() if version < _since("decl_tag"):
             changes["declaration tags dropped (5.16)"] += 1
-        case DeclTag() if each.type in dropped:
-            changes["declaration tags dropped with what they are on"] += 1
         case TypeTag() if version < _since("type_tag"):
             changes["type tags dropped (5.17)"] += 1
         case TypeTag() | DeclTag() if each.kind_flag and version < _since("attributes"):

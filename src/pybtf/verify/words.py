@@ -55,7 +55,7 @@ def errno_name(code: int) -> str:
 
 
 def groups(judged: Judgement) -> list[dict[str, Any]]:
-    """What is wrong, the worst first, and what the kernel meets first before all others."""
+    """What is wrong, the worst first; of what is equally bad first what the kernel meets first."""
     first = judged.first
     found: dict[int, dict[str, Any]] = {}
     for finding in judged.found:
@@ -75,7 +75,7 @@ def groups(judged: Judgement) -> list[dict[str, Any]]:
         examples = found[code]["examples"]
         if len(examples) < SHOWN:
             examples.append(_example(judged, finding))
-    return sorted(found.values(), key=lambda each: (not each["first"], ORDER.index(each["severity"])))
+    return sorted(found.values(), key=lambda each: ORDER.index(each["severity"]))
 
 
 def _example(judged: Judgement, finding: Finding) -> dict[str, Any]:

@@ -435,7 +435,7 @@ def put_skipped(
     inner = frame[0]
     put_tabs(t, frame.level)
     put_declared(s, cython.address(inner), id, cython.address(c))
-    while inner.braces and s.format.expand and is_kind(s, id, KIND_TYPEDEF):  # with braces, it ends
+    while inner.braces and is_kind(s, id, KIND_TYPEDEF):  # with braces, it ends
         id = view_record(s.v, id)[2]
     if inner.braces and is_tagged(s, id):
         put_char(t, 32)
