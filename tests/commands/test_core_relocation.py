@@ -58,7 +58,8 @@ def holding(*types: Type) -> BTF:
 
 
 VALUE = (Enumerator("A", 1),)
-FIELDS = {
+Case = tuple[list[Type], list[Type], int]
+FIELDS: dict[str, Case] = {
     "integers of other sizes": ([INT], [Int("long", 8, 64)], 1),
     "a struct and a union": ([Struct("x", 4)], [Union("y", 8)], 1),
     "enums of one name": ([Enum("e___2", 4, VALUE)], [Enum64("e", 8, VALUE)], 1),
@@ -83,7 +84,7 @@ def test_a_member_of_the_name_that_does_not_fit_ends_the_search() -> None:
     assert resolved(holding(INT), target, K.FIELD_EXISTS, "0:0") == 0
 
 
-EXISTING = {
+EXISTING: dict[str, Case] = {
     "prototypes": ([INT, FuncProto(2, (Param("a", 2),))], [INT, FuncProto(2, (Param("b", 2),))], 1),
     "other parameters": ([INT, FuncProto(2, (Param("a", 2),))], [INT, Ptr(0), FuncProto(2, (Param("a", 3),))], 0),
     "another result": ([INT, FuncProto(2)], [INT, Ptr(0), FuncProto(3)], 0),
@@ -100,7 +101,7 @@ def test_types_that_exist(case: str) -> None:
 
 
 X, XX = Struct("x", 4), Struct("x", 8)
-MATCHING = {
+MATCHING: dict[str, Case] = {
     "a number of another sign": ([SIGNED], [INT], 0),
     "a number of another size": ([INT], [Int("int", 8, 64)], 0),
     "arrays of other lengths": ([INT, Array(2, 2, 3)], [INT, Array(2, 2, 4)], 0),

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 import sys
 from pathlib import Path
 
 import pytest
 
 from pybtf import BTF, Builder
+from pybtf.btf.ext import RelocationKind as K
+from pybtf.btf.types import Int, Member, Struct, Type
+from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
 from pybtf.differences.objects import BROKEN, diff_objects, lines
 from pybtf.errors import InputError
+from tests.builders.elfwriter import Section, bare
 from tests.conftest import ROOT
 from tools.compare import diff_objects as tool
 from tools.compare.diff_objects import faults, told
@@ -137,6 +142,8 @@ def test_modules_are_asked_last_and_must_agree(tmp_path: Path, capsys: pytest.Ca
     )
     assert status == 1
     assert any("modules disagree" in line for line in text), text
+    one_each = *bases, str(empty), str(sides[0]), str(tmp_path / "one-each")
+    assert output(capsys, "--object", sizes, "--fail-on", "relocation", *one_each)[0] == 1
     assert main(["diff", "--object", sizes, str(sides[0]), str(sides[1])]) == 2
     assert "--old-base" in capsys.readouterr().err
 
@@ -172,3 +179,45 @@ def test_a_bpftool_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(reference, "bpftool", lambda: [sys.executable, "-c", "raise SystemExit(3)"])
     with pytest.raises(tool.Failed, match="status 3"):
         tool.answers(OLD, "x.o")
+
+
+def made(types: list[Type]) -> BTF:
+    builder = BtfBuilder()
+    builder.extend(types)
+    return BTF.from_bytes(builder.tobytes())
+
+
+def program(types: list[Type], rows: list[tuple[int, str, K]]) -> bytes:
+    """A BPF object with these relocations, and no code."""
+    builder = BtfBuilder()
+    builder.extend(types)
+    words = [(8 * at, type, builder.string(access), kind) for at, (type, access, kind) in enumerate(rows)]
+    data = struct.pack("<HBBIIIIIII", 0xEB9F, 1, 0, 32, 0, 0, 0, 0, 0, 12 + 16 * len(rows))
+    data += struct.pack("<III", 16, 0, len(rows)) + b"".join(struct.pack("<4I", *row) for row in words)
+    return bare([Section(".BTF", builder.tobytes()), Section(".BTF.ext", data)], machine=247)
+
+
+def test_what_is_told_of_each_kind(tmp_path: Path) -> None:
+    """Not that types have other ids, nor sizes of what is only asked to exist; local ids depend on no kernel."""
+    t = Struct("t", 4, (Member("a", 2, 0),))
+    local: list[Type] = [Struct("s", 16, (Member("a", 2, 0), Member("b", 2, 64))), Int("int", 4, 32), t]
+    kernels: list[list[Type]] = [
+        local,
+        [
+            Int("short", 2, 16), Struct("s", 16, (Member("a", 1, 0), Member("b", 1, 32))),
+            Struct("t", 4, (Member("a", 1, 0),)),
+        ],
+    ]  # fmt: skip
+    rows = [
+        (1, "0", K.TYPE_ID_LOCAL), (1, "0", K.TYPE_ID_TARGET), (1, "0:0", K.FIELD_EXISTS), (3, "0", K.TYPE_MATCHES),
+        (1, "0:0", K.FIELD_BYTE_OFFSET), (1, "2:1", K.FIELD_BYTE_OFFSET), (1, "0:1", K.FIELD_BYTE_SIZE),
+    ]  # fmt: skip
+    path = tmp_path / "x.o"
+    path.write_bytes(program(local, rows))
+    (found,) = diff_objects([path], *(made(types) for types in kernels))
+    assert found.relocations == 6
+    assert [(each.what, each.field, each.kind, each.old, each.new) for each in found.outcomes] == [
+        ("changed", "struct t", "matches", 1, 0), ("changed", "struct s.a", "offset", 0, 0),
+        ("changed", "struct s[2].b", "offset", 40, 36), ("changed", "struct s.b", "size", 4, 2),
+    ]  # fmt: skip
+    assert [(each.old_size, each.new_size) for each in found.outcomes] == [(None, None), (4, 2), (4, 2), (4, 2)]

@@ -440,61 +440,6 @@ def test_options_about_classes_have_no_influence(run: Run) -> None:
         assert run(pahole, "-F", "btf", *classes, *options, FOLDER / "order.btf") == plain
 
 
-SIGNED, CHAR = Int("int", 4, 32, IntEncoding.SIGNED), Int("char", 1, 8, IntEncoding(0))
-RECORDED = {
-    "bits in hexadecimal": (
-        [SIGNED, Struct("s", 4, (Member("a", 1, 0, 3), Member("b", 1, 12, 4)))], ["--hex"],
-        ["\tint                        b:4;                  /*     0:0xc 0x4 */"],
-    ),
-    "a smaller unit in a larger one": (
-        [SIGNED, CHAR, Struct("s", 4, (Member("a", 1, 0, 3), Member("b", 2, 10, 2)))], [],
-        [
-            "\t/* XXX 7 bits hole, try to pack */", "", "\t/* Force alignment to the next boundary: */",
-            "\tchar                       :0;", "\t/* Bitfield combined with next fields */",
-        ],
-    ),
-    "an array without a size that is the first": (
-        [SIGNED, Array(1, 1, 0), Struct("s", 0, (Member("a", 2, 0),))], [],
-        ["\tint                        a[0];                 /*     0     0 */"],
-    ),
-    "a union that is only declared": (
-        [Fwd("u", kind_flag=True), SIGNED, Struct("s", 8, (Member("x", 1, 0), Member("y", 2, 32)))], [],
-        ["\tunion u                    x;                    /*     0     0 */"],
-    ),
-    "an odd place": (
-        [CHAR, Struct("s", 4, (Member("a", 1, 0), Member("b", 1, 24)))], [],
-        ["\tchar                       b;                    /*     3     1 */"],
-    ),
-    "what takes no room and fills no hole": (
-        [SIGNED, Struct("e", 0, ()), Struct("s", 16, (Member("a", 1, 0), Member("e", 2, 64), Member("b", 1, 96)))], [],
-        [
-            "\tstruct e                   e __attribute__((__aligned__(8))); /*     8     0 */", "",
-            "\t/* XXX 4 bytes hole, try to pack */", "",
-            "\tint                        b __attribute__((__aligned__(16))); /*    12     4 */",
-        ],
-    ),
-    "holes of bits, and none of bytes": (
-        [
-            SIGNED, Struct("in", 4, (Member("a", 1, 0, 3), Member("b", 1, 8, 3))),
-            Struct("s", 4, (Member("b", 2, 0),)),
-        ], [],
-        ["\t/* member types with bit holes: 1, total: 1, bit paddings: 1, total: 21 bits */"],
-    ),
-    "an array that is qualified twice": (
-        [SIGNED, Array(1, 1, 3), Const(2), Const(3), Struct("s", 12, (Member("a", 4, 0),))], [],
-        ["\tconst const int            a[3];                 /*     0    12 */"],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", RECORDED)
-def test_lines_that_are_paholes(case: str, run: Run, tmp_path: Path) -> None:
-    """Recorded from pahole 1.32."""
-    types, options, expected = RECORDED[case]
-    text = run(pahole, "-F", "btf", *options, "-C", "s", built(tmp_path, *types))
-    assert "\n" + "\n".join(expected) + "\n" in text
-
-
 # Hostile BTF
 
 

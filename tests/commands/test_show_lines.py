@@ -1,0 +1,128 @@
+"""`pybtf show`: lines of pahole for small structs built in memory, and what is shown of what is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pybtf.btf.kinds import IntEncoding
+from pybtf.btf.types import Array, Const, Fwd, Int, Member, Struct, Type
+from pybtf.btf.writer import BtfBuilder
+from pybtf.cli.main import main
+from pybtf.pahole.main import main as pahole
+from tools.golden.minimal_btf import INT, TYPEDEF, Maker
+
+Run = Callable[..., str]
+
+
+def built(tmp_path: Path, *types: Type) -> Path:
+    builder = BtfBuilder()
+    builder.extend(types)
+    path = tmp_path / "x.btf"
+    path.write_bytes(builder.tobytes())
+    return path
+
+
+SIGNED, CHAR = Int("int", 4, 32, IntEncoding.SIGNED), Int("char", 1, 8, IntEncoding(0))
+RECORDED: dict[str, tuple[list[Type], list[str], list[str]]] = {
+    "bits in hexadecimal": (
+        [SIGNED, Struct("s", 4, (Member("a", 1, 0, 3), Member("b", 1, 12, 4)))], ["--hex"],
+        ["\tint                        b:4;                  /*     0:0xc 0x4 */"],
+    ),
+    "a smaller unit in a larger one": (
+        [SIGNED, CHAR, Struct("s", 4, (Member("a", 1, 0, 3), Member("b", 2, 10, 2)))], [],
+        [
+            "\t/* XXX 7 bits hole, try to pack */", "", "\t/* Force alignment to the next boundary: */",
+            "\tchar                       :0;", "\t/* Bitfield combined with next fields */",
+        ],
+    ),
+    "an array without a size that is the first": (
+        [SIGNED, Array(1, 1, 0), Struct("s", 0, (Member("a", 2, 0),))], [],
+        ["\tint                        a[0];                 /*     0     0 */"],
+    ),
+    "a union that is only declared": (
+        [Fwd("u", kind_flag=True), SIGNED, Struct("s", 8, (Member("x", 1, 0), Member("y", 2, 32)))], [],
+        ["\tunion u                    x;                    /*     0     0 */"],
+    ),
+    "an odd place": (
+        [CHAR, Struct("s", 4, (Member("a", 1, 0), Member("b", 1, 24)))], [],
+        ["\tchar                       b;                    /*     3     1 */"],
+    ),
+    "what takes no room and fills no hole": (
+        [SIGNED, Struct("e", 0, ()), Struct("s", 16, (Member("a", 1, 0), Member("e", 2, 64), Member("b", 1, 96)))], [],
+        [
+            "\tstruct e                   e __attribute__((__aligned__(8))); /*     8     0 */", "",
+            "\t/* XXX 4 bytes hole, try to pack */", "",
+            "\tint                        b __attribute__((__aligned__(16))); /*    12     4 */",
+        ],
+    ),
+    "holes of bits, and none of bytes": (
+        [
+            SIGNED, Struct("in", 4, (Member("a", 1, 0, 3), Member("b", 1, 8, 3))),
+            Struct("s", 4, (Member("b", 2, 0),)),
+        ], [],
+        ["\t/* member types with bit holes: 1, total: 1, bit paddings: 1, total: 21 bits */"],
+    ),
+    "an array that is qualified twice": (
+        [SIGNED, Array(1, 1, 3), Const(2), Const(3), Struct("s", 12, (Member("a", 4, 0),))], [],
+        ["\tconst const int            a[3];                 /*     0    12 */"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RECORDED)
+def test_lines_that_are_paholes(case: str, run: Run, tmp_path: Path) -> None:
+    """Recorded from pahole 1.32."""
+    types, options, expected = RECORDED[case]
+    text = run(pahole, "-F", "btf", *options, "-C", "s", built(tmp_path, *types))
+    assert "\n" + "\n".join(expected) + "\n" in text
+
+
+def test_a_member_stays_that_would_come_to_lie_on_the_next(run: Run, tmp_path: Path) -> None:
+    """pahole puts c at 8, over b, and says itself that this cannot be."""
+    types = CHAR, Int("long int", 8, 64, IntEncoding.SIGNED), Array(1, 1, 12)
+    members = Member("a", 1, 0), Member("b", 2, 128), Member("c", 3, 192)
+    text = run(main, "show", "--reorganize", "s", built(tmp_path, *types, Struct("s", 40, members)))
+    assert "c[12];                /*    24    12 */" in text
+    assert "saved" not in text
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Structs, a struct with two of another in it, and a typedef."""
+    made = Maker().struct("b", 4, ("x", 1, 0)).struct("a", 8, ("x", 2, 0), ("y", 2, 32)).add(TYPEDEF, "t", 2)
+    made.struct("bits", 4, ("f", 1, 3 << 24), ("g", 1, 5 << 24 | 3), flag=1)
+    path = tmp_path / "x.btf"
+    path.write_bytes(made.add(INT, "u64", 8, 64).struct(0, 24, ("c", 1, 0), ("l", 6, 64), ("d", 1, 128)).make())
+    return path
+
+
+def test_a_struct_with_two_of_another_is_named_once(path: Path, run: Run) -> None:
+    assert run(main, "show", "--contains", "b", path) == "a\n"
+
+
+def test_names_that_are_given_are_sorted_if_asked_for(path: Path, run: Run) -> None:
+    for options, first in (([], "struct b {"), (["--sort"], "struct a {")):
+        assert run(main, "show", *options, "b", "a", path).startswith(first)
+
+
+def test_a_struct_is_drawn_once(path: Path, run: Run, tmp_path: Path) -> None:
+    """By whatever names."""
+    pictures = []
+    for names in (["b"], ["b", "t"]):
+        picture = tmp_path / f"{len(names)}.svg"
+        run(main, "show", "--svg", picture, *names, path)
+        pictures.append(picture.read_bytes())
+    assert pictures[0] == pictures[1]
+
+
+def test_each_bit_field_has_its_place_in_json(path: Path, run: Run) -> None:
+    (row,) = json.loads(run(main, "show", "--json", "bits", path))
+    assert [(member["bit"], member["bits"]) for member in row["members"]] == [(0, 3), (3, 5)]
+
+
+def test_what_could_be_smaller_and_has_no_name(path: Path, run: Run) -> None:
+    assert run(main, "show", "--packable", "7", path) == "(null)\t24\t16\t8\n"
