@@ -214,7 +214,7 @@ def test_what_is_told_of_each_kind(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = tmp_path / "x.o"
     path.write_bytes(program(local, rows))
-    (found,) = diff_objects([path], *(made(types) for types in kernels))
+    (found,) = diff_objects([path], made(kernels[0]), made(kernels[1]))
     assert found.relocations == 6
     assert [(each.what, each.field, each.kind, each.old, each.new) for each in found.outcomes] == [
         ("changed", "struct t", "matches", 1, 0), ("changed", "struct s.a", "offset", 0, 0),
