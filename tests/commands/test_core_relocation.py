@@ -143,6 +143,14 @@ def test_a_member_matches_one_of_those_of_its_name() -> None:
         assert resolved(local, target, K.TYPE_MATCHES) == 1
 
 
+@pytest.mark.parametrize(("count", "found"), [(31, 1), (32, 0)])
+@pytest.mark.parametrize("kind", [K.TYPE_EXISTS, K.TYPE_MATCHES])
+def test_how_many_pointers_are_followed(kind: K, count: int, found: int) -> None:
+    """bpftool refuses the program where there are more."""
+    btf = typed(INT, *(Ptr(2 + n) for n in range(count)))
+    assert resolved(btf, btf, kind) == found
+
+
 # Facts
 
 

@@ -29,6 +29,7 @@ from tests.conftest import ROOT, RunCli, environment
 from tests.encode import test_split as split_modules
 from tools.golden.minimal_btf import (
     ARRAY,
+    DECL_TAG,
     ENUM,
     ENUM64,
     FUNC,
@@ -283,6 +284,13 @@ def test_one_name_in_the_middle_is_no_proof() -> None:
     assert wrong == [False, False, True]
 
 
+def test_a_tag_on_what_has_none_is_a_proof() -> None:
+    base = judge(BASE.make(), VMLINUX).layer
+    for id, wrong in ((1, True), (3, False)):  # an int, a struct
+        own = copy(BASE).add(DECL_TAG, "tag", id, 0xFFFFFFFF)
+        assert is_wrong(judge(split(BASE, own), MODULE, base=base)) == wrong
+
+
 def test_members_over_each_other() -> None:
     base = judge(BASE.make(), VMLINUX).layer
     own = copy(BASE).struct("s", 24, ("a", 3, 0), ("b", 1, 64), ("c", 1, 128)).struct("t", 8, ("a", 1, 0), ("b", 1, 0))
@@ -387,6 +395,18 @@ def test_ten_types_that_do_not_match_are_named(count: int, verify: Verify, tmp_p
     notes = verify("--base", below, path)[1].splitlines()[1:]
     assert sum("no type of this name" in line for line in notes) == 10
     assert notes[10:] == (["  and 2 more"] if count > 10 else [])
+
+
+def test_a_base_of_its_own_is_read_since_6_11(verify: Verify, tmp_path: Path) -> None:
+    path = tmp_path / "m.ko"
+    base = Maker().struct("list_head", 16)
+    own = split(base, copy(base).add(TYPEDEF, "mine", 2))
+    path.write_bytes(elf([Section(".BTF", own), Section(".BTF.base", base.make())]).data)
+    status, text = verify("--kernel", "6.10", path)
+    assert (status, text.splitlines()[1:]) == (1, [
+        "  before 6.11 a kernel ignores .BTF.base, and takes .BTF for split from vmlinux",
+    ])  # fmt: skip
+    assert verify("--kernel", "6.11", path)[0] == 0
 
 
 # Several bases

@@ -17,6 +17,7 @@ from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
 from pybtf.verify.completion import Completed, complete
 from pybtf.verify.judge import judge
+from pybtf.verify.mending import mend_object
 from pybtf.verify.sources import open_source
 from tests.builders.elfwriter import Section, Symbol, bare
 from tests.conftest import ROOT
@@ -278,6 +279,15 @@ def test_a_mended_object_keeps_what_loaders_read(verify: Run, tmp_path: Path) ->
         assert {type(btf.type(one.type)) for one in held if isinstance(one, Func)} == {FuncProto}
         if version != "4.19":
             assert named(path) == named(LOAD)
+
+
+@pytest.mark.parametrize("name", [".maps", ".struct_ops", "?.struct_ops.link", ".data"])
+def test_sections_that_a_loader_reads_are_kept_whatever_the_version(name: str) -> None:
+    btf = BTF.from_bytes(btf_of([INT, variable("a"), Datasec(name, 0, (SectionVar(2, 0, 4),))]))
+    for version in (501, 502):
+        data, _, _ = mend_object(btf, version)
+        left = [one.name for one in BTF.from_bytes(data) if isinstance(one, Var | Datasec)]
+        assert left == ([] if name == ".data" and version == 501 else ["a", name])
 
 
 def test_mended_btf_alone_is_completed(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
