@@ -4,6 +4,8 @@ told apart, and what a pattern takes.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pybtf import diff
@@ -28,6 +30,7 @@ from pybtf.btf.types import (
     TypeTag,
     Var,
 )
+from pybtf.btf.writer import BtfBuilder
 from pybtf.differences.model import Change
 from pybtf.differences.select import Pattern, Selection
 from pybtf.differences.text import lines, markdown
@@ -460,3 +463,24 @@ def test_patterns_of_kfuncs_and_of_enums_without_a_name() -> None:
     assert [change.name for change in only] == ["both_k"]
     nameless = enum(("FIRST", 0), name=""), enum(("FIRST", 0), ("MORE", 1), name="")
     assert chosen(*nameless, names=("enum {FIRST*",)) == ["~ enum {FIRST, ...}", "    + enum {FIRST, ...}: MORE = 1"]
+
+
+# Bases
+
+
+def test_each_side_has_its_base(tmp_path: Path) -> None:
+    """A module that embeds a struct which grew in its kernel."""
+    bases: list[Path] = []
+    modules: list[Path] = []
+    for name, size in (("old", 4), ("new", 8)):
+        made = Maker()
+        made.struct("inner", size, A)
+        base = made.btf()
+        builder = BtfBuilder(base)
+        builder.add(Struct("mine", 16, (Member("in", base.end_id - 1, 0),)))
+        for paths, data in ((bases, made.builder.tobytes()), (modules, builder.tobytes())):
+            paths.append(tmp_path / f"{name}.{len(paths)}.{'base' if paths is bases else 'ko'}")
+            paths[-1].write_bytes(data)
+    found = diff(*modules, old_base=bases[0], new_base=bases[1], reach=False)
+    assert lines(found.changes, found.declaration) == ["~ struct mine", "    ~ struct mine.in: size 4 -> 8"]
+    assert diff(*modules, base=bases[0]).changes == []

@@ -265,7 +265,9 @@ def test_typedefs_in_circles_end() -> None:
     assert resolved(circle, K.FIELD_BYTE_OFFSET, "0:0") is None
     assert resolved(circle, K.FIELD_EXISTS, "0:0", local=circle) in (0, 1)
     needs = MinCore(circle)
-    asked = ((2, "0:0", K.FIELD_EXISTS), (3, "0", K.TYPE_EXISTS), (2, "0", K.TYPE_MATCHES))
+    asked = (
+        (2, "0:0", K.FIELD_EXISTS), (3, "0", K.FIELD_EXISTS), (3, "0", K.TYPE_EXISTS), (2, "0", K.TYPE_MATCHES),
+    )  # fmt: skip
     needs.add(circle, relocations(circle, *asked))
     BTF.from_bytes(needs.to_bytes())
 

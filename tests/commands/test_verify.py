@@ -20,6 +20,7 @@ from pybtf.cli.main import main
 from pybtf.verify import rules
 from pybtf.verify.header import check_header
 from pybtf.verify.judge import MODULE, USER, VERSIONS, VMLINUX, judge
+from pybtf.verify.task import version_of
 from pybtf.verify.words import kernel_message
 from tests.builders.elfwriter import Section, elf
 from tests.builders.rawbtf import raw_btf
@@ -325,6 +326,11 @@ def test_many_files_are_counted(verify: Verify, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_usage(arguments: list[str]) -> None:
     assert main(["verify", *arguments]) == 2
+
+
+def test_versions_have_minor_numbers_below_100() -> None:
+    assert [version_of(text) for text in ("6.99", "v4.18")] == [699, 418]
+    assert [version_of(text) for text in ("6.100", "4.17", "6", "6.x")] == [None] * 4
 
 
 def test_names_of_versions(verify: Verify, tmp_path: Path) -> None:

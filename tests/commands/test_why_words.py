@@ -186,6 +186,13 @@ def test_a_variable_that_is_defined_is_told_by_its_definition(tmp_path: Path) ->
     assert (found.reason, found.evidence["declaration"], len(found.evidence["places"])) == ("section", "int v", 1)
 
 
+def test_not_each_section_of_data_is_per_cpu(path: Path) -> None:
+    (found,) = pybtf.why(path, "counter", features="+global_var", jobs=1)
+    assert found.verdict.endswith(" in .data..percpu (per CPU)")
+    evidence = {"ids": [7], "section": ".data", "size": 4, "per_cpu": False}
+    assert words.verdict("v", "variable", "", evidence) == "v is in BTF: VAR [7], 4 bytes in .data"
+
+
 def test_types_of_one_name_are_compared_with_the_first_of_their_kind(tmp_path: Path) -> None:
     def twice(tag: str, member: str, size: int) -> Die:
         inner = named("member", "a", ("type", "ref4", member), ("data_member_location", "data1", 0))

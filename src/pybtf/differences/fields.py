@@ -52,12 +52,12 @@ def composite_details(comparison: Comparison, names: Names, old: int, new: int) 
         [(key, (after[key][OFFSET], after[key][BITS], after[key][SIZE], after[key][MEANING])) for key in come],
     )
     taken = set(renamed.values())
-    for key in _outermost([key for key in gone if key not in renamed], before):
+    for key in _outermost([key for key in gone if key not in renamed]):
         details.append(Detail("removed", text_of(key[0]), _place(names, 0, before[key]), None))
     for left, right in renamed.items():
         old_value, new_value = _place(names, 0, before[left]), _place(names, 1, after[right])
         details.append(Detail("renamed", text_of(left[0]), old_value, {"name": text_of(right[0]), **new_value}))
-    for key in _outermost([key for key in come if key not in taken], after):
+    for key in _outermost([key for key in come if key not in taken]):
         details.append(Detail("added", text_of(key[0]), None, _place(names, 1, after[key])))
     moved: list[tuple[Key | None, Key | None, int]] = []
     last: Key | None = None
@@ -119,7 +119,7 @@ def _renamed(gone: Sequence[tuple[Key, Hashable]], come: Sequence[tuple[Key, Has
     return found
 
 
-def _outermost(keys: list[Key], rows: dict[Key, Row]) -> list[Key]:
+def _outermost(keys: list[Key]) -> list[Key]:
     """Without those within one that is in the list itself. Members stand behind what they are in."""
     found = []
     within: bytes | None = None
@@ -127,7 +127,7 @@ def _outermost(keys: list[Key], rows: dict[Key, Row]) -> list[Key]:
         path = key[0]
         if within is not None and _is_within(path, within):
             continue
-        within = path if rows[key][MEANING] == 0 else None
+        within = path
         found.append(key)
     return found
 

@@ -89,7 +89,7 @@ def type_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
     definitions = [row["id"] for row in rows if not row["forward"]]
     for row in rows:
         same = [id for id in definitions if btf.type(id).kind.name == row["kind"]]
-        if not row["forward"] and same and row["id"] != same[0]:
+        if same and row["id"] != same[0]:
             row["differs_in"] = first_difference(btf, same[0], row["id"])
     found = _described(inquiry, kinds, plain)
     defined = [offset for offset, declared in found if not declared]

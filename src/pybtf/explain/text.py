@@ -117,7 +117,7 @@ def _prototypes(rows: list[dict[str, Any]]) -> list[str]:
         note = "" if place == 1 or not row["agrees_with_the_first"] else "  (counts as the same)"
         shown.append(f"{lead}{row['prototype']}{note}")
         marks = _marks(rows[0]["prototype"], row["prototype"])
-        if place > 1 and marks:
+        if marks:
             shown.append(" " * len(lead) + marks)
         shown += [f"     {text}" for text in row["differs_in"]]
         shown += [f"     {_place(place)}" for place in row["places"][:3]]
