@@ -5,7 +5,8 @@
 KERNEL is a name that reference.py knows. Two things are checked. For every function of .symtab, every name of a
 DW_TAG_subprogram and every variable at the top level of a unit, `why` must say that it is in BTF exactly if the BTF
 that `pybtf encode` writes has a FUNC or VAR of the name. And of each reason N names are drawn, for which the reason is
-checked by what stands below: over the symbols and the DWARF as pyelftools reads them, knowing nothing of the core.
+checked by what stands below: over the symbols and the DWARF as pyelftools reads them, knowing nothing of the core. So
+is the evidence of some reasons: it must have the code, and the place of the parameter that decided.
 
 Finding the DIEs of a kernel takes a minute; the offsets are kept in build/why-check.
 
@@ -29,6 +30,7 @@ from typing import Any
 
 from elftools.dwarf.dwarf_expr import DWARFExprParser
 from elftools.dwarf.locationlists import LocationEntry, LocationExpr, LocationParser
+from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 
 from tools.judge.reference import kernel
@@ -283,6 +285,21 @@ class Program:
             first = operations[0].op_name if operations else ""
             yield int(first[9:]) if first[9:].isdecimal() and first.startswith("DW_OP_reg") else None
 
+    def starts(self, die: Any) -> set[int]:
+        """Where its code begins, and further parts of it, if there are any."""
+        if "DW_AT_low_pc" in die.attributes:
+            return {die.attributes["DW_AT_low_pc"].value}
+        if "DW_AT_ranges" not in die.attributes:
+            return set()
+        low = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
+        base, found = low.value if low is not None else 0, set()
+        for entry in self.dwarf.range_lists().get_range_list_at_offset(die.attributes["DW_AT_ranges"].value, die.cu):
+            if isinstance(entry, BaseAddressEntry):
+                base = entry.base_address
+            else:
+                found.add(entry.begin_offset + (0 if entry.is_absolute else base))
+        return found
+
     # ---- what a reason says ----
 
     def no_symbol(self, name: str) -> bool:
@@ -385,6 +402,29 @@ class Program:
     def language(self, name: str) -> bool:
         return any(die.cu.get_top_DIE().attributes["DW_AT_language"].value == 0x1C for die in self.defined(name))
 
+    # ---- what the evidence has ----
+
+    def described(self, name: str) -> set[str]:
+        """Addresses of symbols at which a description has code."""
+        starts = {start for die in self.defined(name) for start in self.starts(die)}
+        return {f"{address:#x}" for _, address in self.by_base[name] if address in starts}
+
+    def evidence_unexpected_register(self, name: str, found: dict[str, Any]) -> bool:
+        """The first instance has the address of its code, and a place for the parameter that is in a register."""
+        row = found["instances"][0]
+        if "parameter" not in row:
+            return True
+        location = row["parameters"][row["parameter"]]["location"]
+        placed = row["found"] is None or location.split(",")[0] == row["found"]
+        return placed and (row.get("address") in self.described(name) or not self.described(name))
+
+    def evidence_ambiguous_address(self, name: str, found: dict[str, Any]) -> bool:
+        """Each address that is described has its place."""
+        placed = {row["address"] for row in found["addresses"] if "unit" in row}
+        return self.described(name) & {row["address"] for row in found["addresses"]} <= placed
+
+    # ---- variables ----
+
     def address_of(self, die: Any) -> int | None:
         """The fixed address of a variable."""
         attribute = die.attributes.get("DW_AT_location")
@@ -457,6 +497,10 @@ def check(path: Path, sample: int, seed: int, features: str) -> bool:
             print(f"  {kind} {reason}: {len(names):,} names, not checked")
             continue
         failed = [name for name in chosen if not holds(name)]
+        shows = getattr(program, f"evidence_{reason}", None) if kind == "function" else None
+        if shows is not None and chosen:
+            full = json.loads(command("why", "--json", *options, *chosen, str(path)))
+            failed += [each["name"] for each in full if not shows(each["name"], each["evidence"])]
         drawn += len(chosen)
         bad += len(failed)
         print(f"  {kind} {reason}: {len(names):,} names, {len(chosen)} drawn, {len(failed)} wrong {failed[:8]}")

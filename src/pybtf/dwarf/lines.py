@@ -6,7 +6,7 @@ from pybtf.elf.image import ElfImage
 from pybtf.errors import PybtfError
 
 from .line_files import LineFiles
-from .sections import DebugSections, line_section, read_line
+from .sections import DebugSections, another_section, read_section
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def own_files(image: ElfImage, sections: DebugSections) -> LineFiles:
     """Names of source files in the units of the file that has these sections. A table that cannot be read has none."""
     try:
-        line = line_section(image, sections)
+        line = another_section(image, sections, ".debug_line")
     except PybtfError:
         line = None
     return _files(sections, line, image.little)
@@ -33,7 +33,7 @@ def alternate_files(image: ElfImage, sections: DebugSections) -> LineFiles:
     contents = {**alternate, "str": memoryview(sections.get("str", b""))[alternate.str_at :]}
     try:
         with ElfImage.open(alternate.path) as other:
-            line = read_line(other)
+            line = read_section(other, ".debug_line")
             line = None if line is None else bytes(line)
     except (PybtfError, OSError):  # it was there when the sections were read
         line = None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pybtf.dwarf.alternate import Alternate
 
-# The names by which core/inputs.py knows them. `.debug_ranges` and `.debug_rnglists` are not read.
+# The names by which core/inputs.py knows them. slow.py reads `.debug_ranges` and `.debug_rnglists`.
 WANTED: Final = ("info", "abbrev", "str", "line_str", "str_offsets", "addr", "loc", "loclists")
 
 _TITLES: Final = tuple([(name, f".debug_{name}") for name in WANTED])
@@ -110,19 +110,19 @@ def debug_sections(
     return found
 
 
-def line_section(image: ElfImage, sections: DebugSections) -> Buffer | None:
-    """`.debug_line` of the file that has these sections, `image` or its separate debug file. Raises `InputError`."""
+def another_section(image: ElfImage, sections: DebugSections, title: str) -> Buffer | None:
+    """One more debug section of the file that has these, `image` or its separate debug file. Raises `InputError`."""
     if sections.path != image.path:
         with ElfImage.open(sections.path) as debug:
-            line = read_line(debug)
-            return None if line is None else bytes(line)
-    return read_line(image)
+            found = read_section(debug, title)
+            return None if found is None else bytes(found)
+    return read_section(image, title)
 
 
-def read_line(image: ElfImage) -> Buffer | None:
-    """`.debug_line` of this very file. Raises `InputError`."""
-    line = image.dwarf.get(".debug_line")
-    return None if line is None else _read(image, line, section_addresses(image))
+def read_section(image: ElfImage, title: str) -> Buffer | None:
+    """A debug section of this very file. Raises `InputError`."""
+    section = image.dwarf.get(title)
+    return None if section is None else _read(image, section, section_addresses(image))
 
 
 def _sections_of(

@@ -29,7 +29,7 @@ from pybtf.errors import Place, PybtfError
 from .line_files import LineFiles
 from .lines import alternate_files, own_files
 from .roots import SPLIT_TYPE, TYPE, UnitHead, heads
-from .sections import Buffer, DebugSections
+from .sections import Buffer, DebugSections, another_section
 
 FAULTS = (
     DWARFError, ELFError, ConstructError, StructError, ValueError, KeyError, IndexError, AttributeError, TypeError,
@@ -89,11 +89,13 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
     contents: dict[str, Buffer] = dict(sections)
     if sections.alternate is not None:
         contents["info"] = contents["info"][: sections.alternate.info_at]
+    ranges = _range_sections(image, sections)
+    contents |= ranges
     files = own_files(image, sections)
     if sections.split_units:
         from .split_dies import SplitDies
 
-        return SplitDies(image, sections, units, files)
+        return SplitDies(image, {**sections, **ranges}, sections, units, files)
     dwarf = dwarf_info(contents, little=image.little, is64=image.is64)
     if sections.alternate is not None:
         shared: dict[str, Buffer] = {**sections.alternate, "info": sections["info"][sections.alternate.info_at :]}
@@ -101,6 +103,19 @@ def dies_of(image: ElfImage, sections: DebugSections, units: list[tuple[int, int
         dwarf.supplementary_dwarfinfo = dwarf_info(shared, little=image.little, is64=image.is64)
     shared_files = alternate_files(image, sections)
     return Dies(dwarf, units, image.machine, files, sections, shared_files, little=image.little)
+
+
+def _range_sections(image: ElfImage, sections: DebugSections) -> dict[str, Buffer]:
+    """Lists of ranges of code, in the form of DWARF 4 and of 5. What cannot be read has none."""
+    found: dict[str, Buffer] = {}
+    for name in ("ranges", "rnglists"):
+        try:
+            data = another_section(image, sections, f".debug_{name}")
+        except PybtfError:
+            continue
+        if data is not None:
+            found[name] = data
+    return found
 
 
 class Dies:
@@ -255,6 +270,43 @@ class Dies:
         if files is None or not isinstance(index, int) or not isinstance(table, int):
             return ""
         return files.name(table, index)
+
+    # ---- code ----
+
+    def starts(self, die: Any) -> list[int] | None:
+        """Where the code of a function begins, and each further part of it; empty if that cannot be read, None if the
+        DIE has no code. What the linker has discarded is at 0.
+        """
+        if "DW_AT_low_pc" in die.attributes:
+            start = _value(die, "DW_AT_low_pc")
+            return [] if not isinstance(start, int) else self._kept([start])
+        if "DW_AT_ranges" not in die.attributes:
+            return None
+        try:
+            found = self._range_starts(die)
+        except FAULTS:
+            return []
+        return self._kept(found) if found else []
+
+    @staticmethod
+    def _kept(starts: list[int]) -> list[int] | None:
+        return [start for start in starts if start] or None
+
+    def _range_starts(self, die: Any) -> list[int]:
+        """Of ranges that are not empty; none if there is no list."""
+        unit = die.cu
+        dwarf = die.dwarfinfo
+        if (dwarf.debug_rnglists_sec if unit["version"] >= 5 else dwarf.debug_ranges_sec) is None:
+            return []
+        base = _value(unit.get_top_DIE(), "DW_AT_low_pc")
+        base = base if isinstance(base, int) else 0
+        found = []
+        for entry in dwarf.range_lists().get_range_list_at_offset(die.attributes["DW_AT_ranges"].value, unit):
+            if hasattr(entry, "base_address"):
+                base = entry.base_address
+            elif entry.begin_offset != entry.end_offset:
+                found.append(entry.begin_offset + (0 if entry.is_absolute else base))
+        return found
 
     # ---- places of parameters ----
 

@@ -16,7 +16,7 @@ from pybtf.elf.image import ElfImage
 
 from .line_files import LineFiles
 from .roots import Damaged, Reader
-from .sections import DebugSections
+from .sections import Buffer, DebugSections
 from .slow import Dies, dwarf_info
 
 _DATA1, _DATA2, _DATA4, _UDATA, _IMPLICIT = 0x0B, 0x05, 0x06, 0x0F, 0x21
@@ -36,9 +36,9 @@ class SplitDies(Dies):
     """The DIEs of a file some units of which are split."""
 
     def __init__(
-        self, image: ElfImage, sections: DebugSections, units: list[tuple[int, int]], files: LineFiles
+        self, image: ElfImage, contents: dict[str, Buffer], sections: DebugSections, units: list[tuple[int, int]],
+        files: LineFiles,
     ) -> None:
-        contents = dict(sections)
         super().__init__(
             dwarf_info(contents, little=image.little, is64=image.is64), units, image.machine, files, sections,
             little=image.little,
@@ -96,6 +96,12 @@ class SplitDies(Dies):
         if row is None:
             return super()._file(die, index)
         return self._files.name(row[9], index) if isinstance(index, int) and row[9] < 1 << 63 else ""
+
+    def starts(self, die: Any) -> list[int] | None:
+        """Ranges of a split unit are relative to what its skeleton says; they are not read."""
+        if self._row(die.offset) is None:
+            return super().starts(die)
+        return [] if "DW_AT_ranges" in die.attributes else None
 
     def _first_expression(self, die: Any, attribute: Any) -> Any:
         row = self._row(die.offset)

@@ -12,6 +12,7 @@ from itertools import islice
 from pybtf.btf import Kind
 from pybtf.btf.types import DeclTag, FuncProto, Symbol
 
+from .entries import entry, find_entries, is_compiled
 from .inquiry import Inquiry
 from .places import MOST, place, places, prototype_of
 from .reasons import IN_BTF
@@ -45,24 +46,25 @@ def evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
     """What speaks for the verdict `reason` on the function `name`; keys depend on the reason (docs/why.md)."""
     stem = name if name in inquiry.table else name.partition(".")[0]
     traces = inquiry.fates.of(stem)
+    find_entries(inquiry, stem, traces)
     symbols, _ = inquiry.fates.symbols(stem)
     if reason in ("clone", "part"):
         symbols = [(name, inquiry.symbols[name])]
     found: dict[str, Any] = {
         "symbols": [{"name": symbol, "address": f"{address:#x}"} for symbol, address in symbols],
-        "descriptions": _descriptions(traces),
+        "descriptions": _descriptions(inquiry, traces),
         "kfunc": _kfunc(inquiry, name),
     }
     found.update(_SPECIFIC.get(reason, _nothing)(inquiry, name, traces))
     return found
 
 
-def _descriptions(traces: list[Trace]) -> dict[str, int]:
+def _descriptions(inquiry: Inquiry, traces: list[Trace]) -> dict[str, int]:
     """How many descriptions of the function there are: compiled, abstract (for inlining), only declared."""
     defined = [each for each in traces if each["what"] != "declared" and not each["what"].startswith("var_")]
     return {
-        "compiled": sum(each.get("address", 0) != 0 for each in defined),
-        "abstract": sum(each.get("address", 0) == 0 for each in defined),
+        "compiled": sum(is_compiled(inquiry, each) for each in defined),
+        "abstract": sum(not is_compiled(inquiry, each) for each in defined),
         "declarations": sum(each["what"] == "declared" for each in traces),
     }
 
@@ -215,7 +217,7 @@ def differences(one: Prototype, other: Prototype) -> list[str]:
 
 
 def _states(traces: list[Trace]) -> list[Trace]:
-    """Those that were remembered, in the order of function_merge.py: what has code comes first."""
+    """Those that were remembered, in the order of function_merge.py: what has an address there comes first."""
     return sorted((trace for trace in traces if "state" in trace), key=lambda trace: trace["address"] == 0)
 
 
@@ -234,8 +236,9 @@ def _instance(inquiry: Inquiry, trace: Trace, flag: str, states: list[Trace]) ->
     prototype = prototype_of(inquiry, trace)
     row["prototype"] = str(prototype) if prototype else ""
     row["parameters"], copy = _parameters(inquiry, trace, states)
-    if copy is not None:
-        row["address"] = inquiry.address(copy["address"])
+    start = None if copy is None else entry(inquiry, copy)
+    if start is not None:
+        row["address"] = inquiry.address(start)
     if flag == "unexpected" and "parameter" in trace:
         row["parameter"] = trace["parameter"]
         registers = inquiry.fates.parameter_registers()
@@ -258,7 +261,7 @@ def _parameters(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> tuple[li
     if die is None:
         return [], None
     locations: dict[int, str] = {}
-    copy = None if trace["address"] else _copy_of(inquiry, trace, states)
+    copy = None if is_compiled(inquiry, trace) else _copy_of(inquiry, trace, states)
     compiled = None if copy is None else inquiry.dies.die(copy["die"])
     for child in [] if compiled is None else parameters(inquiry.dies, compiled):
         origin = inquiry.dies.to(child, "DW_AT_abstract_origin")
@@ -277,8 +280,8 @@ def _parameters(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> tuple[li
 def _copy_of(inquiry: Inquiry, trace: Trace, states: list[Trace]) -> Trace | None:
     """The last compiled copy of an abstract instance: the one whose registers it has learnt last."""
     unit = inquiry.dies.unit_number(trace["die"])
-    near = (each for each in reversed(states) if each["address"] and inquiry.dies.unit_number(each["die"]) == unit)
-    for other in islice(near, MOST_COPIES):
+    compiled = (each for each in reversed(states) if is_compiled(inquiry, each))
+    for other in islice((each for each in compiled if inquiry.dies.unit_number(each["die"]) == unit), MOST_COPIES):
         die = inquiry.dies.die(other["die"])
         origin = None if die is None else inquiry.dies.to(die, "DW_AT_abstract_origin")
         if origin is not None and inquiry.dies.offset(origin) == trace["die"]:
@@ -301,16 +304,16 @@ def _reordered(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, An
 
 def _optimized(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
     """The instances at addresses of clones, with the names of these."""
-    found = _flagged("optimized")(inquiry, name, [trace for trace in traces if trace.get("address")])
+    found = _flagged("optimized")(inquiry, name, [trace for trace in traces if is_compiled(inquiry, trace)])
     symbols, _ = inquiry.fates.symbols(name)
     for row in found["instances"]:
-        row["symbols"] = [symbol for symbol, address in symbols if inquiry.address(address) == row["address"]]
+        row["symbols"] = [symbol for symbol, address in symbols if inquiry.address(address) == row.get("address")]
     return found
 
 
 def _ambiguous(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
     """What is at each address that has a symbol of the name."""
-    at: dict[int, Trace] = {trace["address"]: trace for trace in traces if trace.get("address")}
+    at = {entry(inquiry, trace): trace for trace in traces}
     rows = []
     for symbol, address in sorted(inquiry.fates.symbols(name)[0], key=lambda row: row[1])[:MOST]:
         row: dict[str, Any] = {"symbol": symbol, "address": f"{address:#x}"}

@@ -58,6 +58,8 @@ class Inquiry:
         self._data = data
         self._base = base
         self._named: dict[Kind, dict[str, list[int]]] = {}
+        self.entries: dict[int, int | None] = {}
+        """Where the code of functions begins of which the core knows no address (entries.py), by DIE."""
         self.fates: Fates = run.fates()
 
     # ---- what there is ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .entries import entry
 from .inquiry import Inquiry
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -19,8 +20,9 @@ MOST = 20
 def place(inquiry: Inquiry, trace: Trace) -> dict[str, Any]:
     """Unit, file, line, DIE, and the address of the code, if there is any."""
     row = at(inquiry, trace["die"])
-    if trace.get("address"):
-        row["address"] = inquiry.address(trace["address"])
+    start = entry(inquiry, trace)
+    if start is not None:
+        row["address"] = inquiry.address(start)
     return row
 
 

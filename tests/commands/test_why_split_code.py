@@ -1,0 +1,104 @@
+"""`pybtf why` of functions that are split into a hot and a cold part: DIEs with DW_AT_ranges, without DW_AT_low_pc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pybtf
+from tests.builders.dwarfwriter import RangeList, Unit, die
+from tests.builders.elfwriter import Symbol
+from tests.builders.kernelish import INT, kernel
+from tests.builders.reasons import LONG, RETURNS, origin, register
+from tests.builders.synthetic import COUNTER, TEXT, parameter, subprogram
+
+COLD = 0x400
+
+
+def parts(version: int, form: str, *starts: int) -> tuple[str, str, Any]:
+    """DW_AT_ranges with 16 bytes at each of these places in .text."""
+    if version < 5:
+        return "ranges", form, RangeList([(TEXT + start, TEXT + start + 16) for start in starts])
+    return "ranges", form, RangeList([("start_length", TEXT + start, 16) for start in starts])
+
+
+def file(version: int, form: str) -> bytes:
+    """`moved`, of which only a clone without the first parameter is left; `twice`, of two units; `kept`; `unnamed`."""
+
+    def ranges(*starts: int) -> tuple[str, str, Any]:
+        return parts(version, form, *starts)
+
+    first = [
+        INT, LONG,
+        subprogram(
+            "moved", None, RETURNS, ("inline", "data1", 1), label="moved",
+            children=[parameter("a", "long", label="moved.a"), parameter("b", "long", label="moved.b")],
+        ),
+        subprogram(
+            None, None, origin("moved"), ranges(16, COLD),
+            children=[
+                die("formal_parameter", origin("moved.b"), register(5)),
+                die("formal_parameter", origin("moved.a"), ("const_value", "data1", 3)),
+            ],
+        ),
+        subprogram("kept", None, RETURNS, ranges(COLD + 16, 32), children=[parameter("a", "long", register(5))]),
+        subprogram("twice", None, RETURNS, ranges(48, COLD + 32)),
+        subprogram("unnamed", None, RETURNS, ranges(80), children=[parameter(None, "long")]),
+        subprogram("emptied", None, RETURNS, ("inline", "data1", 1)),
+        subprogram("emptied", None, RETURNS, ranges()),
+    ]  # fmt: skip
+    second = [INT._replace(label="int2"), subprogram("twice", None, ("type", "ref4", "int2"), ranges(64))]
+    units = [
+        Unit(die("compile_unit", ("name", "string", name), children=children), version=version)
+        for name, children in (("one.c", first), ("two.c", second))
+    ]
+    at = {"moved.constprop.0": 16, "kept": 32, "twice": 48, "unnamed": 80, "emptied": 96}
+    symbols = [Symbol(name, TEXT + offset, 16) for name, offset in at.items()]
+    return kernel(units, symbols=[COUNTER, *symbols, Symbol("twice", TEXT + 64, 16)]).data
+
+
+@pytest.fixture(params=[(4, "sec_offset"), (5, "sec_offset"), (5, "rnglistx")], ids=["4", "5", "5x"])
+def answers(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, pybtf.Answer]:
+    path = tmp_path / "vmlinux"
+    path.write_bytes(file(*request.param))
+    return {each.name: each for each in pybtf.why(path, "moved", "kept", "twice", "unnamed", "emptied", jobs=1)}
+
+
+def evidence(answers: dict[str, pybtf.Answer], name: str) -> dict[str, Any]:
+    return answers[name].evidence or {}
+
+
+def test_the_copy_tells_where_parameters_are(answers: dict[str, pybtf.Answer]) -> None:
+    """The abstract instance, which decided, has no locations of its own."""
+    assert answers["moved"].reason == "unexpected_register"
+    row = evidence(answers, "moved")["instances"][0]
+    assert row["prototype"] == "int moved(long a, long b)"
+    assert [each["location"] for each in row["parameters"]] == ["replaced by a constant", "rdi"]
+    assert row["address"] == f"{TEXT + 16:#x}"
+    assert evidence(answers, "moved")["descriptions"] == {"compiled": 1, "abstract": 1, "declarations": 0}
+
+
+def test_the_part_with_the_symbol_is_the_code(answers: dict[str, pybtf.Answer]) -> None:
+    assert answers["kept"].in_btf
+    assert evidence(answers, "kept")["source"]["address"] == f"{TEXT + 32:#x}"
+
+
+def test_each_of_several_addresses_has_its_place(answers: dict[str, pybtf.Answer]) -> None:
+    assert answers["twice"].reason == "ambiguous_address"
+    rows = evidence(answers, "twice")["addresses"]
+    assert [(row["address"], row["unit"]) for row in rows] == [
+        (f"{TEXT + 48:#x}", "one.c"), (f"{TEXT + 64:#x}", "two.c")
+    ]  # fmt: skip
+
+
+def test_what_the_encoder_leaves_out_is_compiled_as_well(answers: dict[str, pybtf.Answer]) -> None:
+    assert answers["unnamed"].reason == "unnamed_parameter"
+    assert evidence(answers, "unnamed")["descriptions"]["compiled"] == 1
+    assert evidence(answers, "unnamed")["places"][0]["address"] == f"{TEXT + 80:#x}"
+
+
+def test_ranges_that_are_not_there(answers: dict[str, pybtf.Answer]) -> None:
+    """There is code, but nobody knows where."""
+    assert evidence(answers, "emptied")["descriptions"] == {"compiled": 1, "abstract": 1, "declarations": 0}
