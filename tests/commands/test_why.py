@@ -324,6 +324,27 @@ def test_patterns(path: Path) -> None:
     assert [each.name for each in some] == ["differs"]
 
 
+@pytest.mark.parametrize("name", ["add<[usize; 4]>", "struct Pair<[u8; 2]>", "Only<[u8; 2]>"])
+def test_a_name_wins_over_the_pattern_that_it_looks_like(tmp_path: Path, name: str) -> None:
+    """Names of Rust: a function, a type, and a type of a unit that is left out."""
+    own = [
+        INT, subprogram("add<[usize; 4]>", 16), subprogram("add<u>", 32),
+        named("structure_type", "Pair<[u8; 2]>", ("byte_size", "data1", 4)),
+    ]  # fmt: skip
+    other = die(
+        "compile_unit", ("name", "string", "lib.rs"), ("language", "data1", 0x1C),
+        children=[named("structure_type", "Only<[u8; 2]>", ("byte_size", "data1", 4))],
+    )  # fmt: skip
+    path = tmp_path / "vmlinux"
+    path.write_bytes(kernel([unit(own), kernel_unit(other)], symbols=[COUNTER, *functions("add<u>")]).data)
+    [found] = pybtf.why(path, name, jobs=1)
+    assert found.name == name
+    assert found.kind is not None
+    some: list[Answer] = []
+    inquire(str(path), kernel_options(jobs=1), lambda inquiry: some.extend(listed(inquiry, "no_symbol", [name])))
+    assert [each.name for each in some] == [name] * (found.kind == "function")
+
+
 def test_a_damaged_unit_that_is_left_out_does_not_matter(tmp_path: Path) -> None:
     """Units in other languages are only read for their names."""
     children: list[Die | bytes] = [named("base_type", "u8", ("byte_size", "data1", 1)), b"\x7f\xff\xff"]

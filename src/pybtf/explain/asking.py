@@ -95,11 +95,11 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
 
 def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:
     """Answers about names and patterns of the shell (`tcp_*`), in their order; a pattern that matches nothing is not
-    found.
+    found. What looks like a pattern may be a name: Rust has functions called `add<[usize; 4]>`.
     """
     found = []
     for name in names:
-        if not is_pattern(name):
+        if not is_pattern(name) or inquiry.knows(name):
             found.append(answer(inquiry, name))
             continue
         matching = inquiry.matching(name)
@@ -107,8 +107,9 @@ def answers(inquiry: Inquiry, names: Sequence[str]) -> list[Answer]:
         full = len(matching) <= most
         found += [answer(inquiry, each, full=full) for each in matching]
         if not matching:
-            text = f"nothing matches {name}"
-            found.append(Answer(name, None, False, NOT_FOUND, text))
+            only_described = answer(inquiry, name)  # a type that only DWARF has
+            nothing = Answer(name, None, False, NOT_FOUND, f"nothing matches {name}")
+            found.append(nothing if only_described.kind is None else only_described)
     return found
 
 
@@ -117,7 +118,11 @@ def listed(inquiry: Inquiry, reason: str, patterns: Sequence[str] = ()) -> list[
     kind, wanted = check_reason(reason)
     names = inquiry.by_reason(kind).get(wanted, [])
     if patterns:
-        names = [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        known = set(names)
+        names = [
+            name for name in names
+            if any(name == each or (each not in known and fnmatchcase(name, each)) for each in patterns)
+        ]  # fmt: skip
     in_btf = wanted == IN_BTF
     return [
         Answer(name, kind, in_btf, wanted or None, verdict(name, kind, wanted, None), advice(kind, wanted))

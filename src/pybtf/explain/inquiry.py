@@ -174,6 +174,13 @@ class Inquiry:
             return "variable"
         return "type" if self.ids(name, *TYPE_KINDS) else None
 
+    def knows(self, name: str) -> bool:
+        """Whether there is a function, a variable or a type of BTF of this very name."""
+        keyword, _, plain = name.partition(" ")
+        if keyword in KEYWORDS:
+            return bool(self.ids(plain.strip(), *KEYWORDS[keyword]))
+        return self.kind(name) is not None
+
     def function_reason(self, name: str) -> str | None:
         """Why a function is not in BTF, one of FUNCTIONS; IN_BTF; None if there is no such function."""
         if name in self.named(Kind.FUNC):
