@@ -212,6 +212,28 @@ def test_registers_that_no_compiler_has_changed(prototype: str, register: str, s
     assert advised in told
 
 
+@pytest.mark.parametrize(
+    ("places", "advised"),
+    [
+        ([("list.h", 65, "a.c"), ("list.h", 65, "b.c")], "one function of a header"),
+        ([("list.h", 65, "a.c"), ("list.h", 66, "b.c")], "Rename one of them"),
+        ([("a.c", 65, "a.c"), ("b.c", 65, "b.c")], "Rename one of them"),
+        ([("a.c", 65, "a.c"), ("a.c", 65, "a.c")], "Rename one of them"),
+        ([("", 0, "a.c"), ("", 0, "b.c")], "Rename one of them"),
+        ([("list.h", 65, "a.c"), None], "Rename one of them"),
+        ([None, None], "Rename one of them"),
+        ([], "Rename one of them"),
+    ],
+)
+def test_copies_of_a_function_of_a_header(places: list[tuple[str, int, str] | None], advised: str) -> None:
+    """They cannot be renamed one by one; nor does it help to make them static inline, which they are."""
+    rows = [{} if place is None else dict(zip(("file", "line", "unit"), place, strict=True)) for place in places]
+    told = words.advice("function", "ambiguous_address", {"addresses": rows})
+    assert told is not None
+    assert advised in told
+    assert "static inline" not in told
+
+
 def test_kfuncs_are_not_tagged_without_the_feature(path: Path) -> None:
     (found,) = pybtf.why(path, "good", features="encode_force,var", jobs=1)
     assert (found.evidence or {})["kfunc"]["why_not_tagged"] == "the feature decl_tag_kfuncs is off"

@@ -14,6 +14,7 @@ from pybtf.explain.reasons import (
     FLOATING,
     FUNCTION_TRACES,
     FUNCTIONS,
+    HEADER,
     IN_BTF,
     RETURNED,
     TYPES,
@@ -33,7 +34,7 @@ def test_every_reason_of_the_report_is_known() -> None:
     assert {*FUNCTION_TRACES, *VARIABLE_TRACES} <= set(TRACE_NAMES.values())
     assert len(set(TRACE_NAMES.values())) == len(TRACE_NAMES) == len(COUNT_NAMES) + 3
     known = {("function", each) for each in FUNCTIONS} | {("variable", each) for each in VARIABLES}
-    causes = {("function", RETURNED), ("function", FLOATING)}
+    causes = {("function", RETURNED), ("function", FLOATING), ("function", HEADER)}
     assert set(ADVICE) <= known | causes | {("type", "not_encoded")}
 
 

@@ -50,6 +50,8 @@ VARIABLE_TRACES = {
 RETURNED = "unexpected_register: returned in memory"
 FLOATING = "unexpected_register: floating point"
 """Causes of that reason which have an advice of their own (words.py)."""
+HEADER = "ambiguous_address: one function of a header"
+"""The same of that reason."""
 _TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
 ADVICE = {
     ("function", "no_symbol"): (
@@ -79,7 +81,11 @@ ADVICE = {
     ("function", "reordered"): f"Mark it noinline and __noclone, so that all parameters stay. {_TRUE}",
     ("function", "optimized"): f"Mark it noinline and __noclone, so that all parameters stay. {_TRUE}",
     ("function", "ambiguous_address"): (
-        "Rename one of them, or make one static inline: a tracer that is given the name cannot tell which is meant."
+        "Rename one of them, or make one __always_inline: a tracer that is given the name cannot tell which is meant."
+    ),
+    ("function", HEADER): (
+        "It is one function of a header, of which several units have code of their own. Make it __always_inline, or "
+        "move it into one unit."
     ),
     ("function", "unnamed_parameter"): "Name all parameters.",
     ("variable", "section"): (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import counted
-from .reasons import ADVICE, FLOATING, FUNCTIONS, IN_BTF, RETURNED, TYPES, UNKNOWN, VARIABLES
+from .reasons import ADVICE, FLOATING, FUNCTIONS, HEADER, IN_BTF, RETURNED, TYPES, UNKNOWN, VARIABLES
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -107,10 +107,18 @@ def register_cause(row: dict[str, Any]) -> str:
     return ""
 
 
+def _of_one_header(rows: list[dict[str, Any]]) -> bool:
+    """Whether the code at all addresses is from one line, which several units include."""
+    lines = {(row.get("file"), row.get("line")) for row in rows}
+    return len(lines) == 1 and bool(rows[0].get("file")) and len({row["unit"] for row in rows}) > 1
+
+
 def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -> str | None:
     """What a user can do about it."""
     if reason == "unexpected_register" and found and found.get("instances"):
         row = found["instances"][0]
         if row.get("parameter") is not None and (cause := register_cause(row)):
             return ADVICE["function", cause]
+    if reason == "ambiguous_address" and found and _of_one_header(found.get("addresses", [])):
+        return ADVICE["function", HEADER]
     return ADVICE.get((kind or "", reason))
