@@ -19,6 +19,7 @@ from pybtf.explain.inquiry import Inquiry
 from pybtf.explain.reasons import ADVICE, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from pybtf.report import REASON_OF_FATE
 from tests.builders.dwarfwriter import Die, die
+from tests.builders.elfwriter import Section
 from tests.builders.kernelish import INT, kernel, point, unit
 from tests.builders.reasons import LONG, POINTER, everything, fine, kernel_unit
 from tests.builders.synthetic import COUNTER, TEXT, functions, named, subprogram
@@ -232,6 +233,32 @@ def test_copies_of_a_function_of_a_header(places: list[tuple[str, int, str] | No
     assert told is not None
     assert advised in told
     assert "static inline" not in told
+
+
+@pytest.mark.parametrize(
+    ("write", "advised"),
+    [
+        ({}, {"called": "defined nowhere, because nothing calls", "coded": "A kprobe needs none.", "seen": "script"}),
+        ({"type": "ET_REL"}, dict.fromkeys(("called", "coded", "seen"), "Ask the file that defines it")),
+        ({"dynamic": True}, dict.fromkeys(("called", "coded", "seen"), "Ask the file that defines it")),
+    ],
+    ids=["kernel", "module", "with_libraries"],
+)
+def test_who_defines_what_is_only_declared(tmp_path: Path, write: dict[str, Any], advised: dict[str, str]) -> None:
+    """Of a kernel there is no other file to be asked."""
+    declared = ("declaration", "flag", 1)
+    children = [
+        INT, subprogram("called", None, declared), subprogram("coded", None, declared),
+        named("variable", "seen", ("type", "ref4", "int"), declared),
+    ]  # fmt: skip
+    more = [Section(".dynamic", bytes(16), type="DYNAMIC", entsize=16)] if write.get("dynamic") else []
+    path = tmp_path / "x.elf"
+    kind = write.get("type", "ET_EXEC")
+    symbols = [COUNTER, *functions("coded")]
+    path.write_bytes(kernel([unit(children)], symbols=symbols, extra_sections=more, type=kind).data)
+    for found in pybtf.why(path, *advised, jobs=1):
+        assert found.reason == "declaration"
+        assert advised[found.name] in (found.advice or "")
 
 
 def test_kfuncs_are_not_tagged_without_the_feature(path: Path) -> None:

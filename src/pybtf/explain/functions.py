@@ -165,7 +165,8 @@ def _no_description(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[st
 
 
 def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
-    return {"places": places(inquiry, [trace for trace in traces if trace["what"] == "declared"])}
+    declared = [trace for trace in traces if trace["what"] == "declared"]
+    return {"places": places(inquiry, declared), "complete": inquiry.complete}
 
 
 def _excluded(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:

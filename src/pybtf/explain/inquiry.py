@@ -17,7 +17,7 @@ from pybtf.core.fates import Fates
 from pybtf.core.run import Run
 from pybtf.core.search import Search
 from pybtf.dwarf.sections import DebugSections
-from pybtf.elf.constants import ET_REL, SHF_EXECINSTR, SHT_SYMTAB
+from pybtf.elf.constants import ET_REL, SHF_EXECINSTR, SHT_DYNAMIC, SHT_SYMTAB
 from pybtf.elf.image import ElfImage
 from pybtf.elf.kfuncs import find_kfuncs
 from pybtf.elf.layout import section_addresses
@@ -77,6 +77,13 @@ class Inquiry:
     def whereabouts(self) -> Whereabouts:
         """Where DIEs are, without pyelftools."""
         return Whereabouts(self.run, self.image, self.sections)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether no other file can define what this one declares, as is so of a kernel, and not of a module or of a
+        program that is linked with libraries.
+        """
+        return self.image.etype != ET_REL and not self.image.of_type(SHT_DYNAMIC)
 
     def address(self, address: int) -> str:
         """An address as a text. Of a relocatable file, which has none yet, the section and the offset in it: where the

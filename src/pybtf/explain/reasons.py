@@ -52,6 +52,9 @@ FLOATING = "unexpected_register: floating point"
 """Causes of that reason which have an advice of their own (words.py)."""
 HEADER = "ambiguous_address: one function of a header"
 """The same of that reason."""
+COMPLETE = "declaration: in a file that is complete"
+"""The same of that reason: there is no other file to be asked."""
+COMPLETE_CODE = "declaration: in a file that is complete, with a symbol"
 _TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
 ADVICE = {
     ("function", "no_symbol"): (
@@ -59,6 +62,14 @@ ADVICE = {
         "into."
     ),
     ("function", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
+    ("function", COMPLETE): (
+        "C only declares it, and this file is complete: it is written in assembler, made by the linker script, or "
+        "defined nowhere, because nothing calls it."
+    ),
+    ("function", COMPLETE_CODE): (
+        "C only declares it; its code is written in assembler, an alias, or of a unit compiled without -g: there is "
+        "no definition to take a prototype from. A kprobe needs none."
+    ),
     ("function", "no_description"): (
         "It is written in assembler, an alias, one of two equal functions that the compiler made one, or of a unit "
         "compiled without -g: there is no prototype to be had. A kprobe needs none."
@@ -95,6 +106,10 @@ ADVICE = {
         "Only variables with a fixed address can be in BTF: those that are used, not __thread, and static or global."
     ),
     ("variable", "declaration"): "Ask the file that defines it: the kernel itself, or another module.",
+    ("variable", COMPLETE): (
+        "C only declares it, and this file is complete: it is made by the linker script or in assembler, or defined "
+        "nowhere, because nothing uses it."
+    ),
     ("variable", "generated"): "No program asks for a name that differs in every build.",
     ("variable", "no_symbol"): "It seems to have been discarded by the linker: other variables lie where it would be.",
     ("variable", "language"): "Leave its language out of --lang-exclude.",

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from ..errors import counted
-from .reasons import ADVICE, FLOATING, FUNCTIONS, HEADER, IN_BTF, RETURNED, TYPES, UNKNOWN, VARIABLES
+from .reasons import (
+    ADVICE,
+    COMPLETE,
+    COMPLETE_CODE,
+    FLOATING,
+    FUNCTIONS,
+    HEADER,
+    IN_BTF,
+    RETURNED,
+    TYPES,
+    UNKNOWN,
+    VARIABLES,
+)
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -121,4 +133,6 @@ def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -
             return ADVICE["function", cause]
     if reason == "ambiguous_address" and found and _of_one_header(found.get("addresses", [])):
         return ADVICE["function", HEADER]
+    if reason == "declaration" and kind is not None and found and found.get("complete"):
+        return ADVICE[kind, COMPLETE_CODE if found.get("symbols") else COMPLETE]
     return ADVICE.get((kind or "", reason))
