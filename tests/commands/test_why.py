@@ -261,6 +261,23 @@ def test_who_defines_what_is_only_declared(tmp_path: Path, write: dict[str, Any]
         assert advised[found.name] in (found.advice or "")
 
 
+def test_a_symbol_that_has_got_a_prefix(tmp_path: Path, run_cli: RunCli) -> None:
+    """The kernel's build renames the symbols of code that runs early; the DWARF keeps the names."""
+    abstract = subprogram("early", None, ("inline", "data1", 1), label="early")
+    children = [INT, abstract, subprogram(None, 16, ("abstract_origin", "ref4", "early")), subprogram("late", 64)]
+    path = tmp_path / "vmlinux"
+    symbols = [COUNTER, *functions("__pi_early.isra.0", "__pi_late")]
+    path.write_bytes(kernel([unit(children)], symbols=symbols).data)
+    early, late = pybtf.why(path, "__pi_early", "__pi_late", jobs=1)
+    assert (early.reason, late.reason) == ("no_description", "no_description")
+    assert early.verdict.endswith("DWARF describes its code as early; the symbol has got the prefix __pi_ later")
+    assert "after it was compiled" in (early.advice or "")
+    assert (early.evidence or {})["renamed_from"]["address"] == f"{TEXT + 16:#x}"
+    assert (late.evidence or {})["renamed_from"] is None
+    shown = run_cli("why", "__pi_early", path).stdout
+    assert f"\n  described as early: the unit unit.c, code at {TEXT + 16:#x}\n" in shown
+
+
 def test_kfuncs_are_not_tagged_without_the_feature(path: Path) -> None:
     (found,) = pybtf.why(path, "good", features="encode_force,var", jobs=1)
     assert (found.evidence or {})["kfunc"]["why_not_tagged"] == "the feature decl_tag_kfuncs is off"

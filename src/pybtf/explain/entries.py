@@ -7,6 +7,8 @@ are looked at here.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from pybtf.elf.constants import ET_REL
 
 from .inquiry import Inquiry
@@ -47,6 +49,19 @@ def find_entries(inquiry: Inquiry, name: str, traces: list[Trace]) -> None:
         found = next((start for start in starts if start in symbols), starts[0] if starts else None)
         inquiry.entries[trace["die"]] = found
         missing -= {found}
+
+
+def described_at(inquiry: Inquiry, name: str, addresses: set[int]) -> Trace | None:
+    """A description by this name that has its code at one of these addresses."""
+    defined = (trace for trace in inquiry.fates.of(name) if trace["what"] != "declared")
+    for trace in islice((trace for trace in defined if not trace["what"].startswith("var_")), MOST_LOOKED_AT):
+        die = None if trace.get("address") else inquiry.dies.die(trace["die"])
+        starts = [trace.get("address", 0)] if die is None else inquiry.dies.starts(die)
+        found = addresses & set(starts or ())
+        if found:
+            inquiry.entries[trace["die"]] = min(found)
+            return trace
+    return None
 
 
 def entry(inquiry: Inquiry, trace: Trace) -> int | None:

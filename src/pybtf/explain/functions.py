@@ -12,7 +12,7 @@ from itertools import islice
 from pybtf.btf import Kind
 from pybtf.btf.types import DeclTag, FuncProto, Symbol
 
-from .entries import entry, find_entries, is_compiled
+from .entries import described_at, entry, find_entries, is_compiled
 from .inquiry import Inquiry
 from .places import MOST, place, places, prototype_of
 from .reasons import IN_BTF
@@ -31,6 +31,11 @@ KFUNC_FLAGS = (
     "ITER_NEXT", "ITER_DESTROY", "RCU_PROTECTED", "FASTCALL", "ARENA_RET", "ARENA_ARG1", "ARENA_ARG2",
 )  # fmt: skip
 """The kernel's names of the flags, KF_*, by bit."""
+
+PREFIXES = ("__pi_", "__kvm_nvhe_", "__efistub_")
+"""What the kernel's build puts in front of the symbols of objects that have been compiled: of code that runs before its
+addresses are mapped, or in another place.
+"""
 
 MOST_CALLERS = 1_000
 """Inlined copies that are counted by caller."""
@@ -161,7 +166,17 @@ def _no_description(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[st
     addresses = {address for _, address in inquiry.fates.symbols(name)[0]}
     same = {other for address in sorted(addresses)[:MOST] for other in inquiry.fates.at_address(address)} - {name}
     rows = [{"name": other, "in_btf": inquiry.function_reason(other) == IN_BTF} for other in sorted(same)]
-    return {"same_code": rows[:MOST]}
+    return {"same_code": rows[:MOST], "renamed_from": _renamed_from(inquiry, name, addresses)}
+
+
+def _renamed_from(inquiry: Inquiry, name: str, addresses: set[int]) -> dict[str, Any] | None:
+    """The function that DWARF describes at these addresses by the name without a prefix of objcopy."""
+    prefix = next((each for each in PREFIXES if name.startswith(each)), None)
+    if prefix is None:
+        return None
+    plain = name.removeprefix(prefix)
+    trace = described_at(inquiry, plain, addresses)
+    return None if trace is None else {"name": plain, "prefix": prefix} | place(inquiry, trace)
 
 
 def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:

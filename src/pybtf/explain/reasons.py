@@ -52,6 +52,8 @@ FLOATING = "unexpected_register: floating point"
 """Causes of that reason which have an advice of their own (words.py)."""
 HEADER = "ambiguous_address: one function of a header"
 """The same of that reason."""
+PREFIXED = "no_description: renamed after it was compiled"
+"""The same of that reason."""
 COMPLETE = "declaration: in a file that is complete"
 """The same of that reason: there is no other file to be asked."""
 COMPLETE_CODE = "declaration: in a file that is complete, with a symbol"
@@ -73,6 +75,10 @@ ADVICE = {
     ("function", "no_description"): (
         "It is written in assembler, an alias, one of two equal functions that the compiler made one, or of a unit "
         "compiled without -g: there is no prototype to be had. A kprobe needs none."
+    ),
+    ("function", PREFIXED): (
+        "The build has put a prefix in front of the symbols of this object after it was compiled; BTF has functions by "
+        "the names that DWARF and the symbol table agree on. A kprobe needs no prototype."
     ),
     ("function", "clone"): "Ask for the name without the suffix.",
     ("function", "padding"): "Ask for the name without __pfx_.",

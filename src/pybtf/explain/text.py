@@ -71,6 +71,8 @@ def _evidence(answer: Answer) -> list[str]:
         shown += [f"in BTF as {name}" for name in found["in_btf_as"]]
     if "clone_of" in found:
         shown.append(f"{found['clone_of']} {_state(found['which_is_in_btf'], found['reason_of_that'])}")
+    if found.get("renamed_from"):
+        shown.append(f"described as {found['renamed_from']['name']}: {_place(found['renamed_from'])}")
     for row in found.get("same_code", ()):
         shown.append(f"the same code as {row['name']}{', which is in BTF' if row['in_btf'] else ''}")
     shown += _places(found.get("places", ()))

@@ -11,6 +11,7 @@ from .reasons import (
     FUNCTIONS,
     HEADER,
     IN_BTF,
+    PREFIXED,
     RETURNED,
     TYPES,
     UNKNOWN,
@@ -94,6 +95,9 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
         return f"it is the name of a clone of {found['clone_of']}; BTF has functions by the name in the source"
     if reason == "part" and "clone_of" in found:
         return f"it is a part of {found['clone_of']}, which the compiler has put elsewhere"
+    if reason == "no_description" and found.get("renamed_from"):
+        origin = found["renamed_from"]
+        return f"DWARF describes its code as {origin['name']}; the symbol has got the prefix {origin['prefix']} later"
     if reason == "no_description" and found.get("same_code"):
         others = ", ".join(row["name"] for row in found["same_code"][:4])
         return f"no DWARF describes it; it is another name for the code of {others}"
@@ -133,6 +137,8 @@ def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -
             return ADVICE["function", cause]
     if reason == "ambiguous_address" and found and _of_one_header(found.get("addresses", [])):
         return ADVICE["function", HEADER]
+    if reason == "no_description" and found and found.get("renamed_from"):
+        return ADVICE["function", PREFIXED]
     if reason == "declaration" and kind is not None and found and found.get("complete"):
         return ADVICE[kind, COMPLETE_CODE if found.get("symbols") else COMPLETE]
     return ADVICE.get((kind or "", reason))
