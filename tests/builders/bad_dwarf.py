@@ -291,6 +291,12 @@ def indirect_to_an_unknown_form() -> bytes:
     return of(typedef("t", ("decl_line", 0x16, b"\x55")))
 
 
+@bad(".debug_abbrev", unit=0)
+def form_of_llvm_alone() -> bytes:
+    """An index and an offset: clang, with -mllvm -minimize-addr-in-v5=Form."""
+    return of(typedef("t", ("low_pc", 0x2001, uleb(0) + bytes(4))), version=5)
+
+
 @bad(".debug_info", unit=0)
 def indirect_to_implicit_const() -> bytes:
     """There is nowhere for the constant to be."""

@@ -63,6 +63,16 @@ def test_numbers_without_an_end(name: str, tmp_path: Path) -> None:
     assert (error.found, error.expected) == ("a LEB128 number that does not end", "a number of at most 64 bits")
 
 
+def test_form_of_llvm_alone(tmp_path: Path) -> None:
+    """The message says which option of the compiler to leave out."""
+    path = tmp_path / "a.elf"
+    path.write_bytes(bad.BAD["form_of_llvm_alone"].build())
+    error = encode_error(path)
+    assert error.found == "the unknown attribute form 0x2001"
+    assert error.hint is not None
+    assert "Compile without -mllvm -minimize-addr-in-v5=Form" in error.hint
+
+
 @pytest.mark.parametrize("name", bad.BAD)
 def test_damage(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     case = bad.BAD[name]

@@ -3,14 +3,16 @@
     python -m tools.compare.differential [--seeds 0:300] [--jobs 2] [--features LIST] [--shrink]
     python -m tools.compare.differential --varied --seeds 0:2000
     python -m tools.compare.differential --functions --seeds 0:240
+    python -m tools.compare.differential --options --seeds 0:500
     python -m tools.compare.differential FILE.elf ...
 
 Each seed is a program of tools/generate/randprog.py; without --features it is encoded with the usual features, or
 with some of them removed or `global_var` added, as the seed decides, with 1 to 3 workers. With --varied it is
 a number of variations.py: a program (own or csmith's), its build, and six lists of features. With --functions it is one
-of gen_functions.py: DWARF that no compiler writes, about functions, with and without true_signature. A program on
-which the two differ is kept under `.cache/differences/SEED/`: its units, the ELF file, both outputs, `cause.txt`.
-With --shrink its units are then reduced, line by line, while the outputs still differ.
+of gen_functions.py: DWARF that no compiler writes, about functions, with and without true_signature. With --options it
+is one of odd_options.py: rare options of compilers. A program on which the two differ is kept under
+`.cache/differences/SEED/`: its units, the ELF file, both outputs, `cause.txt`. With --shrink its units are then
+reduced, line by line, while the outputs still differ.
 The exit status is 1 if anything differs. A case on which the reference writes nothing is the same if pybtf
 refuses it with a clear error.
 """
@@ -29,7 +31,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from tools.generate import gen_functions, randprog, variations
+from tools.generate import gen_functions, odd_options, randprog, variations
 from tools.golden import toolchain
 from tools.judge import btfdiff, oracle, reference, subject
 
@@ -86,6 +88,14 @@ def functions_case(number: int, features: str | None) -> Case:
     lists = (features,) if features else ("default", "default,true_signature")
     program = gen_functions.program(number)
     return Case(number, lists, 1 + number % 3, program, "functions, linked" if program.linked else "functions")
+
+
+def options_case(number: int, features: str | None) -> Case:
+    """What a number of tools/generate/odd_options.py is encoded with."""
+    program = odd_options.program(number)
+    lists = (features,) if features else (oracle.USUAL, "default,global_var,true_signature")
+    label = f"{program.builds[0]} {' / '.join(dict.fromkeys(program.options))}"
+    return Case(number, lists, 1 + number % 3, program, label)
 
 
 def compare(path: Path, features: str, jobs: int, ask: Callable[..., oracle.Answer] = oracle.ask) -> str:
@@ -242,13 +252,17 @@ def main() -> int:
     parser.add_argument("--seeds", type=parse_seeds, default="0:300", help="A:B (without B) or one seed")
     parser.add_argument("--varied", action="store_true", help="seeds are numbers of tools/generate/variations.py")
     parser.add_argument("--functions", action="store_true", help="seeds are numbers of tools/generate/gen_functions.py")
+    parser.add_argument("--options", action="store_true", help="seeds are numbers of tools/generate/odd_options.py")
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--features", help="the same for all; default: the seed decides")
     parser.add_argument("--shrink", action="store_true", help="reduce the first three differing programs")
     options = parser.parse_args()
-    if options.functions and (options.varied or options.shrink):
-        parser.error("--functions goes with neither --varied nor --shrink")
-    maker = functions_case if options.functions else varied_case if options.varied else case_of
+    if options.functions and options.shrink:
+        parser.error("--functions does not go with --shrink")
+    if options.functions + options.varied + options.options > 1:
+        parser.error("only one of --varied, --functions and --options")
+    makers = ((options.functions, functions_case), (options.varied, varied_case), (options.options, options_case))
+    maker = next((each for asked, each in makers if asked), case_of)
     try:
         if options.files:
             return 1 if run_files(options.files, options.features or oracle.USUAL) else 0

@@ -78,6 +78,7 @@ COMPILERS = {
     "clang-ppc64": _clang("powerpc64-linux-gnu"),
     "clang-mips": _clang("mips-linux-gnu"),
     "clang-s390x": Compiler(("clang", "--target=s390x-linux-gnu"), ("s390x-linux-gnu-ld",)),
+    "clang16": Compiler(("clang-16",), ("ld.bfd",)),
     "clang19": Compiler(("clang-19",), ("ld.bfd",)),
     "clang19-loongarch64": Compiler(("clang-19", "--target=loongarch64-linux-gnu"), ("ld.lld-19",), "llvm-objcopy-19"),
     "clang19-riscv64": Compiler(("clang-19", "--target=riscv64-linux-gnu"), ("ld.lld-19",), "llvm-objcopy-19"),

@@ -86,6 +86,10 @@ _HINTS: Final = {
     "nested": "dwz does not write such files; use the file from before dwz.",
     "discarded": "Build with -gdwarf-5, or encode the linked DWARF.",
 }
+#: Forms that no version of DWARF has, and how to do without.
+_FORM_HINTS: Final = {
+    0x2001: "This is DW_FORM_LLVM_addrx_offset. Compile without -mllvm -minimize-addr-in-v5=Form.",
+}
 _DEGRADE: Final = "`pybtf encode --degrade` replaces what BTF cannot express, and says what was lost."
 _NO_FLOAT: Final = f"Leave out the feature float. {_DEGRADE}"
 _INEXPRESSIBLE: Final[dict[str, tuple[str, str, str]]] = {
@@ -144,7 +148,8 @@ def fault_error(path: str, fault: FaultInfo, sections: object = None) -> Excepti
         return EncodeError(place, found.format(**words), expected.format(**words), hint)
     found, expected = _DAMAGE[code]
     error = DiscardedError if code == "discarded" else InputError
-    return error(place, found.format(**words), expected.format(**words), _HINTS.get(code, "").format(**words))
+    hint = _FORM_HINTS.get(value, "") if code == "form" else _HINTS.get(code, "").format(**words)
+    return error(place, found.format(**words), expected.format(**words), hint)
 
 
 def tag_name(tag: int) -> str:
