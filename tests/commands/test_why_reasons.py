@@ -18,6 +18,7 @@ from pybtf.explain.reasons import (
     FUNCTIONS,
     HEADER,
     IN_BTF,
+    MANGLED,
     PREFIXED,
     RETURNED,
     TYPES,
@@ -38,7 +39,7 @@ def test_every_reason_of_the_report_is_known() -> None:
     assert len(set(TRACE_NAMES.values())) == len(TRACE_NAMES) == len(COUNT_NAMES) + 3
     known = {("function", each) for each in FUNCTIONS} | {("variable", each) for each in VARIABLES}
     causes = {("function", RETURNED), ("function", FLOATING), ("function", HEADER), ("function", PREFIXED)}
-    causes |= {("function", COMPLETE), ("function", COMPLETE_CODE), ("variable", COMPLETE)}
+    causes |= {("function", MANGLED), ("function", COMPLETE), ("function", COMPLETE_CODE), ("variable", COMPLETE)}
     assert set(ADVICE) <= known | causes | {("type", "not_encoded")}
 
 

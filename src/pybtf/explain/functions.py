@@ -14,6 +14,7 @@ from pybtf.btf.types import DeclTag, FuncProto, Symbol
 
 from .entries import described_at, entry, find_entries, is_compiled
 from .inquiry import Inquiry
+from .mangled import described_unmangled, identifiers
 from .places import MOST, place, places, prototype_of
 from .reasons import IN_BTF
 
@@ -166,17 +167,22 @@ def _no_description(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[st
     addresses = {address for _, address in inquiry.fates.symbols(name)[0]}
     same = {other for address in sorted(addresses)[:MOST] for other in inquiry.fates.at_address(address)} - {name}
     rows = [{"name": other, "in_btf": inquiry.function_reason(other) == IN_BTF} for other in sorted(same)]
-    return {"same_code": rows[:MOST], "renamed_from": _renamed_from(inquiry, name, addresses)}
+    renamed_from = _renamed_from(inquiry, name, addresses)
+    return {"same_code": rows[:MOST], "renamed_from": renamed_from, "mangled": bool(identifiers(name))}
 
 
 def _renamed_from(inquiry: Inquiry, name: str, addresses: set[int]) -> dict[str, Any] | None:
-    """The function that DWARF describes at these addresses by the name without a prefix of objcopy."""
+    """The function that DWARF describes at these addresses, by the name without a prefix of objcopy, or by the one of
+    which a compiler has made this symbol; `prefix` is null then.
+    """
     prefix = next((each for each in PREFIXES if name.startswith(each)), None)
     if prefix is None:
-        return None
-    plain = name.removeprefix(prefix)
-    trace = described_at(inquiry, plain, addresses)
-    return None if trace is None else {"name": plain, "prefix": prefix} | place(inquiry, trace)
+        found = described_unmangled(inquiry, name, addresses)
+    else:
+        plain = name.removeprefix(prefix)
+        trace = described_at(inquiry, plain, addresses)
+        found = None if trace is None else (plain, trace)
+    return None if found is None else {"name": found[0], "prefix": prefix} | place(inquiry, found[1])
 
 
 def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:

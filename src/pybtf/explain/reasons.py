@@ -53,6 +53,7 @@ FLOATING = "unexpected_register: floating point"
 HEADER = "ambiguous_address: one function of a header"
 """The same of that reason."""
 PREFIXED = "no_description: renamed after it was compiled"
+MANGLED = "no_description: a symbol that a compiler has made of the name"
 """The same of that reason."""
 COMPLETE = "declaration: in a file that is complete"
 """The same of that reason: there is no other file to be asked."""
@@ -79,6 +80,10 @@ ADVICE = {
     ("function", PREFIXED): (
         "The build has put a prefix in front of the symbols of this object after it was compiled; BTF has functions by "
         "the names that DWARF and the symbol table agree on. A kprobe needs no prototype."
+    ),
+    ("function", MANGLED): (
+        '#[no_mangle] of Rust and extern "C" of C++ give the symbol the name that DWARF has. A kprobe needs no '
+        "prototype."
     ),
     ("function", "clone"): "Ask for the name without the suffix.",
     ("function", "padding"): "Ask for the name without __pfx_.",

@@ -11,6 +11,7 @@ from .reasons import (
     FUNCTIONS,
     HEADER,
     IN_BTF,
+    MANGLED,
     PREFIXED,
     RETURNED,
     TYPES,
@@ -97,10 +98,14 @@ def _precisely(reason: str, found: dict[str, Any]) -> str:
         return f"it is a part of {found['clone_of']}, which the compiler has put elsewhere"
     if reason == "no_description" and found.get("renamed_from"):
         origin = found["renamed_from"]
+        if origin["prefix"] is None:
+            return f"DWARF describes its code as {origin['name']}, of which the compiler has made this symbol"
         return f"DWARF describes its code as {origin['name']}; the symbol has got the prefix {origin['prefix']} later"
     if reason == "no_description" and found.get("same_code"):
         others = ", ".join(row["name"] for row in found["same_code"][:4])
         return f"no DWARF describes it; it is another name for the code of {others}"
+    if reason == "no_description" and found.get("mangled"):
+        return "a compiler has made this symbol of a name in Rust or C++; BTF has functions by the names in DWARF"
     if reason == "unnamed_parameter" and "parameter" in found:
         return f"parameter {found['parameter'] + 1} has no name"
     return ""
@@ -137,8 +142,11 @@ def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -
             return ADVICE["function", cause]
     if reason == "ambiguous_address" and found and _of_one_header(found.get("addresses", [])):
         return ADVICE["function", HEADER]
-    if reason == "no_description" and found and found.get("renamed_from"):
-        return ADVICE["function", PREFIXED]
+    if reason == "no_description" and found:
+        if found.get("mangled"):
+            return ADVICE["function", MANGLED]
+        if found.get("renamed_from"):
+            return ADVICE["function", PREFIXED]
     if reason == "declaration" and kind is not None and found and found.get("complete"):
         return ADVICE[kind, COMPLETE_CODE if found.get("symbols") else COMPLETE]
     return ADVICE.get((kind or "", reason))
