@@ -17,7 +17,8 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,15 @@ FOREIGN_FORMS: Sequence[tuple[str, Any]] = (
 )  # fmt: skip
 
 
-def program(change: Change, version: int) -> bytes:
-    """The kernel, of whose DIEs each goes through `change`."""
+def as_they_are(_label: str, attributes: list[Attribute]) -> list[Attribute]:
+    return attributes
+
+
+def program(change: Change, version: int, reshape: Callable[[Die], Die] = lambda it: it) -> bytes:
+    """The kernel, of whose DIEs the attributes of each go through `change`, and then the DIE through `reshape`."""
 
     def put(tag: str, label: str, *attributes: Attribute, children: Sequence[Die] = ()) -> Die:
-        return die(tag, *change(label, list(attributes)), label=label, children=children)
+        return reshape(die(tag, *change(label, list(attributes)), label=label, children=children))
 
     def member(label: str, of: str, *attributes: Attribute) -> Die:
         return put("member", label, name(label), type_(of), *attributes)
@@ -179,8 +184,9 @@ def verdict(path: Path) -> str:
     return "an error of pybtf alone" if ours.refused else "different"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def compare(about: str | None, every: Callable[[int], Iterable[tuple[str, Callable[[], bytes]]]]) -> int:
+    """The command line of a tool that compares all of these files, and what becomes of it."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", default="0/1", metavar="N/M")
     parser.add_argument("--version", type=int, default=4, help="of DWARF: 2 to 5")
     parser.add_argument("--only", default="", help="changes whose text has this in it, each with its verdict")
@@ -189,10 +195,11 @@ def main() -> int:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "odd.elf"
-        every = sorted(changes(options.version), key=lambda each: each[0])
-        chosen = [each for each in every if options.only in each[0]]
-        for what, change in chosen[part::parts]:
-            path.write_bytes(program(change, options.version))
+        chosen = sorted(
+            ((what, build) for what, build in every(options.version) if options.only in what), key=lambda each: each[0]
+        )
+        for what, build in chosen[part::parts]:
+            path.write_bytes(build())
             result = verdict(path)
             counts[result] += 1
             if result == "different" or options.only:
@@ -201,5 +208,10 @@ def main() -> int:
     return 1 if counts["different"] else 0
 
 
+def files(version: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    for what, change in changes(version):
+        yield what, partial(program, change, version)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(__doc__, files))
