@@ -152,3 +152,90 @@ def flags_of_variables() -> bytes:
         here(("external", "flag", 0)),
         extra_symbols=[OTHER],
     )  # fmt: skip
+
+
+@case
+def wide_enumerations_of_no_type() -> bytes:
+    """Signed, if the DIE that it refers to has the encoding of a signed number, also if that is no type."""
+    tags = ["subrange_type", "unspecified_type", "set_type", "namespace", "variable", "constant"]
+    return of(
+        INT,
+        *(
+            named(tag, f"t{encoding}", ("encoding", "data1", encoding), label=f"{tag}{encoding}")
+            for tag in tags
+            for encoding in (5, 6, 7)
+        ),
+        *(
+            named("enumeration_type", f"{tag}_{encoding}", ("byte_size", "data1", 8),
+                  ("type", "ref4", f"{tag}{encoding}"), children=[
+                      die("enumerator", ("name", "string", f"E_{tag}_{encoding}"), ("const_value", "sdata", -3)),
+                  ])
+            for tag in tags
+            for encoding in (5, 6, 7)
+        ),
+        function(X86),
+    )  # fmt: skip
+
+
+@case
+def type_tags_of_no_type() -> bytes:
+    """A pointer with type tags that refers to no type is one to void, and so are its tags."""
+
+    def tag(number: int, kind: int, *chain: Any) -> Die:
+        return die(kind, ("name", "string", "btf_type_tag"), ("const_value", "string", f"tag{number}"), *chain,
+                   label=f"tag{number}")  # fmt: skip
+
+    return of(
+        INT,
+        tag(1, 0x6001),
+        tag(2, 0x6001, (0x2139, "ref4", "tag1")),
+        named("namespace", "n", label="none"),
+        die("pointer_type", ("type", "ref4", "none"), children=[tag(3, 0x6000), tag(4, 0x6000)], label="p"),
+        die("pointer_type", ("type", "ref4", "none"), (0x2139, "ref4", "tag2"), label="q"),
+        die("pointer_type", ("type", "ref4", "p"), children=[tag(5, 0x6000)]),
+        die("pointer_type", children=[tag(6, 0x6000)]),
+        typedef("t", "p"),
+        typedef("u", "q"),
+        function(X86),
+    )
+
+
+@case
+def prototypes_whose_parameters_have_origins() -> bytes:
+    """Without a type, a parameter of a prototype takes the name of its origin, also if that has none, and is void."""
+
+    def taken(origin: str, *attributes: Any) -> Die:
+        return die("formal_parameter", *attributes, ("abstract_origin", "ref4", origin))
+
+    name, type_ = ("name", "string", "own"), ("type", "ref4", "char")
+    return of(
+        INT,
+        CHAR,
+        die("subroutine_type", children=[
+            taken("x"), taken("y"), taken("x", name), taken("z", name), taken("x", type_), taken("x", name, type_),
+            taken("int", name),
+        ]),
+        die("subroutine_type", children=[parameter("y", "char", label="y")]),
+        subprogram("f", 16, children=[
+            parameter("x", "int", label="x"), die("formal_parameter", ("abstract_origin", "ref4", "x"), label="z"),
+        ]),
+        variable(X86),
+        extra_symbols=functions("f"),
+    )  # fmt: skip
+
+
+@case
+def parameters_of_other_functions_origins() -> bytes:
+    """A parameter takes name and type of its origin also if its function has none."""
+    return of(
+        INT,
+        subprogram("f", 16, ("type", "ref4", "int"), children=[
+            parameter("x", "int", ("location", "exprloc", [("reg5",)]), label="x"),
+        ]),
+        subprogram("g", 32, ("type", "ref4", "int"), children=[
+            die("formal_parameter", ("abstract_origin", "ref4", "x"), ("location", "exprloc", [("reg5",)])),
+        ]),
+        subprogram("h", 48, children=[die("formal_parameter", ("abstract_origin", "ref4", "x"))]),
+        variable(X86),
+        extra_symbols=functions("f", "g", "h"),
+    )  # fmt: skip

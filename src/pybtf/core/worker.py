@@ -321,7 +321,7 @@ def finish_unit(
         if stand_in < 0:
             v.fault = w.walker.fault
             return 1
-    if resolve_references(u, cython.address(v.fault)):
+    if resolve_references(cython.address(w.walker), u, cython.address(v.fault)):
         return 1
     if not named(w, v, intern_function_names(u, names, picked, all_names)):
         return 1

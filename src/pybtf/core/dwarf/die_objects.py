@@ -8,7 +8,7 @@ from cython.cimports.libc.stdint import int64_t, uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.string import memset
 from cython.cimports.pybtf.core.dwarf.attributes import *
 from cython.cimports.pybtf.core.dwarf.die_objects import *
-from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, die_has, die_number
+from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, Reader, die_has, die_number, die_read
 from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, first_operation_address
 from cython.cimports.pybtf.core.dwarf.open_objects import open_frame, opened
@@ -322,6 +322,22 @@ def add_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
+def name_from_origin(w: cython.pointer[Walker], p: cython.pointer[Param]) -> cython.void:
+    """A parameter of a prototype has the name of its origin, but not the type: that is not known yet."""
+    at: uint32_t = reference(w, D_ORIGIN)
+    reader: Reader = w.r
+    die: Die = w.d
+    if w.r.unit <= at < w.r.end:
+        cur_init(cython.address(w.r.c), w.sections.info.p, at, w.r.end, w.sections.swap)
+        if die_read(cython.address(w.r), cython.address(w.d)) == 0 and w.d.tag == DW_TAG_formal_parameter:
+            p.name = walk_name(w, D_NAME) if w.want_parameter_names else walk_name_word(w, D_NAME)
+        w.r = reader
+        w.d = die
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int:
     d: cython.pointer[Die] = cython.address(w.d)
     p: cython.pointer[Param]
@@ -339,6 +355,8 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
     p.ref = reference(w, D_TYPE)
     p.has_type = die_has(d, D_TYPE)
     if f.mode == IN_SUBROUTINE:
+        if die_has(d, D_ORIGIN) and not p.has_type:
+            name_from_origin(w, p)
         return SKIP
     p.origin = reference(w, D_ORIGIN)
     p.has_const = die_has(d, D_CONST_VALUE)

@@ -1,4 +1,5 @@
 """How large a parameter is whose type the unit does not have: the reference asks the DIEs, whatever they are.
+So it does for whether an enumeration of more than 4 bytes is signed.
 
 A type that BTF does not know of is void, as are those that refer to it. But a parameter's size says in how many
 registers it is, and so where the next one should be. Ada has parameters of a range (DW_TAG_subrange_type), C++ of a
@@ -6,12 +7,12 @@ template's alias, Fortran and D of types in a DW_TAG_module.
 """
 
 import cython
-from cython.cimports.libc.stdint import uint16_t, uint32_t
-from cython.cimports.pybtf.core.dwarf.attributes import D_BYTE_SIZE, D_ORIGIN, D_TYPE
+from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
+from cython.cimports.pybtf.core.dwarf.attributes import D_BYTE_SIZE, D_ENCODING, D_ORIGIN, D_TYPE
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_has, die_number, die_read
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, reference
-from cython.cimports.pybtf.core.model.dwarf_constants import DW_TAG_pointer_type
+from cython.cimports.pybtf.core.model.dwarf_constants import DW_ATE_signed, DW_ATE_signed_char, DW_TAG_pointer_type
 from cython.cimports.pybtf.core.model.dwarf_unit import LONGEST_TYPE_CHAIN, NO_INDEX
 from cython.cimports.pybtf.core.model.faults import Fault
 from cython.cimports.pybtf.core.support.cursor import cur_init
@@ -30,6 +31,22 @@ def read_at(w: cython.pointer[Walker], at: uint32_t) -> cython.bint:
             return False
     cur_init(cython.address(r.c), w.sections.info.p, at, r.end, w.sections.swap)
     return die_read(r, cython.address(w.d)) == 0 and w.d.tag != 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_signed_at(w: cython.pointer[Walker], at: uint32_t) -> cython.bint:
+    """Whether the DIE at this offset has the encoding of a signed number. No fault is left."""
+    fault: Fault = w.fault
+    passing: cython.bint = w.r.passing
+    encoding: uint64_t = 0
+    w.r.passing = True
+    if read_at(w, at):
+        encoding = die_number(cython.address(w.d), D_ENCODING)
+    w.r.passing = passing
+    w.fault = fault
+    return encoding == DW_ATE_signed or encoding == DW_ATE_signed_char
 
 
 @cython.cfunc

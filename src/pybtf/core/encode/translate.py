@@ -193,7 +193,9 @@ def enum_type(
             return fault(v, t, FAULT_NO_NAME, DW_TAG_enumerator)
     if wide:
         encoding = u.types[t.ref].encoding
-        flag = t.ref != 0 and (encoding == DW_ATE_signed or encoding == DW_ATE_signed_char)
+        flag = (t.flags & T_SIGNED) != 0
+        if t.ref and (encoding == DW_ATE_signed or encoding == DW_ATE_signed_char):
+            flag = 1
         put(v, t.name, KIND_ENUM64, flag, t.count, size)
         for i in range(t.first, t.first + t.count):
             e = cython.address(u.enumerators[i])

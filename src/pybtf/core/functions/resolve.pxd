@@ -11,7 +11,7 @@ cdef enum:                      # options of resolve_unit
     R_TRUE_SIGNATURE = 1
     R_LITTLE_ENDIAN = 2
 
-cdef int resolve_references(Unit *u, Fault *fault) noexcept nogil
+cdef int resolve_references(Walker *w, Unit *u, Fault *fault) noexcept nogil
 cdef int resolve_unit(Walker *w, const DebugSections *sections, const Machine *machine, uint32_t n_known, int options,
                       Fault *fault) noexcept nogil
 cdef Function *function_at(Unit *u, uint32_t die) noexcept nogil

@@ -17,7 +17,7 @@ from cython.cimports.pybtf.core.dwarf.die_index import map_get, map_put, map_res
 from cython.cimports.pybtf.core.dwarf.forms import A_CONST, A_EXPR, A_LISTX, A_SEC_OFFSET
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, LOC_LIST, LOC_LISTX, location_read
 from cython.cimports.pybtf.core.dwarf.member_layout import lay_out_members
-from cython.cimports.pybtf.core.dwarf.value_size import value_size
+from cython.cimports.pybtf.core.dwarf.value_size import is_signed_at, value_size
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker
 from cython.cimports.pybtf.core.functions.calling_convention import Machine, analyse_function, find_candidate
 from cython.cimports.pybtf.core.functions.reference_cycles import (
@@ -62,9 +62,31 @@ def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+def refers_to_no_type(w: cython.pointer[Walker], u: cython.pointer[Unit], id: uint32_t) -> cython.void:
+    """What else follows if type `id` refers to a DIE that is no type. A pointer with type tags loses them, which stand
+    in front of it. A wide enumeration has the sign of whatever DIE it refers to.
+    """
+    t: cython.pointer[Type] = cython.address(u.types[id])
+    k: uint32_t = id
+    if t.tag == TAG_TYPE_TAG:
+        while u.types[k - 1].tag == TAG_TYPE_TAG:
+            k -= 1
+            u.types[k].ref = 0
+        k = id
+        while k + 1 < u.n_types and u.types[k].tag == TAG_TYPE_TAG:
+            k += 1
+            u.types[k].ref = 0
+    elif t.tag == DW_TAG_enumeration_type and t.size > 4 and is_signed_at(w, t.ref):
+        t.flags |= T_SIGNED
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def resolve_types(w: cython.pointer[Walker], u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
     i: uint32_t
     k: uint32_t
+    id: uint32_t
     t: cython.pointer[Type]
     named: uint32_t
     if types_reset(cython.address(u.type_at), u.offset, u.end, u.n_types + u.n_aliases):
@@ -79,7 +101,10 @@ def resolve_types(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyth
     for i in range(1, u.n_types):
         t = cython.address(u.types[i])
         if not t.flags & T_REF_LOCAL:
-            t.ref = type_id(u, t.ref)
+            id = type_id(u, t.ref)
+            if id == 0 and t.ref:
+                refers_to_no_type(w, u, i)
+            t.ref = id
         if is_structure(t.tag):
             for k in range(t.first, t.first + t.count):
                 u.members[k].ref = type_id(u, u.members[k].ref)
@@ -343,11 +368,6 @@ def resolve_functions(
             p = cython.address(u.params[k])
             if p.origin == 0 or p.has_type:
                 continue
-            if not f.flags & F_HAS_ORIGIN:
-                # Nothing is inherited, and no compiler writes this.
-                if endless_params(u, f, p, fault) and not set_aside(u, fault):
-                    return 1
-                continue
             o = origin_param(u, f, p.origin, fault)
             if fault.code:
                 return 1
@@ -424,13 +444,15 @@ def variable_specified(u: cython.pointer[Unit], die: uint32_t, fault: cython.poi
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def resolve_references(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cython.int:
+def resolve_references(
+    w: cython.pointer[Walker], u: cython.pointer[Unit], fault: cython.pointer[Fault]
+) -> cython.int:
     """The first half: references to types, and names that functions have from others. Nonzero: fault."""
     u.variable_at.n = NO_INDEX
     u.param_at.n = NO_INDEX
     u.list_at = 0
     u.list_bytes = LISTS_FREE + LISTS_PER_BYTE * u.bytes
-    if resolve_types(u, fault):
+    if resolve_types(w, u, fault):
         return 1
     resolve_rest(u)
     return name_functions(u, fault)

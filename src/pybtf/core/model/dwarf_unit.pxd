@@ -19,6 +19,7 @@ cdef enum:                      # Type.flags
     T_DECLARATION = 1
     T_VARIADIC = 2              # of a subroutine type
     T_VARIANTS = 2              # of a struct: it has members that depend on another (Rust), which are not read
+    T_SIGNED = 2                # of an enumeration: so is the DIE it refers to, which is no type
     T_PACKED_KNOWN = 4          # `packed_structs.py` has decided
     T_PACKED = 8
     T_REF_LOCAL = 16            # `ref` is a small id from the start
