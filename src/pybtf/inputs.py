@@ -143,11 +143,16 @@ def plain_name(name: str) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(MODULE + suffix)), name)
 
 
+# How ELF files, archives, and raw BTF of either byte order begin.
+_NO_LIST = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n", b"\x9f\xeb\x01", b"\xeb\x9f\x01")
+
+
 def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -> list[str]:
     """The paths that a file (`-`: standard input) lists, one in a line, or one before each NUL byte. `stream`: the
     file, if it is open, of which `start` has been read.
 
-    Raises `InputError` if it cannot be read or names none.
+    Raises `InputError` if it cannot be read, names none, or is a binary file: the strings of an ELF file between NUL
+    bytes may be paths, and these files would be changed.
     """
     place = "standard input" if source == STDIN and stream is None else source
     try:
@@ -158,6 +163,8 @@ def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -
     except (OSError, ValueError) as error:
         what = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(place, f"cannot be read: {what}", "a list of files") from None
+    if data.startswith(_NO_LIST):
+        raise InputError(place, "a binary file, not a list of files", "one path in each line")
     paths = list(_split(data))
     if not paths:
         raise InputError(place, "names no file", "one path in each line")

@@ -285,6 +285,16 @@ def test_lists(tmp_path: Path, separator: bytes) -> None:
         read_list(str(tmp_path / "nowhere"))
 
 
+@pytest.mark.parametrize("start", [b"\x7fELF\x02\x01\x01", b"!<arch>\n", b"\x9f\xeb\x01\x00", b"\xeb\x9f\x01\x00"])
+def test_a_binary_file_is_no_list(tmp_path: Path, start: bytes) -> None:
+    """`--from-list vmlinux` must not encode, in place, the interpreter that the file names between two NUL bytes."""
+    source = tmp_path / "vmlinux"
+    source.write_bytes(start + b"\x00\x00/lib64/ld-linux-x86-64.so.2\x00")
+    with pytest.raises(InputError, match="a binary file, not a list of files"):
+        read_list(str(source))
+
+
+
 # Compressed modules
 
 
