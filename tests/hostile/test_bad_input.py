@@ -17,9 +17,11 @@ from pathlib import Path
 import pytest
 
 import pybtf
+from pybtf.btf.types import FuncProto
 from pybtf.cli.main import main
 from pybtf.errors import InputError, InternalError, PybtfError
 from tests.builders import bad
+from tests.builders.dwarfwriter import Raw, die
 from tests.builders.kernelish import INT, kernel, unit
 from tests.conftest import RunCli, environment
 
@@ -71,6 +73,17 @@ def test_form_of_llvm_alone(tmp_path: Path) -> None:
     assert error.found == "the unknown attribute form 0x2001"
     assert error.hint is not None
     assert "Compile without -mllvm -minimize-addr-in-v5=Form" in error.hint
+
+
+@pytest.mark.parametrize("at", range(11, 36))
+def test_origin_of_a_prototypes_parameter(at: int, tmp_path: Path) -> None:
+    """What is no DIE has no name to give, and leaves no fault behind."""
+    parameter = die("formal_parameter", ("name", "string", "own"), ("abstract_origin", "ref4", Raw(at)))
+    children = [INT, die("subroutine_type", children=[parameter], label="s")]
+    path = tmp_path / "a.elf"
+    path.write_bytes(kernel([unit([*children, bad.typedef("t", ("type", "ref4", "s"))])]).data)
+    protos = [each for each in pybtf.encode(path, jobs=1).btf if isinstance(each, FuncProto)]
+    assert [parameter.name for proto in protos for parameter in proto.params] == ["own"]
 
 
 @pytest.mark.parametrize("name", bad.BAD)

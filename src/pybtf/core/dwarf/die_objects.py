@@ -15,7 +15,7 @@ from cython.cimports.pybtf.core.dwarf.open_objects import open_frame, opened
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
-from cython.cimports.pybtf.core.model.faults import FAULT_INDEX, IN_ADDR, fault_set
+from cython.cimports.pybtf.core.model.faults import FAULT_INDEX, IN_ADDR, Fault, fault_set
 from cython.cimports.pybtf.core.support.cursor import Cursor, cur_init, cur_u8, cur_u32, cur_u64, cur_uleb
 from cython.cimports.pybtf.core.support.memory import grow
 
@@ -323,16 +323,21 @@ def add_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython
 @cython.nogil
 @cython.exceptval(check=False)
 def name_from_origin(w: cython.pointer[Walker], p: cython.pointer[Param]) -> cython.void:
-    """A parameter of a prototype has the name of its origin, but not the type: that is not known yet."""
+    """A parameter of a prototype has the name of its origin, but not the type, which is not known yet. It leaves no
+    fault behind.
+    """
     at: uint32_t = reference(w, D_ORIGIN)
     reader: Reader = w.r
     die: Die = w.d
+    fault: Fault = w.fault
     if w.r.unit <= at < w.r.end:
+        w.r.passing = True
         cur_init(cython.address(w.r.c), w.sections.info.p, at, w.r.end, w.sections.swap)
         if die_read(cython.address(w.r), cython.address(w.d)) == 0 and w.d.tag == DW_TAG_formal_parameter:
             p.name = walk_name(w, D_NAME) if w.want_parameter_names else walk_name_word(w, D_NAME)
         w.r = reader
         w.d = die
+        w.fault = fault
 
 
 @cython.cfunc
