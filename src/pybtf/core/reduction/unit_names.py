@@ -68,7 +68,7 @@ def note_entry(a: cython.pointer[Analysis], entry: uint32_t, i: uint32_t, known:
         meet(a, a.key[c], entry)
     if known & TAINTED or (known & TAINTED_ODD and (entry & APART or a.marks[c] & UNCERTAIN)):
         a.disturbed = True
-    if known & WATCHED or (known & VARIES and entry & APART):
+    if known & WATCHED:
         a.before.p[a.before.n] = i
         a.before.n += 1
     if known & TRACKED:
@@ -90,7 +90,7 @@ def note_all(a: cython.pointer[Analysis], p: cython.pointer[cython.const[uint32_
         known = watched[p[i] & CLASS_BITS]
         plain[n_plain] = i
         n_plain += ((known & (VARIES | WATCHED)) == VARIES) & ((p[i] & APART) == 0)
-        if known & WANTED or (known & VARIES and p[i] & APART):
+        if known & WANTED:
             note_entry(a, p[i], i, known)
     a.plain.n = n_plain
 
