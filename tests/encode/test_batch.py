@@ -294,7 +294,6 @@ def test_a_binary_file_is_no_list(tmp_path: Path, start: bytes) -> None:
         read_list(str(source))
 
 
-
 # Compressed modules
 
 
