@@ -125,6 +125,24 @@ def test_an_object_of_every_machine(name: str, rela: bool, tmp_path: Path) -> No
     assert merge(path) == wanted
 
 
+@pytest.mark.parametrize("origin", [True, False])
+def test_a_function_that_takes_from_another(tmp_path: Path, origin: bool) -> None:
+    """What the link makes of the one must not change what is said of the other."""
+    named = [] if origin else [("name", "string", "g"), ("type", "ref4", "int")]
+    children = [
+        INT,
+        die("subprogram", ("name", "string", "f"), ("type", "ref4", "int"), label="f", children=[
+            die("formal_parameter", ("name", "string", "x"), ("type", "ref4", "int"), label="x"),
+        ]),
+        die("subprogram", *named, *([("abstract_origin", "ref4", "f"), ("name", "string", "g")] if origin else []),
+            children=[die("formal_parameter", ("abstract_origin", "ref4", "x"))]),
+    ]  # fmt: skip
+    path = tmp_path / "one.o"
+    path.write_bytes(kernel([unit(children)], type="ET_REL").data)
+    with pytest.raises(EncodeError, match="described in part by one of another name"):
+        encode_object(str(path), Features.parse(FEATURES), Placing())
+
+
 @pytest.mark.parametrize("name", ["x86", "s390x", "i386"])
 def test_on_a_base(built: Callable[[str], Path], name: str) -> None:
     """As modules are encoded: types and strings that the base has are not repeated."""

@@ -224,12 +224,11 @@ def stands_alone(u: cython.pointer[Unit], v: cython.pointer[UnitValue], f: cytho
     """Whether what is said of a function comes from DIEs of that function, by name. A fault is left in the value."""
     i: uint32_t
     o: cython.pointer[Param]
-    origin: cython.pointer[Function]
-    if not f.flags & F_HAS_ORIGIN:
-        return True
-    origin = function_at(u, f.origin)
-    if origin == cython.NULL or origin.name != f.name:
-        return False
+    origin: cython.pointer[Function] = f
+    if f.flags & F_HAS_ORIGIN:
+        origin = function_at(u, f.origin)
+        if origin == cython.NULL or origin.name != f.name:
+            return False
     for i in range(f.first, f.first + f.count):
         if u.params[i].origin == 0 or u.params[i].has_type:
             continue
