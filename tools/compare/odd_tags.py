@@ -2,8 +2,8 @@
 
     python -m tools.compare.odd_tags [--part N/M] [--version 4] [--only TEXT]
 
-The kernel of `odd_attributes`, in which one DIE has each of some forty other tags, its attributes and children kept, or
-one DIE of some twenty kinds is added to the children of another, in front of them or behind. What the verdicts are
+The kernel of `odd_attributes`, in which one DIE has each of some fifty other tags, its attributes and children kept, or
+one DIE of some thirty kinds is added to the children of another, in front of them or behind. What the verdicts are
 is said there.
 """
 
