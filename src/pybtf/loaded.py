@@ -37,7 +37,7 @@ UNPACKED = frozenset(
 )  # fmt: skip
 
 
-class GivenPiece(NamedTuple):
+class ObjectValues(NamedTuple):
     """The unit values of one object, and the addresses of its functions and variables: 64-bit words in the host's byte
     order.
 
@@ -82,11 +82,11 @@ class LoadedFile:
 
 
 @record(frozen=True)
-class Given:
+class UnitValues:
     """Unit values that take the place of a file's DWARF, in order (docs/merge.md)."""
 
     file: LoadedFile
-    pieces: Iterable[GivenPiece]
+    pieces: Iterable[ObjectValues]
     """Of each object, taken once."""
     paths: list[str]
     """Where the values of each object are, for messages."""
@@ -98,8 +98,9 @@ class Given:
     find: Callable[[int], Buffer] | None = None
     """Finds the values of a piece that are not where it says. Workers call it. Raises `InputError`."""
     recall: Recall | None = None
+    """Has the result of an earlier run on the same values, if one is known (merging/remembered.py)."""
     remember: Callable[[dict[str, Any], bytes], None] | None = None
-    """Gets the facts of a run and its BTF, for `recall` to give them back another time (merging/remembered.py)."""
+    """Gets the facts of a run and its BTF, for `recall` to have them another time."""
 
 
 def load(

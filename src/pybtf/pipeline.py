@@ -20,7 +20,7 @@ from pybtf.elf.image import ElfImage, Source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, InternalError, NothingToEncode, Place
 from pybtf.features import Features
-from pybtf.loaded import Given, LoadedFile, load, variable_ranges
+from pybtf.loaded import LoadedFile, UnitValues, load, variable_ranges
 from pybtf.options import EncodeOptions
 from pybtf.process import keep
 from pybtf.report import Report
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pybtf.dwarf.sections import DebugSections
 
     Progress = Callable[[int, int], None]
-    Look = Callable[[Run, ElfImage, DebugSections, bytes], None]
+    Inspect = Callable[[Run, ElfImage, DebugSections, bytes], None]
     """What looks at a run that traces, when its BTF is there and its input is still open."""
 
 Buffer = bytes | bytearray | memoryview
@@ -47,14 +47,14 @@ def encode_file(
     options: EncodeOptions,
     progress: Progress | None = None,
     timings: Timings | None = None,
-    look: Look | None = None,
+    inspect: Inspect | None = None,
     *,
-    placing: bool = False,
+    track_dies: bool = False,
 ) -> Encoded:
     """Encode the ELF file `path`, which is only read. It may be compressed as a whole.
 
-    `timings` are those the report gets; default: new ones, of the process. With `look` the run traces (core/fates.py),
-    and with `placing` it notes which DIEs types are of (core/origins.py).
+    `timings` are those the report gets; default: new ones, of the process. With `inspect` the run traces
+    (core/fates.py), and with `track_dies` it notes which DIEs types are of (core/origins.py).
 
     Raises `InputError` for a file that is damaged or lacks what is needed, `EncodeError` for what BTF cannot express.
     """
@@ -63,7 +63,7 @@ def encode_file(
     with report.timings.pass_("open"):
         image = _open(path)
     with image:
-        encoded = encode_images([image], options, base, report, progress, look, placing)
+        encoded = encode_images([image], options, base, report, progress, inspect, track_dies)
     if image.status is not None:
         report.input_size = image.status.st_size  # not that of the contents, if the file is compressed
     return encoded
@@ -113,17 +113,17 @@ def encode_images(
     base: Base | None,
     report: Report,
     progress: Progress | None,
-    look: Look | None = None,
-    placing: bool = False,
-    given: Given | None = None,
+    inspect: Inspect | None = None,
+    track_dies: bool = False,
+    values: UnitValues | None = None,
 ) -> Encoded:
     """Encode open images into one BTF; fills `report`. `base`: that of the options, read. Raises as `encode_file`.
 
-    `given`: what there is in place of the DWARF of the one image.
+    `values`: what there is in place of the DWARF of the one image.
     """
     sources = [image.source for image in images if image.source is not None]
     try:
-        encoded = _encode_images(images, options, base, report, progress, sources, look, placing, given)
+        encoded = _encode_images(images, options, base, report, progress, sources, inspect, track_dies, values)
     except Exception:
         # What is wrong may come from reading half of the old file and half of the new.
         _check_sources(sources)
@@ -147,9 +147,9 @@ def _encode_images(
     report: Report,
     progress: Progress | None,
     sources: list[Source],
-    look: Look | None,
-    placing: bool,
-    given: Given | None,
+    inspect: Inspect | None,
+    track_dies: bool,
+    values: UnitValues | None,
 ) -> Encoded:
     """`encode_images`; files that are read besides are appended to `sources`."""
     timings = report.timings
@@ -162,16 +162,16 @@ def _encode_images(
 
     # Load the sections and symbols; they stay as they are from here on. With several workers, symbols and unit headers
     # are read at the same time. Several files share one table of functions.
-    if given is not None:
-        files = [given.file]
+    if values is not None:
+        files = [values.file]
     else:
         files = [load(each, options, timings, one_of_several=len(images) > 1) for each in images]
     sources += [source for file in files for source in file.sections.sources if source not in sources]
     report.warnings += [text for file in files for text in file.sections.warnings]
-    if given is None:
+    if values is None:
         _tell_of_stripped(images, report)
     functions = None
-    recall = given.recall if given is not None else None
+    recall = values.recall if values is not None else None
     if files[0].wait is None or recall is not None:
         with timings.pass_("symbols"):
             files[0] = files[0].waited()
@@ -207,26 +207,26 @@ def _encode_images(
             base=base.index if base is not None else None,
             info_file=files[0].info_file,
             functions=functions,
-            tracing=look is not None,
-            placing=placing,
-            given_bytes=given.size if given is not None else 0,
+            tracing=inspect is not None,
+            track_dies=track_dies,
+            values_size=values.size if values is not None else 0,
             later=files[0].wait is not None,
         )
 
     # From units to bytes.
     keep(run)
     try:
-        data, base_data = _encode(run, files, given, options, base, report, progress)
+        data, base_data = _encode(run, files, values, options, base, report, progress)
         if base is not None and compare_sizes:
             from pybtf.belonging import check_sizes
 
             check_sizes(compare_sizes[0], run, base)
         facts = run.facts()
         fill(report, facts, data)
-        if given is not None and given.remember is not None:
-            given.remember(facts, data)
-        if look is not None:
-            look(run, image, files[0].sections, data)
+        if values is not None and values.remember is not None:
+            values.remember(facts, data)
+        if inspect is not None:
+            inspect(run, image, files[0].sections, data)
     finally:
         run.close()
     report.base_size = len(base_data) if base_data is not None else 0
@@ -236,7 +236,7 @@ def _encode_images(
 def _encode(
     run: Run,
     files: list[LoadedFile],
-    given: Given | None,
+    values: UnitValues | None,
     options: EncodeOptions,
     base: Base | None,
     report: Report,
@@ -249,10 +249,10 @@ def _encode(
 
     # Find the units of each file; decode them on all workers; encode them in order.
     for file in files:
-        with timings.pass_("unit headers" if given is None else "values"):
+        with timings.pass_("unit headers" if values is None else "values"):
             if file is not files[0]:
                 run.next_file(file.sections, file.symbols, machine=file.image.machine, info_file=file.info_file)
-            _find_units(file, given, run, features)
+            _find_units(file, values, run, features)
         if file.wait is not None:
             with timings.pass_("symbols"):
                 file.wait()
@@ -260,7 +260,7 @@ def _encode(
                 run.start()
         with timings.pass_("units"):
             _work(run, options.jobs, progress)
-            _check(file.image, run, given)
+            _check(file.image, run, values)
         if options.degrade:
             from pybtf.losses import losses
 
@@ -270,7 +270,7 @@ def _encode(
     # what was observed of functions.
     with timings.pass_("certify"):
         _side_by_side(options.jobs, lambda: _certify(run, options.jobs), run.combine)
-        _check(image, run, given)
+        _check(image, run, values)
         if options.degrade:
             from pybtf.losses import renamed
 
@@ -362,11 +362,11 @@ def option_bits(features: tuple[str, ...]) -> int:
     return bits | (OPTIONS["variables"] if "var" in features or "global_var" in features else 0)
 
 
-def _find_units(file: LoadedFile, given: Given | None, run: Run, features: Features) -> None:
+def _find_units(file: LoadedFile, values: UnitValues | None, run: Run, features: Features) -> None:
     """Read the unit headers, or take the values there are in place of DWARF. Raises `InputError`."""
     try:
-        if given is not None:
-            _give(given, run)
+        if values is not None:
+            _take_values(values, run)
         else:
             _scan(file, run, features)
     except InputError:
@@ -375,12 +375,12 @@ def _find_units(file: LoadedFile, given: Given | None, run: Run, features: Featu
         raise
 
 
-def _give(given: Given, run: Run) -> None:
-    damaged = run.give(given.pieces, given.digest, given.block_digest, given.find)
+def _take_values(values: UnitValues, run: Run) -> None:
+    damaged = run.take_values(values.pieces, values.digest, values.block_digest, values.find)
     if damaged is not None:
         from pybtf.elf.values_index import VALUES
 
-        place = Place(given.paths[damaged[0]], VALUES, damaged[1])
+        place = Place(values.paths[damaged[0]], VALUES, damaged[1])
         raise InputError(place, "values that are damaged", "what pybtf object has written")
 
 
@@ -437,7 +437,7 @@ def _side_by_side(jobs: int, work: Callable[[], None], other: Callable[[], None]
     side_by_side(work, other)
 
 
-def _check(image: ElfImage, run: Run, given: Given | None = None) -> None:
+def _check(image: ElfImage, run: Run, values: UnitValues | None = None) -> None:
     """Raise what the core met, if anything."""
     fault = run.fault()
     error = run.error() if fault is None else None
@@ -446,7 +446,7 @@ def _check(image: ElfImage, run: Run, given: Given | None = None) -> None:
     from pybtf import run_errors
 
     if fault is not None:
-        raise run_errors.of_input(image, run, fault, given)
+        raise run_errors.of_input(image, run, fault, values)
     if error is not None:
         raise run_errors.of_encoding(image, *error)
 

@@ -9,15 +9,15 @@ from pybtf.errors import EncodeError, InputError, InternalError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pybtf.core.run import FaultInfo, Run
-    from pybtf.loaded import Given
+    from pybtf.loaded import UnitValues
 
 
-def of_input(image: ElfImage, run: Run, fault: FaultInfo, given: Given | None) -> Exception:
-    """What is wrong with the DWARF of `image`, or with what is `given` in its place."""
+def of_input(image: ElfImage, run: Run, fault: FaultInfo, values: UnitValues | None) -> Exception:
+    """What is wrong with the DWARF of `image`, or with the `values` in its place."""
     from pybtf.dwarf.faults import fault_error
 
-    if given is not None:
-        return fault_error(given.paths[fault["piece"]], fault)
+    if values is not None:
+        return fault_error(values.paths[fault["piece"]], fault)
     return fault_error(image.path, fault, run.sections)
 
 

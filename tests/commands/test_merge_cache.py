@@ -237,7 +237,7 @@ def while_it_is_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], objec
     """When all that is mapped has been opened, and nothing has been read."""
 
     def changed(*arguments: Any, **named: Any) -> Any:
-        named["given"] = replace(named["given"], pieces=list(named["given"].pieces))
+        named["values"] = replace(named["values"], pieces=list(named["values"].pieces))
         change()
         return encode_images(*arguments, **named)
 

@@ -155,7 +155,7 @@ def test_where_workers_look_first(
         Path(path).touch()
     with ElfImage(from_, bare([Section(".symtab", b"")])) as image:
         linked = LoadedFile(image, memoryview(b""), DebugSections(image), FunctionTable(), None)
-        given = Payloads().given(linked, [piece_of(b"values", Path("a.o"))] * 2, None)
+        given = Payloads().unit_values(linked, [piece_of(b"values", Path("a.o"))] * 2, None)
     pieces = list(given.pieces)
     assert [piece.path for piece in pieces] == [wanted.encode()] * 2
     assert given.paths == [wanted] * 2
@@ -209,9 +209,9 @@ def test_values_that_very_many_pieces_name(over: int) -> None:
         inline = [piece._replace(flags=INLINE)] * 100
         if over:
             with pytest.raises(InputError, match=r"linked: values of .* bytes that its index names again and again"):
-                Payloads().given(linked, pieces, None)
+                Payloads().unit_values(linked, pieces, None)
         else:
-            assert len(list(Payloads().given(linked, pieces + inline, None).pieces)) == len(pieces) + 100
+            assert len(list(Payloads().unit_values(linked, pieces + inline, None).pieces)) == len(pieces) + 100
 
 
 @pytest.mark.parametrize("build", ["gcc-4", "gcc-5", "clang-4", "clang-5"])

@@ -12,7 +12,7 @@ import pytest
 from pybtf.core.codes import VALUES
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, Place
-from pybtf.loaded import Given, GivenPiece, load
+from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.pieces import PAYLOAD, block_digest, block_digests, pack_payload, payload_digest
 from pybtf.options import make_options
 from pybtf.pipeline import encode_images
@@ -39,12 +39,12 @@ def first_unit() -> tuple[bytes, bytes]:
     return values[: head[0]], addresses[: 8 * (head[VALUES["functions"]] + head[VALUES["variables"]])]
 
 
-def merged(path: Path, piece: GivenPiece, find: Callable[[int], Buffer], jobs: int = 1) -> bytes:
+def merged(path: Path, piece: ObjectValues, find: Callable[[int], Buffer], jobs: int = 1) -> bytes:
     options = make_options("default", jobs)
     with open_module(str(path)) as image:
         loaded = load(image, options, Timings(), dwarf=False)
-        given = Given(loaded, [piece], ["here"], 0, payload_digest, block_digest, find)
-        return bytes(encode_images([image], options, None, Report(str(path)), None, given=given).data)
+        given = UnitValues(loaded, [piece], ["here"], 0, payload_digest, block_digest, find)
+        return bytes(encode_images([image], options, None, Report(str(path)), None, values=given).data)
 
 
 def nowhere(number: int) -> Buffer:
@@ -62,7 +62,7 @@ def an_object(folder: Path, values: bytes) -> bytes:
 def test_an_object_has_them(tmp_path: Path, jobs: int) -> None:
     values, addresses = first_unit()
     wanted, _ = read_back(ONE, "default", values, addresses)
-    piece = GivenPiece(addresses, None, payload_digest(values), an_object(tmp_path, values), len(values))
+    piece = ObjectValues(addresses, None, payload_digest(values), an_object(tmp_path, values), len(values))
     assert merged(ONE, piece, nowhere, jobs) == wanted
 
 
@@ -73,7 +73,7 @@ def test_a_part_of_a_file_has_them(tmp_path: Path, jobs: int) -> None:
     path = tmp_path / "cache"
     stored = b"something" + block_digests(values) + values
     path.write_bytes(stored + b"else")
-    piece = GivenPiece(addresses, None, payload_digest(values), os.fsencode(path), len(values), 9)
+    piece = ObjectValues(addresses, None, payload_digest(values), os.fsencode(path), len(values), 9)
     assert merged(ONE, piece, nowhere, jobs) == wanted
     for size in (len(stored) - 1, len(stored)):
         path.write_bytes(stored[:size])
@@ -92,13 +92,13 @@ def test_what_is_not_where_it_should_be_is_asked_for(tmp_path: Path, jobs: int) 
     spoilt[-2] ^= 1
     size, its_digest = len(values), payload_digest(values)
     pieces = [
-        GivenPiece(addresses, None, its_digest, os.fsencode(tmp_path / "absent"), size),
-        GivenPiece(addresses, None, its_digest, an_object(tmp_path, values), size + 8),
-        GivenPiece(addresses, None, its_digest, an_object(tmp_path, values), size - 8),
-        GivenPiece(addresses, None, its_digest, an_object(tmp_path, values), 1 << 30),
-        GivenPiece(addresses, None, payload_digest(b""), an_object(tmp_path, values), size),
-        GivenPiece(addresses, bytes(spoilt), its_digest),
-        GivenPiece(addresses, None, its_digest),
+        ObjectValues(addresses, None, its_digest, os.fsencode(tmp_path / "absent"), size),
+        ObjectValues(addresses, None, its_digest, an_object(tmp_path, values), size + 8),
+        ObjectValues(addresses, None, its_digest, an_object(tmp_path, values), size - 8),
+        ObjectValues(addresses, None, its_digest, an_object(tmp_path, values), 1 << 30),
+        ObjectValues(addresses, None, payload_digest(b""), an_object(tmp_path, values), size),
+        ObjectValues(addresses, bytes(spoilt), its_digest),
+        ObjectValues(addresses, None, its_digest),
     ]
     for piece in pieces:
         asked: list[int] = []
@@ -122,7 +122,7 @@ def test_an_object_has_other_values(tmp_path: Path) -> None:
     stored = Path(os.fsdecode(path)).read_bytes()
     Path(os.fsdecode(path)).write_bytes(stored.replace(payload_digest(spoilt), payload_digest(values)))
     with pytest.raises(InputError, match="piece 0: nowhere to be found"):
-        merged(ONE, GivenPiece(addresses, None, payload_digest(values), path, len(values)), nowhere)
+        merged(ONE, ObjectValues(addresses, None, payload_digest(values), path, len(values)), nowhere)
 
 
 def test_they_are_not_those_of_one_unit() -> None:
@@ -137,7 +137,7 @@ def test_they_are_not_those_of_one_unit() -> None:
         (one[:-4], addresses, 0),
         (b"", addresses, 0),
     ):
-        piece = GivenPiece(places, values, payload_digest(values))
+        piece = ObjectValues(places, values, payload_digest(values))
         with pytest.raises(InputError, match=rf"here: \.debug_btf_values\+0x{at:x}: .*damaged"):
             merged(ONE, piece, nowhere)
 
@@ -145,12 +145,12 @@ def test_they_are_not_those_of_one_unit() -> None:
 def test_the_first_that_is_wrong_is_said() -> None:
     """Whichever a worker comes to first."""
     values, addresses = first_unit()
-    good = GivenPiece(addresses, values, payload_digest(values))
-    bad = GivenPiece(addresses, None, payload_digest(values))
+    good = ObjectValues(addresses, values, payload_digest(values))
+    bad = ObjectValues(addresses, None, payload_digest(values))
     options = make_options("default", 3)
     for pieces, number in (([good, bad, bad], 1), ([bad, good, bad], 0), ([good, good, bad], 2)):
         with open_module(str(ONE)) as image:
             loaded = load(image, options, Timings(), dwarf=False)
-            given = Given(loaded, pieces, ["a", "b", "c"], 0, payload_digest, block_digest, nowhere)
+            given = UnitValues(loaded, pieces, ["a", "b", "c"], 0, payload_digest, block_digest, nowhere)
             with pytest.raises(InputError, match=f"piece {number}: nowhere"):
-                encode_images([image], options, None, Report("x"), None, given=given)
+                encode_images([image], options, None, Report("x"), None, values=given)

@@ -15,7 +15,7 @@ from pybtf.core.codes import VALUES
 from pybtf.core.values.index_pieces import BLOCK
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, Place, PybtfError
-from pybtf.loaded import Given, GivenPiece, load
+from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.pieces import PAYLOAD, block_digest, block_digests, pack_payload, payload_digest, values_at
 from pybtf.options import make_options
 from pybtf.pipeline import encode_images
@@ -68,14 +68,14 @@ def objects(linked: Path, folder: Path) -> list[Object]:
 def merged(linked: Path, units: list[Object], find: Callable[[int], Buffer], jobs: int = 1) -> bytes:
     options = make_options("default", jobs)
     pieces = [
-        GivenPiece(unit.addresses, None, payload_digest(unit.values), os.fsencode(unit.path), len(unit.values))
+        ObjectValues(unit.addresses, None, payload_digest(unit.values), os.fsencode(unit.path), len(unit.values))
         for unit in units
     ]
     names = [str(unit.path) for unit in units]
     with open_module(str(linked)) as file:
         loaded = load(file, options, Timings(), dwarf=False)
-        given = Given(loaded, pieces, names, 0, payload_digest, block_digest, find)
-        return bytes(encode_images([file], options, None, Report(str(linked)), None, given=given).data)
+        given = UnitValues(loaded, pieces, names, 0, payload_digest, block_digest, find)
+        return bytes(encode_images([file], options, None, Report(str(linked)), None, values=given).data)
 
 
 def nowhere(number: int) -> Buffer:

@@ -13,7 +13,7 @@ import pytest
 
 from pybtf.elf.image import ElfImage
 from pybtf.errors import PybtfError
-from pybtf.loaded import Given, GivenPiece, load
+from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.cache import Cache
 from pybtf.merging.pieces import Piece, digest
 from pybtf.merging.remembered import _NUMBERS, Memory, packed, unpacked
@@ -88,14 +88,14 @@ class Link:
         report = Report("program", jobs=jobs)
         memory = None
         with ElfImage("program", bytes(self.content)) as image:
-            given = Given(load(image, options, Timings(), dwarf=False), [], ["values"], len(self.values))
-            given = replace(given, pieces=[GivenPiece(memoryview(self.addresses), self.values)])
+            given = UnitValues(load(image, options, Timings(), dwarf=False), [], ["values"], len(self.values))
+            given = replace(given, pieces=[ObjectValues(memoryview(self.addresses), self.values)])
             if cache is not None:
                 kept = Cache(str(cache), little=True)
                 memory = Memory(kept, image, [self.piece()], options)
                 given = replace(given, recall=memory.recall, remember=memory.remember)
             try:
-                encoded = encode_images([image], options, None, report, None, given=given)
+                encoded = encode_images([image], options, None, report, None, values=given)
             except PybtfError as error:
                 return str(error), False
             if memory is not None and memory.result is not None:

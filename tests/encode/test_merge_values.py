@@ -24,7 +24,7 @@ from pybtf.elf.image import ElfImage
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.packed import open_module
 from pybtf.errors import InputError, PybtfError
-from pybtf.loaded import Given, GivenPiece, load
+from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.options import EncodeOptions, make_options
 from pybtf.pipeline import encode_images, option_bits
 from pybtf.report import Report
@@ -59,17 +59,17 @@ def exported(path: Path, features: str) -> tuple[bytes, bytes] | None:
         return values, addresses
 
 
-def as_given(image: ElfImage, values: bytes, addresses: bytes, options: EncodeOptions) -> Given:
+def as_unit_values(image: ElfImage, values: bytes, addresses: bytes, options: EncodeOptions) -> UnitValues:
     loaded = load(image, options, Timings(), dwarf=False)
-    return Given(loaded, [GivenPiece(addresses, values)], ["values"], len(values))
+    return UnitValues(loaded, [ObjectValues(addresses, values)], ["values"], len(values))
 
 
 def read_back(path: Path, features: str, values: bytes, addresses: bytes, jobs: int = 1) -> tuple[bytes, Report]:
     options = make_options(features, jobs)
     report = Report(str(path), jobs=jobs)
     with open_module(str(path)) as image:
-        given = as_given(image, values, addresses, options)
-        return bytes(encode_images([image], options, None, report, None, given=given).data), report
+        given = as_unit_values(image, values, addresses, options)
+        return bytes(encode_images([image], options, None, report, None, values=given).data), report
 
 
 def check(path: Path, features: str, jobs: int = 1) -> int:
@@ -138,7 +138,7 @@ def test_a_language_is_left_out() -> None:
     with open_module(str(path)) as image:
         report = Report(str(path))
         with pytest.raises(PybtfError, match="no unit has anything to encode"):
-            encode_images([image], options, None, report, None, given=as_given(image, *given, options))
+            encode_images([image], options, None, report, None, values=as_unit_values(image, *given, options))
 
 
 @pytest.mark.parametrize("seed", range(40))

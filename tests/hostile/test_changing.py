@@ -29,7 +29,7 @@ from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
-from pybtf.loaded import Given, GivenPiece, load
+from pybtf.loaded import ObjectValues, UnitValues, load
 from pybtf.merging.pieces import payload_digest
 from pybtf.options import EncodeOptions, make_options
 from pybtf.pipeline import encode_images
@@ -279,8 +279,8 @@ def test_values_that_change_after_they_were_compared(several: bool, tmp_path: Pa
     def damage() -> None:
         overwrite(path, 4, b"\xff" * (len(values) - 4))
 
-    def pieces() -> Iterator[GivenPiece]:
-        yield GivenPiece(addresses, memoryview(MappedFile(str(path))), None if several else payload_digest(values))
+    def pieces() -> Iterator[ObjectValues]:
+        yield ObjectValues(addresses, memoryview(MappedFile(str(path))), None if several else payload_digest(values))
         if several:
             damage()
 
@@ -291,8 +291,8 @@ def test_values_that_change_after_they_were_compared(several: bool, tmp_path: Pa
 
     options = make_options("default", 1)
     with open_module(str(ONE)) as image:
-        given = Given(load(image, options, Timings(), dwarf=False), pieces(), ["values"], 0, compared)
-        assert bytes(encode_images([image], options, None, Report("x"), None, given=given).data) == wanted
+        given = UnitValues(load(image, options, Timings(), dwarf=False), pieces(), ["values"], 0, compared)
+        assert bytes(encode_images([image], options, None, Report("x"), None, values=given).data) == wanted
     assert path.read_bytes() != values
 
 

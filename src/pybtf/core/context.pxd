@@ -12,7 +12,7 @@ cdef bint context_tables(Context *x) noexcept nogil
 cdef bint context_seen(Context *x) noexcept nogil
 
 # Gets ready for units from values of objects. False: no memory.
-cdef bint context_given(Context *x) noexcept nogil
+cdef bint ready_for_payloads(Context *x) noexcept nogil
 
 # After the last unit: frees the table of records, with `types` also that of digests, by which what is read once more is
 # held to what it was. Strings and classes remain.

@@ -34,7 +34,7 @@ def bytes_of_units(x: cython.pointer[cython.const[Context]]) -> cython.size_t:
     """What tables are sized by: bytes of .debug_info, and a quarter of those of values. Debian's kernel 6.1 has 163 MB
     of the one or 272 of the other; of its 3.3 million types in values, 34,000 are distinct.
     """
-    return x.sections.info.n + x.given_bytes // 4
+    return x.sections.info.n + x.values_size // 4
 
 
 @cython.cfunc
@@ -107,7 +107,7 @@ def context_tables(x: cython.pointer[Context]) -> cython.bint:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def context_given(x: cython.pointer[Context]) -> cython.bint:
+def ready_for_payloads(x: cython.pointer[Context]) -> cython.bint:
     """See context.pxd."""
     if not x.keep_all:
         x.types = known_new(distinct(x))
@@ -164,7 +164,7 @@ def context_is_one(
 def context_free(x: cython.pointer[Context]) -> cython.void:
     """See context.pxd."""
     free(x.headers)
-    free(x.given)
+    free(x.payload_units)
     type_units_free(cython.address(x.type_units))
     free(x.variables.sections)
     strings_delete(x.strings)

@@ -10,11 +10,11 @@ from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.model.faults cimport Fault
 from pybtf.core.model.losses cimport Losses
 from pybtf.core.support.monitor cimport Monitor
-from pybtf.core.values.unit_read cimport GivenUnit
+from pybtf.core.values.unit_read cimport PayloadUnit
 from pybtf.core.worker cimport Context
 
 # Points a unit at a buffer, which is to be held as long as it is read.
-cdef void point_at(GivenUnit *g, values) except *
+cdef void point_at(PayloadUnit *g, values) except *
 
 cdef class Inputs:
     cdef Context x
@@ -45,8 +45,8 @@ cdef class Inputs:
     cdef FunctionTable symbols  # of the file in work
     cdef FunctionTable functions    # of all files
     cdef list buffers           # what the sections are in
-    cdef list given             # the pieces
-    cdef object digest          # what `give` was given
+    cdef list pieces            # objects whose values are read, see loaded.py
+    cdef object digest          # what `take_values` was given
     cdef object block_digest
     cdef object find
     cdef dict failures          # what `find` has raised, by piece

@@ -12,10 +12,10 @@ from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.pybtf.core.classes.record_cache import seen_delete
 from cython.cimports.pybtf.core.context import (
     context_free,
-    context_given,
     context_is_one,
     context_seen,
     context_tables,
+    ready_for_payloads,
 )
 from cython.cimports.pybtf.core.dedup.base import Base
 from cython.cimports.pybtf.core.elf.function_table import FunctionTable
@@ -23,7 +23,6 @@ from cython.cimports.pybtf.core.encode.emit import Layout
 from cython.cimports.pybtf.core.encode.encoder import Encoder, encoder_free, encoder_init
 from cython.cimports.pybtf.core.functions.calling_convention import machine_init
 from cython.cimports.pybtf.core.functions.variables import SectionRange
-from cython.cimports.pybtf.core.given_units import take_piece, take_unit
 from cython.cimports.pybtf.core.model.debug_sections import N_SPANS, DebugSections, Span, SplitUnit, spans_of
 from cython.cimports.pybtf.core.model.encoded_unit import UnitValue
 from cython.cimports.pybtf.core.model.losses import Losses, losses_free
@@ -34,6 +33,7 @@ from cython.cimports.pybtf.core.model.options import (
     WITHOUT_REDUCTION,
     WITHOUT_RESTORING,
 )
+from cython.cimports.pybtf.core.payload_units import take_piece, take_unit
 from cython.cimports.pybtf.core.strings.name_prediction import Models
 from cython.cimports.pybtf.core.strings.string_table import (
     IN_BASE,
@@ -49,7 +49,7 @@ from cython.cimports.pybtf.core.support.memory import u64s_free
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.unit_headers import scan_units
 from cython.cimports.pybtf.core.values.stored_payload import DIGEST_BYTES
-from cython.cimports.pybtf.core.values.unit_read import GivenUnit
+from cython.cimports.pybtf.core.values.unit_read import PayloadUnit
 from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.codes import OPTIONAL
@@ -61,7 +61,7 @@ if len(SECTION_NAMES) != N_SPANS:
 
 
 @cython.cfunc
-def point_at(g: cython.pointer[GivenUnit], values) -> cython.void:
+def point_at(g: cython.pointer[PayloadUnit], values) -> cython.void:
     """See `inputs.pxd`."""
     view = cython.declare(cython.Py_buffer)
     PyObject_GetBuffer(values, cython.address(view), PyBUF_SIMPLE)
@@ -118,8 +118,8 @@ class Inputs:
         base: Base = None,
         functions: FunctionTable = None,
         tracing=False,
-        given_bytes=0,
-        placing=False,
+        values_size=0,
+        track_dies=False,
         later=False,
     ):
         """`functions`: the table of all files, if there are several (see `next_file`); `symbols` are those of one.
@@ -137,8 +137,8 @@ class Inputs:
         self.x.little = little
         self.x.options = options
         self.x.tracing = tracing
-        self.x.given_bytes = given_bytes
-        self.x.placing = placing
+        self.x.values_size = values_size
+        self.x.track_dies = track_dies
         self.x.table = cython.address(self.functions.t)
         for name in without:
             self.x.without |= OPTIONAL[name]
@@ -182,7 +182,7 @@ class Inputs:
             # The list begins with the base: in the room of a space, which is this run's until `close` gives it back.
             self.space = base.take()
             if not self.x.without & WITHOUT_MODELS:
-                base.foresee(self.space, self.x.sections.info.n + self.x.given_bytes)
+                base.foresee(self.space, self.x.sections.info.n + self.x.values_size)
                 if base.models.slots:
                     models = cython.address(base.models)
             if base.strings.size <= IN_BASE and not strings_build_on(self.x.strings, self.e.base, models):
@@ -330,7 +330,7 @@ class Inputs:
             self.bad_unit = 0xFFFFFFFF
         return self.x.n_units
 
-    def give(self, pieces, digest=None, block_digest=None, find=None):
+    def take_values(self, pieces, digest=None, block_digest=None, find=None):
         """Takes units from values of objects in place of DWARF: pieces as loaded.py describes them, in order.
 
         Of those that are awaited a worker reads the values when it has claimed the unit; `block_digest(bytes)` gives
@@ -343,11 +343,11 @@ class Inputs:
         cap: uint32_t = 0
         number: uint32_t
         status: cython.int
-        g: GivenUnit
-        self.given = []
+        g: PayloadUnit
+        self.pieces = []
         self.digest, self.block_digest, self.find = digest, block_digest, find
         for number, piece in enumerate(pieces):
-            memset(cython.address(g), 0, cython.sizeof(GivenUnit))
+            memset(cython.address(g), 0, cython.sizeof(PayloadUnit))
             g.piece = number
             g.awaited = piece.digest is not None
             if not g.awaited:
@@ -363,7 +363,7 @@ class Inputs:
                 g.path = path
                 g.size = piece.size
                 g.stored_at = piece.at
-            self.given.append(piece)
+            self.pieces.append(piece)
             PyObject_GetBuffer(piece.addresses, cython.address(where), PyBUF_SIMPLE)
             g.addresses = cython.cast(cython.pointer[cython.const[uint8_t]], where.buf)
             g.n_addresses = cython.cast(uint32_t, where.len // 8)
@@ -380,7 +380,7 @@ class Inputs:
             if status:
                 return number, at
         self.units = self.x.n_units
-        if not context_given(cython.address(self.x)):
+        if not ready_for_payloads(cython.address(self.x)):
             raise MemoryError
         return None
 

@@ -19,7 +19,6 @@ from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
 from cython.cimports.pybtf.core.encode.encoder import ENCODE_ARENA, ENCODE_EFFORT, ENCODE_MEMORY, encoder_fail
-from cython.cimports.pybtf.core.given_units import begin_value, read_unit
 from cython.cimports.pybtf.core.inputs import Inputs, point_at
 from cython.cimports.pybtf.core.model.encoded_unit import *
 from cython.cimports.pybtf.core.model.faults import (
@@ -34,10 +33,11 @@ from cython.cimports.pybtf.core.model.faults import (
     fault_set,
 )
 from cython.cimports.pybtf.core.model.losses import losses_reset, losses_take
+from cython.cimports.pybtf.core.payload_units import begin_value, read_unit
 from cython.cimports.pybtf.core.support.check import CHECK
 from cython.cimports.pybtf.core.support.monitor import *
 from cython.cimports.pybtf.core.values.stored_payload import StoredPayload, stored_close, stored_open
-from cython.cimports.pybtf.core.values.unit_read import GivenUnit
+from cython.cimports.pybtf.core.values.unit_read import PayloadUnit
 from cython.cimports.pybtf.core.worker import *
 
 from pybtf.core.codes import ERROR_NAMES, FAULT_NAMES
@@ -122,7 +122,7 @@ class Ring(Inputs):
     @cython.exceptval(check=False)
     def take(self, w: cython.pointer[Worker], number: uint32_t, v: cython.pointer[UnitValue]) -> cython.void:
         """Makes the value of a unit that does not come from DWARF."""
-        g: GivenUnit = self.x.given[number]
+        g: PayloadUnit = self.x.payload_units[number]
         begin_value(cython.address(self.x), number, v)
         if g.awaited:
             if self.take_stored(w, cython.address(g), v):
@@ -137,7 +137,7 @@ class Ring(Inputs):
     @cython.nogil
     @cython.exceptval(check=False)
     def take_stored(
-        self, w: cython.pointer[Worker], g: cython.pointer[GivenUnit], v: cython.pointer[UnitValue]
+        self, w: cython.pointer[Worker], g: cython.pointer[PayloadUnit], v: cython.pointer[UnitValue]
     ) -> cython.bint:
         """Reads a unit that is awaited from its file. False: it is not there, or was lost on the way."""
         s: cython.pointer[StoredPayload] = cython.address(w.reading.stored)
@@ -155,10 +155,10 @@ class Ring(Inputs):
     @cython.cfunc
     @cython.with_gil
     @cython.exceptval(check=False)
-    def fetch(self, w: cython.pointer[Worker], g: cython.pointer[GivenUnit]) -> cython.bint:
+    def fetch(self, w: cython.pointer[Worker], g: cython.pointer[PayloadUnit]) -> cython.bint:
         """Points a unit at values that have its digest. False: there are none, and `failures` says why."""
         try:
-            piece = self.given[g.piece]
+            piece = self.pieces[g.piece]
             values = piece.values
             if values is not None:
                 values = own(values)
@@ -185,7 +185,7 @@ class Ring(Inputs):
                 return True
             if number >= 0:
                 v = cython.address(self.values[number % self.window])
-                if self.x.given == cython.NULL:
+                if self.x.payload_units == cython.NULL:
                     decode_unit(w, cython.address(self.x), self.unit(cython.cast(uint32_t, number)), v, self.symbols)
                 else:
                     self.take(w, self.unit(cython.cast(uint32_t, number)), v)
@@ -230,17 +230,17 @@ class Ring(Inputs):
         monitor_leave(cython.address(self.monitor))
 
     def fault(self):
-        """The first fault in unit order, or None. Raises what `find` of `give` has raised for that unit."""
+        """The first fault in unit order, or None. Raises what `find` of `take_values` has raised for that unit."""
         f: Fault = self.bad
         if f.code == 0:
             return None
         unit = -1
-        if self.x.given != cython.NULL:
-            if self.x.given[self.bad_unit].piece in self.failures:
-                raise self.failures[self.x.given[self.bad_unit].piece]
+        if self.x.payload_units != cython.NULL:
+            if self.x.payload_units[self.bad_unit].piece in self.failures:
+                raise self.failures[self.x.payload_units[self.bad_unit].piece]
             found = self.describe(f, unit)
             found["unit_name"] = self.text(self.bad_name)
-            found["piece"] = self.x.given[self.bad_unit].piece
+            found["piece"] = self.x.payload_units[self.bad_unit].piece
             return found
         if f.die or (self.x.merge and f.section == IN_INFO):
             unit = self.unit_around(f.die if f.die else f.offset)

@@ -10,7 +10,7 @@ from pybtf.core.search import Search
 
 Buffer = bytes | bytearray | memoryview
 
-class GivenPiece(Protocol):
+class ObjectValues(Protocol):
     @property
     def addresses(self) -> Buffer | array[int]: ...
     @property
@@ -59,8 +59,8 @@ class Run:
         base: Base | None = None,
         functions: FunctionTable | None = None,
         tracing: bool = False,
-        given_bytes: int = 0,
-        placing: bool = False,
+        values_size: int = 0,
+        track_dies: bool = False,
         later: bool = False,
     ) -> None: ...
     def start(self) -> None: ...
@@ -73,9 +73,9 @@ class Run:
         info_file: tuple[int, int] | None = None,
     ) -> None: ...
     def scan(self, merge: bool) -> int: ...
-    def give(
+    def take_values(
         self,
-        pieces: Iterable[GivenPiece],
+        pieces: Iterable[ObjectValues],
         digest: Callable[[Buffer], bytes] | None = None,
         block_digest: Callable[[Buffer], bytes] | None = None,
         find: Callable[[int], Buffer] | None = None,

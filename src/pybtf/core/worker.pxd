@@ -16,7 +16,7 @@ from pybtf.core.model.encoded_unit cimport UnitValue
 from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.support.memory cimport U8s, U32s
 from pybtf.core.values.known_types cimport KnownTypes
-from pybtf.core.values.unit_read cimport GivenUnit, Reading
+from pybtf.core.values.unit_read cimport PayloadUnit, Reading
 
 cdef enum:
     MAX_LANGUAGES = 64
@@ -35,12 +35,12 @@ cdef struct Context:            # shared by all workers, never written while the
     bint merge                  # all units are one logical unit
     bint gaps                   # some have been passed over, as their headers are damaged
     bint exporting              # units are decoded up to the names of their types, for core/export.py
-    GivenUnit *given            # units that come from values of objects, not from DWARF: `n_units` of them, or NULL
-    uint64_t given_bytes        # of all of them
+    PayloadUnit *payload_units  # units that come from payloads of objects, not from DWARF: `n_units` of them, or NULL
+    uint64_t values_size        # of all of them
     KnownTypes *types           # those that have been met in them, by digest; NULL where everything is kept
     bint little
     bint tracing                # what becomes of functions and variables is noted by name
-    bint placing                # and which DIE each type is of
+    bint track_dies             # and which DIE each type is of
     bint keep_all               # no type is dropped before the de-duplication
     int without                 # WITHOUT_*
     Strings *strings
@@ -64,7 +64,7 @@ cdef struct Worker:
     U32s picked                 # names of functions and variables, in work
     Classifier classifier
     Observer observer
-    Reading reading             # used where units are given
+    Reading reading             # used where units come from payloads
 
 cdef int worker_init(Worker *w, const Context *x) noexcept nogil
 cdef void worker_free(Worker *w) noexcept nogil

@@ -125,7 +125,7 @@ def decode_unit(
     v.number = x.first_unit + number
     v.offset = x.headers[number].offset
     v.tracing = x.tracing
-    v.placing = x.placing
+    v.track_dies = x.track_dies
     if not x.merge and x.info_file >= 0 and fetch_unit(w, x, number, v):
         return 1
     status = 1 if x.merge and x.gaps else try_twice(w, x, number, v, symbols)
@@ -340,7 +340,7 @@ def finish_unit(
         return 1
     if translate_types(u, v, cython.address(x.known), x.options):
         return 1
-    if v.placing and note_dies(u, v):
+    if v.track_dies and note_dies(u, v):
         return 1
     if classify_unit(cython.address(w.classifier), v):
         return 1

@@ -195,10 +195,10 @@ def inquire(
     """
     options, below, timings = with_base(options)
 
-    def look(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
+    def inspect(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
         ask(Inquiry(run, image, sections, data, options, below))
 
-    return encode_file(path, options, progress, timings, look).report
+    return encode_file(path, options, progress, timings, inspect).report
 
 
 def with_base(options: EncodeOptions) -> tuple[EncodeOptions, BTF | None, Timings]:

@@ -29,7 +29,7 @@ def encode_in_detail(
     found: dict[str, dict[str, list[str]]] = {}
     database = b""
 
-    def look(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
+    def inspect(run: Run, image: ElfImage, sections: DebugSections, data: bytes) -> None:
         nonlocal database
         inquiry = Inquiry(run, image, sections, data, options, below)
         for kind in ("function", "variable") if names else ():
@@ -40,7 +40,7 @@ def encode_in_detail(
             with timings.pass_("provenance"):
                 database = provenance(inquiry, data)
 
-    encoded = encode_file(path, options, progress, timings, look, placing=places)
+    encoded = encode_file(path, options, progress, timings, inspect, track_dies=places)
     if names:
         encoded.report.detail = found
     return encoded, database

@@ -27,7 +27,7 @@ from pybtf.elf.packed import open_module
 from pybtf.elf.symbols import function_table, symbol_source
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, Place
-from pybtf.loaded import PERCPU, Given, GivenPiece, load
+from pybtf.loaded import PERCPU, ObjectValues, UnitValues, load
 from pybtf.merging.facts import has_dwarf
 from pybtf.merging.linked import check_options, tell_of_others
 from pybtf.merging.payloads import images
@@ -101,13 +101,13 @@ def _merge(
         pieces = [units.value(each) for each in written]
         size = sum(len(values) for values, _ in pieces)
         paths = [str(each.place) for each in written]
-        given = Given(loaded, [GivenPiece(addresses, values) for values, addresses in pieces], paths, size)
+        unit_values = UnitValues(loaded, [ObjectValues(addresses, values) for values, addresses in pieces], paths, size)
         del written
     report.merged = {
         "source": "compiler_btf",
         "exact": False,
         "note": NOTE,
-        "objects": len(given.paths),
+        "objects": len(unit_values.paths),
         "values_xxh3_128": digest(*[values for values, _ in pieces]).hex(),
         "rules": RULES,
         "remembered": False,
@@ -116,7 +116,7 @@ def _merge(
     if has_dwarf(image):
         report.warnings.append(f"{image.path}: it has DWARF: pybtf encode gives the exact BTF")
     _tell_of_old(report, units.makes)
-    encoded = encode_images([image], options, base, report, progress, given=given)
+    encoded = encode_images([image], options, base, report, progress, values=unit_values)
     report.variables.leave_out("ambiguous_symbol", units.ambiguous())
     if image.status is not None:
         report.input_size = image.status.st_size

@@ -140,9 +140,9 @@ def _merge(
         else:
             what = "sources named in the symbol table that have no values"
             tell_of_others(report, _files_without(image, pieces), what)
-    given = payloads.given(loaded, pieces, sources.store)
+    values = payloads.unit_values(loaded, pieces, sources.store)
     if memory is not None:
-        given = replace(given, recall=memory.recall, remember=memory.remember)
+        values = replace(values, recall=memory.recall, remember=memory.remember)
     report.merged = {
         "source": "values",
         "exact": True,
@@ -151,9 +151,9 @@ def _merge(
         "rules": RULES,
         "remembered": False,
     }
-    encoded = encode_images([image], options, base, report, progress, given=given)
+    encoded = encode_images([image], options, base, report, progress, values=values)
     if read is not None:
-        read += given.paths
+        read += values.paths
     if memory is not None and memory.found:
         report.merged["remembered"] = True
     elif cache is not None:

@@ -2,7 +2,7 @@
 
 Each is looked up by its digest, and what is found is compared with it. So no object can be mistaken for another, nor a
 recompiled one for the one that was linked. In the usual case, an object with one unit, workers do that
-(core/given_units.py), and this file only says where to look first.
+(core/payload_units.py), and this file only says where to look first.
 """
 
 # ruff: noqa: PTH110, PTH113, PTH118, PTH119, PTH120, PTH121
@@ -20,7 +20,7 @@ from pybtf.elf.constants import SHF_EXECINSTR
 from pybtf.elf.image import ElfImage, Source
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import InputError
-from pybtf.loaded import Given, GivenPiece, LoadedFile
+from pybtf.loaded import LoadedFile, ObjectValues, UnitValues
 from pybtf.merging.archives import check_member, files_of, is_archive, members
 from pybtf.merging.facts import has_dwarf, source_digest
 from pybtf.merging.index import find_index, find_payloads, index_of
@@ -63,12 +63,12 @@ class Payloads:
         self._linked: tuple[ElfImage, list[Piece]] | None = None
         self._folders: dict[int, str] | None = None
 
-    def given(self, linked: LoadedFile, pieces: list[Piece], store: str | None) -> Given:
+    def unit_values(self, linked: LoadedFile, pieces: list[Piece], store: str | None) -> UnitValues:
         """The values of all pieces of the linked file, in order.
 
         Those of an object with one unit are awaited: found and compared with their digest by the worker that reads the
         unit. Those of others are looked for now: it depends on them how many units there are. Raises `InputError` for
-        the first that is nowhere; so does `Given.find`.
+        the first that is nowhere; so does `UnitValues.find`.
         """
         _check_repeats(linked.image, pieces)
         file = linked.image.path
@@ -84,27 +84,27 @@ class Payloads:
                 values, paths[number] = self(pieces[number], file, store)
             return values
 
-        def each() -> Iterator[GivenPiece]:
+        def each() -> Iterator[ObjectValues]:
             for number, piece in enumerate(pieces):
                 its_digest, size, addresses = piece.payload_digest, piece.payload_size, piece.addresses
                 if piece.units != 1:
-                    yield GivenPiece(addresses, find(number))
+                    yield ObjectValues(addresses, find(number))
                 elif piece.flags & INLINE:
-                    yield GivenPiece(addresses, piece.payload, its_digest)
+                    yield ObjectValues(addresses, piece.payload, its_digest)
                 elif at := place(its_digest, size) if place is not None else 0:
-                    yield GivenPiece(addresses, None, its_digest, cache, size, at)
+                    yield ObjectValues(addresses, None, its_digest, cache, size, at)
                 elif known := self.found.get(its_digest):
                     values, paths[number] = known
-                    yield GivenPiece(addresses, values, its_digest)
+                    yield ObjectValues(addresses, values, its_digest)
                 elif store is None and piece.path:
                     path = paths[number] = os.path.join(beside, piece.path) if beside else piece.path
                     encoded = path.encode() if path.isascii() else encode(path)
-                    yield GivenPiece(addresses, None, its_digest, encoded, size)
+                    yield ObjectValues(addresses, None, its_digest, encoded, size)
                 else:
-                    yield GivenPiece(addresses, None, its_digest)
+                    yield ObjectValues(addresses, None, its_digest)
 
         size = sum([piece.payload_size for piece in pieces])
-        return Given(linked, each(), paths, size, payload_digest, block_digest, find)
+        return UnitValues(linked, each(), paths, size, payload_digest, block_digest, find)
 
     def __call__(self, piece: Piece, file: str, store: str | None) -> tuple[Buffer, str]:
         """The values that a piece of `file` stands for, and where they were. Raises `InputError` if they are nowhere.

@@ -45,7 +45,7 @@ _SIZE = 4
 
 
 class Memory:
-    """What a cache remembers of one link, for a run on its values (`Given` in loaded.py)."""
+    """What a cache remembers of one link, for a run on its values (`UnitValues` in loaded.py)."""
 
     def __init__(self, cache: Cache, image: ElfImage, pieces: list[Piece], options: EncodeOptions) -> None:
         self._cache = cache

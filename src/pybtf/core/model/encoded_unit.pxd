@@ -69,6 +69,6 @@ cdef struct UnitValue:
     Losses losses
     bint tracing                # fill `traces`
     Traces traces
-    bint placing                # fill `dies`
+    bint track_dies             # fill `dies`
     U32s dies                   # of small id `id`, at 2 * id: its DIE, and whether that only declares it
     bint tags_cut               # an empty declaration tag: the rest of the unit is not encoded

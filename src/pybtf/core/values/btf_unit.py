@@ -395,8 +395,8 @@ class BtfUnits:
         making_free(cython.address(self.m))
 
     def unit(self, view: View, name: bytes, defined: FunctionTable = None):
-        """(value, addresses) of a piece that is open, as `Run.give` takes them. `name`: the unit's. `defined`: the
-        functions of the object that the piece is from. Raises `UnitError`.
+        """(value, addresses) of a piece that is open, as `Run.take_values` takes them. `name`: the unit's. `defined`:
+        the functions of the object that the piece is from. Raises `UnitError`.
         """
         m: cython.pointer[Making] = cython.address(self.m)
         head: UnitHead

@@ -8,7 +8,7 @@ from pybtf.core.support.memory cimport U32s
 from pybtf.core.values.known_types cimport KnownType
 from pybtf.core.values.stored_payload cimport DIGEST_BYTES, StoredPayload, stored_need
 
-cdef struct GivenUnit:
+cdef struct PayloadUnit:
     const uint8_t *p            # in memory to which nobody else writes; NULL: whoever reads the unit fetches it
     uint64_t size               # in bytes; once it is there, also what its head says
     const uint8_t *addresses    # of its functions and variables: 64-bit words in the host's byte order
@@ -21,7 +21,7 @@ cdef struct GivenUnit:
     uint64_t stored_at          # where in that (see `stored_open`)
 
 cdef enum:
-    DAMAGED_STRING = 0xFFFFFFFE # no string id: see `given_string`
+    DAMAGED_STRING = 0xFFFFFFFE # no string id: see `payload_string`
     TOGETHER = 16               # strings that are looked up side by side
 
 cdef struct NamedFunction:
@@ -53,24 +53,24 @@ cdef inline bint need(Reading *r, const void *p, uint64_t n) noexcept nogil:
     return not r.stored.open or stored_need(&r.stored, <uint64_t> (<const uint8_t *> p - r.p), n)
 
 # How a unit begins that takes up to `left` bytes: its size, and how many addresses it has; 0: it is damaged.
-cdef uint64_t given_size(const uint8_t *p, uint64_t left, bint swap, uint32_t *addresses) noexcept nogil
+cdef uint64_t payload_size(const uint8_t *p, uint64_t left, bint swap, uint32_t *addresses) noexcept nogil
 
 # DW_LANG of a unit, and whether it is a partial one.
-cdef uint32_t given_language(const GivenUnit *g, bint swap) noexcept nogil
-cdef bint given_partial(const GivenUnit *g) noexcept nogil
+cdef uint32_t payload_language(const PayloadUnit *g, bint swap) noexcept nogil
+cdef bint payload_partial(const PayloadUnit *g) noexcept nogil
 
 # Reads the head and what else is not types, into `r`, where the head is there; and takes from it what needs no types. Nonzero: fault.
-cdef int begin_unit(Reading *r, const GivenUnit *g, UnitValue *v, Strings *strings, bint swap) noexcept nogil
+cdef int begin_unit(Reading *r, const PayloadUnit *g, UnitValue *v, Strings *strings, bint swap) noexcept nogil
 
 # The id of a string of the unit at hand, 0 of none. NO_STRING: no memory; DAMAGED_STRING: `place` is not that of one.
-cdef uint32_t given_string(Reading *r, Strings *strings, uint32_t place) noexcept nogil
+cdef uint32_t payload_string(Reading *r, Strings *strings, uint32_t place) noexcept nogil
 
-# Replaces `n` places of strings, `step` words apart, by what `given_string` says of them. How many it has done: the first that is no
+# Replaces `n` places of strings, `step` words apart, by what `payload_string` says of them. How many it has done: the first that is no
 # string is the last one.
-cdef uint32_t given_strings(Reading *r, Strings *strings, uint32_t *p, uint32_t step, uint32_t n) noexcept nogil
+cdef uint32_t payload_strings(Reading *r, Strings *strings, uint32_t *p, uint32_t step, uint32_t n) noexcept nogil
 
 # Its bytes without the NUL, and how many there are, 0 if it is none, or if too much has been read.
-cdef size_t given_text(Reading *r, uint32_t place, const char **text) noexcept nogil
+cdef size_t payload_text(Reading *r, uint32_t place, const char **text) noexcept nogil
 
 # The fault of a unit whose string at word `word` has that for an id.
 cdef int bad_string(UnitValue *v, uint32_t sid, uint64_t word) noexcept nogil

@@ -30,7 +30,7 @@ from cython.cimports.pybtf.core.support.hashing import hash_bytes
 from cython.cimports.pybtf.core.support.memory import u32s_free, u32s_reserve
 from cython.cimports.pybtf.core.values.stored_payload import BLOCK, stored_free
 from cython.cimports.pybtf.core.values.unit_layout import *
-from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, TOGETHER, GivenUnit, Reading, need
+from cython.cimports.pybtf.core.values.unit_read import DAMAGED_STRING, TOGETHER, PayloadUnit, Reading, need
 
 # Bytes of strings that a unit may read, and how many more for each of its own; as of one from DWARF (unit_open.pxd).
 TEXT_FREE = cython.declare(uint64_t, 65536)
@@ -90,7 +90,7 @@ def words_before_types(h: cython.pointer[cython.const[uint32_t]]) -> uint64_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def given_size(
+def payload_size(
     p: cython.pointer[cython.const[uint8_t]],
     left: uint64_t,
     swap: cython.bint,
@@ -126,7 +126,7 @@ def given_size(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def given_language(g: cython.pointer[cython.const[GivenUnit]], swap: cython.bint) -> uint32_t:
+def payload_language(g: cython.pointer[cython.const[PayloadUnit]], swap: cython.bint) -> uint32_t:
     language: uint32_t = 0
     wire_load(cython.address(language), g.p + 4 * H_LANGUAGE, 1, swap)
     return language
@@ -135,7 +135,7 @@ def given_language(g: cython.pointer[cython.const[GivenUnit]], swap: cython.bint
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def given_partial(g: cython.pointer[cython.const[GivenUnit]]) -> cython.bint:
+def payload_partial(g: cython.pointer[cython.const[PayloadUnit]]) -> cython.bint:
     partial: uint32_t = 0
     wire_load(cython.address(partial), g.p + 4 * (H_COUNTS + HELD_PARTIAL), 1, False)
     return partial != 0
@@ -167,7 +167,7 @@ def length(r: cython.pointer[Reading], text: cython.p_const_char, left: uint64_t
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def given_text(
+def payload_text(
     r: cython.pointer[Reading], place: uint32_t, text: cython.pointer[cython.p_const_char]
 ) -> cython.size_t:
     """See `unit_read.pxd`. A string begins where another one has ended. It is read as often as it is named: a long one
@@ -196,7 +196,7 @@ def given_text(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def given_string(
+def payload_string(
     r: cython.pointer[Reading], strings: cython.pointer[Strings], place: uint32_t
 ) -> uint32_t:
     """See `unit_read.pxd`. The text is copied if it is new: where it is is given back."""
@@ -204,14 +204,14 @@ def given_string(
     size: cython.size_t
     if place == 0:
         return 0
-    size = given_text(r, place, cython.address(text))
+    size = payload_text(r, place, cython.address(text))
     return string_intern(strings, text, size, True) if size else DAMAGED_STRING
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def given_strings(
+def payload_strings(
     r: cython.pointer[Reading],
     strings: cython.pointer[Strings],
     p: cython.pointer[uint32_t],
@@ -228,7 +228,7 @@ def given_strings(
     while done < n:
         part = min(n - done, TOGETHER)
         for i in range(part):
-            sizes[i] = given_text(r, p[step * i], cython.address(texts[i]))
+            sizes[i] = payload_text(r, p[step * i], cython.address(texts[i]))
             if sizes[i]:
                 hashes[i] = hash_bytes(texts[i], sizes[i])
                 string_expect(strings, hashes[i])
@@ -263,7 +263,7 @@ def bad_string(v: cython.pointer[UnitValue], sid: uint32_t, word: uint64_t) -> c
 @cython.exceptval(check=False)
 def begin_unit(
     r: cython.pointer[Reading],
-    g: cython.pointer[cython.const[GivenUnit]],
+    g: cython.pointer[cython.const[PayloadUnit]],
     v: cython.pointer[UnitValue],
     strings: cython.pointer[Strings],
     swap: cython.bint,
@@ -295,7 +295,7 @@ def begin_unit(
     v.counts[COUNT_PARTIAL] = h[H_COUNTS + HELD_PARTIAL]
     v.counts[COUNT_SKIPPED_TAGS] = h[H_COUNTS + HELD_SKIPPED_TAGS]
     v.counts[COUNT_SIGNATURES_LOST] = h[H_COUNTS + HELD_SIGNATURES_LOST]
-    sid = given_string(r, strings, h[H_NAME])
+    sid = payload_string(r, strings, h[H_NAME])
     if sid >= DAMAGED_STRING:
         return bad_string(v, sid, H_NAME)
     v.name = sid

@@ -53,15 +53,15 @@ from cython.cimports.pybtf.core.values.known_types import NO_UNIT, KnownType, Kn
 from cython.cimports.pybtf.core.values.unit_layout import *
 from cython.cimports.pybtf.core.values.unit_read import (
     DAMAGED_STRING,
-    GivenUnit,
     NamedFunction,
+    PayloadUnit,
     Reading,
     bad_string,
     damaged,
-    given_string,
-    given_strings,
-    given_text,
     no_memory,
+    payload_string,
+    payload_strings,
+    payload_text,
 )
 
 SAID = cython.declare(uint32_t, S_UNEXPECTED | S_UNCERTAIN | S_REORDERED | S_OPTIMIZED | S_SIGNATURE_CHANGED)
@@ -70,7 +70,7 @@ SAID = cython.declare(uint32_t, S_UNEXPECTED | S_UNCERTAIN | S_REORDERED | S_OPT
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def address_of(g: cython.pointer[cython.const[GivenUnit]], i: uint32_t) -> uint64_t:
+def address_of(g: cython.pointer[cython.const[PayloadUnit]], i: uint32_t) -> uint64_t:
     a: uint64_t = 0
     memcpy(cython.address(a), g.addresses + 8 * cython.cast(cython.size_t, i), 8)
     return a
@@ -141,7 +141,7 @@ def described_class(
         out[REC_HEAD + 2 * i + 1] = class_of_ref(c, v, e[2 * i + 1])
     if c.failed:
         return NO_CLASS
-    done = given_strings(r, strings, out + REC_HEAD, 2, count)
+    done = payload_strings(r, strings, out + REC_HEAD, 2, count)
     if done and out[REC_HEAD + 2 * (done - 1)] >= DAMAGED_STRING:
         bad_string(v, out[REC_HEAD + 2 * (done - 1)], p - r.words.p)
         return NO_CLASS
@@ -254,7 +254,7 @@ def read_function(
     for i in range(s.n_anns):
         if p[0] == 0:
             return fault_set(cython.address(v.fault), FAULT_EMPTY_TAG, IN_VALUES, v.offset, 0, DW_TAG_subprogram)
-        sid = given_string(r, strings, p[0])
+        sid = payload_string(r, strings, p[0])
         if sid >= DAMAGED_STRING:
             return bad_string(v, sid, p - r.words.p)
         if not u32s_push(cython.address(v.anns), sid) or not u32s_push(cython.address(v.anns), p[1]):
@@ -287,7 +287,7 @@ def name_functions(
         if size == 0:
             return damaged(v, at)
         f.at = at
-        f.size = cython.cast(uint32_t, given_text(r, r.words.p[at], cython.address(f.name)))
+        f.size = cython.cast(uint32_t, payload_text(r, r.words.p[at], cython.address(f.name)))
         if f.size:
             f.hash = hash_bytes(f.name, f.size)
             functable_expect(table, f.hash)
@@ -302,7 +302,7 @@ def name_functions(
 @cython.exceptval(check=False)
 def read_functions(
     r: cython.pointer[Reading],
-    g: cython.pointer[cython.const[GivenUnit]],
+    g: cython.pointer[cython.const[PayloadUnit]],
     v: cython.pointer[UnitValue],
     o: cython.pointer[Observer],
     c: cython.pointer[Classifier],
@@ -340,7 +340,7 @@ def read_annotations(
     if not grow(r.anns, r.cap_anns, n):
         return no_memory(v)
     for i in range(n):
-        r.anns[i].value = given_string(r, strings, p[2 * i])
+        r.anns[i].value = payload_string(r, strings, p[2 * i])
         if r.anns[i].value >= DAMAGED_STRING:
             return bad_string(v, r.anns[i].value, p + 2 * i - r.words.p)
         r.anns[i].component = cython.cast(cython.int, p[2 * i + 1])
@@ -352,7 +352,7 @@ def read_annotations(
 @cython.exceptval(check=False)
 def read_variables(
     r: cython.pointer[Reading],
-    g: cython.pointer[cython.const[GivenUnit]],
+    g: cython.pointer[cython.const[PayloadUnit]],
     v: cython.pointer[UnitValue],
     strings: cython.pointer[Strings],
     rules: cython.pointer[cython.const[VariableRules]],
@@ -379,7 +379,7 @@ def read_variables(
         if (end - p - VARIABLE_HEAD) // 2 < n:
             return damaged(v, p - r.words.p)
         address = address_of(g, r.words.p[H_FUNCTIONS] + i)
-        x.name = given_string(r, strings, p[0]) if section_of(rules, address) != cython.NULL else 0
+        x.name = payload_string(r, strings, p[0]) if section_of(rules, address) != cython.NULL else 0
         if x.name >= DAMAGED_STRING:
             return bad_string(v, x.name, p - r.words.p)
         x.type = p[1]

@@ -63,10 +63,10 @@ from cython.cimports.pybtf.core.values.unit_read import (
     Reading,
     bad_string,
     damaged,
-    given_string,
-    given_strings,
     need,
     no_memory,
+    payload_string,
+    payload_strings,
 )
 
 # ---- records ------------------------------------------------------------------------------------------------
@@ -179,12 +179,12 @@ def name_record(
     e: cython.pointer[uint32_t] = p + 3
     n: uint32_t = wire_vlen(p)
     i: uint32_t
-    p[0] = given_string(r, strings, p[0])
+    p[0] = payload_string(r, strings, p[0])
     if p[0] >= DAMAGED_STRING:
         return bad_string(v, p[0], place_in_unit(r, at))
     if step == 0 or n == 0:
         return 0
-    e += step * (given_strings(r, strings, e, step, n) - 1)
+    e += step * (payload_strings(r, strings, e, step, n) - 1)
     if e[0] >= DAMAGED_STRING:
         return bad_string(v, e[0], place_in_unit(r, at))
     if named_elements(kind):
@@ -434,7 +434,7 @@ def read_tags(
     p: cython.pointer[cython.const[uint32_t]] = r.words.p + H_WORDS_OF_HEAD
     v.tags.n = 0
     for i in range(r.words.p[H_TAGS]):
-        sid = given_string(r, strings, p[0])
+        sid = payload_string(r, strings, p[0])
         if sid >= DAMAGED_STRING:
             return bad_string(v, sid, p - r.words.p)
         if sid == 0 or p[1] == 0 or p[1] >= v.n_types:

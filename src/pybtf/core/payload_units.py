@@ -18,14 +18,14 @@ from cython.cimports.pybtf.core.support.memory import grow
 from cython.cimports.pybtf.core.unit_walk import excluded
 from cython.cimports.pybtf.core.values.unit_layout import H_WORDS_OF_HEAD
 from cython.cimports.pybtf.core.values.unit_read import (
-    GivenUnit,
+    PayloadUnit,
     Reading,
     begin_unit,
     damaged,
-    given_language,
-    given_partial,
-    given_size,
     need,
+    payload_language,
+    payload_partial,
+    payload_size,
 )
 from cython.cimports.pybtf.core.values.unit_read_symbols import read_functions, read_variables
 from cython.cimports.pybtf.core.values.unit_read_types import read_types
@@ -36,12 +36,12 @@ from cython.cimports.pybtf.core.worker import Context, Worker, value_reset
 @cython.nogil
 @cython.exceptval(check=False)
 def take_unit(
-    x: cython.pointer[Context], g: cython.pointer[cython.const[GivenUnit]], cap: cython.pointer[uint32_t]
+    x: cython.pointer[Context], g: cython.pointer[cython.const[PayloadUnit]], cap: cython.pointer[uint32_t]
 ) -> cython.bint:
-    """See `given_units.pxd`."""
-    if not grow(x.given, cap[0], x.n_units + 1):
+    """See `payload_units.pxd`."""
+    if not grow(x.payload_units, cap[0], x.n_units + 1):
         return False
-    x.given[x.n_units] = g[0]
+    x.payload_units[x.n_units] = g[0]
     x.n_units += 1
     return True
 
@@ -51,18 +51,18 @@ def take_unit(
 @cython.exceptval(check=False)
 def take_piece(
     x: cython.pointer[Context],
-    whole: cython.pointer[cython.const[GivenUnit]],
+    whole: cython.pointer[cython.const[PayloadUnit]],
     cap: cython.pointer[uint32_t],
     at: cython.pointer[uint64_t],
 ) -> cython.int:
-    """See `given_units.pxd`."""
-    g: GivenUnit = whole[0]
+    """See `payload_units.pxd`."""
+    g: PayloadUnit = whole[0]
     left: uint32_t = whole.n_addresses
     at[0] = 0
     while at[0] < whole.size:
         g.p = whole.p + at[0]
         g.at = at[0]
-        g.size = given_size(g.p, whole.size - at[0], x.sections.swap, cython.address(g.n_addresses))
+        g.size = payload_size(g.p, whole.size - at[0], x.sections.swap, cython.address(g.n_addresses))
         if g.size == 0 or g.n_addresses > left:
             return 2
         if not take_unit(x, cython.address(g), cap):
@@ -79,10 +79,10 @@ def take_piece(
 def begin_value(
     x: cython.pointer[cython.const[Context]], number: uint32_t, v: cython.pointer[UnitValue]
 ) -> cython.void:
-    """See `given_units.pxd`."""
+    """See `payload_units.pxd`."""
     value_reset(v)
     v.number = x.first_unit + number
-    v.offset = x.given[number].at
+    v.offset = x.payload_units[number].at
     v.tracing = False
 
 
@@ -91,7 +91,7 @@ def begin_value(
 @cython.exceptval(check=False)
 def is_one_unit(
     r: cython.pointer[Reading],
-    g: cython.pointer[cython.const[GivenUnit]],
+    g: cython.pointer[cython.const[PayloadUnit]],
     v: cython.pointer[UnitValue],
     swap: cython.bint,
 ) -> cython.bint:
@@ -99,7 +99,7 @@ def is_one_unit(
     n: uint32_t = 0
     size: uint64_t = 0
     if need(r, g.p, g.size if g.size < 4 * H_WORDS_OF_HEAD else 4 * H_WORDS_OF_HEAD):
-        size = given_size(g.p, g.size, swap, cython.address(n))
+        size = payload_size(g.p, g.size, swap, cython.address(n))
     if size == g.size and n == g.n_addresses:
         return True
     v.offset = size
@@ -113,12 +113,12 @@ def is_one_unit(
 def read_unit(
     w: cython.pointer[Worker],
     x: cython.pointer[cython.const[Context]],
-    g: cython.pointer[cython.const[GivenUnit]],
+    g: cython.pointer[cython.const[PayloadUnit]],
     v: cython.pointer[UnitValue],
     symbols: FunctionTable,
     whole: cython.bint,
 ) -> cython.int:
-    """See `given_units.pxd`. A unit that is left out by its language is not read."""
+    """See `payload_units.pxd`. A unit that is left out by its language is not read."""
     w.classifier.failed = 0
     w.walker.names.bytes = 0
     w.walker.names.budget = 0
@@ -126,7 +126,7 @@ def read_unit(
     w.reading.p = g.p
     if g.awaited and not is_one_unit(cython.address(w.reading), g, v, x.sections.swap):
         return 1
-    if not given_partial(g) and excluded(x, given_language(g, x.sections.swap)):
+    if not payload_partial(g) and excluded(x, payload_language(g, x.sections.swap)):
         v.filtered = True
         return 0
     if begin_unit(cython.address(w.reading), g, v, x.strings, x.sections.swap):
