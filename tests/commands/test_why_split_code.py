@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pybtf
+from pybtf.explain.asking import kernel_options
+from pybtf.explain.detail import encode_in_detail
 from tests.builders.dwarfwriter import RangeList, Unit, die
 from tests.builders.elfwriter import Symbol
 from tests.builders.kernelish import INT, kernel
@@ -102,3 +106,15 @@ def test_what_the_encoder_leaves_out_is_compiled_as_well(answers: dict[str, pybt
 def test_ranges_that_are_not_there(answers: dict[str, pybtf.Answer]) -> None:
     """There is code, but nobody knows where."""
     assert evidence(answers, "emptied")["descriptions"] == {"compiled": 1, "abstract": 1, "declarations": 0}
+
+
+def test_the_database_counts_them_as_compiled(tmp_path: Path) -> None:
+    """The encoding knows no address of them (nor does pahole); the DIEs say that there is code."""
+    path = tmp_path / "vmlinux"
+    path.write_bytes(file(5, "rnglistx"))
+    _, database = encode_in_detail(str(path), kernel_options(jobs=1), names=False, places=True)
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(database)
+        rows = connection.execute("SELECT name, compiled, abstract FROM function").fetchall()
+    counted = {"moved": (1, 1), "kept": (1, 0), "twice": (2, 0), "unnamed": (1, 0), "emptied": (1, 1)}
+    assert {name: counts for name, *counts in rows} == {name: [*counts] for name, counts in counted.items()}
