@@ -55,6 +55,11 @@ EXCLUDE_VARIABLE = "PAHOLE_LANG_EXCLUDE"
 """Environment variable that stands for `--lang-exclude` when neither language option is given."""
 
 
+def language_name(code: int) -> str:
+    """The name of a language by DWARF's number; one without a name as a number."""
+    return next((name for name, number in LANGUAGES.items() if number == code), f"{code:#x}")
+
+
 def parse_languages(text: str) -> frozenset[int]:
     """The DW_LANG codes of a comma-separated list of names. Empty elements vanish, as in lists of features.
 

@@ -16,7 +16,6 @@ from pybtf.errors import counted
 from pybtf.explain import text, words
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed
 from pybtf.explain.inquiry import Inquiry
-from pybtf.explain.mangled import identifiers
 from pybtf.explain.reasons import ADVICE, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from pybtf.report import REASON_OF_FATE
 from tests.builders.dwarfwriter import Die, die
@@ -277,45 +276,6 @@ def test_a_symbol_that_has_got_a_prefix(tmp_path: Path, run_cli: RunCli) -> None
     assert (late.evidence or {})["renamed_from"] is None
     shown = run_cli("why", "__pi_early", path).stdout
     assert f"\n  described as early: the unit unit.c, code at {TEXT + 16:#x}\n" in shown
-
-
-def test_symbols_of_rust_and_cpp(tmp_path: Path, run_cli: RunCli) -> None:
-    """DWARF has the last of the names in them, of generic functions with the types; and the code tells which it is."""
-    generic, other = "_RINvNtCsdJ13ReMSUMg_6kernel12module_param9set_paramaEB4_", "_ZN6kernel3newEv"
-    children = [
-        INT, subprogram("set_param<u8>", 80), subprogram("set_param<i8>", 16), subprogram("foo", 32),
-        subprogram("new", 96), subprogram("kernel", 112),
-    ]  # fmt: skip
-    path = tmp_path / "vmlinux"
-    symbols = [COUNTER, *functions(generic, "_Z3fooi", other, "_Z3barv")]
-    path.write_bytes(kernel([unit(children)], symbols=symbols).data)
-    found = pybtf.why(path, generic, "_Z3fooi", other, "_Z3barv", jobs=1)
-    assert [each.reason for each in found] == ["no_description"] * 4
-    described = [(each.evidence or {})["renamed_from"] for each in found]
-    assert [row and (row["name"], row["prefix"], row["address"]) for row in described] == [
-        ("set_param<i8>", None, f"{TEXT + 16:#x}"), ("foo", None, f"{TEXT + 32:#x}"), None, None,
-    ]  # fmt: skip
-    assert found[1].verdict.endswith("DWARF describes its code as foo, of which the compiler has made this symbol")
-    assert found[3].verdict.endswith("of a name in Rust or C++; BTF has functions by the names in DWARF")
-    assert all((each.advice or "").startswith("#[no_mangle] of Rust") for each in found)
-    assert f"\n  described as foo: the unit unit.c, code at {TEXT + 32:#x}\n" in run_cli("why", "_Z3fooi", path).stdout
-
-
-@pytest.mark.parametrize(
-    ("symbol", "wanted"),
-    [
-        ("_RNvCsjJ6pmSBbkgH_7___rustc17rust_begin_unwind", {"__rustc", "rust_begin_unwind"}),
-        ("_ZN7__rustc17rust_begin_unwindE", {"__rustc", "rust_begin_unwind"}),
-        ("_ZN4core9panicking5panic17h0123456789abcdefE.llvm.77", {"core", "panicking", "panic"}),
-        ("_ZN3ab23ab1Ev", {"ab2", "ab1"}),
-        ("_Z9999fooi", set()),
-        ("x3foo", set()),
-    ],
-)
-def test_identifiers_in_symbols(symbol: str, wanted: set[str]) -> None:
-    found = identifiers(symbol)
-    assert wanted <= set(found)
-    assert wanted or not [name for name in found if name.startswith("foo")]
 
 
 def test_kfuncs_are_not_tagged_without_the_feature(path: Path) -> None:

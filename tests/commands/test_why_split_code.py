@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pybtf
+from pybtf.explain.asking import kernel_options
+from pybtf.explain.detail import encode_in_detail
 from tests.builders.dwarfwriter import RangeList, Unit, die
-from tests.builders.elfwriter import Symbol
+from tests.builders.elfwriter import SHF_ALLOC, SHF_EXECINSTR, Section, Symbol
 from tests.builders.kernelish import INT, kernel
 from tests.builders.reasons import LONG, RETURNS, origin, register
 from tests.builders.synthetic import COUNTER, TEXT, parameter, subprogram
@@ -102,3 +106,58 @@ def test_what_the_encoder_leaves_out_is_compiled_as_well(answers: dict[str, pybt
 def test_ranges_that_are_not_there(answers: dict[str, pybtf.Answer]) -> None:
     """There is code, but nobody knows where."""
     assert evidence(answers, "emptied")["descriptions"] == {"compiled": 1, "abstract": 1, "declarations": 0}
+
+
+def test_the_database_counts_them_as_compiled(tmp_path: Path) -> None:
+    """The encoding knows no address of them (nor does pahole); the DIEs say that there is code."""
+    path = tmp_path / "vmlinux"
+    path.write_bytes(file(5, "rnglistx"))
+    _, database = encode_in_detail(str(path), kernel_options(jobs=1), names=False, places=True)
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(database)
+        rows = connection.execute("SELECT name, compiled, abstract FROM function").fetchall()
+    counted = {"moved": (1, 1), "kept": (1, 0), "twice": (2, 0), "unnamed": (1, 0), "emptied": (1, 1)}
+    assert {name: counts for name, *counts in rows} == {name: [*counts] for name, counts in counted.items()}
+
+
+@pytest.mark.parametrize("section", [".init.text", ".text"])
+def test_several_of_a_name_in_a_module(tmp_path: Path, section: str) -> None:
+    """Symbols have offsets in sections there, DWARF has addresses where the encoder has put these."""
+    base = {".text": 0x10000, ".init.text": 0x10140}  # by the rules of elf/layout.py
+    at = (".text", 16), (section, 32)
+    units = [
+        Unit(die(
+            "compile_unit", ("name", "string", f"{number}.c"),
+            children=[
+                INT._replace(label=f"int{number}"),
+                die("subprogram", ("name", "string", "twice"), ("low_pc", "addr", base[name] + offset)),
+            ],
+        ))
+        for number, (name, offset) in enumerate(at)
+    ]  # fmt: skip
+    path = tmp_path / "x.ko"
+    symbols = [Symbol("twice", offset, 16, section=name, bind="LOCAL") for name, offset in at]
+    symbols.append(Symbol("zebra", 64, 16))  # what is last is never ambiguous
+    code = Section(".init.text", bytes(256), flags=SHF_ALLOC | SHF_EXECINSTR, align=16)
+    path.write_bytes(kernel(units, symbols=symbols, extra_sections=[code], type="ET_REL").data)
+    (found,) = pybtf.why(path, "twice", jobs=1)
+    assert found.reason == "ambiguous_address", found
+    rows = (found.evidence or {})["addresses"]
+    assert [(row["address"], row.get("unit")) for row in rows] == [
+        (f"{name}+{offset:#x}", f"{number}.c") for number, (name, offset) in enumerate(at)
+    ]  # fmt: skip
+
+
+def test_code_in_another_section_of_a_module_is_other_code(tmp_path: Path) -> None:
+    """Though it is at the same offset; and what has got a prefix is found by where its section is."""
+    early = die("subprogram", ("name", "string", "early"), ("low_pc", "addr", 0x10010))
+    children = [INT, early]
+    path = tmp_path / "x.ko"
+    code = Section(".init.text", bytes(256), flags=SHF_ALLOC | SHF_EXECINSTR, align=16)
+    symbols = [Symbol("__pi_early", 16, 16), Symbol("alias", 16, 16), Symbol("other", 16, 16, section=".init.text")]
+    units = [Unit(die("compile_unit", ("name", "string", "one.c"), children=children))]
+    path.write_bytes(kernel(units, symbols=symbols, extra_sections=[code], type="ET_REL").data)
+    (found,) = pybtf.why(path, "__pi_early", jobs=1)
+    assert [row["name"] for row in (found.evidence or {})["same_code"]] == ["alias"]
+    described = (found.evidence or {})["renamed_from"]
+    assert (described["name"], described["address"]) == ("early", ".text+0x10")

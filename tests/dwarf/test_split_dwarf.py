@@ -48,13 +48,14 @@ def sections(path: Path) -> dict[str, bytes]:
         return {each.name: each.data() for each in ELFFile(file).iter_sections()}
 
 
-def package(files: list[Path], identities: list[int]) -> bytes:
+def package(files: list[Path], identities: list[int], more: dict[str, int] | None = None) -> bytes:
     """A package of version 5 (DWARF 5, 7.3.5.3), written by its rules: strings shared, all else in parts."""
-    whole = dict.fromkeys([*COLUMNS, ".debug_str.dwo"], b"")
+    columns = {**COLUMNS, **(more or {})}
+    whole = dict.fromkeys([*columns, ".debug_str.dwo"], b"")
     rows = []
     for path in files:
         own = sections(path)
-        places = {name: (len(whole[name]), len(own.get(name, b""))) for name in COLUMNS}
+        places = {name: (len(whole[name]), len(own.get(name, b""))) for name in columns}
         offsets = own[".debug_str_offsets.dwo"]
         moved = [each + len(whole[".debug_str.dwo"]) for (each,) in struct.iter_unpack("<I", offsets[8:])]
         own[".debug_str_offsets.dwo"] = offsets[:8] + struct.pack(f"<{len(moved)}I", *moved)
@@ -68,10 +69,11 @@ def package(files: list[Path], identities: list[int]) -> bytes:
         while numbers[at]:
             at = (at + 1) % slots
         signatures[at], numbers[at] = identity, number
-    index = struct.pack("<HHIII", 5, 0, len(COLUMNS), len(rows), slots)
-    index += struct.pack(f"<{slots}Q{slots}I", *signatures, *numbers) + struct.pack("<4I", *COLUMNS.values())
-    index += b"".join(struct.pack("<4I", *(row[name][0] for name in COLUMNS)) for row in rows)
-    index += b"".join(struct.pack("<4I", *(row[name][1] for name in COLUMNS)) for row in rows)
+    numbers_of = f"<{len(columns)}I"
+    index = struct.pack("<HHIII", 5, 0, len(columns), len(rows), slots)
+    index += struct.pack(f"<{slots}Q{slots}I", *signatures, *numbers) + struct.pack(numbers_of, *columns.values())
+    index += b"".join(struct.pack(numbers_of, *(row[name][0] for name in columns)) for row in rows)
+    index += b"".join(struct.pack(numbers_of, *(row[name][1] for name in columns)) for row in rows)
     whole[".debug_cu_index"] = index
     return bare([Section(name, data) for name, data in whole.items()])
 
@@ -421,6 +423,49 @@ def test_why_says_the_same_of_split_units(compiler: str, version: int, types: st
         text = json.dumps(made[True])
         assert "int two(struct fwd *a, cb_t c)" in text
         assert "int stat(const struct inner *i)" in text
+
+
+HALVED = """
+extern void oops(int) __attribute__((cold, noreturn));
+extern int use(int);
+__attribute__((noinline)) static int halved(int a)
+{
+	int r = use(a);
+	if (__builtin_expect(r < 0, 0)) { use(3); use(r * 7); oops(r); }
+	return r + use(r);
+}
+int other(int a) { return halved(a) + use(a); }
+int main(void) { return halved(3) + other(4); }
+int use(int a) { return a; }
+"""
+BESIDE = """
+int use(int);
+__attribute__((noinline)) static int halved(int a) { return use(a) * use(a + 1); }
+int second(int a) { return halved(a) + 1; }
+void oops(int a) { for (;;) ; }
+"""
+
+
+@pytest.mark.parametrize(("version", "packed"), [(4, False), (5, False), (5, True)])
+def test_where_a_function_of_two_pieces_is(version: int, packed: bool, tmp_path: Path) -> None:
+    """It has ranges only, in DWARF 4 in the linked file, in DWARF 5 beside the split unit."""
+    if not (shutil.which("gcc") and shutil.which("ld")):
+        pytest.skip("no gcc")
+    (tmp_path / "a.c").write_text(HALVED)
+    (tmp_path / "b.c").write_text(BESIDE)
+    command = ["gcc", "-O2", "-fno-ipa-cp", "-ffreestanding", f"-gdwarf-{version}", "-gsplit-dwarf", "-c"]
+    subprocess.run([*command, "a.c", "b.c"], cwd=tmp_path, check=True)
+    subprocess.run(["ld", "-e", "main", "b.o", "a.o", "-o", "program"], cwd=tmp_path, check=True)
+    if packed:
+        files = [tmp_path / "a.dwo", tmp_path / "b.dwo"]
+        (tmp_path / "program.dwp").write_bytes(package(files, identities(files), {".debug_rnglists.dwo": 8}))
+        for file in files:
+            file.unlink()
+    (found,) = why(tmp_path / "program", "halved")
+    assert b"\0halved.cold\0" in (tmp_path / "program").read_bytes()
+    assert found.reason == "ambiguous_address"
+    assert (found.evidence or {})["descriptions"]["compiled"] == 2
+    assert [Path(row.get("unit", "")).name for row in (found.evidence or {})["addresses"]] == ["b.c", "a.c"]
 
 
 @pytest.mark.parametrize("split", ["both", "one", "joined"])

@@ -170,8 +170,8 @@ class Fates:
             )
         return result
 
-    def places(self):
-        """Where functions and variables are described: two dicts by name.
+    def places(self, compiled: bytearray):
+        """Where functions and variables are described: two dicts by name. `compiled` is what Origins says.
 
         Of each function how many descriptions have code, how many are abstract (for inlining), how many are only
         declarations; and the DIE of the first of the first sort there is. Of each variable that is in the output, the
@@ -183,6 +183,7 @@ class Fates:
         first: uint32_t[3]
         sid: uint32_t
         at: uint32_t
+        number: uint32_t
         sort: cython.int
         t: cython.pointer[cython.const[Trace]]
         for sid in range(self.n_names):
@@ -192,15 +193,16 @@ class Fates:
             memset(counts, 0, cython.sizeof(counts))
             kept: list = []
             while at:
-                t = cython.address(self.e.traces.p[at - 1])
-                at = self.next[at - 1]
+                number = at - 1
+                t = cython.address(self.e.traces.p[number])
+                at = self.next[number]
                 if t.what == COUNT_VAR_KEPT:
                     kept.append(t.die)
                     continue
                 if t.what == TRACE_DECLARED:
                     sort = 2
                 elif t.what == TRACE_EXCLUDED or t.what < COUNT_VARIABLES:
-                    sort = 0 if t.state != TRACE_NONE and self.e.states[t.state].address else 1
+                    sort = 0 if compiled[number] else 1
                 else:
                     continue
                 if counts[sort] == 0:

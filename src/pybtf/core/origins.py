@@ -11,17 +11,20 @@ asked for are read again, each by itself, with abbreviations that keep these att
 import cython
 from cython.cimports.cpython.buffer import PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.cimports.cpython.bytes import PyBytes_FromStringAndSize
-from cython.cimports.libc.stdint import uint32_t, uint64_t
+from cython.cimports.libc.stdint import uint8_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import calloc, free
 from cython.cimports.pybtf.core.dwarf.attributes import (
     D_DECL_FILE,
     D_DECL_LINE,
+    D_LANGUAGE,
+    D_LOW_PC,
     D_NAME,
     D_ORIGIN,
     D_SPECIFICATION,
     D_STMT_LIST,
 )
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number, die_read
+from cython.cimports.pybtf.core.dwarf.forms import A_ADDR
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     UnitHeader,
@@ -34,7 +37,9 @@ from cython.cimports.pybtf.core.dwarf.walk_state import (
 )
 from cython.cimports.pybtf.core.encode.encoder import APART, Encoder, Stream
 from cython.cimports.pybtf.core.inputs import Inputs
+from cython.cimports.pybtf.core.model.encoded_unit import COUNT_VARIABLES
 from cython.cimports.pybtf.core.model.faults import FAULT_NONE
+from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, Trace
 from cython.cimports.pybtf.core.worker import Context
 
 NOWHERE = cython.declare(uint32_t, 0xFFFFFFFF)
@@ -171,6 +176,34 @@ def find_declaration(
             return
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def has_code(
+    w: cython.pointer[Walker],
+    x: cython.pointer[cython.const[Context]],
+    die: uint64_t,
+    at: cython.pointer[uint32_t],
+) -> cython.bint:
+    """Whether the DIE of a function has DW_AT_low_pc or DW_AT_ranges; at address 0 is what the linker has discarded.
+    `at` as above.
+    """
+    d: cython.pointer[Die] = cython.address(w.d)
+    unit: uint32_t = unit_of(x, die)
+    if unit == NOWHERE:
+        return False
+    if unit != at[0]:
+        at[0] = unit if enter(w, x, unit) else NOWHERE
+        if at[0] == NOWHERE:
+            return False
+    w.r.c.pos = w.r.c.base + die
+    w.r.c.bad = 0
+    if die_read(cython.address(w.r), d) or d.tag == 0:
+        at[0] = NOWHERE
+        return False
+    return die_has(d, D_LOW_PC) and (d.a[D_LOW_PC].cls != A_ADDR or d.a[D_LOW_PC].v != 0)
+
+
 @cython.final
 @cython.cclass
 class Origins:
@@ -234,9 +267,33 @@ class Origins:
             walker_free(w)
             free(w)
 
+    def compiled(self):
+        """A byte for each trace of the run: whether it is of a function whose DIE has code. The encoding itself knows
+        no address of those that have only ranges, and notes none of what it leaves out.
+        """
+        x: cython.pointer[cython.const[Context]] = cython.address(self.run.x)
+        e: cython.pointer[cython.const[Encoder]] = cython.address(self.run.e)
+        w: cython.pointer[Walker]
+        t: cython.pointer[cython.const[Trace]]
+        i: uint32_t
+        at: uint32_t = NOWHERE
+        found: bytearray = bytearray(e.traces.n)
+        p: cython.pointer[uint8_t] = found
+        w = walker_of(self.run)
+        try:
+            with cython.nogil:
+                for i in range(e.traces.n):
+                    t = e.traces.p + i
+                    if t.what == TRACE_EXCLUDED or t.what < COUNT_VARIABLES:
+                        p[i] = has_code(w, x, t.die, cython.address(at))
+            return found
+        finally:
+            walker_free(w)
+            free(w)
+
     def units(self):
-        """Of each unit: where it begins, its name, and the offset of its line table, None if it has none; one of the
-        alternate file has its table there.
+        """Of each unit: where it begins, its name, the offset of its line table, None if it has none, and the number of
+        its language; one of the alternate file has its table there.
         """
         x: cython.pointer[cython.const[Context]] = cython.address(self.run.x)
         w: cython.pointer[Walker]
@@ -252,6 +309,7 @@ class Origins:
                 h = cython.address(x.headers[i])
                 name = ""
                 line = None
+                language = 0
                 if enter(w, x, i) and w.d.tag:
                     if not walk_text(
                         w, D_NAME, cython.address(text), cython.address(size), cython.address(transient)
@@ -261,7 +319,8 @@ class Origins:
                         line = w.d.a[D_STMT_LIST].v
                     if h.split != cython.NULL:
                         line = None if h.split.line == ~cython.cast(uint64_t, 0) else h.split.line
-                rows.append((h.offset, name, line))
+                    language = die_number(cython.address(w.d), D_LANGUAGE)
+                rows.append((h.offset, name, line, language))
             return rows
         finally:
             walker_free(w)

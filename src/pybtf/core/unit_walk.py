@@ -28,7 +28,11 @@ from cython.cimports.pybtf.core.model.dwarf_unit import (
 from cython.cimports.pybtf.core.model.encoded_unit import COUNT_PARTIAL, UnitValue
 from cython.cimports.pybtf.core.model.faults import *
 from cython.cimports.pybtf.core.model.traces import TRACE_EXCLUDED, TRACE_EXCLUDED_VAR, trace_push
+from cython.cimports.pybtf.core.strings.lazy_names import name_intern
+from cython.cimports.pybtf.core.strings.string_table import NO_STRING
 from cython.cimports.pybtf.core.unit_walk import *
+
+MAX_STEPS = cython.declare(cython.int, 16)  # origins and specifications that are followed for a name
 
 
 @cython.cfunc
@@ -119,6 +123,7 @@ def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> c
     damaged, nothing at all. Nonzero: no memory.
     """
     i: uint32_t
+    step: cython.int
     f: cython.pointer[Function]
     d: cython.pointer[Variable]
     declared: cython.pointer[Function]
@@ -139,15 +144,23 @@ def trace_excluded(w: cython.pointer[Worker], v: cython.pointer[UnitValue]) -> c
     for i in range(u.n_functions):
         f = u.functions + i
         name = f.name
-        if name == 0 and f.origin == 0:  # a method, say, which is declared in its struct
-            declared = function_at(u, f.spec)
+        declared = f
+        # A method, say, is declared in its struct; and code beside what is inlined stands for an abstract instance.
+        for step in range(MAX_STEPS):
+            if name or declared == cython.NULL:
+                break
+            declared = function_at(u, declared.origin if declared.origin else declared.spec)
             name = 0 if declared == cython.NULL else declared.name
         if name and not f.flags & F_DECLARATION:
+            name = name_intern(cython.address(w.walker.names), name)  # a short one in the DIE is no string id yet
+            failed |= name == NO_STRING
             failed |= trace_push(cython.address(v.traces), f.die, name, TRACE_EXCLUDED) == cython.NULL
     for i in range(u.n_variables):
         d = u.variables + i
         if d.name and d.flags & V_TOP_LEVEL and not d.flags & V_DECLARATION:
-            failed |= trace_push(cython.address(v.traces), d.die, d.name, TRACE_EXCLUDED_VAR) == cython.NULL
+            name = name_intern(cython.address(w.walker.names), d.name)
+            failed |= name == NO_STRING
+            failed |= trace_push(cython.address(v.traces), d.die, name, TRACE_EXCLUDED_VAR) == cython.NULL
     return failed and fault_set(cython.address(w.walker.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
 
 

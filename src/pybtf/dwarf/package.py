@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {
     2: {1: "info", 2: "types", 3: "abbrev", 5: "loc", 6: "str_offsets"},
-    5: {1: "info", 3: "abbrev", 5: "loclists", 6: "str_offsets"},
+    5: {1: "info", 3: "abbrev", 5: "loclists", 6: "str_offsets", 8: "rnglists"},
 }
 _MOST_COLUMNS: Final = 32
 

@@ -46,6 +46,8 @@ class DebugSections(dict[str, Buffer]):
         self.parts: list[tuple[int, str, str, int]] = []
         """What `info` is made of, if of more than one section: start, name and file, and what is to be subtracted from
         offsets for them to be those in that section; ascending."""
+        self.ranges_bases: dict[int, int] = {}
+        """Of split units of DWARF 4, by where they are in `info`: where their ranges begin in `.debug_ranges`."""
         self.split_units = b""
         """Of units of split DWARF, where their parts are: SplitUnit of core/model/debug_sections.pxd."""
         self.alternate: Alternate | None = None

@@ -48,6 +48,8 @@ TYPE_KINDS = (TYPE, SPLIT_TYPE)
 
 _LEADING = ("DW_AT_abstract_origin", "DW_AT_specification", "DW_AT_signature")
 
+_LINKAGE = ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name")
+
 _ARCHITECTURES = {EM_386: "x86", EM_X86_64: "x64", EM_AARCH64: "AArch64"}
 
 
@@ -228,6 +230,14 @@ class Dies:
         for each in self.origins(die):
             if "DW_AT_name" in each.attributes:
                 return self._string(each, "DW_AT_name")
+        return ""
+
+    def linkage_name(self, die: Any) -> str:
+        """The symbol that a compiler has made of the name, of the DIE or of its origin; empty if none is told."""
+        for each in self.origins(die):
+            for attribute in _LINKAGE:
+                if attribute in each.attributes:
+                    return self._string(each, attribute)
         return ""
 
     def number(self, die: Any, attribute: str) -> int | None:

@@ -26,6 +26,7 @@ from pybtf.dwarf.roots import (
     COMP_DIR,
     GNU_ADDR_BASE,
     GNU_DWO_ID,
+    RANGES_BASE,
     SPLIT_COMPILE,
     SPLIT_TYPE,
     STMT_LIST,
@@ -315,6 +316,8 @@ class Split:
             offsets = min(offsets + (16 if head.wide else 8), offsets_end)
             loclists = min(lists + (20 if head.wide else 12), lists_end)
         numbers = top.numbers if top is not None else {}
+        if RANGES_BASE in numbers:
+            self.found.ranges_bases[start] = numbers[RANGES_BASE]
         self._rows.extend((
             start, end, file.part("abbrev", parts)[0], file.part("str", parts)[0], offsets, offsets_end,
             numbers.get(ADDR_BASE, numbers.get(GNU_ADDR_BASE, 0)), lists, loclists, numbers.get(STMT_LIST, _NOWHERE),

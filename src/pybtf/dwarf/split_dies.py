@@ -15,9 +15,10 @@ from typing import Any
 from pybtf.elf.image import ElfImage
 
 from .line_files import LineFiles
+from .package import read_index
 from .roots import Damaged, Reader
 from .sections import Buffer, DebugSections
-from .slow import Dies, dwarf_info
+from .slow import FAULTS, Dies, dwarf_info
 
 _DATA1, _DATA2, _DATA4, _UDATA, _IMPLICIT = 0x0B, 0x05, 0x06, 0x0F, 0x21
 _PLAIN = {
@@ -48,6 +49,9 @@ class SplitDies(Dies):
         self._row_starts = sorted(self._rows)
         self._is64 = image.is64
         self._open: dict[int, Any] = {}
+        self._ranges: Buffer = contents.get("ranges", b"")
+        self._lists: dict[str, tuple[bytes, dict[int, tuple[int, int]]]] = {}
+        """By path: the lists of ranges of a `.dwo`, or of a package, with the part of each unit by its identity."""
 
     def _row(self, offset: int) -> list[int] | None:
         """The parts of the unit that has this offset; None if it is not split."""
@@ -98,10 +102,91 @@ class SplitDies(Dies):
         return self._files.name(row[9], index) if isinstance(index, int) and row[9] < 1 << 63 else ""
 
     def starts(self, die: Any) -> list[int] | None:
-        """Ranges of a split unit are relative to what its skeleton says; they are not read."""
-        if self._row(die.offset) is None:
+        row = self._row(die.offset)
+        if row is None:
             return super().starts(die)
-        return [] if "DW_AT_ranges" in die.attributes else None
+        low, ranges = (die.attributes.get(f"DW_AT_{name}") for name in ("low_pc", "ranges"))
+        if low is None and ranges is None:
+            return None
+        try:
+            if low is not None:
+                address = low.form == "DW_FORM_addr"
+                found = [low.value if address else self._address(row, low.value)]
+            elif self._head(row[0]).version < 5:
+                base = self._sections.ranges_bases.get(row[0], 0)
+                found = self._old_ranges(row, base + ranges.value)
+            else:
+                found = self._new_ranges(row, ranges)
+        except FAULTS:
+            return []
+        return self._kept(found) if found else []
+
+    def _address(self, row: list[int], index: int) -> int:
+        """From .debug_addr, which is that of the linked file."""
+        size = self._head(row[0]).address_size
+        return self._reader("addr", row[6] + size * index).number(size)
+
+    def _old_ranges(self, row: list[int], at: int) -> list[int]:
+        """Of DWARF 4, in the linked file. A base that only the skeleton states is not known here: compilers state it if
+        a function is in several pieces, since its unit is then as well, and has none.
+        """
+        size = self._head(row[0]).address_size
+        read = Reader(self._ranges, at, len(self._ranges), self._order)
+        base, found = 0, []
+        for _ in range(MOST_ENTRIES):
+            start, end = read.number(size), read.number(size)
+            if start == end == 0:
+                break
+            if start == (1 << 8 * size) - 1:
+                base = end
+            elif start != end:
+                found.append(base + start)
+        return found
+
+    def _new_ranges(self, row: list[int], ranges: Any) -> list[int]:
+        """Of DWARF 5, beside the unit in its `.dwo` or in its part of the package; the base as above."""
+        head = self._head(row[0])
+        data = self._split_ranges(row[0])
+        size, at = 8 if head.wide else 4, ranges.value
+        if ranges.form != "DW_FORM_sec_offset":  # an index into the offsets behind the header
+            first = 20 if head.wide else 12
+            at = first + Reader(data, first + size * at, len(data), self._order).number(size)
+        read = Reader(data, at, len(data), self._order)
+        base, found = 0, []
+        for _ in range(MOST_ENTRIES):
+            kind = read.number(1)
+            if kind == 0:
+                break
+            if kind in (1, 2, 3):  # an index; with another one, or with a length
+                start = self._address(row, read.leb())
+                length = read.leb() if kind != 1 else 0
+                empty = kind == 3 and length == 0
+            elif kind == 4:  # two offsets
+                start = base + read.leb()
+                empty = base + read.leb() == start
+            else:  # an address; with another one, or with a length
+                start = read.number(head.address_size)
+                length = 0 if kind == 5 else read.number(head.address_size) if kind == 6 else read.leb()
+                empty = kind > 5 and length == (start if kind == 6 else 0)
+            if kind in (1, 5):
+                base = start
+            elif not empty:
+                found.append(start)
+        return found
+
+    def _split_ranges(self, start: int) -> bytes | memoryview:
+        """.debug_rnglists.dwo of the file that a unit is from, which encoding has no use for: it is opened again."""
+        path = next((path for at, _, path, _ in self._sections.parts if at == start), "")
+        identity = self._head(start).identity
+        if path not in self._lists:
+            with ElfImage.open(path) as image:
+                section = image.section(".debug_rnglists.dwo")
+                self._lists[path] = (b"" if section is None else bytes(image.copy(section))), {
+                    key: parts.of("rnglists") or (0, 0) for key, parts in read_index(image, ".debug_cu_index").items()
+                }
+        data, places = self._lists[path]
+        offset, size = places.get(identity, (0, len(data)))
+        return memoryview(data)[offset : offset + size]
 
     def _first_expression(self, die: Any, attribute: Any) -> Any:
         row = self._row(die.offset)

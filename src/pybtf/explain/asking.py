@@ -17,7 +17,7 @@ from ..pipeline import encode_file
 from ..records import field, record, replace
 from ..report import Report
 from ..timings import Timings
-from .functions import evidence
+from .functions import evidence, only_described
 from .inquiry import KEYWORDS, Inquiry
 from .others import type_evidence, type_reason, variable_evidence
 from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, NOT_FOUND, VARIABLE_TRACES, VARIABLES, check_reason
@@ -80,6 +80,9 @@ def answer(inquiry: Inquiry, name: str, *, full: bool = True) -> Answer:
     elif kind == "variable":
         reason = inquiry.variable_reason(name)
         found = variable_evidence(inquiry, name, reason or IN_BTF) if full else None
+    elif full and (described := only_described(inquiry, name)) is not None:
+        kind = "function"
+        reason, found = described
     elif full:  # a type, or a name that only units know that are not encoded
         reason = type_reason(inquiry, name)
         kind = None if reason is None else "type"

@@ -7,40 +7,52 @@ are looked at here.
 
 from __future__ import annotations
 
-from itertools import islice
-
-from pybtf.elf.constants import ET_REL
-
 from .inquiry import Inquiry
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pybtf.core.fates import Trace
 
-MOST_LOOKED_AT = 100
-"""DIEs of one name that are looked at: each is in another unit, and then costs some 30 milliseconds."""
+MOST_UNITS = 100
+"""Units in which the DIEs of one name are looked at: the first DIE of each costs some 30 milliseconds."""
+MOST_LOOKED_AT = 10_000
+"""DIEs that are looked at in them: a further one costs a fraction of a millisecond. Rust has 200 functions `fmt` in
+one unit.
+"""
+
+
+def in_few_units(inquiry: Inquiry, traces: Iterable[Trace], units: set[int | None] | None = None) -> Iterator[Trace]:
+    """Those of which the DIEs are quickly read. `units`: where DIEs have been looked at before for the same purpose."""
+    seen = set() if units is None else units
+    looked_at = 0
+    for trace in traces:
+        unit = inquiry.dies.unit_number(trace["die"])
+        if unit not in seen and len(seen) >= MOST_UNITS:
+            continue
+        if looked_at == MOST_LOOKED_AT:
+            return
+        seen.add(unit)
+        looked_at += 1
+        yield trace
 
 
 def find_entries(inquiry: Inquiry, name: str, traces: list[Trace]) -> None:
     """Put into `inquiry.entries` what the DIEs say, so that `entry` and `is_compiled` know it.
 
-    In a linked file each copy has a symbol. Once all symbols of the name are accounted for, no DIE is looked at, unless
-    it is of a language that is left out: the symbols there have other names.
+    Each copy has a symbol. Once all symbols of the name are accounted for, no DIE is looked at, unless it is of a
+    language that is left out: the symbols there have other names.
     """
-    symbols = {address for _, address in inquiry.fates.symbols(name)[0]}
-    relocatable = inquiry.image.etype == ET_REL  # where symbols have no addresses yet
+    symbols = {place for _, _, place in inquiry.placed(name)}
     missing = symbols - {trace.get("address", 0) for trace in traces}
-    looked_at = 0
-    for trace in traces:
-        what = trace["what"]
-        if trace.get("address") or what in ("declared", "no_symbol") or what.startswith("var_"):
-            continue
-        if looked_at == MOST_LOOKED_AT:
-            return
-        if not (missing or (relocatable and symbols) or what == "excluded"):
-            continue
-        looked_at += 1
+    unknown = (
+        trace for trace in traces
+        if not trace.get("address") and trace["what"] not in ("declared", "no_symbol") and is_function(trace)
+        and (missing or trace["what"] == "excluded")
+    )  # fmt: skip
+    for trace in in_few_units(inquiry, unknown):
         die = inquiry.dies.die(trace["die"])
         starts = None if die is None else inquiry.dies.starts(die)
         if starts is None:
@@ -51,13 +63,20 @@ def find_entries(inquiry: Inquiry, name: str, traces: list[Trace]) -> None:
         missing -= {found}
 
 
-def described_at(inquiry: Inquiry, name: str, addresses: set[int]) -> Trace | None:
-    """A description by this name that has its code at one of these addresses."""
-    defined = (trace for trace in inquiry.fates.of(name) if trace["what"] != "declared")
-    for trace in islice((trace for trace in defined if not trace["what"].startswith("var_")), MOST_LOOKED_AT):
+def is_function(trace: Trace) -> bool:
+    return not trace["what"].startswith("var_")
+
+
+def described_at(
+    inquiry: Inquiry, traces: Iterable[Trace], addresses: Iterable[int], units: set[int | None] | None = None
+) -> Trace | None:
+    """The first of these descriptions that has its code at one of the addresses; `units` as above."""
+    wanted = set(addresses)
+    defined = (trace for trace in traces if trace["what"] != "declared" and is_function(trace))
+    for trace in in_few_units(inquiry, defined, units):
         die = None if trace.get("address") else inquiry.dies.die(trace["die"])
         starts = [trace.get("address", 0)] if die is None else inquiry.dies.starts(die)
-        found = addresses & set(starts or ())
+        found = wanted & set(starts or ())
         if found:
             inquiry.entries[trace["die"]] = min(found)
             return trace

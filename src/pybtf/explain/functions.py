@@ -14,9 +14,9 @@ from pybtf.btf.types import DeclTag, FuncProto, Symbol
 
 from .entries import described_at, entry, find_entries, is_compiled
 from .inquiry import Inquiry
-from .mangled import described_unmangled, identifiers
+from .mangled import compiled_as, described_for, described_unmangled, identifiers
 from .places import MOST, place, places, prototype_of
-from .reasons import IN_BTF
+from .reasons import FUNCTION_TRACES, IN_BTF
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -51,7 +51,25 @@ MOST_COPIES = 50
 def evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
     """What speaks for the verdict `reason` on the function `name`; keys depend on the reason (docs/why.md)."""
     stem = name if name in inquiry.table else name.partition(".")[0]
-    traces = inquiry.fates.of(stem)
+    return _evidence(inquiry, name, reason, stem, inquiry.fates.of(stem))
+
+
+def only_described(inquiry: Inquiry, symbol: str) -> tuple[str, dict[str, Any]] | None:
+    """The reason, and the evidence, about a name that Rust or C++ have made for the linker and that no symbol has; None
+    if DWARF does not have it either.
+    """
+    name, traces = described_for(inquiry, symbol)
+    if not traces:
+        return None
+    whats = {trace["what"] for trace in traces}
+    reason = next((reason for what, reason in FUNCTION_TRACES.items() if what in whats), "no_symbol")
+    if reason == "unnamed_parameter":  # of the symbol that another function of the name in DWARF has
+        reason = "no_symbol"
+    found = _evidence(inquiry, symbol, reason, symbol, traces)
+    return reason, {"described_as": name} | found
+
+
+def _evidence(inquiry: Inquiry, name: str, reason: str, stem: str, traces: list[Trace]) -> dict[str, Any]:
     find_entries(inquiry, stem, traces)
     symbols, _ = inquiry.fates.symbols(stem)
     if reason in ("clone", "part"):
@@ -132,7 +150,17 @@ def _no_symbol(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, An
     """Where the abstract instances are, who inlines them, and what is left of them."""
     abstract = [trace for trace in traces if trace["what"] == "no_symbol"]
     parts = sorted(inquiry.parts.get(name, ()))[:MOST]
-    return {"places": places(inquiry, abstract), "inlined": _inlined(inquiry, abstract), "parts": parts}
+    code = _compiled_as(inquiry, name, abstract)
+    found = {"places": places(inquiry, abstract), "inlined": _inlined(inquiry, abstract), "parts": parts}
+    return found | {"compiled_as": code}
+
+
+def _compiled_as(inquiry: Inquiry, name: str, traces: list[Trace]) -> list[dict[str, Any]]:
+    """The code of these descriptions that has a symbol of Rust or C++, which is not the name."""
+    return [
+        {"symbol": symbol, "address": inquiry.address(address)} | place(inquiry, trace)
+        for symbol, address, trace in compiled_as(inquiry, name, traces)[:MOST]
+    ]
 
 
 def _inlined(inquiry: Inquiry, abstract: list[Trace]) -> dict[str, Any]:
@@ -164,8 +192,12 @@ def _inlined(inquiry: Inquiry, abstract: list[Trace]) -> dict[str, Any]:
 
 def _no_description(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
     """Other functions with the same code, which DWARF may describe."""
-    addresses = {address for _, address in inquiry.fates.symbols(name)[0]}
-    same = {other for address in sorted(addresses)[:MOST] for other in inquiry.fates.at_address(address)} - {name}
+    symbols = inquiry.placed(name)
+    addresses = {address for _, _, address in symbols}
+    same = {other for value in sorted({value for _, value, _ in symbols})[:MOST]
+            for other in inquiry.fates.at_address(value)} - {name}  # fmt: skip
+    # Values are the same where the code is in other sections of a relocatable file.
+    same = {other for other in same if any(address in addresses for _, _, address in inquiry.placed(other))}
     rows = [{"name": other, "in_btf": inquiry.function_reason(other) == IN_BTF} for other in sorted(same)]
     renamed_from = _renamed_from(inquiry, name, addresses)
     return {"same_code": rows[:MOST], "renamed_from": renamed_from, "mangled": bool(identifiers(name))}
@@ -180,9 +212,12 @@ def _renamed_from(inquiry: Inquiry, name: str, addresses: set[int]) -> dict[str,
         found = described_unmangled(inquiry, name, addresses)
     else:
         plain = name.removeprefix(prefix)
-        trace = described_at(inquiry, plain, addresses)
+        trace = described_at(inquiry, inquiry.fates.of(plain), addresses)
         found = None if trace is None else (plain, trace)
-    return None if found is None else {"name": found[0], "prefix": prefix} | place(inquiry, found[1])
+    if found is None:
+        return None
+    plain, trace = found
+    return {"name": plain, "prefix": prefix, "left_out": inquiry.left_out(trace)} | place(inquiry, trace)
 
 
 def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
@@ -191,7 +226,10 @@ def _declared(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any
 
 
 def _excluded(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
-    return {"places": places(inquiry, [trace for trace in traces if trace["what"] == "excluded"])}
+    excluded = [trace for trace in traces if trace["what"] == "excluded"]
+    left_out = inquiry.left_out(excluded[0]) if excluded else None
+    code = _compiled_as(inquiry, name, excluded)
+    return {"places": places(inquiry, excluded), "left_out": left_out, "compiled_as": code}
 
 
 def _unnamed(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
@@ -327,9 +365,9 @@ def _reordered(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, An
 def _optimized(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, Any]:
     """The instances at addresses of clones, with the names of these."""
     found = _flagged("optimized")(inquiry, name, [trace for trace in traces if is_compiled(inquiry, trace)])
-    symbols, _ = inquiry.fates.symbols(name)
+    symbols = inquiry.placed(name)
     for row in found["instances"]:
-        row["symbols"] = [symbol for symbol, address in symbols if inquiry.address(address) == row.get("address")]
+        row["symbols"] = [symbol for symbol, _, address in symbols if inquiry.address(address) == row.get("address")]
     return found
 
 
@@ -337,8 +375,8 @@ def _ambiguous(inquiry: Inquiry, name: str, traces: list[Trace]) -> dict[str, An
     """What is at each address that has a symbol of the name."""
     at = {entry(inquiry, trace): trace for trace in traces}
     rows = []
-    for symbol, address in sorted(inquiry.fates.symbols(name)[0], key=lambda row: row[1])[:MOST]:
-        row: dict[str, Any] = {"symbol": symbol, "address": f"{address:#x}"}
+    for symbol, _, address in sorted(inquiry.placed(name), key=lambda row: row[2])[:MOST]:
+        row: dict[str, Any] = {"symbol": symbol, "address": inquiry.address(address)}
         if address in at:
             row |= place(inquiry, at[address])
         rows.append(row)

@@ -23,6 +23,7 @@ from pybtf.elf.kfuncs import find_kfuncs
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.symbols import symbol_source
 from pybtf.errors import InputError
+from pybtf.languages import language_name
 from pybtf.options import EncodeOptions
 from pybtf.report import REASON_OF_FATE
 
@@ -32,6 +33,7 @@ from .whereabouts import Whereabouts
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pybtf.core.fates import Trace
     from pybtf.dwarf.slow import Dies
 
 TYPE_KINDS = (Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.ENUM64, Kind.TYPEDEF, Kind.INT, Kind.FLOAT, Kind.FWD)
@@ -133,6 +135,49 @@ class Inquiry:
             if suffix.startswith("part.") and "cold" not in suffix:
                 found.setdefault(stem, []).append(symbol)
         return found
+
+    @cached_property
+    def _placed(self) -> dict[tuple[str, int], list[int]]:
+        """Where the encoder has put the code of the function symbols of a relocatable file, by name and value. There
+        values are offsets in sections, and several of one name may have the same.
+        """
+        symtab = self.image.section(".symtab")
+        if self.image.etype != ET_REL or symtab is None or symtab.type != SHT_SYMTAB:
+            return {}
+        places = section_addresses(self.image)
+        found: dict[tuple[str, int], list[int]] = {}
+        for name, value, section in symbol_source(self.image, symtab).functions():
+            if 0 < section < len(places):
+                found.setdefault((name, value), []).append(places[section] + value)
+        return found
+
+    def place_of(self, symbol: str, value: int, number: int = 0) -> int:
+        """The address by which DWARF, as it is read here, knows the code of a symbol: the first of this name and value,
+        or a later one.
+        """
+        places = self._placed.get((symbol, value))
+        return places[min(number, len(places) - 1)] if places else value
+
+    def placed(self, name: str) -> list[tuple[str, int, int]]:
+        """The symbols with this base name: name, value, and address as above."""
+        found: list[tuple[str, int, int]] = []
+        seen: dict[tuple[str, int], int] = {}
+        for row in self.fates.symbols(name)[0]:
+            found.append((*row, self.place_of(*row, seen.get(row, 0))))
+            seen[row] = seen.get(row, 0) + 1
+        return found
+
+    def language(self, trace: Trace) -> int:
+        """The number of the language of the unit that has a description; 0 if that is not known."""
+        number = self.dies.unit_number(trace["die"])
+        return 0 if number is None else self.whereabouts.units[number][3]
+
+    def left_out(self, trace: Trace) -> dict[str, str] | None:
+        """If a description is in a language that is left out: the language, and the option that does so."""
+        if trace["what"] not in ("excluded", "var_excluded"):
+            return None
+        option = "--lang-exclude" if self.options.lang is None else "--lang"
+        return {"language": language_name(self.language(trace)), "option": option}
 
     @cached_property
     def emitted(self) -> dict[str, tuple[str, int]]:

@@ -41,6 +41,8 @@ def variable_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any
         die = inquiry.dies.die(defined[0]["die"])
         found["declaration"] = "" if die is None else declaration(inquiry.dies, die)
     found["places"] = [place(inquiry, trace) for trace in defined[:MOST]]
+    if reason == "language":
+        found["left_out"] = inquiry.left_out(next(trace for trace in defined if trace["what"] == "var_excluded"))
     if reason == "declaration":
         found["complete"] = inquiry.complete
     if reason == IN_BTF:

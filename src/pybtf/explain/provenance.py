@@ -96,7 +96,7 @@ class _Tables:
         self.first = self.btf.first_id
         self._whereabouts = inquiry.whereabouts
         self._seen = memoryview(self._whereabouts.origins.types()).cast("I")
-        self._described, self._variables = inquiry.fates.places()
+        self._described, self._variables = inquiry.fates.places(self._whereabouts.origins.compiled())
         states = {name: state for name, (_, state) in inquiry.emitted.items()}
         dies = inquiry.fates.dies_of_states(states.values())
         self._emitted = {name: dies[state] for name, state in states.items() if state in dies}
@@ -166,7 +166,7 @@ class _Tables:
     # ---- rows ----
 
     def units(self) -> Iterator[tuple[int, int, str]]:
-        for number, (start, name, _) in enumerate(self._whereabouts.units):
+        for number, (start, name, _, _) in enumerate(self._whereabouts.units):
             yield number, start, _plain(name)
 
     def types(self) -> Iterator[tuple[Any, ...]]:

@@ -58,6 +58,8 @@ MANGLED = "no_description: a symbol that a compiler has made of the name"
 COMPLETE = "declaration: in a file that is complete"
 """The same of that reason: there is no other file to be asked."""
 COMPLETE_CODE = "declaration: in a file that is complete, with a symbol"
+EVEN_THEN = "With them, the function would not be in BTF either, because its symbol is another name:"
+"""In front of the advice about such symbols."""
 _TRUE = "The feature true_signature encodes the parameters that are really passed, where they can be told."
 ADVICE = {
     ("function", "no_symbol"): (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from ..errors import counted, printable
-from ..languages import LANGUAGES
+from ..languages import language_name
 from ..options import EncodeOptions
 from .asking import Answer
 from .reasons import FUNCTIONS, IN_BTF, UNKNOWN
@@ -27,10 +27,9 @@ def heading(options: EncodeOptions) -> str:
     """With what options the BTF is made that the answers are about."""
     features = options.features.names()
     said = f"BTF with the features {','.join(features) or 'none'}"
-    by_code = {code: name for name, code in LANGUAGES.items()}
     for codes, words in ((options.lang, "of units only in"), (options.lang_exclude, "without units in")):
         if codes is not None:
-            said += f"; {words} {', '.join(by_code[code] for code in sorted(codes))}"
+            said += f"; {words} {', '.join(language_name(code) for code in sorted(codes))}"
     return f"{said}:"
 
 
@@ -65,6 +64,8 @@ def _evidence(answer: Answer) -> list[str]:
         shown += _instance(row)
     if found.get("seen", 0) > INSTANCES:
         shown.append(f"and {found['seen'] - INSTANCES:,} more")
+    for row in found.get("compiled_as", ()):
+        shown.append(f"{row['address']} {row['symbol']}: {_place(row, False)}")
     for row in found.get("addresses", ()):
         shown.append(f"{row['address']} {row['symbol']}{': ' + _place(row, False) if 'unit' in row else ''}")
     if "in_btf_as" in found:
@@ -75,7 +76,7 @@ def _evidence(answer: Answer) -> list[str]:
         shown.append(f"described as {found['renamed_from']['name']}: {_place(found['renamed_from'])}")
     for row in found.get("same_code", ()):
         shown.append(f"the same code as {row['name']}{', which is in BTF' if row['in_btf'] else ''}")
-    shown += _places(found.get("places", ()))
+    shown += _places(found.get("places", ()), found.get("described_as"))
     if "inlined" in found:
         shown += _inlined(found["inlined"])
     shown += _kfunc(found.get("kfunc"))
@@ -101,11 +102,12 @@ def _place(row: dict[str, Any], address: bool = True) -> str:
     return f"{file}{' in ' if file and unit else ''}{unit}{where}"
 
 
-def _places(rows: Any) -> list[str]:
+def _places(rows: Any, name: str | None = None) -> list[str]:
+    """Of descriptions, which may be by another name than the one that was asked for."""
     shown = []
     for row in rows[:SHOWN]:
         prototype = f"{row['prototype']}: " if row.get("prototype") else ""
-        shown.append(f"described: {prototype}{_place(row)}")
+        shown.append(f"described{f' as {name}' if name else ''}: {prototype}{_place(row)}")
     if len(rows) > SHOWN:
         shown.append("and in more units")
     return shown

@@ -37,8 +37,8 @@ class Whereabouts:
         self._sections = sections
 
     @cached_property
-    def units(self) -> list[tuple[int, str, int | None]]:
-        """Where each unit begins, its name, and the offset of its line table."""
+    def units(self) -> list[tuple[int, str, int | None, int]]:
+        """Where each unit begins, its name, the offset of its line table, and the number of its language."""
         return self.origins.units()
 
     @cached_property
@@ -56,7 +56,7 @@ class Whereabouts:
         return {die: self._where(*found[4 * at : 4 * at + 4]) for at, die in enumerate(wanted)}
 
     def _where(self, unit: int, number: int, line: int, of: int) -> Where:
-        start, _, table = (0, "", None) if of == _NOWHERE else self.units[of]
+        start, _, table, _ = (0, "", None, 0) if of == _NOWHERE else self.units[of]
         shared = self._sections.alternate is not None and start >= self._sections.alternate.info_at
         file = "" if table is None else (self._shared_files if shared else self._files).name(table, number)
         return Where(None if unit == _NOWHERE else unit, file, line if file else 0)

@@ -7,6 +7,7 @@ from .reasons import (
     ADVICE,
     COMPLETE,
     COMPLETE_CODE,
+    EVEN_THEN,
     FLOATING,
     FUNCTIONS,
     HEADER,
@@ -56,6 +57,10 @@ def _as(kind: str, found: dict[str, Any]) -> str:
 
 def _precisely(reason: str, found: dict[str, Any]) -> str:
     """The reason with the evidence in it; empty if the general words are as good."""
+    if reason == "no_symbol" and found.get("compiled_as"):
+        symbols = [row["symbol"] for row in found["compiled_as"]]
+        rest = f", and {len(symbols) - 1} more" if len(symbols) > 1 else ""
+        return f"there is no function symbol of this name; the compiler has made another of it, {symbols[0]}{rest}"
     if reason == "no_symbol" and "inlined" in found:
         inlined, parts = found["inlined"], found["parts"]
         rest = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
@@ -134,6 +139,15 @@ def _of_one_header(rows: list[dict[str, Any]]) -> bool:
     return len(lines) == 1 and bool(rows[0].get("file")) and len({row["unit"] for row in rows}) > 1
 
 
+def _left_out(by: dict[str, str]) -> str:
+    """What leaves out the units of a language."""
+    language, option = by["language"], by["option"]
+    if option == "--lang":
+        return f"Units in {language} are left out, because --lang does not name it."
+    like = ", as in builds of kernels" if language == "rust" else ""
+    return f"Units in {language} are left out by --lang-exclude {language}{like}."
+
+
 def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -> str | None:
     """What a user can do about it."""
     if reason == "unexpected_register" and found and found.get("instances"):
@@ -142,9 +156,16 @@ def advice(kind: str | None, reason: str, found: dict[str, Any] | None = None) -
             return ADVICE["function", cause]
     if reason == "ambiguous_address" and found and _of_one_header(found.get("addresses", [])):
         return ADVICE["function", HEADER]
+    if reason == "no_symbol" and found and found.get("compiled_as"):
+        return ADVICE["function", MANGLED]
+    if reason == "language" and found and found.get("left_out"):
+        more = f" {EVEN_THEN} {ADVICE['function', MANGLED]}" if found.get("compiled_as") else ""
+        return f"{_left_out(found['left_out'])}{more}"
     if reason == "no_description" and found:
         if found.get("mangled"):
-            return ADVICE["function", MANGLED]
+            left_out = (found.get("renamed_from") or {}).get("left_out")
+            more = f"{_left_out(left_out)} {EVEN_THEN} " if left_out else ""
+            return f"{more}{ADVICE['function', MANGLED]}"
         if found.get("renamed_from"):
             return ADVICE["function", PREFIXED]
     if reason == "declaration" and kind is not None and found and found.get("complete"):

@@ -110,11 +110,14 @@ cdef inline uint8_t wanted(uint64_t attribute) noexcept nogil:
     return NO_SLOT
 
 cdef inline uint8_t wanted_of_declarations(uint64_t attribute) noexcept nogil:
-    # The same for what says where something is declared.
+    # The same for what says where something is declared, or that it has code: in these tables ranges are in the slot of
+    # the address that a function has otherwise.
     if attribute == DW_AT_decl_file:
         return D_DECL_FILE
     if attribute == DW_AT_decl_line:
         return D_DECL_LINE
     if attribute == DW_AT_stmt_list:
         return D_STMT_LIST
+    if attribute == DW_AT_ranges:
+        return D_LOW_PC
     return NO_SLOT

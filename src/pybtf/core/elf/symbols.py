@@ -90,8 +90,8 @@ class SymbolSource:
         return found
 
     def named(self, type: uint32_t):
-        """(name, value) of all symbols of a type, in table order. What has no usable name is passed over; names that
-        add up to far more than the string table end the list.
+        """(name, value, section) of all symbols of a type, in table order; section 0 if it is in none. What has no
+        usable name is passed over; names that add up to far more than the string table end the list.
         """
         found: list = []
         s = cython.declare(Symbol)
@@ -107,15 +107,20 @@ class SymbolSource:
             if size > budget:
                 break
             budget -= size
-            found.append((v.strtab[s.name : s.name + size].decode("utf-8", "surrogateescape"), s.value))
+            section = 0 if s.section >= SHN_LORESERVE and not s.extended else s.section
+            found.append((v.strtab[s.name : s.name + size].decode("utf-8", "surrogateescape"), s.value, section))
         return found
 
     def file_names(self):
         """The names of all STT_FILE symbols, as `named` gives them."""
-        return [name for name, _ in self.named(STT_FILE)]
+        return [name for name, _, _ in self.named(STT_FILE)]
 
     def function_names(self):
         """(name, value) of all function symbols, also of those that the function table leaves out, as `named` does."""
+        return [(name, value) for name, value, _ in self.named(STT_FUNC)]
+
+    def functions(self):
+        """The same with the section of each."""
         return self.named(STT_FUNC)
 
     def objects(self, addresses, wanted):

@@ -77,6 +77,7 @@ cdef enum:
     DW_AT_specification = 0x47
     DW_AT_type = 0x49
     DW_AT_virtuality = 0x4c
+    DW_AT_ranges = 0x55
     DW_AT_signature = 0x69
     DW_AT_data_bit_offset = 0x6b
     DW_AT_str_offsets_base = 0x72
