@@ -127,7 +127,9 @@ def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[byt
         with open(path, "rb") as stream:
             yield from _read(stream, path, start, size, count)
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "a readable file") from error
+        from ..unreadable import unreadable
+
+        raise unreadable(path, error, "a file with values") from error
 
 
 def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from ..inputs import read_bounded
 from ..records import replace
 from .model import CATEGORIES, CLASSES, classes_of
@@ -162,8 +162,9 @@ def read_patterns(path: str) -> list[Pattern]:
         with open(path, "rb") as stream:
             lines = read_bounded(stream).decode("utf-8", "surrogateescape").splitlines()
     except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
-        raise InputError(path, found, "a list of patterns") from error
+        from ..unreadable import unreadable
+
+        raise unreadable(path, error, "a list of patterns") from error
     found = []
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()

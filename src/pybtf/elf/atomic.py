@@ -377,7 +377,8 @@ def require_folder(path: str) -> None:
         return
     folder = os.path.dirname(os.path.realpath(path)) or "."
     if not os.path.isdir(folder):
-        raise OutputError(_explain(path, FileNotFoundError(errno.ENOENT, ""), ""))
+        number = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
+        raise OutputError(_explain(path, OSError(number, ""), ""))
     if not os.path.exists(path) and not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(_explain(path, PermissionError(errno.EACCES, ""), ""))
 
