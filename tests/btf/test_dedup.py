@@ -118,7 +118,7 @@ def test_header_fields() -> None:
     def with_field(at: int, value: int, size: int = 4) -> bytes:
         return good[:at] + value.to_bytes(size, "little") + good[at + size :]
 
-    refused(with_field(0, 0x1234, 2), "magic", "3412")
+    refused(with_field(0, 0x1234, 2), "magic", "34 12")
     refused(with_field(2, 2, 1), "version 2")
     refused(with_field(3, 1, 1), "flags")
     refused(with_field(4, 20), "header length 20")

@@ -347,7 +347,7 @@ def test_another_base(
     [
         ([Section(".text", b"x")], "no .BTF section; expected an ELF file with BTF"),
         ([Section(".debug_info", b"x")], "It has DWARF: `pybtf encode "),
-        ([Section(".BTF", b"")], "0 bytes; expected at least a BTF header"),
+        ([Section(".BTF", b"")], ".BTF: offset 0x0: no data; expected BTF, which begins with"),
     ],
 )
 def test_elf_without_btf(
