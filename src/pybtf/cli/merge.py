@@ -63,6 +63,8 @@ def merge(
     timings: bool,
 ) -> int:
     """The command, after its options have been read. The exit status."""
+    if not files:
+        raise UsageError("missing argument 'FILE'; see pybtf merge --help")
     if len(files) != 1:
         raise UsageError(f"{len(files)} FILEs are given; expected one; see pybtf merge --help")
     if quiet and (verbose or timings):
