@@ -4,9 +4,16 @@ happened.
 
 from __future__ import annotations
 
+import errno
 import os
 
 from .errors import InputError
+
+
+def not_regular(path: str, expected: str, *, pipe: bool) -> InputError:
+    """The error of a device, a socket or a pipe where only a file will do."""
+    hint = "A pipe can be read only once: write it to a file, which may be compressed." if pipe else ""
+    return InputError(path, "is not a regular file", expected, hint)
 
 
 def unreadable(path: str, error: OSError | ValueError, expected: str, hint: str = "") -> InputError:
@@ -28,4 +35,6 @@ def unreadable(path: str, error: OSError | ValueError, expected: str, hint: str 
     if isinstance(error, NotADirectoryError):
         return InputError(path, "no such file: a part of this path is not a folder")
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        reason = "it is closed"
     return InputError(path, f"cannot be read: {reason}", expected)

@@ -145,3 +145,36 @@ def test_so_it_is_with_btf_that_is_cut_off(line: str, capfd: pytest.CaptureFixtu
     Path("cut").write_bytes(Path("ok.btf").read_bytes()[:10])
     words = "cut: offset 0x0: only 10 bytes; expected a BTF header of at least 24. The BTF is truncated or damaged."
     assert said(line, "cut", capfd) == words
+
+
+def test_a_report_below_a_file(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["encode", "--report", "good/x", "--detached", "out", "good"]) == 1
+    assert "error: good/x: cannot be written: part of this path is not a folder. " in capfd.readouterr().err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_store_that_is_a_file(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["merge", "--store", "good", "--detached", "out", "good"]) == 1
+    assert capfd.readouterr().err.startswith("pybtf: error: good: is no folder; expected what pybtf object --store")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("line", ["encode --features X good", "encode --lang X good", "diff --only X ok.btf ok.btf"])
+def test_values_that_are_not_utf_8(line: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([word.replace("X", "a\udcff") for word in line.split()]) == 2
+    assert r"'a\xff'" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("line", ["min-core ok.btf PIPE -o out", "diff --object PIPE ok.btf ok.btf", "encode PIPE"])
+def test_a_pipe_cannot_take_the_place_of_a_file(line: str, capfd: pytest.CaptureFixture[str]) -> None:
+    read_end, write_end = os.pipe()
+    os.write(write_end, ELF.read_bytes()[:1024])
+    os.close(write_end)
+    try:
+        assert main(line.replace("PIPE", f"/dev/fd/{read_end}").split()) == 1
+    finally:
+        os.close(read_end)
+    assert ": is not a regular file; expected " in (err := capfd.readouterr().err)
+    assert err.endswith(". A pipe can be read only once: write it to a file, which may be compressed.\n")

@@ -238,6 +238,10 @@ def read_object(path: str | bytes | os.PathLike[str]) -> tuple[BTF, BtfExt | Non
                 from pybtf.elf.unlike import unlike
 
                 raise unlike(file, start, EXPECTED)
+            if not stream.seekable():
+                from pybtf.unreadable import not_regular
+
+                raise not_regular(file, EXPECTED, pipe=True)
             elf = ElfSections(stream, file, start)
             data = elf.contents(".BTF")
             ext = elf.contents(SECTION) if elf.find(SECTION) is not None else None

@@ -193,7 +193,9 @@ def read_standard_input() -> bytes:
             check_start(start, "standard input")
         return read_rest(sys.stdin.buffer, start, "standard input")
     except OSError as error:
-        raise InputError("standard input", f"cannot be read: {error.strerror}", "BTF") from None
+        from pybtf.unreadable import unreadable
+
+        raise unreadable("standard input", error, EXPECTED) from None
 
 
 def check_start(start: bytes, file: str) -> None:

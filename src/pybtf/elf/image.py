@@ -428,9 +428,9 @@ class Source:
         if not stat.S_ISREG(self.status.st_mode):
             if stat.S_ISDIR(self.status.st_mode):
                 raise InputError(path, "is a folder", _EXPECTED)
-            pipe = stat.S_ISFIFO(self.status.st_mode)
-            hint = "A pipe can be read only once: write it to a file, which may be compressed." if pipe else ""
-            raise InputError(path, "is not a regular file", _EXPECTED, hint)
+            from pybtf.unreadable import not_regular
+
+            raise not_regular(path, _EXPECTED, pipe=stat.S_ISFIFO(self.status.st_mode))
         if self.status.st_size == 0:
             raise InputError(path, "is empty", _EXPECTED)
 
