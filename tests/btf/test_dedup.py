@@ -130,6 +130,7 @@ def test_header_fields() -> None:
     refused(with_field(16, 4), "string section")
     refused(with_field(16, 0xFFFFFFFF), "string section")
     refused(with_field(20, 100), "string section")
+    refused(good[:-1], "string section")
     refused(with_field(20, 0), "no empty string")
     refused(with_field(20, 2), "strings", "no end")
 
