@@ -9,7 +9,7 @@ feature. Several lists add up. Giving any list switches off all that it does not
 
 from __future__ import annotations
 
-from .errors import UsageError
+from .errors import UsageError, quoted
 from .records import cached_property, record, replace
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -64,14 +64,15 @@ class Features:
         """
         for text in lists:
             if text and not text.strip(","):
-                raise UsageError(f"the list of features {text!r} names none; '' switches all of them off")
+                raise UsageError(f"the list of features {quoted(text)} names none; '' switches all of them off")
         on = [name for text in lists or ("default",) for name in names_in(text)]
         for name in on:
             if name not in NAMES:
                 from .suggest import did_you_mean
 
+                hint = did_you_mean(name, (*NAMES, *_SETS))
                 known = f"{', '.join(NAMES)}, and the sets default and all"
-                raise UsageError(f"unknown feature {name!r}{did_you_mean(name, (*NAMES, *_SETS))}; known are {known}")
+                raise UsageError(f"unknown feature {quoted(name)}{hint}; known are {known}")
         return cls(**dict.fromkeys(on, True))
 
     def names(self) -> list[str]:

@@ -161,8 +161,9 @@ def read_list(source: str, stream: BinaryIO | None = None, start: bytes = b"") -
         else:
             data = read_bounded(sys.stdin.buffer) if source == STDIN else _contents(source)
     except (OSError, ValueError) as error:
-        what = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(place, f"cannot be read: {what}", "a list of files") from None
+        from .unreadable import unreadable
+
+        raise unreadable(place, error, "a list of files") from None
     if data.startswith(_NO_LIST):
         raise InputError(place, "a binary file, not a list of files", "one path in each line")
     paths = list(_split(data))

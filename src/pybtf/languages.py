@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import UsageError
+from .errors import UsageError, quoted
 
 LANGUAGES = {
     "ada83": 0x03,
@@ -66,7 +66,7 @@ def parse_languages(text: str) -> frozenset[int]:
     Raises `UsageError`, naming the languages there are, for other names, and if there is none.
     """
     if not text.strip(","):
-        raise UsageError(f"the list of languages {text!r} names none")
+        raise UsageError(f"the list of languages {quoted(text)} names none")
     codes = set()
     for name in filter(None, text.split(",")):
         code = LANGUAGES.get(name.lower())
@@ -74,7 +74,7 @@ def parse_languages(text: str) -> frozenset[int]:
             from .suggest import did_you_mean
 
             hint = did_you_mean(name.lower(), LANGUAGES)
-            raise UsageError(f"unknown language {name!r}{hint}; known are {', '.join(LANGUAGES)}")
+            raise UsageError(f"unknown language {quoted(name)}{hint}; known are {', '.join(LANGUAGES)}")
         codes.add(code)
     return frozenset(codes)
 

@@ -20,6 +20,7 @@ from .report import COMPATIBLE_WITH
 from .reproduce import Question, Result
 
 SCHEMA = 1
+EXPECTED = "a lock file of pybtf reproduce"
 LONGEST = 100
 """Characters of what a message shows of a lock file."""
 
@@ -57,20 +58,30 @@ def read_lock(path: str) -> dict[str, Locked]:
         with open(path, "rb") as file:
             text = read_bounded(file)
     except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
-        raise InputError(Place(path), found, "a lock file") from error
+        from .unreadable import unreadable
+
+        raise unreadable(path, error, EXPECTED) from error
     try:
         document = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
-        raise InputError(Place(path), f"not JSON: {error}", "a lock file of pybtf reproduce") from error
+        raise InputError(Place(path), f"not JSON{_where(error)}" if text else "is empty", EXPECTED) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise InputError(Place(path), "another format", f"a lock file of pybtf reproduce, schema {SCHEMA}")
+        raise InputError(Place(path), "another format", f"{EXPECTED}, schema {SCHEMA}")
     files = document.get("files")
     if not isinstance(files, dict):
-        raise InputError(Place(path), "no object `files`", "a lock file of pybtf reproduce")
+        raise InputError(Place(path), "no object `files`", EXPECTED)
     if not files:
         raise InputError(Place(path), "no entries", "one for each file that was recorded")
     return {name: _entry(path, name, facts) for name, facts in files.items()}
+
+
+def _where(error: ValueError | RecursionError) -> str:
+    """Where text is no JSON, as far as that is known."""
+    if isinstance(error, json.JSONDecodeError):
+        return f": line {error.lineno}, column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return f": byte {error.object[error.start]:#04x} at offset {error.start:#x} is no UTF-8"
+    return ""
 
 
 def _entry(path: str, name: str, facts: Any) -> Locked:

@@ -210,16 +210,20 @@ def reproduce(
 
     Raises `InputError` if the base cannot be read or the first encoding fails: nothing can be said then.
     """
+    try:
+        os.stat(question.path)  # noqa: PTH116
+    except (OSError, ValueError) as error:
+        from .unreadable import unreadable
+
+        raise unreadable(question.path, error, "an ELF file") from None
     with Scratch("pybtf-reproduce-") as place:
         scratch = place.path
         base_sha256 = _base_sha256(question.base)
         first, facts = _run(question, Circumstance("first", "one worker"), place, 0)
         data = _data(scratch)
         if first.sha256 is None or data is None:
-            problem = first.problem
-            for name_of_input in (question.path, os.path.abspath(question.path)):  # noqa: PTH100
-                problem = problem.removeprefix(f"{one_line(name_of_input)}: ")
-            raise (NothingToEncode if facts.get("nothing") else InputError)(Place(question.path), problem)
+            path, problem = _whose(question, first.problem)
+            raise (NothingToEncode if facts.get("nothing") else InputError)(Place(path), problem)
         result = Result(
             question,
             first.sha256,
@@ -240,7 +244,7 @@ def reproduce(
             if told is not None:
                 told(trial)
         if not result.expected and expectation is not None and expectation.data is not None:
-            result.difference = explain(question, data, expectation.data)
+            result.difference = explain(question, data, expectation.data, expectation.origin)
     return result
 
 
@@ -255,15 +259,25 @@ def _judged(trial: Trial, result: Result, scratch: Path) -> Trial:
     return replace(trial, same=False, difference=difference)
 
 
-def explain(question: Question, a: bytes, b: bytes) -> Comparison:
-    """Where two BTFs of a file differ, with the unit that the first differing type is from.
+def _whose(question: Question, problem: str) -> tuple[str, str]:
+    """Which file a message is about, as it was named, and the message without that."""
+    for path in filter(None, (question.path, question.base)):
+        for name in (path, os.path.abspath(path)):  # noqa: PTH100
+            if problem.startswith(f"{one_line(name)}: "):
+                return path, problem.removeprefix(f"{one_line(name)}: ")
+    return question.path, problem
+
+
+def explain(question: Question, a: bytes, b: bytes, other: str = "the other BTF") -> Comparison:
+    """Where two BTFs of a file differ, with the unit that the first differing type is from; `other` is what messages
+    call the second.
 
     Raises `InputError` if one of them is malformed.
     """
     from .btf import BTF
     from .btf.compare import compare
 
-    names = ("this encoding", "the other BTF")
+    names = ("this encoding", other)
     if question.distilled:
         (a, below_a), (b, below_b) = divide(a, names[0]), divide(b, names[1])
         base_a = BTF.from_bytes(below_a, name=f"{names[0]}: base")

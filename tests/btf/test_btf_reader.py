@@ -380,7 +380,7 @@ def test_c_name_of_a_prototype_that_contains_itself_ends() -> None:
 HEADER_ERRORS: list[tuple[bytes, str]] = [
     (b"", "no data; expected BTF"),
     (b"\x7fELF", "magic 7f 45; expected BTF, which begins with 9f eb or eb 9f"),
-    (b"\x9f\xeb\x01\x00", "offset 0x0: 4 bytes; expected a header of at least 24"),
+    (b"\x9f\xeb\x01\x00", "offset 0x0: only 4 bytes; expected a BTF header of at least 24"),
     (btf([], version=2), "offset 0x2: BTF version 2; expected version 1"),
     (btf([], flags=1), "offset 0x3: header flags 0x1; expected 0"),
     (btf([], hdr_len=20)[:24] + bytes(20), "offset 0x4: header length 20; expected 24 to"),
@@ -388,7 +388,7 @@ HEADER_ERRORS: list[tuple[bytes, str]] = [
     (btf([], type_len=4), "offset 0x10: str section begins at 0x18, before the type section ends at 0x1c"),
     (btf([], b"\0" * 9, type_len=12), "offset 0x8: type section at 0x18, 12 bytes long; expected an end"),
     (btf([], type_off=0xFFFFFFFC, type_len=4), "type section at 0x100000014, 4 bytes long"),
-    (btf([], str_len=99), "offset 0x10: str section at 0x18, 99 bytes long"),
+    (btf([], str_len=99), "offset 0x10: string section at 0x18, 99 bytes long"),
     (btf([], type_len=2), "offset 0x8: type section offset 0, length 2; expected multiples of 4"),
     (btf([*INT_RECORD], type_off=2), "type section offset 2, length 16; expected multiples of 4"),
     (
@@ -559,8 +559,8 @@ def _patch(data: bytes, at: int, value: bytes) -> bytes:
 
 GOOD_ELF = elf(btf(INT_RECORD))
 FILE_ERRORS: list[tuple[bytes, str]] = [
-    (b"", "an empty file; expected raw BTF or an ELF file"),
-    (b"!<arch>\n", "a file that begins with 21 3c 61 72"),
+    (b"", "is empty; expected raw BTF or an ELF file"),
+    (b"!<arch>\n", "starts with 21 3c 61 72"),
     (elf(btf(INT_RECORD), kind=8), "a NOBITS section of"),
     (elf(btf(INT_RECORD), flags=0x800), "a compressed section"),
     (_cut(GOOD_ELF, 20), "a damaged ELF header"),
@@ -586,7 +586,7 @@ def test_bad_file(tmp_path: Path, data: bytes, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"), [(Path.mkdir, "Is a directory"), (lambda path: None, "No such file")]
+    ("make", "message"), [(Path.mkdir, "is a folder"), (lambda path: None, "no such file")]
 )
 def test_unreadable_file(tmp_path: Path, make: Callable[[Path], None], message: str) -> None:
     path = tmp_path / "x"

@@ -118,7 +118,7 @@ def test_header_fields() -> None:
     def with_field(at: int, value: int, size: int = 4) -> bytes:
         return good[:at] + value.to_bytes(size, "little") + good[at + size :]
 
-    refused(with_field(0, 0x1234, 2), "magic", "3412")
+    refused(with_field(0, 0x1234, 2), "magic", "34 12")
     refused(with_field(2, 2, 1), "version 2")
     refused(with_field(3, 1, 1), "flags")
     refused(with_field(4, 20), "header length 20")
@@ -130,6 +130,7 @@ def test_header_fields() -> None:
     refused(with_field(16, 4), "string section")
     refused(with_field(16, 0xFFFFFFFF), "string section")
     refused(with_field(20, 100), "string section")
+    refused(good[:-1], "string section")
     refused(with_field(20, 0), "no empty string")
     refused(with_field(20, 2), "strings", "no end")
 

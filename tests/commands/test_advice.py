@@ -119,6 +119,8 @@ def test_files_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert done.stderr.endswith(". Did you mean vmlinux?\n")
     done = run_cli("vmlinux")
     assert (done.returncode, done.stderr.count("did you mean 'pybtf encode vmlinux'?")) == (2, 1)
+    (tmp_path / "vmlinux.btf").write_bytes(b"\xeb\x9f\0\1")
+    assert "did you mean 'pybtf dump vmlinux.btf'?" in run_cli("vmlinux.btf").stderr
 
 
 def test_reproduce_names_a_missing_file_once(tmp_path: Path, run_cli: RunCli) -> None:

@@ -300,7 +300,7 @@ def test_json_of_data_that_end_early_is_whole(
         (["most", "DATA"], 1, "6 bytes at offset 0x0; expected a value of 268,435,456 bytes"),
         (["more", "DATA"], 1, "268,435,457 bytes; expected a type of at most 268,435,456"),
         (["empty", "DATA", "--count", "all"], 2, "has no bytes, so there is no end"),
-        (["int", "NOTHING"], 1, "No such file"),
+        (["int", "NOTHING"], 1, "no such file"),
     ],
 )
 def test_mistakes(arguments: list[str], status: int, words: str, run: Run, tmp_path: Path) -> None:

@@ -347,7 +347,7 @@ def test_another_base(
     [
         ([Section(".text", b"x")], "no .BTF section; expected an ELF file with BTF"),
         ([Section(".debug_info", b"x")], "It has DWARF: `pybtf encode "),
-        ([Section(".BTF", b"")], "0 bytes; expected at least a BTF header"),
+        ([Section(".BTF", b"")], ".BTF: offset 0x0: no data; expected BTF, which begins with"),
     ],
 )
 def test_elf_without_btf(
@@ -358,12 +358,12 @@ def test_elf_without_btf(
     assert message in refused(path)
 
 
-@pytest.mark.parametrize(("data", "message"), [(b"", "an empty file"), (b"abcd", "begins with 61 62 63 64")])
+@pytest.mark.parametrize(("data", "message"), [(b"", "is empty"), (b"abcd", "starts with 61 62 63 64")])
 def test_what_is_no_btf(data: bytes, message: str, tmp_path: Path, refused: Callable[..., str]) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
     assert message in refused(path)
-    assert "No such file" in refused(tmp_path / "missing")
+    assert "no such file" in refused(tmp_path / "missing")
 
 
 # From Python

@@ -217,4 +217,4 @@ def test_the_base_is_read_while_the_rest_is_imported(tmp_path: Path) -> None:
     modules = set(run.stdout.split())
     assert "pybtf.core.dedup.base" in modules
     assert not modules & {"pybtf.pipeline", "pybtf.cli.batch", "pybtf.elf.image", "pybtf.report"}
-    assert run.stderr.startswith("pybtf: error: /dev/null: an empty file")
+    assert run.stderr.startswith("pybtf: error: /dev/null: is empty")

@@ -39,7 +39,7 @@ def test_many_files_at_once(built: Callable[[str], Path], capfd: pytest.CaptureF
     (folder / "no.o").write_bytes(b"no object")
     assert main(["object", "--features", FEATURES, "--strip-dwarf", "a.o", "no.o", "b.o", "sa.o"]) == 1
     err = capfd.readouterr().err
-    assert "no.o: offset 0x0: starts with" in err
+    assert "no.o: starts with" in err
     assert "4 objects: 2 encoded (2 units), 1 had these values, 1 failed" in err
     for each in ("a.o", "b.o"):
         with ElfImage.open(each) as image:
@@ -129,7 +129,7 @@ def test_no_detached_file_of_pahole_replaces_what_is_merged(
         (["object", "--section", ".debug_info", "a.o"], "--section .debug_info is the name of a part of DWARF"),
         (["cc", "--section", ".debug_str.dwo", "--", "true"], ".debug_str.dwo is the name of a part of DWARF"),
         (["object", "--section", ".debug_btf_values", "a.o"], "is the name of the values themselves"),
-        (["merge"], "0 FILEs are given"),
+        (["merge"], "missing argument 'FILE'; see pybtf merge --help"),
         (["merge", "a", "b"], "2 FILEs are given"),
         (["merge", "--cache", "c", "--detached", "./c", "a"], "--detached OUT is the cache itself"),
         (["merge", "--cache", "c", "--report", "c", "--detached", "o", "a"], "--report JSON is the cache itself"),

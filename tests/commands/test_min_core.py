@@ -353,7 +353,7 @@ def test_command_line(run: Run, tmp_path: Path) -> None:
     assert "is the input" in run(shorter, OBJECTS[0], "-o", shorter, status=2)
     assert "a BPF object, an ELF file" in run(KERNEL, KERNEL, "-o", out, status=1)
     assert "no .BTF section" in run(KERNEL, ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf", "-o", out, status=1)
-    assert "No such file" in run(KERNEL, tmp_path / "none.o", "-o", out, status=1)
+    assert "no such file" in run(KERNEL, tmp_path / "none.o", "-o", out, status=1)
     assert not out.exists()
     assert run(KERNEL, OBJECTS[0], "--output", out) == ""
     assert out.read_bytes() == OBJECTS[0].with_suffix(".min.btf").read_bytes()

@@ -62,7 +62,7 @@ def test_a_full_standard_output_is_no_success(python: list[str]) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*python, "pybtf", "--version"], stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
-    assert b"No space left" in done.stderr
+    assert b"the disk is full" in done.stderr
 
 
 # -- standard streams that are closed or full ----------------------------------------------------------
@@ -102,8 +102,8 @@ def test_closed_streams(program: str, stdin: str, stdout: str, stderr: str, tmp_
             assert said.count("\n") == expected, (name, said)
             assert "internal error" not in said
             if fails:
-                reason = "Bad file descriptor" if stdout == "closed" else "No space left on device"
-                assert said.endswith(f": error: standard output: {reason}\n")
+                reason = "it is closed." if stdout == "closed" else "the disk is full. Free some space."
+                assert said.endswith(f": error: standard output: cannot be written: {reason}\n")
         if name == "file":
             assert out.read_bytes() == GOLDEN.read_bytes()
             out.unlink()
@@ -128,7 +128,7 @@ def test_output_to_a_closed_standard_output(tmp_path: Path) -> None:
     assert shell(command, tmp_path, "open", "closed", "open") == 1
     said = (tmp_path / "stderr").read_text()
     assert said.startswith("pybtf: error: ")
-    assert "Bad file descriptor" in said
+    assert "it is closed" in said
 
 
 @pytest.mark.parametrize("arguments", [["dump", "-"], ["show", "x", "-"], ["decode", "--btf", GOLDEN, "int", "-"]])
@@ -136,7 +136,7 @@ def test_what_is_read_from_a_closed_standard_input(arguments: list[object], tmp_
     command = [sys.executable, "-m", "pybtf", *map(str, arguments)]
     assert shell(command, tmp_path, "closed", "open", "open") == 1
     said = (tmp_path / "stderr").read_text()
-    assert said.startswith("pybtf: error: standard input: cannot be read: Bad file descriptor; expected ")
+    assert said.startswith("pybtf: error: standard input: cannot be read: it is closed; expected ")
 
 
 @pytest.mark.parametrize(("program", "arguments"), [("pybtf", "encode -q --detached"), ("pybtf.pahole", "-J")])
@@ -160,7 +160,7 @@ def test_a_list_from_a_closed_standard_input(tmp_path: Path) -> None:
     assert shell(command, tmp_path, "closed", "open", "open") == 1
     said = (tmp_path / "stderr").read_text()
     assert said.count("\n") == 1
-    assert "Bad file descriptor" in said
+    assert "it is closed" in said
 
 
 # -- no memory ------------------------------------------------------------------------------------------

@@ -289,7 +289,7 @@ def test_the_database_must_be_that_of_the_btf(tmp_path: Path, run_cli: RunCli) -
     other = tmp_path / "other.btf"
     other.write_bytes(bytes(pybtf.encode(FILES[0], features="float").data))
     advice = "Use the BTF and the database that one encode --provenance run wrote."
-    for file, words in ((database, advice), (btf, "another kind of file"), (tmp_path / "none", "No such file")):
+    for file, words in ((database, advice), (btf, "another kind of file"), (tmp_path / "none", "no such file")):
         done = run_cli("show", "--provenance", file, other)
         assert done.returncode == 1
         assert words in done.stderr

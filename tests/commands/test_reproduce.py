@@ -385,9 +385,10 @@ def lock_of(name: str = '"a"', **changes: str) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not JSON"),
-        ("\xff", "not JSON"),
-        ("[" * 100_000, "not JSON"),
+        ("", "is empty; expected a lock file of pybtf reproduce"),
+        ("a\xff", "not JSON: byte 0xff at offset 0x1 is no UTF-8; expected"),
+        ('{\n"schema" 1}', "not JSON: line 2, column 10; expected"),
+        ("[" * 100_000, "not JSON; expected"),
         ("[]", "another format"),
         ("{}", "another format"),
         ('{"schema": 2, "files": {}}', "another format"),

@@ -67,9 +67,9 @@ def test_what_excludes_each_other_is_in_one_table(refused: Run) -> None:
         (["-F", "btf", "-C", "a", "/nonexistent"], 1, "/nonexistent"),
         (["a", FOLDER / "order.btf"], 64, "a is no file; -C names a type: -C a FILE"),
         ([FOLDER / "order.btf", "nosuch", "y.btf"], 64, "nosuch is no file"),
-        (["./nosuch"], 1, "./nosuch: No such file"),
+        (["./nosuch"], 1, "./nosuch: no such file"),
         (["-F", "dwarf", "nosuch"], 64, "neither -J nor"),
-        (["-i", "a", "nosuch"], 1, "nosuch: No such file"),
+        (["-i", "a", "nosuch"], 1, "nosuch: no such file"),
         (["-F", "btf", "-I", "-C", "a", "x"], 64, "option -I of pahole is not supported: BTF does not say where"),
         (["-F", "btf", "-C", "a", "x", "y"], 64, "2 input files are given"),
         (["-F", "btf", "--compile", "x"], 64, "--compile of pahole is not supported: pybtf dump FILE prints"),
@@ -118,7 +118,7 @@ def test_without_a_file_types_are_those_of_the_running_kernel(running: Path, run
 def test_a_file_is_not_a_word(refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a8").write_bytes(b"text")
-    assert refused(pahole, "a8", status=1).startswith("pybtf-pahole: error: a8: a file that begins with")
+    assert refused(pahole, "a8", status=1).startswith("pybtf-pahole: error: a8: starts with")
 
 
 def test_a_kernel_without_btf(refused: Run, monkeypatch: pytest.MonkeyPatch) -> None:

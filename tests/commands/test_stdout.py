@@ -45,6 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+FULL = "standard output: cannot be written: the disk is full. Free some space."
+
+
 def run(command: str, folder: Path, stdout: int) -> tuple[int, str]:
     words = shlex.split(command)
     done = subprocess.run(
@@ -74,7 +77,7 @@ def test_a_full_disk_is_an_error(command: str, folder: Path) -> None:
     with open("/dev/full", "wb") as full:
         status, said = run(command, folder, full.fileno())
     program = "pybtf-pahole" if "pahole" in command else "pybtf"
-    assert (status, said) == (1, f"{program}: error: standard output: No space left on device\n")
+    assert (status, said) == (1, f"{program}: error: {FULL}\n")
 
 
 def test_what_is_found_out_stays_the_status(folder: Path) -> None:

@@ -137,7 +137,7 @@ def test_files_that_are_no_btf(
         arguments = {"a file": [str(path)], "standard input": ["-"], "a base": ["--base", str(path), str(path)]}
         assert main(["verify", *arguments[way]]) == 1
     said = capfd.readouterr().err
-    assert f"a file that begins with {found}" in said
+    assert f"starts with {found}" in said
     assert "expected raw BTF, or an ELF file with BTF, or one of them compressed" in said
 
 

@@ -158,7 +158,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path, debug_root: Path) -> None:
     with pytest.raises(NothingToEncode, match=r"x\.debug has no DWARF either"):
         encode(path)
     debug.write_bytes(b"something else")
-    with pytest.raises(NothingToEncode, match=r"x.debug: offset 0x0: starts with 73 6f"):
+    with pytest.raises(NothingToEncode, match=r"x.debug: starts with 73 6f"):
         encode(path)
     debug.unlink()
     with pytest.raises(NothingToEncode) as caught:

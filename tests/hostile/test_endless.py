@@ -21,7 +21,7 @@ from tests.conftest import ROOT, environment
 
 ELF = ROOT / "fixtures" / "bin" / "01_char.gcc-O0-5-obj.elf"
 MEMORY = 2 << 30
-UNLIKE = "a file that begins with 00 00 00 00; expected raw BTF, or an ELF file with BTF, or one of them compressed"
+UNLIKE = "starts with 00 00 00 00; expected raw BTF, or an ELF file with BTF, or one of them compressed"
 
 
 @pytest.fixture
@@ -45,8 +45,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("encode --from-list -", "cannot be read: more than 64 MiB; expected a list of files"),
         ("object --from-list /dev/zero", "cannot be read: more than 64 MiB; expected a list of files"),
         ("merge --detached out --objects /dev/zero elf", "cannot be read: more than 64 MiB; expected a list of files"),
-        ("diff --ignore /dev/zero x.btf x.btf", "more than 64 MiB; expected a list of patterns"),
-        ("reproduce --lock /dev/full elf", "more than 64 MiB; expected a lock file"),
+        ("diff --ignore /dev/zero x.btf x.btf", "cannot be read: more than 64 MiB; expected a list of patterns"),
+        (
+            "reproduce --lock /dev/full elf",
+            "cannot be read: more than 64 MiB; expected a lock file of pybtf reproduce",
+        ),
     ],
 )  # fmt: skip
 def test_a_device_that_never_ends(line: str, message: str) -> None:

@@ -257,7 +257,7 @@ def test_a_compressed_module_cannot_be_changed(files: Path, capfd: pytest.Captur
     packed = lzma.compress((files / "x.ko").read_bytes())
     (files / "x.ko.xz").write_bytes(packed)
     assert main(["-J", "--btf_base=vmlinux", "x.ko.xz"]) == 1
-    said = "x.ko.xz: offset 0x0: starts with fd 37 7a 58: data compressed with xz; expected an ELF file (7f 45 4c 46). "
+    said = "x.ko.xz: starts with fd 37 7a 58: data compressed with xz; expected an ELF file. "
     assert said + "Unpack it first." in capfd.readouterr().err
     assert (files / "x.ko.xz").read_bytes() == packed
 

@@ -67,7 +67,7 @@ LAYERS = {
 """Each layer, from the bottom up, and what it uses besides itself. A folder is a layer; for single files see FILES."""
 
 FILES = {
-    "basics": "_version errors isolation light_thread process records suggest threads timings",
+    "basics": "_version errors isolation light_thread process records suggest threads timings unreadable",
     "request": "base encoded features inputs languages options report",
     "pipeline": "belonging loaded losses pipeline run_errors run_report run_threads",
     "workers": "scratch workers",

@@ -30,6 +30,7 @@ from .reader import BTF
 from .strings import BadStringOffset, Strings
 
 SECTION = ".BTF.ext"
+EXPECTED = "a BPF object, an ELF file"
 _FIXED = "HBBI"
 _SPAN = "II"
 _SHORTEST = struct.calcsize("<" + _FIXED + 2 * _SPAN)
@@ -234,14 +235,19 @@ def read_object(path: str | bytes | os.PathLike[str]) -> tuple[BTF, BtfExt | Non
         with open(file, "rb") as stream:
             start = stream.read(64)
             if start[:4] != b"\x7fELF":
-                from pybtf.elf.unlike import what_it_is
+                from pybtf.elf.unlike import unlike
 
-                found = f"a file that begins with {what_it_is(start)[0]}" if start else "an empty file"
-                raise InputError(file, found, "a BPF object, an ELF file")
+                raise unlike(file, start, EXPECTED)
+            if not stream.seekable():
+                from pybtf.unreadable import not_regular
+
+                raise not_regular(file, EXPECTED, pipe=True)
             elf = ElfSections(stream, file, start)
             data = elf.contents(".BTF")
             ext = elf.contents(SECTION) if elf.find(SECTION) is not None else None
     except OSError as error:
-        raise InputError(file, error.strerror or str(error), "a readable file") from error
+        from pybtf.unreadable import unreadable
+
+        raise unreadable(file, error, EXPECTED) from error
     btf = BTF(data, None, Place(file, ".BTF", 0))
     return btf, BtfExt(ext, btf, Place(file, SECTION, 0)) if ext is not None else None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 """How BTF begins, in either byte order."""
+EXPECTED = "raw BTF or an ELF file"
 LIMIT = 1 << 30
 """Bytes of a file that is read from a pipe."""
 _PIECE = 1 << 20
@@ -66,28 +67,20 @@ def _read(path: str | bytes | os.PathLike[str], section: str, *, large: bool) ->
                     return WholeFile(stream.fileno(), *sections.place_of(section)), Place(file, section)
                 return sections.contents(section), Place(file, section)
     except OSError as error:
-        raise unreadable(file, error) from error
-    if not start:
-        raise InputError(file, "an empty file", "raw BTF or an ELF file")
-    from pybtf.elf.unlike import what_it_is
+        from pybtf.unreadable import unreadable
 
-    raise InputError(file, f"a file that begins with {what_it_is(start)[0]}", "raw BTF or an ELF file")
+        raise unreadable(file, error, EXPECTED) from error
+    from pybtf.elf.unlike import unlike
 
-
-def unreadable(file: str, error: OSError) -> InputError:
-    """The error of a file that cannot be opened or read; of one that is not there, with what may have been meant."""
-    hint = ""
-    if isinstance(error, FileNotFoundError):
-        from pybtf.suggest import file_like
-
-        hint = file_like(file)
-    return InputError(file, error.strerror or str(error), "a readable file", hint)
+    raise unlike(file, start, EXPECTED)
 
 
 def check_name(file: str) -> None:
     """Raise InputError for what is no name of a file."""
     if "\0" in file:
-        raise InputError(file, "cannot be opened: a null byte in its name", "a readable file")
+        from pybtf.unreadable import unreadable
+
+        raise unreadable(file, ValueError(), EXPECTED)
 
 
 def read_rest(stream: BinaryIO, start: bytes, file: str) -> bytes:

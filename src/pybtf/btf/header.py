@@ -10,11 +10,11 @@ from __future__ import annotations
 import struct
 from itertools import pairwise
 
-from pybtf.core.btf.type_section import header_words
+from pybtf.core.btf.type_section import check_section, checked_words, place_of_field
 from pybtf.errors import InputError, Place
 from pybtf.records import NamedTuple
 
-from .kinds import MAGIC, VERSION, LayoutEntry
+from .kinds import MAGIC, LayoutEntry
 
 BASE_LENGTH = 24
 LAYOUT_LENGTH = 32
@@ -63,23 +63,8 @@ def has_magic(data: bytes) -> bool:
 
 def read_header(data: bytes, place: Place) -> Header:
     """Read and check the header. `place` names the start of `data` in messages."""
-    if not has_magic(data):
-        found = f"magic {data[:2].hex(' ')}" if data else "no data"
-        raise InputError(place, found, "BTF, which begins with 9f eb or eb 9f")
-    little = data[0] == MAGIC & 0xFF
-    if len(data) < BASE_LENGTH:
-        raise InputError(place, f"{len(data)} bytes", f"a header of at least {BASE_LENGTH}")
-    header = Header(little, data[2], data[3], *header_words(data, little))
-    if header.version != VERSION:
-        raise InputError(_at(place, 2), f"BTF version {header.version}", f"version {VERSION}")
-    if header.flags:
-        raise InputError(_at(place, 3), f"header flags {header.flags:#x}", "0")
-    if not BASE_LENGTH <= header.hdr_len <= len(data):
-        raise InputError(
-            _at(place, 4),
-            f"header length {header.hdr_len}",
-            f"{BASE_LENGTH} to {len(data)}, the length of the BTF",
-        )
+    little, *words = checked_words(data, place)
+    header = Header(little, data[2], data[3], *words)
     if header.hdr_len < LAYOUT_LENGTH:
         header = header._replace(layout_off=0, layout_len=0)
     _check_sections(header, len(data), place)
@@ -98,11 +83,8 @@ def pack_layout(entries: tuple[LayoutEntry, ...], little: bool) -> bytes:
     return b"".join(struct.pack(order + _LAYOUT_ENTRY, *entry) for entry in entries)
 
 
-def _at(place: Place, offset: int) -> Place:
-    return Place(place.file, place.section, (place.offset or 0) + offset)
-
-
 _FIELD_AT = {"type": 8, "str": 16, "layout": 24}
+_NAMES = {"str": "string"}
 
 
 def _check_sections(header: Header, size: int, place: Place) -> None:
@@ -110,17 +92,15 @@ def _check_sections(header: Header, size: int, place: Place) -> None:
     spans = []
     for name, at in _FIELD_AT.items():
         start, end = header.section(name)
-        if end > size:
-            found = f"{name} section at {start:#x}, {end - start} bytes long"
-            raise InputError(_at(place, at), found, f"an end within the {size} bytes of the BTF")
+        check_section(place, at, _NAMES.get(name, name), start, end - start, size)
         spans.append((start, end, name))
     for name in ("type", "layout"):
         start, end = header.section(name)
         if (start - header.hdr_len) % 4 or (end - start) % 4:
             found = f"{name} section offset {start - header.hdr_len}, length {end - start}"
-            raise InputError(_at(place, _FIELD_AT[name]), found, "multiples of 4")
+            raise InputError(place_of_field(place, _FIELD_AT[name]), found, "multiples of 4")
     used = sorted(span for span in spans if span[0] != span[1])
     for (_, end, first), (start, _, second) in pairwise(used):
         if start < end:
             found = f"{second} section begins at {start:#x}, before the {first} section ends at {end:#x}"
-            raise InputError(_at(place, _FIELD_AT[second]), found, "sections that do not overlap")
+            raise InputError(place_of_field(place, _FIELD_AT[second]), found, "sections that do not overlap")

@@ -13,7 +13,7 @@ from pybtf.core.btf.type_view import View
 from pybtf.errors import InputError, Place
 
 from .elf_sections import ElfSections
-from .files import MAGIC, check_name, read_rest, unreadable, wrong_base
+from .files import MAGIC, check_name, read_rest, wrong_base
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .reader import BTF
 
 STANDARD_INPUT = "-"
+EXPECTED = "raw BTF, or an ELF file with BTF, or one of them compressed"
 _ELF = b"\x7fELF"
 
 
@@ -177,7 +178,9 @@ def _read(path: str) -> _Source:
             check_start(start, path)
             return _from_bytes(read_rest(stream, start, path), path)
     except OSError as error:
-        raise unreadable(path, error) from error
+        from pybtf.unreadable import unreadable
+
+        raise unreadable(path, error, EXPECTED) from error
 
 
 def read_standard_input() -> bytes:
@@ -190,7 +193,9 @@ def read_standard_input() -> bytes:
             check_start(start, "standard input")
         return read_rest(sys.stdin.buffer, start, "standard input")
     except OSError as error:
-        raise InputError("standard input", f"cannot be read: {error.strerror}", "BTF") from None
+        from pybtf.unreadable import unreadable
+
+        raise unreadable("standard input", error, EXPECTED) from None
 
 
 def check_start(start: bytes, file: str) -> None:
@@ -200,15 +205,9 @@ def check_start(start: bytes, file: str) -> None:
     from pybtf.elf.packed import is_packed
 
     if not is_packed(start):
-        raise unlike(start, file)
+        from pybtf.elf.unlike import unlike
 
-
-def unlike(start: bytes, file: str) -> InputError:
-    """The error of what begins as no file with BTF does."""
-    from pybtf.elf.unlike import what_it_is
-
-    found = f"a file that begins with {what_it_is(start[:1024])[0]}" if start else "an empty file"
-    return InputError(file, found, "raw BTF, or an ELF file with BTF, or one of them compressed")
+        raise unlike(file, start, EXPECTED)
 
 
 def _from_bytes(data: bytes, file: str) -> _Source:
@@ -225,7 +224,9 @@ def _from_bytes(data: bytes, file: str) -> _Source:
         from io import BytesIO
 
         return _from_elf(BytesIO(data), file, data[:64], packed)
-    raise unlike(data, file)
+    from pybtf.elf.unlike import unlike
+
+    raise unlike(file, data, EXPECTED)
 
 
 def _from_elf(stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> _Source:

@@ -161,7 +161,9 @@ class Provenance:
                 raise InputError(path, "another kind of file", "what pybtf encode --provenance writes")
             return sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1", uri=True)
         except OSError as error:
-            raise InputError(path, error.strerror or str(error), "a readable file") from error
+            from pybtf.unreadable import unreadable
+
+            raise unreadable(path, error, "what pybtf encode --provenance writes") from error
         except sqlite3.Error as error:
             raise InputError(path, f"cannot be opened ({error})", "a database") from None
 

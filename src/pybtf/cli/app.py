@@ -89,7 +89,9 @@ class Group(click.Group):
 
             hint = did_you_mean(name, COMMANDS) or of_word(name) or f"; there are {', '.join(COMMANDS)}"
             if not hint.startswith(" (") and os.path.exists(name):  # noqa: PTH110
-                hint = f" (did you mean 'pybtf encode {name}'?)"
+                from .habits import of_file
+
+                hint = of_file(name)
             ctx.fail(f"There is no command {quoted(name)}{hint}")
         return super().resolve_command(ctx, args)
 

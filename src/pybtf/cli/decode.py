@@ -121,13 +121,19 @@ def _pieces(path: str, start: int, size: int, count: int | None) -> Iterator[byt
         try:
             yield from _read(sys.stdin.buffer, "standard input", start, size, count)
         except OSError as error:
-            raise InputError("standard input", f"cannot be read: {error.strerror}", "values") from None
+            raise _unreadable("standard input", error) from None
         return
     try:
         with open(path, "rb") as stream:
             yield from _read(stream, path, start, size, count)
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "a readable file") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    from ..unreadable import unreadable
+
+    return unreadable(name, error, "a file with values")
 
 
 def _read(stream: BinaryIO, name: str, start: int, size: int, count: int | None) -> Iterator[bytes]:

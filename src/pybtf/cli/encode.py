@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import features as feature_names
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from ..languages import excluded_by_environment
 from ..options import make_options
 from ..records import replace
@@ -84,8 +84,13 @@ def encode(
         raise UsageError("--provenance is about one FILE")
     if dwp is not None and (not single or combine):
         raise UsageError("--dwp is about one FILE")
-    if dwp is not None and not os.path.exists(dwp):  # noqa: PTH110
-        raise InputError(dwp, "no such file", "a .dwp")
+    if dwp is not None:
+        try:
+            os.stat(dwp)  # noqa: PTH116
+        except OSError as error:
+            from ..unreadable import unreadable
+
+            raise unreadable(dwp, error, "a .dwp") from None
     for text in notes:
         if not quiet:
             console.note(text)

@@ -109,6 +109,10 @@ def _system(error: OSError) -> str:
         return "too many open files; raise the limit (ulimit -n)"
     if error.filename is None:
         return what
+    if error.filename == STDOUT:
+        from ..elf.atomic import not_written
+
+        return not_written("/dev/stdout", error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
     return f"{name}: {what}"
 

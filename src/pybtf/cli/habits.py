@@ -4,6 +4,8 @@ something was not understood.
 
 from __future__ import annotations
 
+import os
+
 PAHOLE = {
     "-J": "encode FILE",
     "--btf_encode": "encode FILE",
@@ -52,6 +54,19 @@ def of_option(name: str, command: str) -> str:
 def of_word(name: str) -> str:
     """` (for bpftool's there is 'pybtf dump FILE')`, or nothing."""
     return f" (for bpftool's there is 'pybtf {BPFTOOL[name]}')" if name in BPFTOOL else ""
+
+
+def of_file(name: str) -> str:
+    """What comes behind `there is no command` for a file that is there."""
+    start = b""
+    if os.path.isfile(name):  # noqa: PTH113
+        try:
+            with open(name, "rb") as file:
+                start = file.read(2)
+        except OSError:
+            pass
+    command = "dump" if start in (b"\x9f\xeb", b"\xeb\x9f") else "encode"
+    return f" (did you mean 'pybtf {command} {name}'?)"
 
 
 def of_dump(files: tuple[str, ...]) -> str:

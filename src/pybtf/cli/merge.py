@@ -63,6 +63,8 @@ def merge(
     timings: bool,
 ) -> int:
     """The command, after its options have been read. The exit status."""
+    if not files:
+        raise UsageError("missing argument 'FILE'; see pybtf merge --help")
     if len(files) != 1:
         raise UsageError(f"{len(files)} FILEs are given; expected one; see pybtf merge --help")
     if quiet and (verbose or timings):
@@ -71,7 +73,8 @@ def merge(
         other = "--store" if store is not None else "--cache" if cache is not None else "--verify"
         raise UsageError(f"--compiler-btf cannot be combined with {other}, which is about values of pybtf object")
     if store is not None and not os.path.isdir(store):  # noqa: PTH112
-        raise InputError(store, "no such folder", "what pybtf object --store has made")
+        found = "is no folder" if os.path.lexists(store) else "no such folder"
+        raise InputError(store, found, "what pybtf object --store has made")
     if cache == "-":
         raise UsageError("--cache names a file that is kept, not standard output")
     if lang is None and lang_exclude is None:

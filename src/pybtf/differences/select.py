@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 
-from ..errors import InputError, UsageError
+from ..errors import UsageError, quoted
 from ..inputs import read_bounded
 from ..records import replace
 from .model import CATEGORIES, CLASSES, classes_of
@@ -40,7 +40,7 @@ def split_list(texts: Iterable[str], known: Iterable[str], option: str) -> tuple
             from ..suggest import did_you_mean
 
             hint = did_you_mean(word, known) or f"; expected one of {', '.join(known)}"
-            raise UsageError(f"--{option}: unknown value {word!r}{hint}")
+            raise UsageError(f"--{option}: unknown value {quoted(word)}{hint}")
     return tuple(found)
 
 
@@ -60,9 +60,9 @@ class Pattern:
         self.what = words.pop(0) if len(words) > 1 and words[0] in WHAT else ""
         keyword = words.pop(0) if len(words) > 1 else ""
         if keyword and keyword not in _WORDS:
-            raise UsageError(f"{text!r}: {keyword!r} is none of {', '.join((*WHAT, *_WORDS))}")
+            raise UsageError(f"{quoted(text)}: {quoted(keyword)} is none of {', '.join((*WHAT, *_WORDS))}")
         if len(words) != 1:
-            raise UsageError(f"{text!r} is no pattern: a name, with the kind in front if it matters")
+            raise UsageError(f"{quoted(text)} is no pattern: a name, with the kind in front if it matters")
         self.category = _WORDS.get(keyword, "")
         self.kfunc = keyword == "kfunc"
         name, _, path = words[0].partition(".")
@@ -162,8 +162,9 @@ def read_patterns(path: str) -> list[Pattern]:
         with open(path, "rb") as stream:
             lines = read_bounded(stream).decode("utf-8", "surrogateescape").splitlines()
     except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
-        raise InputError(path, found, "a list of patterns") from error
+        from ..unreadable import unreadable
+
+        raise unreadable(path, error, "a list of patterns") from error
     found = []
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()

@@ -69,6 +69,7 @@ _ACL: Final = "system.posix_acl_access"
 _SEALS: Final = (("i", 0x10), ("a", 0x20))
 # Descriptors by name.
 _STREAMS: Final = {"/dev/stdout": 1, "/dev/stderr": 2}
+_STREAM_NAMES: Final = {"/dev/stdout": "standard output", "/dev/stderr": "standard error"}
 _NO_TMPFILE: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS})
 
 
@@ -368,7 +369,7 @@ class explained:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
-            raise OutputError(_explain(self._path, error, self._advice)) from error
+            raise OutputError(not_written(self._path, error, self._advice)) from error
 
 
 def require_folder(path: str) -> None:
@@ -377,12 +378,14 @@ def require_folder(path: str) -> None:
         return
     folder = os.path.dirname(os.path.realpath(path)) or "."
     if not os.path.isdir(folder):
-        raise OutputError(_explain(path, FileNotFoundError(errno.ENOENT, ""), ""))
+        number = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
+        raise OutputError(not_written(path, OSError(number, "")))
     if not os.path.exists(path) and not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(_explain(path, PermissionError(errno.EACCES, ""), ""))
+        raise OutputError(not_written(path, PermissionError(errno.EACCES, "")))
 
 
-def _explain(path: str, error: OSError, advice: str) -> str:
+def not_written(path: str, error: OSError, advice: str = "") -> str:
+    """The message for a file that cannot be written: why, and what to do."""
     folder = os.path.dirname(os.path.realpath(path)) or "."
     number = error.errno
     what, hint = os.strerror(number) if number else str(error), advice
@@ -401,13 +404,15 @@ def _explain(path: str, error: OSError, advice: str) -> str:
         what, hint = "the filesystem is read-only", advice or "Name another place."
     elif number in (errno.ENOSPC, errno.EDQUOT):
         what = "the disk is full" if number == errno.ENOSPC else "the disk quota is used up"
-        hint = f"Free some space. {advice or 'Or name another place.'}"
+        hint = f"Free some space. {advice or ('' if path in _STREAMS else 'Or name another place.')}".rstrip()
     elif number == errno.EFBIG:
         what = "the file would be larger than the limit for this process or filesystem"
         hint = "See `ulimit -f`."
     elif number == errno.EPIPE:
         what, hint = "the reader at the other end is gone", ""
-    return f"{path}: cannot be written: {what}." + (f" {hint}" if hint else "")
+    elif number == errno.EBADF and path in _STREAMS:
+        what, hint = "it is closed", ""
+    return f"{_STREAM_NAMES.get(path, path)}: cannot be written: {what}." + (f" {hint}" if hint else "")
 
 
 def _stat_or_none(path: str) -> os.stat_result | None:

@@ -29,6 +29,8 @@ from pybtf.elf.constants import SHF_COMPRESSED, SHN_UNDEF, SHN_XINDEX, SHT_NOBIT
 from pybtf.errors import InputError, Place
 
 _MAGIC = b"\x7fELF"
+_EXPECTED = "an ELF file"
+_PIPED = "Standard input cannot take its place, since it can be read only once."
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
@@ -286,10 +288,9 @@ class ElfImage:
         if magic != b"\x7fELF":
             if len(view) < 4 and b"\x7fELF".startswith(magic):
                 raise InputError(self.place(), f"only {len(view)} bytes", "an ELF file")
-            from .unlike import what_it_is
+            from .unlike import unlike
 
-            found, hint = what_it_is(bytes(view[:1024]))
-            raise InputError(self.place(offset=0), f"starts with {found}", "an ELF file (7f 45 4c 46)", hint)
+            raise unlike(self.path, bytes(view[:1024]), _EXPECTED, advise=True)
         if len(view) < _IDENT_SIZE:
             raise InputError(self.place(), f"only {len(view)} bytes", "the ELF identification, 16 bytes")
         eclass, order, version = view[4], view[5], view[6]
@@ -420,16 +421,18 @@ class Source:
             # O_NONBLOCK: opening a FIFO must not wait for a writer.
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except (OSError, ValueError) as error:
-            raise InputError(path, *_open_failure(path, error), _like(path, error)) from None
+            from pybtf.unreadable import unreadable
+
+            raise unreadable(path, error, _EXPECTED, _PIPED if path == "-" else "") from None
         self.status = os.fstat(self._fd)
         if not stat.S_ISREG(self.status.st_mode):
             if stat.S_ISDIR(self.status.st_mode):
-                raise InputError(path, "is a folder", "an ELF file")
-            pipe = stat.S_ISFIFO(self.status.st_mode)
-            hint = "A pipe can be read only once: write it to a file, which may be compressed." if pipe else ""
-            raise InputError(path, "is not a regular file", "an ELF file", hint)
+                raise InputError(path, "is a folder", _EXPECTED)
+            from pybtf.unreadable import not_regular
+
+            raise not_regular(path, _EXPECTED, pipe=stat.S_ISFIFO(self.status.st_mode))
         if self.status.st_size == 0:
-            raise InputError(path, "is empty", "an ELF file")
+            raise InputError(path, "is empty", _EXPECTED)
 
     def __del__(self) -> None:
         if self._fd >= 0:
@@ -456,10 +459,9 @@ class Source:
             if start.startswith(_MAGIC):
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 raise InputError(self.path, f"cannot be mapped: {reason}", "a file that can be") from None
-            from .unlike import what_it_is
+            from .unlike import unlike
 
-            found, hint = what_it_is(start)
-            raise InputError(self.path, f"starts with {found}", "an ELF file (7f 45 4c 46)", hint) from None
+            raise unlike(self.path, start, _EXPECTED, advise=True) from None
 
     def head(self, size: int) -> bytes:
         """So many bytes at the start, if there are as many. Raises `InputError`."""
@@ -477,7 +479,9 @@ class Source:
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: OSError) -> InputError:
-        return InputError(self.path, f"cannot be read: {error.strerror}", "a readable file")
+        from pybtf.unreadable import unreadable
+
+        return unreadable(self.path, error, _EXPECTED)
 
     def change(self) -> InputError | None:
         """The error if somebody has written to the file since it was opened."""
@@ -486,30 +490,6 @@ class Source:
             return None
         size = f" ({self.status.st_size} bytes before, {now.st_size} now)" if now.st_size != self.status.st_size else ""
         return InputError(self.path, f"was changed while it was read{size}", "a file that nobody writes to")
-
-
-def _open_failure(path: str, error: OSError | ValueError) -> tuple[str, str]:
-    """Found and expected of a failed open."""
-    if isinstance(error, ValueError):  # Python's words for it differ by version
-        return "cannot be opened: a null byte in its name", ""
-    if error.errno == errno.ENOENT:
-        if os.path.islink(path):  # noqa: PTH114 - pathlib is not imported otherwise
-            return "is a symbolic link to a file that does not exist", ""
-        return "no such file", ""
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return "no permission to read it", "a readable file"
-    return f"cannot be opened: {os.strerror(error.errno or 0)}", ""
-
-
-def _like(path: str, error: OSError | ValueError) -> str:
-    """What may have been meant, if there is no such file."""
-    if isinstance(error, FileNotFoundError):
-        if path == "-":
-            return "Standard input cannot take its place, since it can be read only once."
-        from pybtf.suggest import file_like
-
-        return file_like(path)
-    return ""
 
 
 def _close_map(mapping: mmap.mmap) -> None:

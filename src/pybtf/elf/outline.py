@@ -124,12 +124,9 @@ def read_exactly(path: str, fd: int, offset: int, size: int) -> bytes:
 def _read_ident(path: str, fd: int, size: int) -> tuple[bytes, Wire]:
     ident = read_exactly(path, fd, 0, min(size, IDENT_SIZE))
     if ident[:4] != MAGIC:
-        from .unlike import what_it_is
+        from .unlike import unlike
 
-        found, hint = what_it_is(read_exactly(path, fd, 0, min(size, 1024)))
-        raise InputError(
-            Place(path, offset=0), f"starts with {found}" if ident else "is empty", "an ELF file (7f 45 4c 46)", hint
-        )
+        raise unlike(path, read_exactly(path, fd, 0, min(size, 1024)), "an ELF file", advise=True)
     if len(ident) < IDENT_SIZE:
         raise InputError(Place(path), f"only {size} bytes", f"the ELF identification, {IDENT_SIZE} bytes")
     wire = wire_of(ident)

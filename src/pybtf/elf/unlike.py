@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pybtf.errors import InputError
+
 _NO_DWARF = "Take the vmlinux that it is made of; distributions have that in a package of debug data."
 _UNPACK = "Unpack it first."
 
@@ -30,6 +32,14 @@ _KINDS = (
     (0, b"hsqs", "a squashfs image", "Mount it, and name a file in it."),
 )
 """Where, which bytes, what the file is then, what to do."""
+
+
+def unlike(path: str, start: bytes, expected: str, *, advise: bool = False) -> InputError:
+    """The error of a file that was to be `expected`, and begins with `start`; `advise`: with what to do instead."""
+    if not start:
+        return InputError(path, "is empty", expected)
+    found, hint = what_it_is(start[:1024])
+    return InputError(path, f"starts with {found}", expected, hint if advise else "")
 
 
 def what_it_is(start: bytes) -> tuple[str, str]:

@@ -146,10 +146,10 @@ class _Source:
             if not stat.S_ISREG(os.stat(path).st_mode):  # before open(), which waits on a fifo
                 raise InputError(Place(path), "is not a regular file", "an ELF file")
             self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise InputError(Place(path), f"cannot be opened: {error.strerror}") from error
-        except ValueError:
-            raise InputError(Place(path), "cannot be opened: a null byte in its name") from None
+        except (OSError, ValueError) as error:
+            from pybtf.unreadable import unreadable
+
+            raise unreadable(path, error, "an ELF file") from error
         self.stat = os.fstat(self.fd)
         if expect is not None and _version(expect) != _version(self.stat):
             self.close()

@@ -6,7 +6,7 @@ report counts what an encoding leaves out, but a user may also ask for a name th
 
 from __future__ import annotations
 
-from ..errors import UsageError
+from ..errors import UsageError, quoted
 from ..report import FUNCTION_REASONS, REASON_OF_DESCRIPTION, REASON_OF_VARIABLE, VARIABLE_REASONS
 
 IN_BTF = ""
@@ -139,12 +139,12 @@ def check_reason(text: str) -> tuple[str, str]:
         kind = "variable" if reason in VARIABLES and reason not in FUNCTIONS else "function"
     reasons = {"function": FUNCTIONS, "variable": VARIABLES}.get(kind)
     if reasons is None:
-        raise UsageError(f"{text!r}: reasons are of a function or a variable")
+        raise UsageError(f"{quoted(text)}: reasons are of a function or a variable")
     if reason == "in_btf":
         return kind, IN_BTF
     if reason not in reasons:
         from ..suggest import did_you_mean
 
         hint = did_you_mean(reason, reasons)
-        raise UsageError(f"no {kind} is left out because of {reason!r}{hint}; there are {', '.join(reasons)}")
+        raise UsageError(f"no {kind} is left out because of {quoted(reason)}{hint}; there are {', '.join(reasons)}")
     return kind, reason

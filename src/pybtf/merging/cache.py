@@ -85,7 +85,9 @@ class Cache:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise InputError(path, f"cannot be read: {error.strerror}", "a cache of pybtf merge") from None
+            from pybtf.unreadable import unreadable
+
+            raise unreadable(path, error, "a cache of pybtf merge") from None
 
     def place(self, wanted: bytes, size: int) -> int:
         """Where in the file the payload is that is said to have this digest, at the digests of its blocks, if there is

@@ -155,7 +155,9 @@ class Payloads:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise InputError(path, f"cannot be read: {error.strerror}", expected) from None
+            from pybtf.unreadable import unreadable
+
+            raise unreadable(path, error, expected) from None
 
     def _beside(self, piece: Piece, file: str) -> tuple[Buffer, str] | None:
         """The values in the object where it may be. What is damaged there is an error if they are nowhere."""
@@ -342,7 +344,9 @@ def listed(path: str) -> list[str]:
                 return [path]
             return read_list(path, file, head)  # of a pipe, what has been read is gone
     except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror}", "objects, or a list of them") from None
+        from pybtf.unreadable import unreadable
+
+        raise unreadable(path, error, "objects, or a list of them") from None
 
 
 def replaced(name: str, paths: Iterable[str]) -> str | None:

@@ -10,7 +10,7 @@ import os
 
 from ..btf.elf_sections import ElfSections, dwarf_hint
 from ..btf.files import MAGIC, RUNNING, read_release, read_rest
-from ..btf.opening import STANDARD_INPUT, check_start, is_split, read_standard_input, unlike
+from ..btf.opening import EXPECTED, STANDARD_INPUT, check_start, is_split, read_standard_input
 from ..elf.constants import EM_BPF, ET_REL
 from ..elf.image import ElfImage
 from ..elf.modules import is_module, release_of_module
@@ -68,7 +68,9 @@ def open_source(path: str) -> Source:
                 check_start(start, path)
                 return _of_bytes(read_rest(stream, start, path), path)
     except OSError as error:
-        raise InputError(path, error.strerror or str(error), "a readable file") from error
+        from ..unreadable import unreadable
+
+        raise unreadable(path, error, EXPECTED) from error
     with open_module(path) as image:
         return _of_image(image, path)
 
@@ -89,7 +91,9 @@ def _of_bytes(data: bytes, name: str) -> Source:
     if data.startswith(_ELF):
         return _of_image(ElfImage(name, data, stored=stored), name)
     if data and data[:2] not in MAGIC:
-        raise unlike(data, name)
+        from ..elf.unlike import unlike
+
+        raise unlike(name, data, EXPECTED)
     return _raw(data, name)
 
 

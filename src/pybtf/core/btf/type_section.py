@@ -348,6 +348,9 @@ def wire_error(place: object, code: int, id: int, value: int) -> Exception:
     return InputError(place, found.format(id=id, value=value), expected)
 
 
+CUT = "The BTF is truncated or damaged."
+
+
 def header_words(data: object, little: bool) -> tuple:
     """The words of a BTF header behind its magic, version and flags, as they are stored.
 
@@ -359,6 +362,42 @@ def header_words(data: object, little: bool) -> tuple:
     return tuple([int.from_bytes(fields[at : at + 4], order) for at in range(0, 28, 4)])
 
 
+def checked_words(data: object, place: Place) -> tuple:
+    """Whether BTF is little-endian, then its `header_words`. The first is checked, the sections are not.
+
+    Raises `InputError` for what does not begin as BTF does. `place` is that of the start of `data`.
+    """
+    magic = bytes(data[:2])
+    little = magic == b"\x9f\xeb"
+    if not little and magic != b"\xeb\x9f":
+        found = f"magic {magic.hex(' ')}" if magic else "no data"
+        raise InputError(place, found, "BTF, which begins with 9f eb or eb 9f")
+    if len(data) < WIRE_HEADER:
+        raise InputError(place, f"only {len(data)} bytes", f"a BTF header of at least {WIRE_HEADER}", CUT)
+    if data[2] != 1:
+        raise InputError(place_of_field(place, 2), f"BTF version {data[2]}", "version 1")
+    if data[3]:
+        raise InputError(place_of_field(place, 3), f"header flags {data[3]:#x}", "0")
+    words = header_words(data, little)
+    if not WIRE_HEADER <= words[0] <= len(data):
+        expected = f"{WIRE_HEADER} to {len(data)}, the length of the BTF"
+        raise InputError(place_of_field(place, 4), f"header length {words[0]}", expected)
+    return little, *words
+
+
+def check_section(place: Place, field: int, name: str, start: int, length: int, size: int) -> None:
+    """Raise `InputError` for a section that does not end within the `size` bytes of the BTF. `field`: where in the
+    header it is described.
+    """
+    if start + length > size:
+        found = f"{name} section at {start:#x}, {length} bytes long"
+        raise InputError(place_of_field(place, field), found, f"an end within the {size} bytes of the BTF", CUT)
+
+
+def place_of_field(place: Place, offset: int) -> Place:
+    return Place(place.file, place.section, (place.offset or 0) + offset)
+
+
 def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, int, int]:
     """Check the header and the string section of raw BTF, of which `data` is a view or bytes.
 
@@ -367,35 +406,18 @@ def wire_header(data: object, name: str, split: bool) -> tuple[bool, int, int, i
     of a base and need not begin with the empty string. Longer headers than ours are accepted, what they add
     is ignored. Raises `InputError`.
     """
-    if len(data) < 4:
-        raise InputError(Place(name), f"{len(data)} bytes", f"at least a BTF header of {WIRE_HEADER} bytes")
-    magic = data[:2]
-    little = magic == b"\x9f\xeb"
-    if not little and magic != b"\xeb\x9f":
-        raise InputError(Place(name, None, 0), f"magic bytes {bytes(magic).hex()}", "9feb or eb9f: raw BTF")
-    if data[2] != 1:
-        raise InputError(Place(name, None, 2), f"version {data[2]}", "version 1")
-    if data[3]:
-        raise InputError(Place(name, None, 3), f"flags {data[3]:#x}", "none")
-    if len(data) < WIRE_HEADER:
-        raise InputError(Place(name), f"{len(data)} bytes", f"at least a BTF header of {WIRE_HEADER} bytes")
-    length, type_off, type_len, str_off, str_len, _, _ = header_words(data, little)
-    if length < WIRE_HEADER or length > len(data):
-        raise InputError(Place(name, None, 4), f"header length {length}", f"{WIRE_HEADER} to {len(data)}")
-    left = len(data) - length
-    if type_off + type_len > left or type_off % 4 or type_len % 4:
-        raise InputError(
-            Place(name, None, 8),
-            f"type section of {type_len} bytes at offset {type_off}",
-            f"multiples of 4 within the {left} bytes after the header",
-        )
-    if str_off + str_len > left or str_off < type_off + type_len:
-        raise InputError(
-            Place(name, None, 16),
-            f"string section of {str_len} bytes at offset {str_off}",
-            f"it to follow the types, within the {left} bytes after the header",
-        )
+    place = Place(name, None, 0)
+    little, length, type_off, type_len, str_off, str_len, _, _ = checked_words(data, place)
+    check_section(place, 8, "type", length + type_off, type_len, len(data))
+    check_section(place, 16, "string", length + str_off, str_len, len(data))
+    if type_off % 4 or type_len % 4:
+        found = f"type section offset {type_off}, length {type_len}"
+        raise InputError(Place(name, None, 8), found, "multiples of 4")
     start = length + str_off
+    end = length + type_off + type_len
+    if start < end:
+        found = f"string section begins at {start:#x}, before the type section ends at {end:#x}"
+        raise InputError(Place(name, None, 16), found, "it to follow the types")
     if not split and (str_len == 0 or data[start]):
         raise InputError(
             Place(name, "strings", 0),

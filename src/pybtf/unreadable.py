@@ -1,0 +1,40 @@
+"""What is said of a file that cannot be opened or read, by all commands in the same words. Only imported when that has
+happened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from .errors import InputError
+
+
+def not_regular(path: str, expected: str, *, pipe: bool) -> InputError:
+    """The error of a device, a socket or a pipe where only a file will do."""
+    hint = "A pipe can be read only once: write it to a file, which may be compressed." if pipe else ""
+    return InputError(path, "is not a regular file", expected, hint)
+
+
+def unreadable(path: str, error: OSError | ValueError, expected: str, hint: str = "") -> InputError:
+    """The error of a file that was to be `expected`; of one that is not there, with `hint`, or else with what may have
+    been meant.
+    """
+    if "\0" in path:  # Python's words for it differ by version
+        return InputError(path, "cannot be opened: a null byte in its name")
+    if isinstance(error, FileNotFoundError):
+        if os.path.islink(path):  # noqa: PTH114 - pathlib takes long to import
+            return InputError(path, "is a symbolic link to a file that does not exist")
+        from .suggest import file_like
+
+        return InputError(path, "no such file", hint=hint or file_like(path))
+    if isinstance(error, PermissionError):
+        return InputError(path, "no permission to read it")
+    if isinstance(error, IsADirectoryError):
+        return InputError(path, "is a folder", expected)
+    if isinstance(error, NotADirectoryError):
+        return InputError(path, "no such file: a part of this path is not a folder")
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        reason = "it is closed"
+    return InputError(path, f"cannot be read: {reason}", expected)
