@@ -76,11 +76,11 @@ def test_functions_of_one_name_go_by_their_parameters() -> None:
 
 
 def test_very_many_of_one_name_go_by_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    both = enums("AB", "PQ"), enums("PQR", "ABC")
-    monkeypatch.setattr("pybtf.differences.compare.MAX_PAIRS", 4)
-    assert len(told(*both)) == 4
-    monkeypatch.setattr("pybtf.differences.compare.MAX_PAIRS", 3)
-    assert len(told(*both)) > 4
+    both = enums("AB", "PQ"), enums("PQR", "ABC", "X")
+    monkeypatch.setattr("pybtf.differences.compare.MAX_PAIRS", 6)
+    assert len(told(*both)) == 5
+    monkeypatch.setattr("pybtf.differences.compare.MAX_PAIRS", 5)
+    assert len(told(*both)) > 5
 
 
 def test_enums_without_a_name_that_share_nothing_are_two() -> None:
@@ -164,6 +164,65 @@ def test_only_a_declaration_is_joined_with_a_definition() -> None:
 
 
 # What it says
+
+
+def test_ids_are_those_of_their_side() -> None:
+    """There are more types in front of these in the new BTF."""
+
+    def make(new: bool) -> Make:
+        def add(m: Maker) -> None:
+            for n in range(3 * new):
+                m.add(Float(f"filler{n}", 8))
+            s, t = m.struct("s", 8, A), m.struct("t", 8, ("q", CHAR, 0))
+            to_s, to_t = m.add(Ptr(s)), m.add(Ptr(t))
+            last = [("more", to_t)] if new else []
+            m.function("f", INT, ("a", to_s), ("b", to_t if new else to_s), *last)
+            m.add(Var("v", to_t if new else to_s, Linkage.STATIC))
+            rows = [("n", to_t, 0), ("c", s, 64), ("p", to_s, 128)] if new else [("o", to_s, 0), ("p", to_s, 64)]
+            m.struct("z", 64, *rows)
+
+        return add
+
+    said = [line for line in told(make(False), make(True)) if "filler" not in line]
+    assert said == [
+        "~ struct z", "    - struct z.o: struct s * at 0", "    + struct z.n: struct t * at 0",
+        "    + struct z.c: struct s at 8", "    ~ struct z.p: offset 8 -> 16", "~ function f",
+        "    ~ function f: parameter 2 b: struct s * -> struct t *", "    + function f: parameter 3 more: struct t *",
+        "~ variable v: struct s * -> struct t *",
+    ]  # fmt: skip
+
+
+def test_of_parameters_of_one_name_the_first_is_the_same() -> None:
+    assert told(function(INT, ("x", INT)), function(INT, ("x", LONG), ("x", CHAR))) == [
+        "~ function f", "    ~ function f: parameter 1 x: int -> long int", "    + function f: parameter 2 x: char",
+    ]  # fmt: skip
+
+
+def test_a_typedef_is_looked_into_only_if_both_sides_are_of_a_kind() -> None:
+    def of(name: str, kind: str) -> Make:
+        def add(m: Maker) -> None:
+            if kind == "enum":
+                m.add(Typedef("t", m.add(Enum(name, 4, (Enumerator("x", 0),)))))
+            else:
+                m.add(Typedef("t", m.struct(name, 4, ("x", INT, 0), union=kind == "union")))
+
+        return add
+
+    assert told(of("", "struct"), of("", "union")) == ["~ typedef t: struct {...} -> union {...}"]
+    assert told(of("", "struct"), of("", "enum"))[-1] == "~ typedef t: struct {...} -> enum {...}"
+    assert told(of("s", "struct"), of("", "struct"))[-1] == "~ typedef t: struct s -> struct {...}"
+
+
+def test_a_tag_on_a_declaration() -> None:
+    def make(*tags: str) -> Make:
+        def add(m: Maker) -> None:
+            x = m.add(Fwd("x"))
+            for tag in tags:
+                m.add(DeclTag(tag, x, -1))
+
+        return add
+
+    assert told(make(), make("a")) == ["~ declaration x", "    + declaration x: tag a"]
 
 
 def test_numbers_and_sections_have_sizes() -> None:

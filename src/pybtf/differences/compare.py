@@ -328,7 +328,7 @@ def _joined(changes: list[Change]) -> list[Change]:
     keywords = ("struct", "union")
     lone: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
-        if change.category == "forward" and change.what != "changed":
+        if change.category == "forward":
             lone.setdefault((change.what, change.name), []).append(change)
     found, gone = [], set()
     for change in changes:
