@@ -66,6 +66,30 @@ def test_a_parameter_that_only_the_copy_has(tmp_path: Path) -> None:
     assert [(each["name"], each["location"]) for each in row["parameters"]] == [("a", "gone"), ("b", "rdi")]
 
 
+def test_a_clone_has_its_own_symbol_and_the_descriptions_of_its_function(tmp_path: Path) -> None:
+    children = [INT, LONG, abstract("f"), copy("f", 16, a=5, b=4), copy("f", 32, a=5)]
+    symbols = at(f=16, f_dot_isra_dot_0=32, f_dot_part_dot_0=48)
+    whole, clone, rest = why(tmp_path, [unit(children)], symbols, "f", "f.isra.0", "f.part.0")
+    assert [each.reason for each in (clone, rest)] == ["clone", "part"]
+    assert evidence(clone)["symbols"] == [{"name": "f.isra.0", "address": f"{TEXT + 32:#x}"}]
+    assert evidence(rest)["symbols"] == [{"name": "f.part.0", "address": f"{TEXT + 48:#x}"}]
+    assert evidence(clone)["descriptions"] == evidence(whole)["descriptions"]
+    assert evidence(clone)["descriptions"] == {"compiled": 2, "abstract": 1, "declarations": 0}
+
+
+def test_a_part_of_what_is_in_btf(tmp_path: Path) -> None:
+    (found,) = why(tmp_path, [unit([INT, subprogram("f", 16, RETURNS)])], at(f=16, f_dot_cold=32), "f.cold")
+    told = {key: evidence(found)[key] for key in ("clone_of", "which_is_in_btf", "reason_of_that")}
+    assert told == {"clone_of": "f", "which_is_in_btf": True, "reason_of_that": None}
+
+
+def test_a_function_is_taken_from_the_description_that_decided(tmp_path: Path) -> None:
+    """Not from one that only declares it, whichever comes first."""
+    declared = subprogram("f", None, RETURNS, DECLARED)
+    (found,) = why(tmp_path, [unit([INT, declared, subprogram("f", 16, RETURNS), declared])], at(f=16), "f")
+    assert evidence(found)["source"]["address"] == f"{TEXT + 16:#x}"
+
+
 def test_code_in_parts_without_a_symbol_begins_with_the_first(tmp_path: Path) -> None:
     (found,) = why(tmp_path, [unit([INT, subprogram("f", None, RETURNS, part(16, 64))])], at(f=96), "f")
     assert evidence(found)["source"]["address"] == f"{TEXT + 16:#x}"
