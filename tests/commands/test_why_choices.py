@@ -9,11 +9,13 @@ import pytest
 
 from pybtf.explain.asking import Answer, answers, inquire, kernel_options, listed, summary
 from pybtf.explain.inquiry import Inquiry
-from tests.builders.dwarfwriter import RangeList, die
+from pybtf.explain.others import variable_evidence
+from pybtf.explain.reasons import IN_BTF
+from tests.builders.dwarfwriter import Die, RangeList, die
 from tests.builders.elfwriter import Symbol
 from tests.builders.kernelish import INT, kernel, unit
 from tests.builders.reasons import LONG, RETURNS, everything, origin, register
-from tests.builders.synthetic import COUNTER, TEXT, named, parameter, subprogram
+from tests.builders.synthetic import COUNTER, TEXT, X86, named, parameter, subprogram
 from tests.commands.test_why_evidence import INLINE, abstract, at, copy, evidence, why
 
 DECLARED = ("declaration", "flag", 1)
@@ -93,6 +95,32 @@ def test_a_function_is_taken_from_the_description_that_decided(tmp_path: Path) -
 def test_code_in_parts_without_a_symbol_begins_with_the_first(tmp_path: Path) -> None:
     (found,) = why(tmp_path, [unit([INT, subprogram("f", None, RETURNS, part(16, 64))])], at(f=96), "f")
     assert evidence(found)["source"]["address"] == f"{TEXT + 16:#x}"
+
+
+def test_a_variable_is_where_its_section_has_it(tmp_path: Path) -> None:
+    """Not the one before it; and a function of its name is no description of it."""
+
+    def variable(name: str, at: int, *more: Any) -> Die:
+        return named("variable", name, RETURNS, ("location", "exprloc", [("addr", X86.percpu + at)]), *more)
+
+    declared = named("variable", "b", RETURNS, ("declaration", "flag", 1))
+    children = [
+        INT, variable("a", 0, ("external", "flag", 1)), declared, variable("b", 8),
+        subprogram("b", None, RETURNS, DECLARED),
+    ]  # fmt: skip
+    symbols = [Symbol(name, X86.percpu + at, 4, "OBJECT", ".data..percpu") for name, at in (("a", 0), ("b", 8))]
+    path = tmp_path / "vmlinux"
+    path.write_bytes(kernel([unit(children)], symbols=symbols).data)
+    found: dict[str, dict[str, Any]] = {}
+
+    def ask(inquiry: Inquiry) -> None:
+        found.update({name: variable_evidence(inquiry, name, IN_BTF) for name in "ab"})
+
+    inquire(str(path), kernel_options(jobs=1), ask)
+    wanted = ("offset", "size", "linkage", "per_cpu", "descriptions", "declarations")
+    assert [found["a"][key] for key in wanted] == [0, 4, "global", True, 1, 0]
+    assert [found["b"][key] for key in wanted] == [8, 4, "static", True, 2, 1]
+    assert len(found["b"]["places"]) == 1
 
 
 # How much of it
