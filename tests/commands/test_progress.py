@@ -12,10 +12,13 @@ import sys
 import pytest
 
 from pybtf.cli import console
+from pybtf.cli.main import main
 from pybtf.cli.progress import Progress, duration
 from pybtf.cli.request import Request, tell_warnings
 from pybtf.cli.summary import size
 from tests.conftest import ROOT, environment
+
+OLD, NEW = (str(ROOT / "fixtures" / "diff" / f"{side}.btf") for side in ("old", "new"))
 
 
 def on_terminal(code: str, **environment: str) -> str:
@@ -143,3 +146,22 @@ def test_durations(seconds: float, text: str) -> None:
 )
 def test_sizes(n: int, text: str) -> None:
     assert size(n) == text
+
+
+@pytest.mark.parametrize("arguments", [["diff", OLD, NEW], ["show", "sock", OLD]], ids=["diff", "show"])
+def test_colours_of_results(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal that can show them, unless the user wants none."""
+
+    def coloured(terminal: bool, **variables: str) -> bool:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+        for name in ("NO_COLOR", "TERM"):
+            monkeypatch.setenv(name, variables.get(name, ""))
+        main(arguments)
+        return "\x1b[" in capsys.readouterr().out
+
+    assert coloured(True, TERM="xterm")
+    assert not coloured(False, TERM="xterm")
+    assert not coloured(True, TERM="dumb")
+    assert not coloured(True, TERM="xterm", NO_COLOR="1")

@@ -9,22 +9,29 @@ from pathlib import Path
 import pytest
 
 from pybtf.btf import BTF, Builder
+from pybtf.btf.kinds import Linkage
 from pybtf.btf.renumbering import renumbered
 from pybtf.btf.types import (
     Array,
     Const,
     Datasec,
+    DeclTag,
     Enum,
     Enum64,
     Enumerator,
+    Float,
+    Func,
+    FuncProto,
     Int,
     Member,
     Ptr,
+    Restrict,
     SectionVar,
     Struct,
     Type,
     TypeTag,
     Var,
+    Volatile,
 )
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli.main import main
@@ -112,6 +119,39 @@ def test_a_layout_is_left_out_and_that_is_said_where_it_is_not_known() -> None:
     btf = BTF.from_bytes(builder.tobytes(layout=True))
     said = "a header of 24 bytes, without the layout of kinds"
     assert [dict(mend(btf, version)[1]) for version in (700, 701)] == [{said: 1}, {}]
+
+
+WORD = Int("int", 4, 32)
+CHANGES: list[tuple[list[Type], int, str, int]] = [
+    ([WORD, FuncProto(1, ()), Func("f", 2, Linkage.STATIC)], 500, "functions and prototypes dropped (5.0)", 2),
+    ([WORD, Var("v", 1), Datasec(".x", 4, (SectionVar(2, 0, 4),))], 502, "variables and sections dropped (5.2)", 2),
+    ([FuncProto(0, ()), Func("f", 1, Linkage.GLOBAL)], 506, "the linkage of a function dropped (5.6)", 1),
+    ([WORD, Datasec(".x", 4, ())], 512, "empty sections dropped (5.12)", 1),
+    ([Float("f", 4), Float("d", 8)], 513, "FLOAT became INT (5.13)", 2),
+    ([Struct("s", 4, ()), DeclTag("a", 1, -1)], 516, "declaration tags dropped (5.16)", 1),
+    ([WORD, TypeTag("a", 1), Ptr(2)], 517, "type tags dropped (5.17)", 1),
+    ([Enum64("e", 8, (Enumerator("A", 1),))], 600, "ENUM64 became ENUM, with values of 32 bits (6.0)", 1),
+    ([Enum("e", 4, (Enumerator("A", 1),), kind_flag=True)], 600, "the sign of an ENUM dropped (6.0)", 1),
+    ([WORD, TypeTag("a", 1, kind_flag=True), DeclTag("b", 1, -1, kind_flag=True)], 615,
+     "tags of attributes dropped (6.15)", 2),
+    ([WORD, TypeTag("a", 1), Const(2), Volatile(2), Restrict(2), Const(1)], 702,
+     "type tags behind a qualifier passed over (free since 7.2)", 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("types", "since", "said", "count"), CHANGES, ids=lambda each: str(each)[:30])
+def test_what_is_changed_is_counted(types: list[Type], since: int, said: str, count: int) -> None:
+    """Up to the version before the one that knows it."""
+    btf = made(types)
+    data, changes = mend(btf, since - 1)
+    assert dict(changes) == {said: count}
+    assert judge(data, VMLINUX, since - 1).errno == 0
+    assert mend(btf, since) == (btf.data, {})
+
+
+def test_chains_count_since_5_19() -> None:
+    btf = made([WORD, TypeTag("a", 1), Const(2)])
+    assert [len(mend(btf, version)[1]) for version in (518, 519)] == [0, 1]
 
 
 def test_many_tags_in_a_row_end_soon() -> None:

@@ -310,8 +310,6 @@ class Differences:
 
     def _tags(self, category: str, old: int, new: int) -> list[Detail]:
         before, after = self.comparison.tags(0, old), self.comparison.tags(1, new)
-        if before == after:
-            return []
         details = []
         for what, one, others in (("tag removed", before, set(after)), ("tag added", after, set(before))):
             for component, name in one:
@@ -330,10 +328,8 @@ def _joined(changes: list[Change]) -> list[Change]:
     keywords = ("struct", "union")
     lone: dict[tuple[str, str], list[Change]] = {}
     for change in changes:
-        if change.category == "forward" and change.what != "changed":
+        if change.category == "forward":
             lone.setdefault((change.what, change.name), []).append(change)
-    if not lone:
-        return changes
     found, gone = [], set()
     for change in changes:
         if change.category in keywords and change.what in ("added", "removed"):

@@ -102,7 +102,7 @@ class Names:
                 continue
             base = f"{words} {self._base(kind, name, flag)}".strip()
             return (f"{base} {left}" if left else base), right
-        return f"... {left}", right
+        return (f"... {left}" if left else "..."), right
 
     def _parameters(self, side: int, id: int) -> str:
         _, params = self.comparison.prototype(side, id)

@@ -50,7 +50,7 @@ MOST_COPIES = 50
 
 def evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
     """What speaks for the verdict `reason` on the function `name`; keys depend on the reason (docs/why.md)."""
-    stem = name if name in inquiry.table else name.partition(".")[0]
+    stem = name if name in inquiry.kinds else name.partition(".")[0]
     return _evidence(inquiry, name, reason, stem, inquiry.fates.of(stem))
 
 

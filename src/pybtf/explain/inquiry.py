@@ -27,7 +27,7 @@ from pybtf.languages import language_name
 from pybtf.options import EncodeOptions
 from pybtf.report import REASON_OF_FATE
 
-from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, NOT_FOUND, VARIABLE_TRACES, VARIABLES
+from .reasons import FUNCTION_TRACES, FUNCTIONS, IN_BTF, VARIABLE_TRACES, VARIABLES
 from .whereabouts import Whereabouts
 
 # Known to type checkers under this name; importing `typing` takes longer than this module.
@@ -255,13 +255,6 @@ class Inquiry:
     def variable_reason(self, name: str) -> str | None:
         """Why a variable is not in BTF, one of VARIABLES; IN_BTF; None if there is no such variable."""
         return IN_BTF if name in self.named(Kind.VAR) else variable_reason(self.kinds.get(name, 0))
-
-    def reason(self, name: str) -> str:
-        """The reason of a function, else of a variable; IN_BTF; else NOT_FOUND."""
-        for found in (self.function_reason(name), self.variable_reason(name)):
-            if found is not None:
-                return found
-        return NOT_FOUND
 
     def names(self) -> list[str]:
         """All functions and variables there are, with the names of clones, sorted."""

@@ -53,9 +53,9 @@ def complete(data: bytes, image: ElfImage) -> Completed:
     try:
         work = _Completion(BTF.from_bytes(data), image)
         work.run()
+        return Completed(work.tobytes(), work.said(), work.missing)
     except PybtfError as error:
         return Completed(data, [], [f"not completed, {error}"])
-    return Completed(work.tobytes(), work.said(), work.missing)
 
 
 class _Completion:
@@ -63,7 +63,6 @@ class _Completion:
         self.btf = btf
         self.image = image
         self.words = array("I", btf.words)
-        self.types = len(self.words)
         self.text = b""
         self.missing: list[str] = []
         self._sizes = self._offsets = self._externs = 0
@@ -110,7 +109,7 @@ class _Completion:
         return self.btf.starts[id - self.btf.first_id]
 
     def _var(self, id: int) -> Var | None:
-        found = self.btf.type(id) if 0 < id < self.btf.end_id else None
+        found = self.btf.type(id)
         return found if isinstance(found, Var) else None
 
     # Sections of the file
@@ -166,7 +165,7 @@ class _Completion:
 
     def _symbols_of_kernel(self, entries: list[list[int]]) -> int:
         for number, entry in enumerate(entries):
-            found = self.btf.type(entry[0]) if 0 < entry[0] < self.btf.end_id else None
+            found = self.btf.type(entry[0])
             if isinstance(found, Func):
                 entry[0] = self._dummy_var()
                 self._function(found)
@@ -187,7 +186,7 @@ class _Completion:
         if func.linkage == Linkage.EXTERN:
             self.words[self._at(func.id) + 1] = pack_info(Kind.FUNC, Linkage.GLOBAL, func.kind_flag)
             self._externs += 1
-        proto = self.btf.type(func.type) if 0 < func.type < self.btf.end_id else None
+        proto = self.btf.type(func.type)
         if isinstance(proto, FuncProto):
             at = self._at(proto.id) + 3
             for number, param in enumerate(proto.params):

@@ -116,7 +116,9 @@ def rebase(btf: BTF, new: BTF) -> tuple[bytes, int]:
     mapped: dict[int, int] = {0: 0}
     embedded = _embedded(btf)
     wrong = []
-    for id in sorted({id for each in btf for id in btf.references(each.id) if id < btf.first_id} - {0}):
+    named = {id for each in btf for id in btf.references(each.id) if 0 < id < btf.first_id}
+    # What a typedef of the base stands for is in the module, too.
+    for id in sorted(named | {id for id in embedded if id < btf.first_id}):
         found = after.like(before.of(id))
         content = before.content(btf.base.type(id))
         same = [one for one in found if after.content(new.type(one)) == content]
@@ -133,7 +135,7 @@ def rebase(btf: BTF, new: BTF) -> tuple[bytes, int]:
     own = {id: id - btf.first_id + new.end_id for id in range(btf.first_id, btf.end_id)}
     builder = BtfBuilder(new)
     builder.extend([renumbered(each, mapped | own) for each in btf])
-    return builder.tobytes(btf.header.little), len(mapped) - 1
+    return builder.tobytes(btf.header.little), len(named)
 
 
 def _embedded(btf: BTF) -> set[int]:
