@@ -74,3 +74,9 @@ def test_what_troff_would_take_for_a_command(require: Callable[[str], str]) -> N
     )
     assert done.stderr == ""
     assert done.stdout.split("DESCRIPTION")[1].split("OPTIONS")[0].split() == words
+
+
+def test_bold_words_may_go_over_the_end_of_a_line() -> None:
+    for before in range(30, 50):
+        text = " ".join(man.lines("x " * before + "`pybtf show NAME FILE` has"))
+        assert text == "x " * before + r"\fBpybtf show NAME FILE\fR has"

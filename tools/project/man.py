@@ -107,15 +107,11 @@ def plain(text: str) -> str:
     return "\\&" + text if text.startswith(".") else text
 
 
-def marked(text: str) -> str:
-    """As `plain`, with what stands in backquotes in bold."""
-    return "".join(rf"\fB{part}\fR" if i % 2 else part for i, part in enumerate(plain(text).split("`")))
-
-
 def lines(text: str) -> Iterable[str]:
-    """A paragraph, in lines of bearable length. Troff fills them anew."""
-    for line in textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False):
-        yield marked(line)
+    """A paragraph, with what stands in backquotes in bold, in lines of bearable length. Troff fills them anew."""
+    wrapped = textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
+    parts = "\n".join(map(plain, wrapped)).split("`")
+    yield from "".join(rf"\fB{part}\fR" if i % 2 else part for i, part in enumerate(parts)).split("\n")
 
 
 def term(text: str) -> str:
