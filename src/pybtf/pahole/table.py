@@ -98,6 +98,7 @@ w word_size=              Z ctf_encode
 
 INSTEAD = {
     "compile": "pybtf dump FILE prints C that compiles; with --root NAME, what this type needs",
+    "prettify": "pybtf decode --btf FILE NAME DATA prints bytes as values",
     "nr_definitions": "pybtf duplicates FILE lists names with several definitions",
     "running_kernel_vmlinux": "without FILE, types are those of the running kernel",
 }
