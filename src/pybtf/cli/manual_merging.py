@@ -132,5 +132,5 @@ Options:
 
 Examples:
   pybtf dedup a.btf b.btf -o both.btf
-  pybtf dedup --base vmlinux.btf nf_tables.ko nft_compat.ko -o nft.btf
+  pybtf dedup --base vmlinux nf_tables.ko nft_compat.ko -o nft.btf
 """
