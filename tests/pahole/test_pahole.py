@@ -287,6 +287,7 @@ def test_posixly_correct_ends_the_options_at_the_first_file(run: Run, monkeypatc
         ("-J --sizes vmlinux", "--sizes of pahole has nothing to do with encoding BTF"),
         ("-J --expand_types vmlinux", "--expand_types of pahole has nothing"),
         ("-J --prettify=x vmlinux", "--prettify of pahole is not supported: pybtf decode --btf FILE"),
+        ("-F btf -I -C a vmlinux", "BTF does not say where a type is declared; pybtf show --provenance does"),
         ("-J --count=2 vmlinux", "--count of pahole has nothing to do with BTF, or is not supported"),
         ("--compile -C x vmlinux", "--compile of pahole is not supported: pybtf dump FILE prints C that compiles"),
         ("-J -F btf vmlinux", "from dwarf only"),
