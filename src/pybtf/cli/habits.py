@@ -22,6 +22,15 @@ PAHOLE = {
     "--format_path": "show NAME FILE",
     "--compile": "dump FILE",
 }
+SHOWN = {
+    "-q": "show --no-comments NAME FILE",
+    "-i": "show --contains NAME FILE",
+    "-f": "show --find-pointers-to NAME FILE",
+    "-T": "duplicates FILE",
+    "-I": "show --provenance DATABASE NAME FILE",
+    "--prettify": "decode --btf FILE NAME DATA",
+}
+"""Where types are shown: other commands may be expected to have options of these letters, about something else."""
 BPFTOOL = {
     "btf": "dump FILE",
     "gen": "min-core BTF OBJECT... -o OUT",
@@ -36,6 +45,7 @@ BPFTOOL = {
 OUTPUT = ("-o", "--output")
 """Of some commands here; of those that may write into FILE it is `--detached`."""
 DETACHING = ("pybtf encode", "pybtf merge")
+SHOWING = ("pybtf", "pybtf show")
 DUMPING = ("pybtf", "pybtf dump")
 _DUMP_WORDS = {"format": "--format", "root_id": "--root", "unsorted": "--unsorted"}
 
@@ -48,6 +58,8 @@ def of_option(name: str, command: str) -> str:
         return ", the compiler and its options stand behind --: pybtf cc -- gcc -c main.c"
     if name in PAHOLE:
         return f" (for pahole's there is 'pybtf {PAHOLE[name]}')"
+    if name in SHOWN and command in SHOWING:
+        return f" (for pahole's there is 'pybtf {SHOWN[name]}')"
     return of_word(name) if command in DUMPING else ""
 
 

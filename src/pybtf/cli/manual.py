@@ -118,6 +118,9 @@ Examples:
   pybtf encode --base vmlinux --detached-dir btf /lib/modules/6.12.1/kernel
   pybtf encode -j 4 -v --timings --report vmlinux.json --detached vmlinux.btf vmlinux
 
+Exit status: 0 done; 1 the input or the machine is at fault; 2 the command line is; 3 done, with losses
+(--degrade).
+
 Environment:
   PAHOLE_LANG_EXCLUDE  See --lang-exclude
   NO_COLOR             If set and not empty, no colours
@@ -132,9 +135,9 @@ format c`, or type by type, as bpftool's raw and JSON dumps have it. FILE is raw
 standard input.
 
 What is printed:
-  --format c|raw|json  A header of C (default), a line or some for each type, or JSON
+  --format c|raw|json  A C header (default), one or more lines for each type, or JSON
   --unsorted           With c: types in the order of the BTF, not by name
-  --pretty             With json: with line ends, indented
+  --pretty             With json: indented, on many lines
   --root NAME|ID       Only this type and, with c, what it needs. May be repeated. NAME may be a pattern and
                        begin with struct, union, enum, typedef, function or variable, as for pybtf show; all
                        types of that name are taken. With c, the NAME of a function or variable stands for
@@ -163,9 +166,9 @@ Usage: pybtf show [OPTIONS] [NAME]... FILE
 
 Print types from the BTF in FILE as people read them, with the same text as `pahole -F btf -C NAME FILE`
 has. Structs and unions come with the offset and size of each member, bit positions, holes, padding, cache
-lines and the attributes that follow from the offsets; enums, typedefs, functions, variables. Without
-NAME, list all structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with
-.BTF, which may be compressed (x.ko.xz, .zst, .gz); - is standard input.
+lines and the attributes that follow from the offsets; enums, typedefs, functions and variables as in C.
+Without NAME, list all structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file
+with .BTF, which may be compressed (x.ko.xz, .zst, .gz); - is standard input.
 
 NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum, typedef, function or
 variable. All types of that name are printed.
@@ -178,14 +181,14 @@ How:
   --no-comments        Leave out offsets, sizes, holes and sums
   --hex                Print offsets, sizes and enumerators as hexadecimal numbers
   -c, --cacheline BYTES
-                       The size of a cache line, where it is not 64 bytes
+                       The size of a cache line; default: 64
   -R, --reorganize     Print structs with their members in an order that leaves fewer holes, and what that
                        saves, as pahole does it. pybtf does not check whether the reordering is safe
   -S, --steps          With -R: print what each move makes of the struct
   -P, --packable       Print a line for each struct with holes that -R makes smaller: name, both sizes and
                        the difference
   -s, --sizes          Print a line for each: name, size and number of holes
-  --sort               By name, not in the order of the BTF
+  --sort               Sort by name; default: the order of the BTF
   --json               Print an array of JSON with the members, sums and holes of each
   --svg OUT            Write a picture to the file OUT (- is standard output), and print nothing: a row for
                        each cache line, a cell for each byte, holes in stripes. -E draws members of members
@@ -209,7 +212,7 @@ Instead of types (the first two go with no other option but --base):
 
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
-  --provenance FILE    What `pybtf encode --provenance` wrote: print also where types are declared
+  --provenance FILE    What `pybtf encode --provenance` wrote: also print where types are declared
 
 Options:
   -h, --help           Print this text
@@ -230,7 +233,7 @@ Environment:
 SIZE = """\
 Usage: pybtf size [OPTIONS] FILE
 
-Say where the bytes of the BTF in FILE go: types by kind, strings by what has them as a name, the largest
+Say where the bytes of the BTF in FILE go: types by kind, strings by what they name, the largest
 records, and the types whose removal would save most, counting everything reachable only through them.
 Each line has bytes, their share and how many there are. FILE is raw BTF or an ELF file with
 .BTF, which may be compressed.
@@ -254,9 +257,9 @@ How:
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump
   --provenance FILE    With --by unit or folder: what `pybtf encode --provenance` wrote
-  --dwarf FILE         The same by the DWARF in FILE, of which the BTF was encoded; it is encoded again
+  --dwarf FILE         The same without a database: encode FILE again, from whose DWARF the BTF was made
   --features LIST      With --dwarf: features, as for pybtf encode
-  -j, --jobs N         With --dwarf: number of workers
+  -j, --jobs N         With --dwarf: number of workers; default: the CPUs this process may use
 
 Options:
   -h, --help           Print this text
@@ -284,10 +287,10 @@ How:
 What is read:
   --base FILE          The BTF that the BTF in FILE is split from, as for pybtf dump. What FILE
                        defines again is listed as well
-  --provenance FILE    What `pybtf encode --provenance` wrote: print also where definitions are
-  --dwarf FILE         The same by the DWARF in FILE, of which the BTF was encoded; it is encoded again
+  --provenance FILE    What `pybtf encode --provenance` wrote: also print where definitions are
+  --dwarf FILE         The same without a database: encode FILE again, from whose DWARF the BTF was made
   --features LIST      With --dwarf: features, as for pybtf encode
-  -j, --jobs N         With --dwarf: number of workers
+  -j, --jobs N         With --dwarf: number of workers; default: the CPUs this process may use
 
 Options:
   -h, --help           Print this text
@@ -306,8 +309,8 @@ Usage: pybtf why [OPTIONS] [NAME...] FILE
 
 Say why functions, variables and types of the ELF file FILE are in its BTF, or are not: the verdict in one
 sentence, and the evidence, from the DWARF. FILE is encoded for this, and not changed. A NAME may be a pattern
-('tcp_*'), or begin with struct, union, enum or typedef; what is a function is not looked for among variables
-and types. Of a pattern that matches more than 100 names, or 10 types, only the verdicts are printed.
+('tcp_*'), or begin with struct, union, enum or typedef. It is looked up as a function, then as a variable,
+then as a type. Of a pattern that matches more than 100 names, or 10 types, only the verdicts are printed.
 
 Without NAME, print how many functions and variables there are by reason.
 
@@ -377,7 +380,7 @@ struct, union or enum.
 What is read:
   --btf BTF            The file with the types, raw BTF or an ELF file with .BTF, which may be compressed;
                        default: /sys/kernel/btf/vmlinux. The bytes are in its byte order
-  --base BTF           The BTF that it is split from, as for pybtf dump
+  --base BTF           What the BTF of --btf is split from, as for pybtf dump
   --offset N           Begin at byte N of FILE; 0x begins a hexadecimal number
   --count N|all        Print N values, one behind the other, or all up to the end; default: 1
 
@@ -391,7 +394,7 @@ Options:
 Examples:
   pybtf decode --btf vmlinux.btf 'struct list_head' dump.bin
   pybtf decode --btf prog.bpf.o event ring.bin --count all --json
-  dd if=/dev/mem bs=64 count=1 | pybtf decode list_head -
+  head -c 16 dump.bin | pybtf decode list_head -
 """
 
 VERIFY = """\
@@ -416,7 +419,7 @@ What is asked:
                        Who loads it; default: what FILE is for. A program (user), which is judged most
                        strictly; the kernel its own (vmlinux), or a module's
   --require-btf        A module without BTF, which kernels load without, is not accepted
-  --strict             What is loaded but odd, or wrong and not noticed by a kernel, counts as well
+  --strict             Also fail for what a kernel loads although it is odd, or wrong and not noticed
 
 Before the link:
   --btf-ids            Look up the names in .BTF_ids of each FILE (an object, a module, vmlinux) as
@@ -448,8 +451,8 @@ Examples:
   pybtf verify --btf-ids vmlinux.o
   pybtf verify --fix prog-5.10.o --kernel 5.10 prog.bpf.o
 
-Exit status: 0 a kernel accepts all, and modules belong to their base; 1 not so; 2 the command line is at
-fault.
+Exit status: 0 a kernel accepts all, and modules belong to their base; 1 something is rejected, belongs to
+another base or cannot be read; 2 the command line is at fault.
 """
 
 DIFF = """\
@@ -466,9 +469,9 @@ BTF or ELF files with .BTF, which may be compressed; - is standard input. Of two
 Which changes:
   --only KINDS         Those of these kinds: structs, unions, enums, typedefs, functions, variables, kfuncs,
                        declarations, numbers, sections
-  --name PATTERN       Those of names that fit a pattern ('tcp_*', 'struct sock', 'struct sock.sk_*'). May be
+  --name PATTERN       Those of names that match PATTERN: 'tcp_*', 'struct sock', 'struct sock.sk_*'. May be
                        repeated
-  --ignore FILE        All but those that fit a pattern in FILE, which has one in each line; # begins a
+  --ignore FILE        All but those that match a pattern in FILE, which has one in each line; # begins a
                        comment. May be repeated
   --fail-on CLASSES    Exit with status 1 if there are changes of these classes: layout (members that moved,
                        changed or are gone), size (of types and variables), signature (of functions and
@@ -478,7 +481,7 @@ Which changes:
 
 How:
   --stat               Print numbers only
-  --reach              Print also which types, variables and functions have a type that changed
+  --reach              Also print which types, variables and functions have a type that changed
   --markdown           Print sections and lists, for release notes
   --json               Print an object of JSON
   -q, --quiet          With --fail-on: print only the changes for which it fails
@@ -487,18 +490,18 @@ How:
 Instead of all changes:
   --object PROG        Those that the CO-RE relocations in the BPF object PROG meet: members, types and
                        enumerators that are not found any more, or have another place, size or value, with
-                       the source lines that need them. May be repeated. Types that only modules have are
-                       looked for in OLD and NEW, folders of modules, with --old-base and --new-base
+                       the source lines that need them. May be repeated. To look in modules, too, make
+                       OLD and NEW folders of modules, and name their kernels by --old-base and --new-base
 
 What is read:
   --base FILE          The BTF that OLD and NEW are split from, as for pybtf dump
   --old-base FILE      The BTF that OLD is split from
   --new-base FILE      The BTF that NEW is split from
   --old-provenance FILE
-                       What `pybtf encode --provenance` wrote of OLD: print also where things are declared
+                       What `pybtf encode --provenance` wrote of OLD: also print where things are declared
   --new-provenance FILE
                        The same of NEW
-  --dwarf              Encode the DWARF of OLD first, in memory: is the BTF in NEW what should come of it?
+  --dwarf              OLD has DWARF: encode it, in memory, and compare the result with the BTF in NEW
   --features LIST      With --dwarf: features, as for pybtf encode
 
 Options:
@@ -545,7 +548,7 @@ What is encoded:
   --lang-exclude LIST  As for pybtf encode
 
 How:
-  -j, --jobs N         Largest number of workers that is tried; default: the CPUs this process may use
+  -j, --jobs N         Largest number of workers to try; default: the CPUs this process may use, at least 2
   --rounds N           Number of encodings with disturbed threads; default: 2
   --skip NAMES         Leave out these circumstances: jobs N, crowd, scheduling N, folder, copy, locale,
                        hashing, umask, environment, little memory, much memory. N is a number, which -v
@@ -553,7 +556,7 @@ How:
 
 Messages:
   --json               Print the results as JSON
-  -q, --quiet          Print nothing about files with which all is well
+  -q, --quiet          Print nothing about files that are as they should be
   -v, --verbose        Also print each encoding as it ends, on standard error
   -h, --help           Print this text
 

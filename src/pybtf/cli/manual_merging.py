@@ -6,7 +6,7 @@ _HOW = """\
   --strip-dwarf        Leave out the DWARF of the object: the link then has none to carry
   --inline             Put all of the values into the section that goes through the link. The linked file is
                        larger, and pybtf merge needs no objects
-  --store DIR          Put the values into files in DIR, called by their digests, and not into the object
+  --store DIR          Put the values into files in DIR, named by their digests, and not into the object
   --section NAME       Call the section that goes through the link NAME, which begins with .debug_; default:
                        .debug_btf. A kernel's linker script knows .debug_weaknames
   --features LIST      As for pybtf encode. float, enum64, decl_tag, type_tag, true_signature and attributes
@@ -121,8 +121,8 @@ libbpf's btf__add_btf and btf__dedup. FILE is raw BTF or an ELF file with .BTF, 
 standard input. The result has the byte order of the first FILE.
 
 Types that are only declared in one FILE become those that are defined in another, and structs of one name
-that differ stay apart, as when a kernel's units are encoded. (Which types go together is not known of BTF
-alone; BTF of the linked DWARF, made by pybtf encode, is better if you have the DWARF.)
+that differ stay apart, as when a kernel's units are encoded. BTF alone does not always say which types belong
+together: if you have the linked DWARF, pybtf encode is better.
 
 Options:
   -o, --output OUT     Write raw BTF to OUT; - is standard output
@@ -132,5 +132,5 @@ Options:
 
 Examples:
   pybtf dedup a.btf b.btf -o both.btf
-  pybtf dedup --base vmlinux.btf nf_tables.ko nft_compat.ko -o nft.btf
+  pybtf dedup --base vmlinux nf_tables.ko nft_compat.ko -o nft.btf
 """

@@ -301,10 +301,11 @@ def _draw(view: View, shower: Shower, ids: list[int], expand: bool, line_size: i
 
 
 def packable_lines(view: View, shower: Shower, ids: Iterable[int]) -> Iterator[bytes]:
-    """Of each struct that has holes and gets smaller if it is reorganized: name, both sizes, and what is saved."""
+    """Of each struct with holes, of bytes or of bits, that -R makes smaller: name, both sizes, and what is saved."""
     for id in ids:
-        if view.kind(id) == STRUCT and shower.sums(id)["holes"]:
-            size, smaller = shower.sums(id)["size"], shower.packable(id)
+        sums = shower.sums(id) if view.kind(id) == STRUCT else {}
+        if sums and (sums["holes"] or sums["bit_holes"]):
+            size, smaller = sums["size"], shower.packable(id)
             if smaller < size:
                 yield b"%s\t%d\t%d\t%d\n" % (view.name_of(id) or b"(null)", size, smaller, size - smaller)
 

@@ -49,7 +49,7 @@ Types that are printed (as by `pybtf show`, which says more):
                              With the members of members, with those of what pointers point to, with offsets from
                              their own struct, with hexadecimal numbers, without comments
   -c, --cacheline_size=BYTES
-                             The size of a cache line, where it is not 64 bytes
+                             The size of a cache line; default: 64
   -R, --reorganize; -S, --show_reorg_steps
                              With the members in an order that leaves fewer holes; step by step
   --flat_arrays; --suppress_packed; --suppress_aligned_attribute

@@ -59,7 +59,7 @@ _ROWS = (
     # Of no influence on what is encoded. With an argument, refused where types are printed, for that reason.
     ("", "hashbits", REQUIRED, "nothing", ""),
     ("", "skip_missing", NONE, "skip_missing", ""),
-    ("I", "show_decl_info", NONE, "nothing", "BTF does not say where a type is declared"),
+    ("I", "show_decl_info", NONE, "nothing", "BTF does not say where a type is declared; pybtf show --provenance does"),
     ("", "ptr_table_stats", NONE, "nothing", ""),
     # About C++: of no influence on what is printed from BTF either.
     ("M", "show_only_data_members", NONE, "nothing", ""),
@@ -98,6 +98,7 @@ w word_size=              Z ctf_encode
 
 INSTEAD = {
     "compile": "pybtf dump FILE prints C that compiles; with --root NAME, what this type needs",
+    "prettify": "pybtf decode --btf FILE NAME DATA prints bytes as values",
     "nr_definitions": "pybtf duplicates FILE lists names with several definitions",
     "running_kernel_vmlinux": "without FILE, types are those of the running kernel",
 }
