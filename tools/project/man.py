@@ -111,7 +111,8 @@ def lines(text: str) -> Iterable[str]:
     """A paragraph, with what stands in backquotes in bold, in lines of bearable length. Troff fills them anew."""
     wrapped = textwrap.wrap(text, 100, break_long_words=False, break_on_hyphens=False)
     parts = "\n".join(map(plain, wrapped)).split("`")
-    yield from "".join(rf"\fB{part}\fR" if i % 2 else part for i, part in enumerate(parts)).split("\n")
+    if wrapped:
+        yield from "".join(rf"\fB{part}\fR" if i % 2 else part for i, part in enumerate(parts)).split("\n")
 
 
 def term(text: str) -> str:
