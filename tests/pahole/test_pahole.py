@@ -430,7 +430,8 @@ def test_the_detached_file_is_not_the_input(run: Run, elf: Path, tmp_path: Path)
 
 
 def test_a_feature_that_needs_a_base(run: Run, elf: Path, tmp_path: Path) -> None:
-    assert run("-J", "--btf_features=distilled_base", elf).status == 1
+    outcome = run("-J", "--btf_features=distilled_base", elf)
+    assert (outcome.status, outcome.err.endswith("the feature distilled_base needs --btf_base\n")) == (1, True)
     out = tmp_path / "out"
     assert run("-J", "--btf_features=default,distilled_base", f"--btf_encode_detached={out}", elf).status == 0
     assert out.read_bytes() == GOLDEN.read_bytes()
