@@ -11,12 +11,16 @@ import pytest
 from pybtf.elf.image import ElfImage
 from pybtf.elf.values_index import STRIPPED
 from pybtf.errors import EncodeError, InputError
+from pybtf.features import Features
 from pybtf.merging import linked
 from pybtf.merging.facts import shaping
 from pybtf.merging.linked import _advice, _check_alike, _files_without, _tell_of_sections_behind, _whole_dwarf
+from pybtf.merging.objects import _Tokens, object_values
 from pybtf.merging.pieces import INDEX, ONE_UNIT, RULES, Piece
 from pybtf.options import make_options
+from pybtf.records import replace
 from tests.builders.elfwriter import Section, Symbol, bare, elf
+from tests.builders.kernelish import FLAVOURS, relocatable
 
 OPTIONS = make_options("default", 1)
 
@@ -111,3 +115,23 @@ def test_a_file_without_symbols_names_no_sources() -> None:
     for content in (bare([Section(".text", b"x")]), elf([Section(".text", b"x")], [Symbol("f", 0, 1)]).data):
         with ElfImage("linked", content) as image:
             assert _files_without(image, [piece()]) == []
+
+
+@pytest.mark.parametrize("name", ["arm", "x86_64"])
+def test_an_address_that_is_taken_for_another(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In 32 bits, tokens and numbers may be mistaken for each other: what was found is compared with the DWARF."""
+    features = Features.parse("default")
+    with ElfImage("one.o", relocatable(flavour=FLAVOURS[name]).data) as image:
+        assert object_values(image, "one.o", features, False).payload
+        right = _Tokens._reference
+
+        def wrong(tokens: _Tokens, address: int) -> Any:
+            found = right(tokens, address)
+            return replace(found, addend=found.addend + 8)
+
+        monkeypatch.setattr(_Tokens, "_reference", wrong)
+        if name == "x86_64":  # no token of these is near another
+            assert object_values(image, "one.o", features, False).payload
+        else:
+            with pytest.raises(InputError, match="addresses that cannot be told from each other"):
+                object_values(image, "one.o", features, False)
