@@ -286,6 +286,13 @@ def test_folders_of_units(build: str) -> None:
         assert unit_folders(image, [pieces[0], pieces[2]._replace(flags=STRIPPED)]) == {}  # one unit is whose?
 
 
+@pytest.mark.parametrize("info", [b"", bytes(3), b"\xff" * 20, bytes(20)])
+def test_no_folders_of_units_in_damaged_dwarf(info: bytes) -> None:
+    """Or where the index names units that are not there."""
+    with ElfImage("linked", bare([Section(".debug_info", info)])) as image:
+        assert unit_folders(image, [piece_of(b"values", Path("a.o"))]) == {}
+
+
 def test_objects_of_recursive_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each was encoded in its folder, where its name is short; the DWARF says where that was."""
     if not (shutil.which("gcc") and shutil.which("ld")):
