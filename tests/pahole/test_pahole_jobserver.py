@@ -243,6 +243,17 @@ def test_make_is_gone_when_tokens_are_given_back() -> None:
         assert jobs == 3
 
 
+def test_descriptors_that_are_of_two_pipes() -> None:
+    """make's were closed, and others have their numbers: nobody reads what is given back."""
+    (reading, writing), (other, broken) = os.pipe(), os.pipe()
+    os.write(writing, TOKENS)
+    with workers(3, f"--jobserver-auth={reading},{broken}") as jobs:
+        os.close(other)
+        assert jobs == 3
+    for fd in (reading, writing, broken):
+        os.close(fd)
+
+
 def test_not_in_the_main_thread(make: Make) -> None:
     """Python sets signal handlers in the main thread only; tokens must not depend on it."""
     seen: list[int] = []

@@ -117,8 +117,10 @@ class _Pipe:
         self.giving = True
         old = signals.pthread_sigmask(signals.SIG_BLOCK, _SIGNALS)
         try:
-            while self.tokens:  # no write fails: of a pipe whose make is gone, we hold the other end
+            while self.tokens:
                 self.tokens = self.tokens[os.write(self.writing, self.tokens) :]
+        except OSError:  # what MAKEFLAGS names are the ends of two pipes, none of make's, and the reader is gone
+            pass
         finally:
             signals.pthread_sigmask(signals.SIG_SETMASK, old)
             self.giving = False
