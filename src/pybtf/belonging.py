@@ -78,7 +78,8 @@ def check_sizes(image: ElfImage, run: Run, base: Base) -> None:
     if len(found) < SUSPICIOUS and not telling:
         return
     name, own, there = (telling or found)[0]
-    more = f", and {len(found) - 1} other structs differ in size" if len(found) > 1 else ""
+    others = len(found) - 1
+    more = f", and {others} other structs differ in size" if others > 1 else ", and another one differs" * others
     raise WrongBaseError(
         image.place(),
         f"struct {name} has {own} bytes in the module and {there} in the base {base.path}{more}",

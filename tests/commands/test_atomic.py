@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pybtf.elf import atomic
-from pybtf.elf.atomic import write_file
+from pybtf.elf.atomic import require_folder, write_file
 from pybtf.errors import OutputError
 from tests.builders.elfchecks import environment, need, python
 
@@ -540,3 +540,12 @@ def test_full_disk(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "out: cannot be written: the disk is full." in done.stdout
     assert done.stdout.endswith("['out']\n")
+
+
+def test_a_folder_that_nobody_may_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is there may be one that is written to; another cannot be made."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    (tmp_path / "there").touch()
+    require_folder(str(tmp_path / "there"))
+    with pytest.raises(OutputError, match="no permission to write in"):
+        require_folder(str(tmp_path / "new"))

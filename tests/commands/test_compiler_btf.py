@@ -26,7 +26,7 @@ from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
 from pybtf.encoded import Encoded
 from pybtf.errors import EncodeError, InputError, PybtfError
-from pybtf.merging.compiler_btf import NOTE, merge_compiled
+from pybtf.merging.compiler_btf import NOTE, _objects, _of_objects, merge_compiled
 from pybtf.options import make_options
 from tests.builders.archives import unpack
 from tests.builders.btflines import read
@@ -304,6 +304,42 @@ def test_variadic_functions(tmp_path: Path) -> None:
     number = made.add_int("int", 4, 1)
     made.add_func("f", made.add_func_proto(number, [Param("a", number), Param("", 0)]))
     assert lines(tmp_path / "x", program(made))[1:] == ["FUNC_PROTO '' 1, 'a' 1, '' 0", "FUNC 'f' 2, linkage 0"]
+
+
+@pytest.mark.parametrize(
+    ("features", "percpu_too", "wanted"),
+    [
+        ("global_var", False, {b"plain"}), ("var", True, {b"counter"}), ("var", False, None), ("float", True, None),
+        ("var,global_var", True, {b"plain", b"counter"}),
+    ],
+)  # fmt: skip
+def test_variables_of_the_symbol_table(features: str, percpu_too: bool, wanted: set[bytes] | None) -> None:
+    """Only those that are wanted are looked for, and a stripped file has none."""
+    sections = [Section(".data", bytes(8), flags=3)]
+    symbols = [Symbol("plain", 0, 4, "OBJECT", ".data")]
+    if percpu_too:
+        sections.append(Section(".data..percpu", bytes(8), flags=3))
+        symbols.append(Symbol("counter", 0, 4, "OBJECT", ".data..percpu"))
+    with ElfImage("linked", elf(sections, symbols).data) as image:
+        found = _objects(image, make_options(features, 1))
+    assert (None if found is None else {name for name, facts in found.items() if facts[4]}) == wanted
+    with ElfImage("linked", elf(sections, None).data) as image:
+        assert _objects(image, make_options(features, 1)) is None
+
+
+def test_objects_without_btf_are_told_if_they_have_code(tmp_path: Path) -> None:
+    names = []
+    for name, sections in (
+        ("data.o", [Section(".data", b"x", flags=3)]),
+        ("empty.o", [Section(".text", b"", flags=6), Section(".BTF", b"")]),
+        ("code.o", [Section(".text", b"x", flags=6)]),
+    ):
+        names.append(str(tmp_path / name))
+        (tmp_path / name).write_bytes(elf(sections, type="ET_REL").data)
+    without: list[str] = []
+    with ElfImage("linked", elf([Section(".text", b"x")]).data) as image:
+        assert _of_objects(image, tuple(names), without) == []
+    assert without == [str(tmp_path / "code.o")]
 
 
 def percpu(name: str, offset: int, size: int, bind: str = "GLOBAL") -> Symbol:

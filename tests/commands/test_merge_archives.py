@@ -15,7 +15,7 @@ from pybtf.cli.main import main
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError, PybtfError
 from pybtf.features import Features
-from pybtf.merging.archives import members, replaced
+from pybtf.merging.archives import LONGEST, REGULAR, members, replaced
 from pybtf.merging.encoding import DONE, NOTHING, encode_any
 from pybtf.merging.index import find_index
 from pybtf.merging.payloads import Payloads, images
@@ -89,6 +89,48 @@ def test_damaged_archives(tmp_path: Path) -> None:
         with pytest.raises(PybtfError, match=r"x\.a"):
             encode_any(str(path), Features.parse(FEATURES), Placing())
         assert path.read_bytes() == data
+
+
+def test_names_and_damage_of_members() -> None:
+    """Long names are in a table, of which the last one counts; `/0` is the first name there."""
+    long = "n" * LONGEST
+    table = head("//", len(long) + 2) + long.encode() + b"/\n"
+    there = members("x.a", REGULAR + table + head("/0", 1) + b"a\n" + head("//", 4) + b"ab/\n" + head("/0", 0))
+    assert [(each.name, each.size, each.table) for each in there] == [
+        ("//", LONGEST + 2, True), (long, 1, False), ("//", 4, True), ("ab", 0, False)
+    ]  # fmt: skip
+    names = head("//", 8) + b"a/\nbc/\nx"
+    assert [each.name for each in members("x.a", REGULAR + names + head("/3", 0) + head("x7", 0))] == ["//", "bc", "x7"]
+    for body, found in (
+        (head("a/", 0)[:59], "no head of a member"),
+        (head("a/", 0)[:-2] + b"\n`", "no head of a member"),
+        (head("a/", 0).replace(b"0         `", b"x         `"), "no head of a member"),
+        (head("//", 3) + b"ab/\n" + head("/0", 0), "a name that is not there"),
+        (names + head("/4", 0), "a name that is not there"),
+        (names + head("/7", 0), "a name that is not there"),
+        (head("//", len(long) + 3) + b"n" + long.encode() + b"/\n\n" + head("/0", 0), f"a name of {LONGEST + 1} bytes"),
+    ):
+        with pytest.raises(InputError, match=found):
+            members("x.a", REGULAR + body)
+
+
+@pytest.mark.parametrize(("name", "width"), [("/", 4), ("/SYM64/", 8)])
+def test_places_of_symbols_follow_their_members(name: str, width: int) -> None:
+    def built(contents: Sequence[bytes], symbols: Sequence[int], count: int) -> bytes:
+        table = b"".join(each.to_bytes(width, "big") for each in (count, *symbols)) + b"x\0y\0"
+        bodies = [head("a/", len(each)) + each + b"\n" * (len(each) % 2) for each in contents]
+        return REGULAR + head(name, len(table)) + table + b"".join(bodies)
+
+    first = 8 + 60 + 3 * width + 4
+    data = built((b"one", b"two"), (first, first + 64), 2)
+    there = members("x.a", data)
+    longer = built((b"longer", b"two"), (first, first + 66), 2)
+    assert replaced("x.a", data, there, {first: b"longer"}) == longer
+    assert replaced("x.a", longer, members("x.a", longer), {first: b"one"}) == data
+    with pytest.raises(InputError, match="a symbol of a member at 0x1"):
+        replaced("x.a", built((b"one", b"two"), (first, 1), 2), there, {})
+    with pytest.raises(InputError, match="a table of 4 symbols"):
+        replaced("x.a", built((b"one", b"two"), (first, first), 4), there, {})
 
 
 @pytest.mark.parametrize("renamed", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -19,7 +20,7 @@ from pybtf.features import Features
 from pybtf.merging.cache import MAGIC, Cache
 from pybtf.merging.encoding import encode_object
 from pybtf.merging.linked import Sources, merge_file
-from pybtf.merging.pieces import pack_payload
+from pybtf.merging.pieces import pack_payload, payload_digest
 from pybtf.merging.placing import Placing
 from pybtf.options import make_options
 from pybtf.pipeline import encode_images
@@ -193,6 +194,45 @@ def test_one_that_cannot_be_written_is_a_warning(folder: Path) -> None:
     assert data == (folder / "wanted.btf").read_bytes()
     assert len(warnings) == 1
     assert "no/such/folder/cache" in warnings[0]
+
+
+def kept(cache: Cache, payloads: list[bytes], result: tuple[bytes, list[bytes]] | None = None) -> str | None:
+    by_digest = {payload_digest(each): each for each in payloads}
+    return cache.keep({key: len(each) for key, each in by_digest.items()}, by_digest.__getitem__, result)
+
+
+def test_a_cache_that_is_deleted_meanwhile_is_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "cache"
+    assert kept(Cache(str(path), little=True), [b"payload."]) is None
+    content, cache = path.read_bytes(), Cache(str(path), little=True)
+    path.unlink()
+    assert cache.find(payload_digest(b"payload.")) is None
+    assert kept(cache, [b"payload."]) is None
+    assert path.read_bytes() == content
+
+
+def test_a_cache_that_only_others_write_lacks_no_payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That a result cannot be kept is nothing to warn of; that a payload cannot be, is."""
+    path = tmp_path / "cache"
+    assert kept(Cache(str(path), little=True), [b"payload."]) is None
+    cache = Cache(str(path), little=True)
+
+    def refused(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Cache, "_append", refused)
+    assert kept(cache, [b"payload."], (bytes(16), [b"result.."])) is None
+    assert kept(cache, [b"payload.", b"another."]) == f"{path}: cannot be written: Permission denied"
+
+
+def test_what_follows_the_last_payload_is_cut_off(tmp_path: Path) -> None:
+    """What is behind it is longer than what is put there."""
+    path = tmp_path / "cache"
+    assert kept(Cache(str(path), little=True), [b"payload."]) is None
+    wanted = path.read_bytes() + pack_payload(b"another.", little=True)
+    path.write_bytes(path.read_bytes() + bytes(1000))
+    assert kept(Cache(str(path), little=True), [b"payload.", b"another."]) is None
+    assert path.read_bytes() == wanted
 
 
 def test_two_at_a_time(folder: Path) -> None:

@@ -17,14 +17,14 @@ from pybtf.core.elf.function_table import FunctionTable
 from pybtf.dwarf.sections import DebugSections
 from pybtf.elf.image import ElfImage
 from pybtf.elf.values_index import STRIPPED
-from pybtf.errors import InputError
+from pybtf.errors import InputError, Place
 from pybtf.features import Features
 from pybtf.loaded import LoadedFile
 from pybtf.merging.encoding import CURRENT, DONE, encode_object
 from pybtf.merging.index import find_index
 from pybtf.merging.linked import Sources, merge_file
-from pybtf.merging.payloads import Payloads
-from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, pack_payload, payload_digest, stored_path
+from pybtf.merging.payloads import Payloads, _is_called, listed
+from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, pack_payload, payload_digest, payloads, stored_path
 from pybtf.merging.placing import Placing
 from pybtf.merging.unit_folders import unit_folders
 from pybtf.options import make_options
@@ -190,11 +190,75 @@ def test_the_message_says_where_values_were_looked_for(tmp_path: Path, monkeypat
     written(Path("a.o"), pack_payload(b"others", little=True))
     Path("other").mkdir()
     written(Path("other/ba.o"), pack_payload(b"of another name", little=True))
-    payloads = Payloads()
-    payloads.take(["other/ba.o"])
+    known = Payloads()
+    known.take(["other/ba.o"])
     with pytest.raises(InputError, match=r"not to be found: there is a\.o, with values of another object") as caught:
-        payloads(piece, "build/linked", None)
+        known(piece, "build/linked", None)
     assert "Looked for it as a.o, build/a.o. If it was compiled anew since the link, link again" in str(caught.value)
+
+
+def test_the_message_names_some_objects_of_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of them; and no place where the object was looked for, if it has no name."""
+    monkeypatch.chdir(tmp_path)
+    known = Payloads()
+    for number in range(4):
+        Path(str(number)).mkdir()
+        written(Path(f"{number}/a.o"), pack_payload(b"%d" % number, little=True))
+        known.take([f"{number}/a.o"])
+    with pytest.raises(InputError, match=r"there are 0/a\.o, 1/a\.o, 2/a\.o, \.\.\., with values of another"):
+        known(piece_of(b"values", Path("a.o")), "linked", None)
+    with pytest.raises(InputError, match=r"^an object: its values are not to be found; .*\. If the object") as caught:
+        known(piece_of(b"values", Path("a.o"))._replace(path=""), "build/linked", None)
+    assert "Looked for it" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "wanted"),
+    [
+        ("a.o", "a.o", True), ("d/a.o", "a.o", True), ("ba.o", "a.o", False), ("d/a.o", "e/a.o", False),
+        ("x.a(a.o)", "a.o", True), ("x.a(a.o)", "d/a.o", True), ("x.a(ba.o)", "a.o", False),
+        ("d/x.a(b.o)", "x.a", True), ("a.o(", "a.o", False),
+    ],
+)  # fmt: skip
+def test_what_is_called_so(path: str, name: str, wanted: bool) -> None:
+    assert _is_called(path, name) == wanted
+
+
+def test_an_object_without_code_is_not_told(tmp_path: Path) -> None:
+    known = Payloads()
+    for name, sections in (
+        ("data.o", [Section(".data", b"x", flags=3)]),
+        ("empty.o", [Section(".text", b"", flags=6)]),
+        ("code.o", [Section(".text", b"x", flags=6)]),
+    ):
+        (tmp_path / name).write_bytes(bare(sections))
+        known.take([str(tmp_path / name)])
+    assert known.without == [str(tmp_path / "code.o")]
+
+
+def test_places_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="a part of this path is not a folder"):
+        Payloads()(piece_of(b"values", Path("a.o")), "linked", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="nothing: no such file"):
+        listed(str(tmp_path / "nothing"))
+
+
+def test_values_that_are_not_mapped_are_compared_as_well() -> None:
+    piece = piece_of(b"values", Path("a.o"))
+    assert Payloads()._checked(piece, memoryview(b"values"), "a.o") == (b"values", "a.o")
+    with pytest.raises(InputError, match=r"the values of a\.o are not those that were linked"):
+        Payloads()._checked(piece, memoryview(b"others"), "a.o")
+
+
+@pytest.mark.parametrize("data", [b"bUV", bytes(40), pack_payload(b"values..", little=True)[:-1]])
+def test_what_is_no_payload(data: bytes) -> None:
+    with pytest.raises(InputError, match="payload"):
+        list(payloads(data, Place("a.o"), little=True))
+
+
+def test_a_store_has_folders_of_two_letters() -> None:
+    assert stored_path("store", bytes(range(16))) == "store/00/0102030405060708090a0b0c0d0e0f"
 
 
 @pytest.mark.parametrize("over", [0, 1])
@@ -220,6 +284,13 @@ def test_folders_of_units(build: str) -> None:
     with ElfImage.open(str(ROOT / "fixtures" / "dwo" / build / "program.elf")) as image:
         assert unit_folders(image, pieces) == {8: "/src", 24: "/src"}
         assert unit_folders(image, [pieces[0], pieces[2]._replace(flags=STRIPPED)]) == {}  # one unit is whose?
+
+
+@pytest.mark.parametrize("info", [b"", bytes(3), b"\xff" * 20, bytes(20)])
+def test_no_folders_of_units_in_damaged_dwarf(info: bytes) -> None:
+    """Or where the index names units that are not there."""
+    with ElfImage("linked", bare([Section(".debug_info", info)])) as image:
+        assert unit_folders(image, [piece_of(b"values", Path("a.o"))]) == {}
 
 
 def test_objects_of_recursive_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf import lockfile
 from pybtf.btf import BTF, Kind
 from pybtf.cli.main import main
 from pybtf.errors import InputError, NothingToEncode
@@ -458,3 +459,16 @@ def test_usage_errors(arguments: list[str], message: str, capfd: pytest.CaptureF
     out, err = capfd.readouterr()
     assert out == ""
     assert message in err
+
+
+def test_what_a_lock_file_may_hold() -> None:
+    digest = "0123456789abcdef" * 4
+    assert lockfile.is_digest(digest)
+    for other in (digest[:-1], digest + "0", digest.upper(), "g" + digest[1:], list(digest), None):
+        assert not lockfile.is_digest(other)
+    assert lockfile._size(0) == 0
+    for size in (-1, True, 1.0, "1"):
+        with pytest.raises(ValueError, match="is no size"):
+            lockfile._size(size)
+    assert lockfile._shown("x" * 98) == repr("x" * 98)
+    assert lockfile._shown("x" * 99) == repr("x" * 99)[:100] + "..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import re
@@ -13,6 +14,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -305,17 +307,49 @@ def test_file_that_changes_meanwhile(elf: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(elf.parent.iterdir()) == [elf]
 
 
-def test_copy_without_help_of_the_kernel(elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("answer", [errno.EXDEV, 0])
+def test_copy_without_help_of_the_kernel(elf: Path, monkeypatch: pytest.MonkeyPatch, answer: int) -> None:
+    """Some filesystems refuse, others copy nothing."""
     expected = elf.with_name("expected.o")
     shutil.copy(elf, expected)
     put_sections(expected, {".BTF": BTF})
+    calls: list[int] = []
 
     def refuse(*_arguments: object) -> int:
-        raise OSError(18, "other filesystem")
+        calls.append(answer)
+        assert len(calls) == 1
+        if answer:
+            raise OSError(answer, "other filesystem")
+        return 0
 
     monkeypatch.setattr(os, "copy_file_range", refuse)
     put_sections(elf, {".BTF": BTF})
     assert elf.read_bytes() == expected.read_bytes()
+
+
+def test_copy_that_fails(elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = elf.read_bytes()
+
+    def fail(*_arguments: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "copy_file_range", fail)
+    with pytest.raises(OutputError, match="Input/output error"):
+        put_sections(elf, {".BTF": BTF})
+    assert elf.read_bytes() == before
+
+
+def test_file_that_is_deleted_meanwhile(elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = writer._copy
+
+    def deleted(*arguments: Any) -> None:
+        copy(*arguments)
+        elf.unlink()
+
+    monkeypatch.setattr(writer, "_copy", deleted)
+    with pytest.raises(OutputError, match="was changed by another process"):
+        put_sections(elf, {".BTF": BTF})
+    assert list(elf.parent.iterdir()) == []
 
 
 def test_unusable_inputs(tmp_path: Path) -> None:

@@ -527,3 +527,17 @@ def test_messages(tree: Path, run_cli: RunCli) -> None:
         assert sum(line.startswith(f"{path}: ") for line in lines) == 1
     assert any(line.split()[:2] == ["units", f"x{len(NAMES)}"] for line in lines)
     assert any(line.split()[:1] == ["base"] for line in lines)
+
+
+def test_what_is_no_failure_of_the_file_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug must not look like a file that cannot be encoded; that memory runs out is of the file."""
+    error: Exception = MemoryError()
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pybtf.pipeline.encode_file", fail)
+    assert [each.error for each in pybtf.encode_many(["x", "y"], jobs=1)] == [error] * 2
+    error = KeyError("bug")
+    with pytest.raises(KeyError, match="bug"):
+        list(pybtf.encode_many(["x", "y"], jobs=1))

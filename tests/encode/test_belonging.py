@@ -10,17 +10,22 @@ import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import pybtf
+from pybtf.belonging import check_sizes
 from pybtf.btf import Kind
 from pybtf.elf.constants import ET_REL
 from pybtf.elf.image import ElfImage
 from pybtf.elf.modules import is_module, release_of_module
 from pybtf.elf.writer import put_sections
+from pybtf.errors import WrongBaseError
 from tests.builders import kernelish
 from tests.builders.dwarftree import die
+from tests.builders.elfwriter import Section, bare
 from tests.conftest import RunCli
 from tests.encode.test_split import FEATURES, MODULES, base_path, check, golden, module
 
@@ -294,3 +299,25 @@ def test_sizes_are_those_of_the_module_before_it_gets_a_base_of_its_own(make: Ma
     """What moves from the base into a distilled module is no type that the module defines."""
     encoded = pybtf.encode(make(of=name), base=BASE, features=f"{FEATURES},distilled_base")
     assert encoded.data == golden(TARGET, name, "distilled")
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ([], None),
+        ([("a", 1, 2)] * 3, None),
+        ([("a", 1, 2)] * 4, "a has 1 bytes in the module and 2 in the base B, and 3 other structs differ in size;"),
+        ([("a", 1, 2), ("module", 3, 4)], "module has 3 bytes in the module and 4 in the base B, and another one"),
+        ([("task_struct", 3, 4)], "struct task_struct has 3 bytes in the module and 4 in the base B;"),
+    ],
+)
+def test_how_many_structs_of_other_sizes_are_too_many(found: list[tuple[str, int, int]], told: str | None) -> None:
+    run: Any = SimpleNamespace(other_sizes=lambda: found)
+    base: Any = SimpleNamespace(path="B")
+    with ElfImage("x.ko", bare([Section(".text", b"x")])) as image:
+        if told is None:
+            check_sizes(image, run, base)
+        else:
+            with pytest.raises(WrongBaseError) as caught:
+                check_sizes(image, run, base)
+            assert told in str(caught.value)

@@ -105,6 +105,12 @@ def test_damage_is_named(damage: Damage) -> None:
         assert f"{len(first):#x}" in str(raised.value)
 
 
+@pytest.mark.parametrize(("little", "order"), [(True, "little"), (False, "big")])
+def test_another_byte_order_is_named(little: bool, order: str) -> None:
+    with pytest.raises(InputError, match=f"of the other byte order; expected a {order}-endian object"):
+        unpack(pack(ONE, little=not little), PLACE, little=little)
+
+
 def test_no_names() -> None:
     bad = bytearray(pack(ONE._replace(path="", files=()), little=True)[:-8])
     pack_into("<I", bad, 8, len(bad))

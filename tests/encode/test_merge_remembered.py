@@ -82,9 +82,11 @@ class Link:
     def piece(self) -> Piece:
         return Piece(0, 1, 0, 0, digest(self.values), b"", len(self.values), 8, "a.o", (), self.addresses)
 
-    def encode(self, cache: Path | None = None, jobs: int = 1, lang_exclude: str = "") -> tuple[Any, bool]:
+    def encode(
+        self, cache: Path | None = None, jobs: int = 1, lang: str = "", lang_exclude: str = ""
+    ) -> tuple[Any, bool]:
         """The BTF and what is said of it, or the error; and whether it was remembered."""
-        options = make_options(self.features, jobs, lang_exclude=lang_exclude)
+        options = make_options(self.features, jobs, lang, lang_exclude)
         report = Report("program", jobs=jobs)
         memory = None
         with ElfImage("program", bytes(self.content)) as image:
@@ -349,6 +351,9 @@ def test_languages(cache: Path) -> None:
     assert fewer != wanted
     assert fewer == link.encode(lang_exclude="c99,c11")[0]
     assert link.encode(cache) == (wanted, True)
+    assert link.encode(cache, lang="c99,c11") == (wanted, False)
+    assert link.encode(cache, lang="c99,c11") == (wanted, True)
+    assert link.encode(cache, lang="rust") == link.encode(lang="rust") != (wanted, True)
 
 
 def test_what_is_damaged_is_not_used() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from pybtf import __version__
 from pybtf.btf.files import read_btf
 from pybtf.errors import InputError, UsageError
 from pybtf.features import ALL, DEFAULT, NAMES
@@ -78,6 +79,7 @@ def elf(tmp_path: Path) -> Path:
         ("-J --version --btf_features_strict=bogus", "v1.32"),
         ("--vers", "v1.32"),
         ("--version --no_such_option", "v1.32"),
+        ("--devel_version", f"v1.32-pybtf-{__version__}"),
     ],
 )
 def test_questions(run: Run, arguments: str, answer: str) -> None:
@@ -89,7 +91,7 @@ def test_the_claimed_version_can_be_set_for_tests_of_build_scripts(run: Run, mon
     monkeypatch.setenv("PYBTF_PAHOLE_VERSION", "v1.24")
     assert run("--version").out == run("-J", "--version").out == "v1.24\n"
     assert run("--numeric_version").out == "124\n"
-    for nonsense in ("", "1.24", "v1.2", "v1.245", "v124", "v1.2x", "v2.0\n"):
+    for nonsense in ("", "1.24", "v1.2", "v1.245", "v124", "v1.2x", "x1.24", "v1x24", "v1.2\u0664", "v2.0\n"):
         monkeypatch.setenv("PYBTF_PAHOLE_VERSION", nonsense)
         assert run("--version").out == "v1.32\n"
 
@@ -191,6 +193,7 @@ def test_strict_features(run: Run, text: str) -> None:
         ("-J x", 1), ("-J -j x", None), ("-J --jobs x", None), ("-J -j7 x", 7), ("-Jj7 x", 7), ("-J --jobs=7 x", 7),
         ("-J -j7 -j x", None), ("-J -j -j3 -j5 x", 5), ("-J -j0 x", 1), ("-J -j-3 x", 1), ("-jJ x -J", 1),
         ("-J -j99999999999999999999 x", 1024), ("-J --jo=4 x", 4), ("-J --jobs= x", None),
+        (f"-J -j{'9' * 5000} x", 1024),
     ],
 )  # fmt: skip
 def test_jobs(arguments: str, jobs: int | None) -> None:
@@ -245,6 +248,18 @@ def test_what_stays_behind_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
     assert run("-J", program).err == ""
 
 
+def test_how_much_is_told(run: Run, elf: Path, tmp_path: Path) -> None:
+    out, lines = tmp_path / "out", [f"{tmp_path / 'out'}: 15 types, 441 B\n"]
+    assert run("-J", "-V", f"--btf_encode_detached={out}", elf).err.splitlines(keepends=True)[-1:] == lines
+    assert run("-J", "-V", "-q", f"--btf_encode_detached={out}", elf).err == ""
+    os.link(elf, tmp_path / "other")
+    assert run("-J", "-q", elf).err == ""
+    hidden = tmp_path / "module.ko"
+    options = [f"--btf_base={BASE}", "--lang=rust", MODULE]
+    assert "is empty BTF" in run("-J", f"--btf_encode_detached={hidden}", *options).err
+    assert run("-J", "-q", f"--btf_encode_detached={hidden}", *options).err == ""
+
+
 def test_in_place(run: Run, elf: Path) -> None:
     import pybtf
 
@@ -291,8 +306,10 @@ def test_posixly_correct_ends_the_options_at_the_first_file(run: Run, monkeypatc
         ("-J --count=2 vmlinux", "--count of pahole has nothing to do with BTF, or is not supported"),
         ("--compile -C x vmlinux", "--compile of pahole is not supported: pybtf dump FILE prints C that compiles"),
         ("-J -F btf vmlinux", "from dwarf only"),
+        ("--btf_encode_detached=o -F btf vmlinux", "from dwarf only"),
         ("-J --kabi_prefix=x vmlinux", "--kabi_prefix of pahole is not supported"),
         ("-J x.o y.o", r"2 input files are given (x.o, y.o); expected one"),
+        ("-J a b c d e f", r"6 input files are given (a, b, c, d, e); expected one"),
         ("-J -j 2 x.o", "2 is taken as an input file, because the number of -j must follow it directly: -j2"),
     ],
 )
@@ -303,6 +320,17 @@ def test_usage_errors(run: Run, arguments: str, message: str) -> None:
     assert outcome.err.startswith("pybtf-pahole: error: ")
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+def test_a_dash_is_a_file() -> None:
+    assert Request(["-J", "-"]).files == ["-"]
+
+
+def test_a_file_may_have_a_number_for_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("2").touch()
+    with pytest.raises(UsageError, match="2 input files are given"):
+        Request(["-J", "-j", "2", "x.o"])
 
 
 def test_every_option_of_pahole_is_known() -> None:
@@ -404,7 +432,8 @@ def test_the_detached_file_is_not_the_input(run: Run, elf: Path, tmp_path: Path)
 
 
 def test_a_feature_that_needs_a_base(run: Run, elf: Path, tmp_path: Path) -> None:
-    assert run("-J", "--btf_features=distilled_base", elf).status == 1
+    outcome = run("-J", "--btf_features=distilled_base", elf)
+    assert (outcome.status, outcome.err.endswith("the feature distilled_base needs --btf_base\n")) == (1, True)
     out = tmp_path / "out"
     assert run("-J", "--btf_features=default,distilled_base", f"--btf_encode_detached={out}", elf).status == 0
     assert out.read_bytes() == GOLDEN.read_bytes()

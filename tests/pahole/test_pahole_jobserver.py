@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -14,7 +16,7 @@ from types import FrameType
 import pytest
 
 from pybtf.pahole.faults import Terminated
-from pybtf.pahole.jobserver import workers
+from pybtf.pahole.jobserver import _Pipe, workers
 from tests.conftest import ROOT, environment
 
 ELF = ROOT / "fixtures" / "bin" / "00_kernel_like.gcc-O2-5-exe.elf"
@@ -129,13 +131,74 @@ def test_a_signal_while_tokens_are_given_back(make: Make, moment: str) -> None:
     assert make.tokens() == TOKENS
 
 
+def test_a_signal_that_another_thread_gets(make: Make) -> None:
+    """It is not blocked there, and Python acts on it in this thread: between writing tokens and knowing of it."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    context = workers(4, make.flags)
+
+    def profile(_frame: FrameType, event: str, argument: object) -> None:
+        if event == "c_return" and getattr(argument, "__name__", "") == "write":
+            sys.setprofile(None)
+            signal.pthread_kill(thread.ident or 0, signal.SIGTERM)
+            while not context._late:
+                time.sleep(0.001)
+
+    before = sys.getprofile()
+    try:
+        with pytest.raises(Terminated), context:
+            sys.setprofile(profile)
+    finally:
+        sys.setprofile(before)
+        done.set()
+        thread.join()
+    assert make.tokens() == TOKENS
+
+
+def test_a_signal_while_tokens_are_taken(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = _Pipe.take
+
+    def taken(pipe: _Pipe, wanted: int) -> None:
+        take(pipe, wanted)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(_Pipe, "take", taken)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Terminated):
+        workers(4, make.flags).__enter__()
+    assert make.tokens() == TOKENS
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def descriptors() -> list[str]:
+    return os.listdir("/proc/self/fd")  # noqa: PTH208
+
+
+def test_no_descriptor_stays_open(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = descriptors()
+    with workers(4, make.flags):
+        assert len(descriptors()) > len(before)
+    assert descriptors() == before
+    with workers(4, "--jobserver-auth=fifo:/dev/null"):
+        assert descriptors() == before
+
+    def dup(_fd: int) -> int:
+        raise OSError(errno.EMFILE, "too many")
+
+    monkeypatch.setattr(os, "dup", dup)
+    with workers(4, make.flags):
+        pass
+    assert descriptors() == before
+
+
 def test_one_worker_needs_nothing_of_make(make: Make) -> None:
     """No descriptor is opened, no signal handler set."""
     number = signal.SIGTERM
-    before = os.listdir("/proc/self/fd"), signal.getsignal(number)  # noqa: PTH208
+    before = descriptors(), signal.getsignal(number)
     with workers(1, make.flags) as jobs:
         assert jobs == 1
-        assert (os.listdir("/proc/self/fd"), signal.getsignal(number)) == before  # noqa: PTH208
+        assert (descriptors(), signal.getsignal(number)) == before
     assert make.tokens() == TOKENS
 
 
@@ -178,6 +241,17 @@ def test_make_is_gone_when_tokens_are_given_back() -> None:
         os.close(reading)
         os.close(writing)
         assert jobs == 3
+
+
+def test_descriptors_that_are_of_two_pipes() -> None:
+    """make's were closed, and others have their numbers: nobody reads what is given back."""
+    (reading, writing), (other, broken) = os.pipe(), os.pipe()
+    os.write(writing, TOKENS)
+    with workers(3, f"--jobserver-auth={reading},{broken}") as jobs:
+        os.close(other)
+        assert jobs == 3
+    for fd in (reading, writing, broken):
+        os.close(fd)
 
 
 def test_not_in_the_main_thread(make: Make) -> None:

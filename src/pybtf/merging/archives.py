@@ -39,8 +39,8 @@ class Member:
 
 
 def is_archive(head: bytes) -> bool:
-    """Whether a file that begins so is one."""
-    return head[:8] in (REGULAR, THIN)
+    """Whether a file is one whose first eight bytes are these."""
+    return head in (REGULAR, THIN)
 
 
 def check_member(path: str, head: bytes) -> None:
@@ -65,7 +65,7 @@ def members(path: str, data: bytes | memoryview) -> list[Member]:
     while at < len(view):
         head = bytes(view[at : at + _HEAD])
         name, size = head[:16].rstrip(b" "), head[48:58].rstrip(b" ")
-        if len(head) < _HEAD or head[58:] != b"`\n" or not size.isdigit():
+        if head[58:] != b"`\n" or not size.isdigit():
             raise _damaged(path, at, "no head of a member")
         length = int(size)
         table = name in _TABLES
@@ -103,7 +103,7 @@ def _title(path: str, at: int, name: bytes, names: bytes) -> str:
     if name[:1] == b"/" and name[1:].isdigit():
         start = int(name[1:])
         end = names.find(b"/\n", start)
-        if start >= len(names) or end < 0 or (start and names[start - 2 : start] != b"/\n"):
+        if end < 0 or (start and names[start - 2 : start] != b"/\n"):
             raise _damaged(path, at, "a name that is not there")
         if end - start > LONGEST:
             raise _damaged(path, at, f"a name of {end - start} bytes")

@@ -192,8 +192,7 @@ class Cache:
                 return
             if os.fstat(fd).st_size != self._size or os.pread(fd, _HEAD_SIZE, 0) != self._head:
                 return  # it has grown, or is another file
-            if self._size > self._end:
-                os.ftruncate(fd, self._end)
+            os.ftruncate(fd, self._end)  # less an end that an interrupted run has left
             os.lseek(fd, self._end, os.SEEK_SET)
             for part in new:
                 write_all(fd, part)

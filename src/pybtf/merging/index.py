@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pybtf.elf.constants import ET_REL
+from pybtf.elf.constants import ET_REL, SHT_NULL
 from pybtf.elf.image import ElfImage, Section
 from pybtf.elf.layout import section_addresses
 from pybtf.elf.relocation import relocated
@@ -33,5 +33,8 @@ def index_of(image: ElfImage, section: Section) -> list[Piece]:
 
 
 def find_payloads(image: ElfImage) -> Section | None:
-    """The section of values, or None. `objcopy --compress-debug-sections=zlib-gnu` gives it another name."""
-    return image.section(PAYLOAD) or image.section(compressed_name(PAYLOAD))
+    """The section of values, or None. `objcopy --compress-debug-sections=zlib-gnu` gives it another name. Of one that
+    was taken away, an inactive section of the name is left (elf/rebuild.py).
+    """
+    names = (PAYLOAD, compressed_name(PAYLOAD))
+    return next((each for each in image.sections if each.name in names and each.type != SHT_NULL), None)

@@ -252,7 +252,7 @@ def payloads(data: Bytes, place: Place, *, little: bool) -> Iterator[tuple[bytes
             raise _damaged(Place(place.file, place.section, at), "no payload")
         its_digest, size = stored
         start = at + values_at(size)
-        if start > len(view) or size > len(view) - start:
+        if size > len(view) - start:
             raise _damaged(Place(place.file, place.section, at), f"a payload of {size} bytes")
         yield its_digest, view[start : start + size]
         at = start + size + -size % 8

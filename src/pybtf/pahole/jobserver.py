@@ -119,8 +119,8 @@ class _Pipe:
         try:
             while self.tokens:
                 self.tokens = self.tokens[os.write(self.writing, self.tokens) :]
-        except OSError:  # make is gone
-            self.tokens = b""
+        except OSError:  # what MAKEFLAGS names are the ends of two pipes, none of make's, and the reader is gone
+            pass
         finally:
             signals.pthread_sigmask(signals.SIG_SETMASK, old)
             self.giving = False
@@ -138,7 +138,7 @@ def _connect(makeflags: str) -> _Pipe | None:
             return _checked(os.open(address[5:], os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
         reading, writing = (int(text) for text in address.split(","))
         for fd in (reading, writing):
-            if fd < 0 or not stat.S_ISFIFO(os.fstat(fd).st_mode):
+            if not stat.S_ISFIFO(os.fstat(fd).st_mode):
                 return None
         own = os.open(f"/proc/self/fd/{reading}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

@@ -63,7 +63,7 @@ class Request:
         self._later: str | None = None
         for option, value, spelling in split(arguments):
             if option is None:
-                self.files.append(value or spelling)
+                self.files.append(spelling)
             else:
                 effect: Callable[[str, str | None, str], None] = getattr(self, f"_{option.effect}")
                 effect(option.argument, value, spelling)
@@ -231,8 +231,6 @@ class Request:
 
 def _check_languages(where: str, text: str) -> None:
     """As for pahole, no name may be empty."""
-    if not text:
-        raise InputError(where, "names no language", "a list of names")
     if "" in text.split(","):
         raise InputError(where, f"an empty name in {quoted(text)}", "names of languages")
 
