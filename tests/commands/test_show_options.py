@@ -279,9 +279,10 @@ def test_packable(run: Run) -> None:
 
 
 def test_a_struct_with_only_a_hole_of_bits_is_packable(run: Run, tmp_path: Path) -> None:
-    """`struct huge { __int128 h : 100; int i; }`: pahole prints this line."""
+    """`struct huge { __int128 h : 100; int i; }`: pahole prints this line if there is a `long` in the BTF."""
     builder = pybtf.Builder()
     wide, number = builder.add_int("__int128", 16, 1), builder.add_int("int", 4, 1)
+    builder.add_int("long int", 8, 1)
     builder.add_struct("huge", 32, [Member("h", wide, 0, 100), Member("i", number, 128)])
     (tmp_path / "huge.btf").write_bytes(builder.to_bytes())
     assert run(main, "show", "-P", tmp_path / "huge.btf") == "huge\t32\t20\t12\n"
