@@ -76,6 +76,8 @@ def test_what_nobody_foresaw_does_not_stop_the_others(
     message, line = capfd.readouterr().err.splitlines()
     assert message == "pybtf: error: a.o: worn out"
     assert line.startswith("2 objects: 1 encoded (1 unit), 1 failed; ")
+    assert main(["object", "--features", FEATURES, "a.o"]) == 1
+    assert capfd.readouterr().err == "pybtf: error: a.o: worn out\n", "of one object, the message says it all"
 
 
 def test_a_store_that_cannot_be_made(built: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:

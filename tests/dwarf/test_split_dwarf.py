@@ -269,9 +269,17 @@ def test_a_program_may_name_its_package(tmp_path: Path, run_cli: RunCli) -> None
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no package"])
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (None, "is a folder; expected an ELF file"),
+        (b"", "expected an ELF file"),
+        (b"no package", "a text file; expected an ELF file"),
+        (bare([], machine=183), "is for another kind of machine; expected that of "),
+    ],
+)
 def test_a_package_that_is_not_needed_is_one_all_the_same(
-    content: bytes | None, tmp_path: Path, run_cli: RunCli
+    content: bytes | None, found: str, tmp_path: Path, run_cli: RunCli
 ) -> None:
     whole = ROOT / "fixtures" / "bin" / "04_integers.gcc-O0-4-exe.elf"
     package = tmp_path / "package"
@@ -281,7 +289,9 @@ def test_a_package_that_is_not_needed_is_one_all_the_same(
         package.write_bytes(content)
     done = run_cli("encode", "--dwp", package, "--detached", tmp_path / "out", whole)
     assert done.returncode == 1
-    assert f"{package}: cannot be used; expected a package of this program's units" in done.stderr
+    assert done.stderr.startswith(f"pybtf: error: {package}: ")
+    assert found in done.stderr
+    assert done.stderr.count(str(package)) == 1
     sound = next(path for path in PACKAGES if path.parent.name == "clang-5")
     assert run_cli("encode", "--dwp", sound, "--detached", tmp_path / "out", whole).returncode == 0
 

@@ -54,7 +54,7 @@ def object(
                 outcomes += encode_any(path, wanted, how)
         except Exception as error:
             statuses.append(report_one(error, path))
-    if not quiet:
+    if not quiet and (outcomes or len(files) > 1):
         console.say(_line(outcomes, len(statuses)))
     return max(statuses, default=0)
 

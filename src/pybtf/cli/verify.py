@@ -89,7 +89,7 @@ def verify(
             verify_fix(files, base, fix, rebase, versions, quiet or json)
         files = (fix,)
         base = (rebase,) if rebase is not None else base
-        if fix == "-":
+        if fix == "-" or not os.path.isfile(fix):  # noqa: PTH113 - a pipe, or /dev/null: nothing can be read back
             return 0
     from ..inputs import find_inputs
     from ..verify.task import Settings, open_base, run

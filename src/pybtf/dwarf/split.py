@@ -389,13 +389,16 @@ class Split:
 
     def _read(self, path: str) -> _File | str:
         try:
-            with ElfImage.open(path) as image:
-                own = self.image
-                if (image.is64, image.little, image.machine) != (own.is64, own.little, own.machine):
-                    return f"{path} is for another kind of machine"
-                return _File(image)
+            return self._load(path)
         except InputError as error:
             return str(error)
+
+    def _load(self, path: str) -> _File:
+        with ElfImage.open(path) as image:
+            own = self.image
+            if (image.is64, image.little, image.machine) != (own.is64, own.little, own.machine):
+                raise InputError(path, "is for another kind of machine", f"that of {own.path}")
+            return _File(image)
 
     def _open_package(self, given: str | None) -> _File | None:
         """The `.dwp` that is given, or that is beside the program. Raises `InputError` if the one that is given cannot
@@ -404,13 +407,13 @@ class Split:
         own = self.image.path
         places = dict.fromkeys((f"{own}.dwp", f"{os.path.realpath(own)}.dwp", f"{self.found.path}.dwp"))
         for path in places if given is None else (given,):
-            if given is None and not os.path.lexists(path):
+            if given is not None:
+                return self._load(path)
+            if not os.path.lexists(path):
                 continue
             file = self._read(path)
             if isinstance(file, _File):
                 return file
-            if given is not None:
-                raise InputError(path, "cannot be used", "a package of this program's units", file)
             self._passed.append(file)
         return None
 
