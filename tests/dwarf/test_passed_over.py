@@ -51,6 +51,27 @@ def test_an_origin_in_a_module_says_so(tmp_path: Path) -> None:
         pybtf.encode(path, features="default", jobs=1)
 
 
+@pytest.mark.parametrize("features", ["default", "default,force_cu_merging"])
+@pytest.mark.parametrize("own", [(), (("name", "string", "f"),)], ids=["", "with a name of its own"])
+def test_of_functions_with_such_an_origin_degrading_leaves_out_nothing_else(
+    features: str, own: tuple[tuple[str, str, str], ...], tmp_path: Path
+) -> None:
+    """All that is known of them is there, as their name, or what they return."""
+    path = tmp_path / "fortran.elf"
+    low_pc = ("low_pc", "addr", FLAVOURS["x86_64"].text)
+    module = named("module", "m", children=[named("subprogram", "meth", ("inline", "data1", 1), label="meth")])
+    body = die("subprogram", *own, ("abstract_origin", "ref4", "meth"), low_pc, ("high_pc", "data4", 16))
+    write(path, INT, module, named("typedef", "kept", ("type", "ref4", "int")), body)
+    with pytest.raises(pybtf.InputError, match="where no function is read"):
+        pybtf.encode(path, features=features, jobs=1)
+    result = pybtf.encode(path, features=features, jobs=1, degrade=True)
+    assert [(each.kind, each.name) for each in result.btf] == [(Kind.INT, "int"), (Kind.TYPEDEF, "kept")]
+    (loss,) = result.report.losses
+    assert (loss.what, loss.instead, loss.count, result.report.units.left_out) == (
+        "function whose abstract origin is none that is read", "nothing", 1, {}
+    )
+
+
 @pytest.mark.parametrize("place", [OLD, NEW], ids=["DWARF 4", "DWARF 5"])
 def test_bit_fields_of_a_range(place: tuple[tuple[str, str, int], ...], tmp_path: Path) -> None:
     """The reference crashes on the place as DWARF 5 has it; of that of DWARF 4 it makes this."""

@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.functions.function_instances import observe_func
 from cython.cimports.pybtf.core.functions.resolve import (
     R_LITTLE_ENDIAN,
     R_TRUE_SIGNATURE,
+    leave_out_orphans,
     resolve_references,
     resolve_unit,
 )
@@ -323,6 +324,8 @@ def finish_unit(
             return 1
     if resolve_references(cython.address(w.walker), u, cython.address(v.fault)):
         return 1
+    if x.options & OPT_DEGRADE and leave_out_orphans(u, cython.address(v.losses)):
+        return fault_set(cython.address(v.fault), FAULT_MEMORY, IN_INFO, v.offset, 0, 0)
     if not named(w, v, intern_function_names(u, names, picked, all_names)):
         return 1
     if resolve_unit(

@@ -41,6 +41,7 @@ from cython.cimports.pybtf.core.model.faults import (
     Fault,
     fault_set,
 )
+from cython.cimports.pybtf.core.model.losses import Losses, lose_at
 
 # Bytes of location lists a unit may read, for each of its own bytes; parameters may share a list.
 LISTS_PER_BYTE = cython.declare(uint64_t, 64)
@@ -181,6 +182,25 @@ def name_functions(u: cython.pointer[Unit], fault: cython.pointer[Fault]) -> cyt
         if origin != cython.NULL and (origin.origin or origin.spec) and endless_functions(u, f):
             fault_set(fault, FAULT_CYCLE, IN_INFO, f.die, f.die, origin.die)
             if not set_aside(u, fault):
+                return 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def leave_out_orphans(u: cython.pointer[Unit], losses: cython.pointer[Losses]) -> cython.int:
+    """Takes their names from functions whose abstract origin is none that was read, and notes each as lost: all that
+    is known of them is there. With `degrade`, between the two halves. Nonzero: no memory.
+    """
+    i: uint32_t
+    f: cython.pointer[Function]
+    for i in range(u.n_functions):
+        f = cython.address(u.functions[i])
+        if f.ref == 0 and f.flags & F_HAS_ORIGIN and function_at(u, f.origin) == cython.NULL:
+            f.flags &= ~F_HAS_ORIGIN
+            f.name = 0
+            if not lose_at(losses, FAULT_ORIGIN, f.die, f.origin):
                 return 1
     return 0
 
@@ -387,10 +407,7 @@ def resolve_functions(
         if f.ref == 0 and f.flags & F_HAS_ORIGIN:  # what is specified gives no return type (Q8)
             origin = function_at(u, f.origin)
             if origin == cython.NULL:
-                fault_set(fault, FAULT_ORIGIN, IN_INFO, f.die, f.die, cython.cast(int64_t, f.origin))
-                if not set_aside(u, fault):
-                    return 1
-                continue
+                return fault_set(fault, FAULT_ORIGIN, IN_INFO, f.die, f.die, cython.cast(int64_t, f.origin))
             f.ref = origin.ref
     return 0
 
