@@ -322,12 +322,15 @@ What is printed:
 
 What the BTF is made of, as for pybtf encode:
   --features LIST      Features, separated by commas; may be repeated
+  --degrade            Replace what BTF cannot express, leave out damaged units (pybtf encode --degrade)
+  --dwp FILE           The package with the .dwo files of FILE (-gsplit-dwarf), if it is not FILE.dwp
   --base FILE          Encode split BTF on the BTF in FILE, as kernel modules do
   --standalone         Accept kernel modules without a base
   --force-base         Go on although the base is not that of the module's kernel
   --lang LIST          Only units written in these languages
   --lang-exclude LIST  Leave out units written in these languages. Without either option,
-                       $PAHOLE_LANG_EXCLUDE is used, if set; otherwise rust is left out, as kernels do
+                       $PAHOLE_LANG_EXCLUDE is used, if set; otherwise rust is left out, as kernels do,
+                       unless --degrade is given
 
 How:
   -j, --jobs N         Number of workers; default: the CPUs this process may use

@@ -19,6 +19,8 @@ OPTIONS = (
     Option("list", TEXT, "REASON"),
     Option("json", FLAG),
     Option("base", PATH, "FILE"),
+    Option("dwp", PATH, "FILE"),
+    Option("degrade", FLAG),
     Option("standalone", FLAG),
     Option("force-base", FLAG),
     Option("features", TEXTS, "LIST"),
@@ -33,6 +35,8 @@ def why(
     list: str | None,
     json: bool,
     base: str | None,
+    dwp: str | None,
+    degrade: bool,
     standalone: bool,
     force_base: bool,
     features: tuple[str, ...],
@@ -62,7 +66,7 @@ def why(
     require_file_last("why", names, file)
     from ..explain.asking import inquire, kernel_options
 
-    options = kernel_options(wanted, jobs, lang or "", lang_exclude, base, standalone, force_base)
+    options = kernel_options(wanted, jobs, lang or "", lang_exclude, base, standalone, force_base, dwp, degrade)
     asked = _Asked(names, list, json, options)
     from ..elf.mapped import mapped
     from .interrupt import PromptInterrupt

@@ -180,11 +180,12 @@ def kernel_options(
     standalone: bool = False,
     force_base: bool = False,
     dwp: str | bytes | os.PathLike[str] | None = None,
+    degrade: bool = False,
 ) -> EncodeOptions:
-    """As `make_options`; unless languages are given, those are left out that kernels leave out."""
+    """As `make_options`; unless languages are given, or it degrades, those are left out that kernels leave out."""
     if lang_exclude is None:
-        lang_exclude = "" if lang else LANG_EXCLUDE
-    return make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, dwp=dwp)
+        lang_exclude = "" if lang or degrade else LANG_EXCLUDE
+    return make_options(features, jobs, lang, lang_exclude, base, standalone, force_base, degrade, dwp=dwp)
 
 
 def inquire(
@@ -222,19 +223,20 @@ def why(
     standalone: bool = False,
     force_base: bool = False,
     dwp: str | bytes | os.PathLike[str] | None = None,
+    degrade: bool = False,
 ) -> list[Answer]:
     """Why functions, variables and types of the ELF file `path` are in its BTF, or are not: an `Answer` for each name.
 
     A name may be a pattern of the shell (`tcp_*`), or begin with `struct`, `union`, `enum` or `typedef`. The file is
-    encoded for this, by the same options as those of `pybtf.encode`; but unless `lang` or `lang_exclude` are given,
-    units in Rust are left out, as kernels do. Raises as `pybtf.encode`, and `UsageError` without names, and for an
-    empty one.
+    encoded for this, by the same options as those of `pybtf.encode`; but unless `lang`, `lang_exclude` or `degrade`
+    are given, units in Rust are left out, as kernels do. Raises as `pybtf.encode`, and `UsageError` without names, and
+    for an empty one.
     """
     if not names:
         raise UsageError("no name is given: pybtf.why(path, name...)")
     if "" in names:
         raise UsageError("an empty name")
-    options = kernel_options(features, jobs, lang, lang_exclude, base, standalone, force_base, dwp)
+    options = kernel_options(features, jobs, lang, lang_exclude, base, standalone, force_base, dwp, degrade)
     found: list[Answer] = []
     inquire(os.fsdecode(path), options, lambda inquiry: found.extend(answers(inquiry, names)))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pybtf.btf import Kind
 from pybtf.btf.duplicates import first_difference
 from pybtf.btf.types import Composite, Datasec, Enumeration, Fwd, Symbol
@@ -73,7 +75,7 @@ def _placed(inquiry: Inquiry, name: str) -> dict[str, Any]:
 def type_reason(inquiry: Inquiry, name: str) -> str | None:
     """IN_BTF, `not_encoded`, or None: DWARF has no type of this name either."""
     kinds, plain = _kinds(name)
-    if inquiry.ids(plain, *kinds):
+    if _ids(inquiry, kinds, plain)[1]:
         return IN_BTF
     return "not_encoded" if _described(inquiry, kinds, plain) else None
 
@@ -82,7 +84,7 @@ def type_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
     """Ids with what each is, where units describe the type, and in what several definitions differ."""
     kinds, plain = _kinds(name)
     btf = inquiry.btf
-    ids = inquiry.ids(plain, *kinds)
+    written, ids = _ids(inquiry, kinds, plain)
     rows = []
     for id in ids:
         type = btf.type(id)
@@ -96,8 +98,14 @@ def type_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
         if same and row["id"] != same[0]:
             row["differs_in"] = first_difference(btf, same[0], row["id"])
     found = _described(inquiry, kinds, plain)
+    named: dict[str, Any] = {} if written == plain else {"written_as": written}
+    if ids and not found and inquiry.options.degrade:
+        others = [each for each in inquiry.run.renamed_names() if _name_for_kernels(each) == plain]
+        named["described_as"] = others[:MOST]
+        for each in named["described_as"]:
+            found += _described(inquiry, kinds, each)
     defined = [offset for offset, declared in found if not declared]
-    return {
+    return named | {
         "types": rows,
         "seen": {"definitions": len(defined), "declarations": len(found) - len(defined)},
         "places": [at(inquiry, offset) for offset in (defined or [offset for offset, _ in found])[:MOST]],
@@ -108,6 +116,22 @@ def _kinds(name: str) -> tuple[tuple[Kind, ...], str]:
     """`struct sock`: which kinds it may be, and the name alone."""
     keyword, _, plain = name.partition(" ")
     return (KEYWORDS[keyword], plain.strip()) if keyword in KEYWORDS else (TYPE_KINDS, name)
+
+
+def _ids(inquiry: Inquiry, kinds: tuple[Kind, ...], name: str) -> tuple[str, list[int]]:
+    """The ids of a type, and the name that it has in BTF, which may be another one if BTF is degraded."""
+    ids = inquiry.ids(name, *kinds)
+    if not ids and inquiry.options.degrade:
+        other = _name_for_kernels(name)
+        if ids := inquiry.ids(other, *kinds):
+            return other, ids
+    return name, ids
+
+
+def _name_for_kernels(name: str) -> str:
+    """What replaces a name that kernels do not take (core/classes/plain_names.py)."""
+    plain = re.sub(rb"[^0-9A-Za-z_]", b"_", name.encode(errors="surrogateescape")[:127]).decode()
+    return f"_{plain}"[:127] if plain[:1].isdigit() else plain
 
 
 def _described(inquiry: Inquiry, kinds: tuple[Kind, ...], name: str) -> list[tuple[int, bool]]:

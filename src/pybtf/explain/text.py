@@ -27,6 +27,7 @@ def heading(options: EncodeOptions) -> str:
     """With what options the BTF is made that the answers are about."""
     features = options.features.names()
     said = f"BTF with the features {','.join(features) or 'none'}"
+    said += "; degraded where need be" if options.degrade else ""
     for codes, words in ((options.lang, "of units only in"), (options.lang_exclude, "without units in")):
         if codes is not None:
             said += f"; {words} {', '.join(language_name(code) for code in sorted(codes))}"
@@ -195,7 +196,7 @@ def _of_variable(found: dict[str, Any]) -> list[str]:
 
 
 def _of_type(found: dict[str, Any]) -> list[str]:
-    shown = []
+    shown = [f"described as {name}" for name in found.get("described_as", ())]
     for row in found["types"]:
         size = f", {counted(row['size'], 'byte')}" if "size" in row else ""
         shown.append(f"[{row['id']}] {row['kind']}{size}{', a declaration only' if row['forward'] else ''}")

@@ -51,7 +51,9 @@ def _as(kind: str, found: dict[str, Any]) -> str:
         return f": VAR [{found['ids'][-1]}]{size}{' (per CPU)' if found['per_cpu'] else ''}"
     if kind == "type" and "types" in found:
         rows = found["types"]
-        return ": " + ", ".join(f"{row['kind']} [{row['id']}]" for row in rows[:8]) + (", ..." if len(rows) > 8 else "")
+        named = f" as {found['written_as']}" if "written_as" in found else ""
+        ids = ", ".join(f"{row['kind']} [{row['id']}]" for row in rows[:8])
+        return f"{named}: {ids}{', ...' if len(rows) > 8 else ''}"
     return ""
 
 
