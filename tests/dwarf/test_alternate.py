@@ -115,6 +115,19 @@ def test_a_path_from_the_root(tmp_path: Path) -> None:
     assert encode(path) == GOLDEN
 
 
+@pytest.mark.parametrize("inside", [True, False])
+def test_in_the_tree_of_an_unpacked_package(inside: bool, tmp_path: Path, debug_root: Path) -> None:
+    tree = tmp_path / "tree"
+    folder = tree / str(debug_root)[1:] if inside else tree / "usr"
+    path = put(folder / ".build-id" / "02" / "file.debug", linking(link(f"{debug_root}/.dwz/machine/x.debug")))
+    put(tree / str(debug_root)[1:] / ".dwz" / "machine" / "x.debug")
+    if inside:
+        assert encode(path) == GOLDEN
+    else:
+        with pytest.raises(InputError, match="that was not found"):
+            encode(path)
+
+
 def test_from_the_folder_of_the_file_itself(tmp_path: Path) -> None:
     """A symbolic link to the file: its folder is looked in first, then that of the file."""
     put(tmp_path / "real" / "file", linking(link("x.debug")))

@@ -131,6 +131,10 @@ def _places(path: str, link: Link, root: str) -> Iterator[str]:
         yield f"{root}/.dwz/{last}"
     if link.name.startswith("/"):
         yield link.name
+        # The reference does not look there: in the tree of an unpacked package, FOLDER/usr/lib/debug.
+        tree, found, _ = f"{real}/".rpartition(f"{root}/")
+        if found:
+            yield f"{tree}{link.name}"
 
 
 def _difference(image: ElfImage, found: ElfImage, link: Link) -> str:
