@@ -42,7 +42,7 @@ def named_types(found: list[pybtf.Answer]) -> list[tuple[bool, Any, Any, Any]]:
 
 def test_types_are_found_by_either_name(tmp_path: Path) -> None:
     path = program(tmp_path, struct("Opt<int>"), struct("plain"), struct("Two<>"), struct("Two[]", 8), struct("2nd"))
-    found = asked(path, "Opt<int>", "struct Opt<int>", "Opt_int_", "plain", "Two<>", "struct Two__", "2nd", "Opt<int")
+    found = asked(path, "Opt<int>", "struct Opt<int>", "Opt_int_", "plain", "Two<>", "struct Two__", "2nd", "Opt(int)")
     assert named_types(found[:7]) == [
         (True, "Opt_int_", None, 1), (True, "Opt_int_", None, 1), (True, None, ["Opt<int>"], 1), (True, None, None, 1),
         (True, "Two__", None, 1), (True, None, ["Two<>", "Two[]"], 2), (True, "_2nd", None, 1),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
+from re import sub
 
 from pybtf.btf import BTF, Kind
 from pybtf.core.codes import TRACE_NAMES
@@ -70,6 +71,17 @@ class Inquiry:
     def btf(self) -> BTF:
         """The BTF that was made."""
         return BTF.from_bytes(self._data, self._base)
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """Names of types in DWARF that no kernel takes, and those that replace them (core/classes/plain_names.py). Only
+        BTF that is degraded has some.
+        """
+        found = {}
+        for name in self.run.renamed_names():
+            plain = sub(rb"[^0-9A-Za-z_]", b"_", name.encode(errors="surrogateescape")[:127]).decode()
+            found[name] = f"_{plain}"[:127] if plain[:1].isdigit() else plain
+        return found
 
     @cached_property
     def search(self) -> Search:

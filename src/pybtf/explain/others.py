@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from pybtf.btf import Kind
 from pybtf.btf.duplicates import first_difference
 from pybtf.btf.types import Composite, Datasec, Enumeration, Fwd, Symbol
@@ -99,9 +97,8 @@ def type_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
             row["differs_in"] = first_difference(btf, same[0], row["id"])
     found = _described(inquiry, kinds, plain)
     named: dict[str, Any] = {} if written == plain else {"written_as": written}
-    if ids and not found and inquiry.options.degrade:
-        others = [each for each in inquiry.run.renamed_names() if _name_for_kernels(each) == plain]
-        named["described_as"] = others[:MOST]
+    if ids and not found and plain in inquiry.renamed.values():
+        named["described_as"] = [each for each, other in inquiry.renamed.items() if other == plain][:MOST]
         for each in named["described_as"]:
             found += _described(inquiry, kinds, each)
     defined = [offset for offset, declared in found if not declared]
@@ -119,19 +116,10 @@ def _kinds(name: str) -> tuple[tuple[Kind, ...], str]:
 
 
 def _ids(inquiry: Inquiry, kinds: tuple[Kind, ...], name: str) -> tuple[str, list[int]]:
-    """The ids of a type, and the name that it has in BTF, which may be another one if BTF is degraded."""
+    """The name that a type has in BTF, which may be another one if BTF is degraded, and the ids of that."""
     ids = inquiry.ids(name, *kinds)
-    if not ids and inquiry.options.degrade:
-        other = _name_for_kernels(name)
-        if ids := inquiry.ids(other, *kinds):
-            return other, ids
-    return name, ids
-
-
-def _name_for_kernels(name: str) -> str:
-    """What replaces a name that kernels do not take (core/classes/plain_names.py)."""
-    plain = re.sub(rb"[^0-9A-Za-z_]", b"_", name.encode(errors="surrogateescape")[:127]).decode()
-    return f"_{plain}"[:127] if plain[:1].isdigit() else plain
+    written = inquiry.renamed.get(name, name)
+    return (written, inquiry.ids(written, *kinds)) if not ids else (name, ids)
 
 
 def _described(inquiry: Inquiry, kinds: tuple[Kind, ...], name: str) -> list[tuple[int, bool]]:
