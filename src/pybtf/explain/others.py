@@ -97,10 +97,9 @@ def type_evidence(inquiry: Inquiry, name: str, reason: str) -> dict[str, Any]:
             row["differs_in"] = first_difference(btf, same[0], row["id"])
     found = _described(inquiry, kinds, plain)
     named: dict[str, Any] = {} if written == plain else {"written_as": written}
-    if ids and not found and plain in inquiry.renamed.values():
-        named["described_as"] = [each for each, other in inquiry.renamed.items() if other == plain][:MOST]
-        for each in named["described_as"]:
-            found += _described(inquiry, kinds, each)
+    if not found and (others := [each for each, other in inquiry.renamed.items() if other == plain]):
+        named["described_as"] = others[:MOST]
+        found = [row for each in others[:MOST] for row in _described(inquiry, kinds, each)]
     defined = [offset for offset, declared in found if not declared]
     return named | {
         "types": rows,
