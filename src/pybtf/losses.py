@@ -61,7 +61,7 @@ _SORTS = {
     "static_member": ("static member", "the type without such members"),
     "member_order": ("member that begins before the one in front of it", "the type without such members"),
     "bitfield_type": ("bitfield of a type that is no number", "the type without such members"),
-    "origin": ("function whose abstract origin is none that is read", "nothing"),
+    "origin": ("function whose abstract origin is not read", "nothing"),
     "left_out": (
         "reference to a unit that is left out",
         "one to a struct without name, members and size; of a bitfield, nothing; of a function to its origin, no name",

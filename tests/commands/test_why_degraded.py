@@ -87,7 +87,7 @@ def test_on_the_command_line(run_cli: RunCli) -> None:
     done = run_cli("why", "--degrade", "Opt<int>", "Opt_int_", SHAPES)
     assert done.returncode == 0
     heading, first, _, _, _, blank, second, named, *_ = done.stdout.splitlines()
-    assert heading.endswith("; degraded where need be:")
+    assert heading.endswith("; degraded where needed:")
     assert (first, blank) == ("Opt<int> is in BTF as Opt_int_: STRUCT [8]", "")
     assert (second, named) == ("Opt_int_ is in BTF: STRUCT [8]", "  described as Opt<int>")
 

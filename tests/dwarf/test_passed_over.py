@@ -68,7 +68,7 @@ def test_of_functions_with_such_an_origin_degrading_leaves_out_nothing_else(
     assert [(each.kind, each.name) for each in result.btf] == [(Kind.INT, "int"), (Kind.TYPEDEF, "kept")]
     (loss,) = result.report.losses
     assert (loss.what, loss.instead, loss.count, result.report.units.left_out) == (
-        "function whose abstract origin is none that is read", "nothing", 1, {}
+        "function whose abstract origin is not read", "nothing", 1, {}
     )
 
 

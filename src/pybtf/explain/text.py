@@ -27,7 +27,7 @@ def heading(options: EncodeOptions) -> str:
     """With what options the BTF is made that the answers are about."""
     features = options.features.names()
     said = f"BTF with the features {','.join(features) or 'none'}"
-    said += "; degraded where need be" if options.degrade else ""
+    said += "; degraded where needed" if options.degrade else ""
     for codes, words in ((options.lang, "of units only in"), (options.lang_exclude, "without units in")):
         if codes is not None:
             said += f"; {words} {', '.join(language_name(code) for code in sorted(codes))}"
