@@ -97,7 +97,7 @@ def losses(image: ElfImage, sections: DebugSections, run: Run) -> list[Loss]:
 
 def renamed(run: Run) -> list[Loss]:
     """The names of all files that were replaced."""
-    names = run.renamed_names()
+    names = list(run.renamed_names())
     if not names:
         return []
     return [Loss(*RENAMED, len(names), [{"name": name} for name in names[:MOST_EXAMPLES]])]

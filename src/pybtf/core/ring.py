@@ -15,6 +15,7 @@ import cython
 from cython.cimports.cpython.object import PyObject
 from cython.cimports.libc.stdint import int64_t, uint32_t, uint64_t
 from cython.cimports.libc.stdlib import free, malloc
+from cython.cimports.pybtf.core.classes.plain_names import plain_name
 from cython.cimports.pybtf.core.dwarf.walk_state import unit_ending_after
 from cython.cimports.pybtf.core.elf.function_table import functable_head
 from cython.cimports.pybtf.core.encode.append_unit import stream_again, stream_unit
@@ -267,8 +268,8 @@ class Ring(Inputs):
         return found, counts
 
     def renamed_names(self):
-        """The names that were replaced, sorted."""
-        return sorted([self.text(sid) for sid in self.renamed])
+        """The names that were replaced, sorted, with what replaces each."""
+        return dict(sorted([(self.text(sid), self.text(plain_name(self.x.strings, sid))) for sid in self.renamed]))
 
     @cython.cfunc
     def describe(self, f: Fault, unit):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from re import sub
 
 from pybtf.btf import BTF, Kind
 from pybtf.core.codes import TRACE_NAMES
@@ -74,14 +73,8 @@ class Inquiry:
 
     @cached_property
     def renamed(self) -> dict[str, str]:
-        """Names of types in DWARF that no kernel takes, and those that replace them (core/classes/plain_names.py). Only
-        BTF that is degraded has some.
-        """
-        found = {}
-        for name in self.run.renamed_names():
-            plain = sub(rb"[^0-9A-Za-z_]", b"_", name.encode(errors="surrogateescape")[:127]).decode()
-            found[name] = f"_{plain}"[:127] if plain[:1].isdigit() else plain
-        return found
+        """Names in DWARF that kernels reject, and those that replace them. Only BTF that is degraded has some."""
+        return self.run.renamed_names()
 
     @cached_property
     def search(self) -> Search:

@@ -4,6 +4,9 @@ from libc.stdint cimport uint32_t
 from pybtf.core.strings.string_table cimport Strings
 from pybtf.core.support.memory cimport U32s
 
+# The name itself if it is plain, or the one that takes its place; NO_STRING: no memory.
+cdef uint32_t plain_name(Strings *strings, uint32_t sid) noexcept nogil
+
 # Replaces each of `n` interned names that stands `step` words after the one before, unless it is plain, by one that is.
 # Those that were replaced are appended to `renamed`. False: no memory.
 cdef bint plain_names(Strings *strings, U32s *renamed, uint32_t *name, uint32_t n, uint32_t step) noexcept nogil

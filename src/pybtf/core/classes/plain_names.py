@@ -26,7 +26,7 @@ def is_plain(c: cython.uchar, first: cython.bint) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def plain_name(strings: cython.pointer[Strings], sid: uint32_t) -> uint32_t:
-    """The name itself if it is plain, or the one that takes its place; NO_STRING: no memory."""
+    """See `plain_names.pxd`."""
     made = cython.declare(cython.char[128])
     x: Text = string_text(strings, sid)
     i: cython.size_t
