@@ -22,7 +22,7 @@ from tests.builders.dwarfwriter import Dwarf, uleb
 from tests.builders.elfwriter import Section, Symbol
 from tests.builders.kernelish import kernel
 
-ADDR, DATA2, DATA4, DATA8, STRING, DATA1, STRP, REF_ADDR, REF4, SEC_OFFSET, EXPRLOC, PRESENT = (
+ADDR, DATA2, DATA4, DATA8, STRING, DATA1, STRP, UDATA, REF_ADDR, REF4, SEC_OFFSET, EXPRLOC, PRESENT = (
     0x01,
     0x05,
     0x06,
@@ -30,6 +30,7 @@ ADDR, DATA2, DATA4, DATA8, STRING, DATA1, STRP, REF_ADDR, REF4, SEC_OFFSET, EXPR
     0x08,
     0x0B,
     0x0E,
+    0x0F,
     0x10,
     0x13,
     0x17,
@@ -108,6 +109,8 @@ class RawDwarf:
                 self.info += struct.pack(FIXED[form], value)
             elif form == STRING:
                 self.info += value.encode() + b"\0"
+            elif form == UDATA:
+                self.info += uleb(value)
             elif form == EXPRLOC:
                 self.info += uleb(len(value)) + value
         return at

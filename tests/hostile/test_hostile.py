@@ -28,6 +28,7 @@ from tests.builders.rawdwarf import (
     SEC_OFFSET,
     STRING,
     STRP,
+    UDATA,
     RawDwarf,
 )
 from tests.conftest import environment
@@ -255,6 +256,86 @@ def location_lists_with_one_long_expression() -> bytes:
     return w.kernel()
 
 
+def heavy(w: RawDwarf, tag: int, size: int, *attributes: tuple[int, int, Any]) -> int:
+    """A DIE with so many attributes more, each of one byte, and none of which is of interest; its offset."""
+    return w.die(tag, *attributes, *[(0x77, UDATA, 1)] * size)
+
+
+@case("bytes")
+def a_large_type_of_itself() -> bytes:
+    """To know the size of a parameter, 1,024 steps were taken, each through 10,000 attributes; 3,000 times."""
+    w = RawDwarf()
+    w.begin()
+    w.base_type()
+    w.die(SUBPROGRAM, (NAME, STRING, "f"), (LOW_PC, ADDR, X86.text), children=True)
+    at = w.at()
+    heavy(w, 0x43, 10_000, (TYPE, REF4, at))
+    for _ in range(3000):
+        w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, at))
+    w.null()
+    w.end()
+    return w.kernel()
+
+
+@case("shared data that expands")
+def large_types_in_a_row() -> bytes:
+    """The same without a circle."""
+    w = RawDwarf()
+    w.begin()
+    w.base_type()
+    at = heavy(w, 0x43, 100)
+    for _ in range(1000):
+        at = heavy(w, 0x43, 100, (TYPE, REF4, at))
+    w.die(SUBPROGRAM, (NAME, STRING, "f"), (LOW_PC, ADDR, X86.text), children=True)
+    for _ in range(20_000):
+        w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, at))
+    w.null()
+    w.end()
+    return w.kernel()
+
+
+@case("shared data that expands")
+def a_large_tag_of_many_members() -> bytes:
+    """A declaration tag with 100,000 attributes, read 50,000 times."""
+    w = RawDwarf()
+    w.begin()
+    int_ = w.base_type()
+    tag = heavy(w, GNU_ANNOTATION, 100_000, (NAME, STRING, "btf_decl_tag"), (CONST_VALUE, STRING, "v"))
+    w.die(STRUCT, (NAME, STRING, "s"), (SIZE, DATA1, 4), children=True)
+    for _ in range(50_000):
+        w.die(MEMBER, (TYPE, REF4, int_), (PLACE, DATA1, 0), (ANNOTATION, REF4, tag))
+    w.null()
+    w.end()
+    return w.kernel()
+
+
+@case("shared data that expands")
+def a_large_origin_of_many_parameters() -> bytes:
+    w = RawDwarf()
+    w.begin()
+    w.base_type()
+    origin = heavy(w, PARAMETER, 100_000, (NAME, STRING, "p"))
+    w.die(SUBROUTINE, children=True)
+    for _ in range(50_000):
+        w.die(PARAMETER, (ORIGIN, REF4, origin))
+    w.null()
+    w.end()
+    return w.kernel()
+
+
+@case("shared data that expands")
+def a_large_type_of_many_enumerations() -> bytes:
+    """Whether an enumeration of eight bytes is signed, its type says, whatever that is."""
+    w = RawDwarf()
+    w.begin()
+    w.base_type()
+    type_ = heavy(w, 0x43, 100_000)
+    for _ in range(50_000):
+        w.die(0x04, (NAME, STRING, "e"), (SIZE, DATA1, 8), (TYPE, REF4, type_))
+    w.end()
+    return w.kernel()
+
+
 # -- DWARF: searching in lists, long chains ------------------------------------------------------------
 
 
@@ -350,14 +431,15 @@ def variables_in_a_file_with_many_sections() -> bytes:
 
 @case("takes too long")
 def prototypes_that_fan_out() -> bytes:
-    """Each pair of `const` chains of other lengths is a comparison of its own, and all of them match."""
+    """Each pair of `const` chains of other lengths is a comparison of its own, and all of them match.
+    The size of each is in the first."""
     n = 8000
     w = RawDwarf()
     for all_the_same in (True, False):
         w.begin()
         types = [w.base_type()]
         for _ in range(n):
-            types.append(w.die(CONST, (TYPE, REF4, types[-1])))
+            types.append(w.die(CONST, (TYPE, REF4, types[-1]), (SIZE, DATA1, 4)))
         w.die(SUBPROGRAM, (NAME, STRING, "f"), (LOW_PC, ADDR, X86.text), children=True)
         for i in range(n):
             w.die(PARAMETER, (NAME, STRING, "p"), (TYPE, REF4, types[-1 if all_the_same else i + 1]))

@@ -212,7 +212,7 @@ def walk_part(
     tables_mark(k, cython.address(t))
     k.u.bytes = 0
     while not k.lost[number]:
-        k.names.bytes = k.annotations = 0
+        k.names.bytes = k.annotations = k.again = 0
         if walk_one(w, x, number, first, v) == 0:
             break
         if not leave_out_for_fault(k, number):

@@ -12,6 +12,7 @@ from cython.cimports.pybtf.core.dwarf.alternate_units import survey_offset
 from cython.cimports.pybtf.core.dwarf.attributes import D_ANNOTATION, D_CONST_VALUE
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_read
 from cython.cimports.pybtf.core.dwarf.left_out import is_left_out
+from cython.cimports.pybtf.core.dwarf.read_again import read_again
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     FAILED,
@@ -82,7 +83,7 @@ def step(w: cython.pointer[Walker], at: cython.pointer[uint64_t], steps: cython.
         fault_set(cython.address(w.fault), FAULT_CYCLE, IN_INFO, at[0], at[0], cython.cast(int64_t, at[0]))
         return -1
     cur_init(cython.address(w.r.c), w.sections.info.p, at[0], w.r.end, w.sections.swap)
-    if die_read(cython.address(w.r), cython.address(w.d)):
+    if die_read(cython.address(w.r), cython.address(w.d)) or read_again(w, at[0], cython.address(w.fault)):
         return -1
     if w.d.tag != DW_TAG_GNU_annotation:
         return 0

@@ -12,6 +12,7 @@ from cython.cimports.pybtf.core.dwarf.die_reader import Attr, Die, Reader, die_h
 from cython.cimports.pybtf.core.dwarf.forms import *
 from cython.cimports.pybtf.core.dwarf.locations import LOC_BLOCK, first_operation_address
 from cython.cimports.pybtf.core.dwarf.open_objects import open_frame, opened
+from cython.cimports.pybtf.core.dwarf.read_again import read_again
 from cython.cimports.pybtf.core.dwarf.walk_state import *
 from cython.cimports.pybtf.core.model.dwarf_constants import *
 from cython.cimports.pybtf.core.model.dwarf_unit import *
@@ -322,10 +323,11 @@ def add_dimension(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def name_from_origin(w: cython.pointer[Walker], p: cython.pointer[Param]) -> cython.void:
-    """A parameter of a prototype has the name of its origin, but not the type, which is not known yet. It leaves no
-    fault behind.
+def name_from_origin(w: cython.pointer[Walker], p: cython.pointer[Param]) -> cython.int:
+    """A parameter of a prototype has the name of its origin, but not the type, which is not known yet. What is damaged
+    there is no fault, too much reading is. Nonzero: fault.
     """
+    status: cython.int = 0
     at: uint32_t = reference(w, D_ORIGIN)
     reader: Reader = w.r
     die: Die = w.d
@@ -335,9 +337,11 @@ def name_from_origin(w: cython.pointer[Walker], p: cython.pointer[Param]) -> cyt
         cur_init(cython.address(w.r.c), w.sections.info.p, at, w.r.end, w.sections.swap)
         if die_read(cython.address(w.r), cython.address(w.d)) == 0 and w.d.tag == DW_TAG_formal_parameter:
             p.name = walk_name(w, D_NAME) if w.want_parameter_names else walk_name_word(w, D_NAME)
+        w.fault = fault
+        status = read_again(w, at, cython.address(w.fault))
         w.r = reader
         w.d = die
-        w.fault = fault
+    return status
 
 
 @cython.cfunc
@@ -360,8 +364,8 @@ def add_param(w: cython.pointer[Walker], f: cython.pointer[Frame]) -> cython.int
     p.ref = reference(w, D_TYPE)
     p.has_type = die_has(d, D_TYPE)
     if f.mode == IN_SUBROUTINE:
-        if die_has(d, D_ORIGIN) and not p.has_type:
-            name_from_origin(w, p)
+        if die_has(d, D_ORIGIN) and not p.has_type and name_from_origin(w, p):
+            return FAILED
         return SKIP
     p.origin = reference(w, D_ORIGIN)
     p.has_const = die_has(d, D_CONST_VALUE)

@@ -10,6 +10,7 @@ import cython
 from cython.cimports.libc.stdint import uint16_t, uint32_t, uint64_t
 from cython.cimports.pybtf.core.dwarf.attributes import D_BYTE_SIZE, D_ENCODING, D_ORIGIN, D_TYPE
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, Reader, die_has, die_number, die_read
+from cython.cimports.pybtf.core.dwarf.read_again import read_again
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter, unit_with
 from cython.cimports.pybtf.core.dwarf.walk_state import Walker, reference
 from cython.cimports.pybtf.core.model.dwarf_constants import DW_ATE_signed, DW_ATE_signed_char, DW_TAG_pointer_type
@@ -21,47 +22,54 @@ from cython.cimports.pybtf.core.support.cursor import cur_init
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def read_at(w: cython.pointer[Walker], at: uint32_t) -> cython.bint:
-    """Read the DIE at an offset of .debug_info into `w.d`. False: there is none."""
+def read_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
+    """Read the DIE at an offset of .debug_info into `w.d`. False: there is none, or too much was read in this way,
+    which is a fault.
+    """
     r: cython.pointer[Reader] = cython.address(w.r)
     unit: uint32_t
     if not r.unit <= at < r.end:
         unit = unit_with(w, at)
         if unit >= w.n_units or unit_enter(w, cython.address(w.headers[unit])):
             return False
+        if read_again(w, w.headers[unit].first_die, fault):
+            return False
     cur_init(cython.address(r.c), w.sections.info.p, at, r.end, w.sections.swap)
-    return die_read(r, cython.address(w.d)) == 0 and w.d.tag != 0
+    return die_read(r, cython.address(w.d)) == 0 and w.d.tag != 0 and read_again(w, at, fault) == 0
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def is_signed_at(w: cython.pointer[Walker], at: uint32_t) -> cython.bint:
-    """Whether the DIE at this offset has the encoding of a signed number. No fault is left."""
-    fault: Fault = w.fault
+def is_signed_at(w: cython.pointer[Walker], at: uint32_t, fault: cython.pointer[Fault]) -> cython.bint:
+    """Whether the DIE at this offset has the encoding of a signed number. Damage is no fault, too much reading is."""
+    before: Fault = w.fault
     passing: cython.bint = w.r.passing
     encoding: uint64_t = 0
     w.r.passing = True
-    if read_at(w, at):
+    if read_at(w, at, fault):
         encoding = die_number(cython.address(w.d), D_ENCODING)
     w.r.passing = passing
-    w.fault = fault
+    w.fault = before
     return encoding == DW_ATE_signed or encoding == DW_ATE_signed_char
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def value_size(w: cython.pointer[Walker], param: uint32_t) -> uint16_t:
-    """Bytes of a value of the parameter whose DIE is at this offset; 0: nothing says. No fault is left."""
+def value_size(w: cython.pointer[Walker], param: uint32_t, fault: cython.pointer[Fault]) -> uint16_t:
+    """Bytes of a value of the parameter whose DIE is at this offset; 0: nothing says. Damage is no fault, too much
+    reading is.
+    """
     d: cython.pointer[Die] = cython.address(w.d)
-    fault: Fault = w.fault
+    before: Fault = w.fault
     passing: cython.bint = w.r.passing
     at: uint32_t = param
+    met: uint32_t = param
     size: uint16_t = 0
     steps: cython.int = 0
     w.r.passing = True
-    while read_at(w, at) and steps < LONGEST_TYPE_CHAIN:
+    while steps < LONGEST_TYPE_CHAIN and read_at(w, at, fault):
         if at != param and d.tag == DW_TAG_pointer_type:
             size = w.u.address_size
             break
@@ -69,9 +77,12 @@ def value_size(w: cython.pointer[Walker], param: uint32_t) -> uint16_t:
             size = cython.cast(uint16_t, die_number(d, D_BYTE_SIZE))
             break
         at = reference(w, D_ORIGIN if steps == 0 and die_has(d, D_ORIGIN) else D_TYPE)
-        if at == 0 or at == NO_INDEX:
+        # What was met at the last power of two, and comes again, is a circle.
+        if at == 0 or at == NO_INDEX or at == met:
             break
         steps += 1
+        if steps & (steps - 1) == 0:
+            met = at
     w.r.passing = passing
-    w.fault = fault
+    w.fault = before
     return size

@@ -99,6 +99,7 @@ cdef struct Walker:
     uint32_t n_dims, cap_dims
     uint64_t abbrev_bytes       # of abbreviation tables, since there is this walker
     uint64_t annotations        # read along chains
+    uint64_t again              # bytes that were read out of turn (see read_again.pxd)
     uint64_t skipped_tags       # DIEs of unsupported tags that were passed over
     const TypeUnits *type_units
     uint64_t signatures_lost    # references by a signature that no type unit has

@@ -118,7 +118,7 @@ def walker_reset(w: cython.pointer[Walker]) -> cython.int:
     w.n_imports = 0
     w.r.table = cython.address(w.table)
     w.skipped_tags = w.signatures_lost = 0
-    w.names.bytes = w.annotations = 0
+    w.names.bytes = w.annotations = w.again = 0
     w.n_order = 0
     u.bytes = 0
     w.fault.code = 0

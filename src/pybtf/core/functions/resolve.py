@@ -63,9 +63,11 @@ def type_id(u: cython.pointer[Unit], ref: uint32_t) -> uint32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def refers_to_no_type(w: cython.pointer[Walker], u: cython.pointer[Unit], id: uint32_t) -> cython.void:
+def refers_to_no_type(
+    w: cython.pointer[Walker], u: cython.pointer[Unit], id: uint32_t, fault: cython.pointer[Fault]
+) -> cython.void:
     """What else follows if type `id` refers to a DIE that is no type. A pointer with type tags loses them, which stand
-    in front of it. A wide enumeration has the sign of whatever DIE it refers to.
+    in front of it. A wide enumeration has the sign of whatever DIE it refers to. A fault may be left.
     """
     t: cython.pointer[Type] = cython.address(u.types[id])
     k: uint32_t = id
@@ -77,7 +79,7 @@ def refers_to_no_type(w: cython.pointer[Walker], u: cython.pointer[Unit], id: ui
         while k + 1 < u.n_types and u.types[k].tag == TAG_TYPE_TAG:
             k += 1
             u.types[k].ref = 0
-    elif t.tag == DW_TAG_enumeration_type and t.size > 4 and is_signed_at(w, t.ref):
+    elif t.tag == DW_TAG_enumeration_type and t.size > 4 and is_signed_at(w, t.ref, fault):
         t.flags |= T_SIGNED
 
 
@@ -104,7 +106,9 @@ def resolve_types(w: cython.pointer[Walker], u: cython.pointer[Unit], fault: cyt
         if not t.flags & T_REF_LOCAL:
             id = type_id(u, t.ref)
             if id == 0 and t.ref:
-                refers_to_no_type(w, u, i)
+                refers_to_no_type(w, u, i, fault)
+                if fault.code:
+                    return 1
             t.ref = id
         if is_structure(t.tag):
             for k in range(t.first, t.first + t.count):
@@ -305,7 +309,9 @@ def locate(
             ref = origin.ref
     p.size = param_size(u, ref)
     if p.size == 0:
-        p.size = value_size(w, p.die)
+        p.size = value_size(w, p.die, fault)
+        if fault.code:
+            return 1
     p.in_memory = p.size > (1 if machine.is_s390 else 2) * u.address_size
     if not p.has_loc:
         return 0
