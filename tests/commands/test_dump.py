@@ -346,7 +346,6 @@ def test_another_base(
     ("sections", "message"),
     [
         ([Section(".text", b"x")], "no .BTF section; expected an ELF file with BTF"),
-        ([Section(".debug_info", b"x")], "It has DWARF: `pybtf encode "),
         ([Section(".BTF", b"")], ".BTF: offset 0x0: no data; expected BTF, which begins with"),
     ],
 )

@@ -2,6 +2,8 @@
 
 Split BTF continues the types and strings of a base, and does not say which that is. It is recognized by its strings,
 which do not begin with the empty one.
+
+A file may have only the DWARF of which BTF is made. Who can make it hands over an `Encode`, and gets that BTF.
 """
 
 from __future__ import annotations
@@ -18,9 +20,13 @@ from .files import MAGIC, check_name, read_rest, wrong_base
 # Known to type checkers under this name; importing `typing` takes longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from .reader import BTF
+
+    Encode = Callable[[str, "tuple[bytes, str] | None"], bytes]
+    """Makes raw BTF of the DWARF in a file, split from BTF that is given with its name."""
 
 STANDARD_INPUT = "-"
 EXPECTED = "raw BTF, or an ELF file with BTF, or one of them compressed"
@@ -38,16 +44,18 @@ class _Source:
 
 
 class _NoBtf(InputError):
-    """An ELF file without BTF."""
+    """An ELF file without BTF. `pointer`: the size of its addresses, if it has DWARF."""
+
+    pointer = 0
 
 
-def open_view(path: str, base: str | None = None) -> View:
+def open_view(path: str, base: str | None = None, encode: Encode | None = None) -> View:
     """The BTF in the file `path`, `-` for standard input, split from that in `base` if it is given.
 
     Raises `InputError` if one of them cannot be read or is damaged, if the base is missing or another one.
     """
     try:
-        return _view(*_sources(path, base))
+        return _view(*_sources(path, base, encode))
     except MemoryError:
         raise MemoryError(f"{_place(path)}: not enough memory") from None
 
@@ -94,11 +102,11 @@ class Bases:
         return _fitting(view, source.place, named)
 
 
-def open_btf(path: str, base: str | None = None) -> BTF:
+def open_btf(path: str, base: str | None = None, encode: Encode | None = None) -> BTF:
     """The same, for those who want the types as objects."""
     from .reader import BTF
 
-    source, below = _sources(path, base)
+    source, below = _sources(path, base, encode)
     under = BTF.from_bytes(below.data, name=str(below.place)) if below is not None else None
     return BTF.from_bytes(source.data, under, name=str(source.place))
 
@@ -132,10 +140,33 @@ def open_module(path: str, base: BTF) -> BTF | None:
     return BTF.from_bytes(source.data, base, name=str(source.place))
 
 
-def _sources(path: str, base: str | None) -> tuple[_Source, _Source | None]:
+def _sources(path: str, base: str | None, encode: Encode | None) -> tuple[_Source, _Source | None]:
     """The BTF of the file, and what it is split from."""
-    source, named, own = _split(path, base)
-    return source, _read(named) if named is not None else own
+    try:
+        source, named, own = _split(path, base)
+    except _NoBtf as error:
+        if encode is None:
+            raise
+        below = _read_or_make(base, encode) if base is not None else None
+        return _make(path, error, encode, below), below
+    return source, _read_or_make(named, encode) if named is not None else own
+
+
+def _read_or_make(path: str, encode: Encode | None) -> _Source:
+    try:
+        return _read(path)
+    except _NoBtf as error:
+        if encode is None:
+            raise
+        return _make(path, error, encode, None)
+
+
+def _make(path: str, error: _NoBtf, encode: Encode, below: _Source | None) -> _Source:
+    """The BTF of the DWARF in a file. `error` says that it has no BTF, and is raised if there is no DWARF either."""
+    if not error.pointer or path == STANDARD_INPUT:
+        raise error
+    data = encode(path, (below.data, str(below.place)) if below is not None else None)
+    return _Source(data, Place(path), pointer=error.pointer)
 
 
 def _split(path: str, base: str | None) -> tuple[_Source, str | None, _Source | None]:
@@ -232,7 +263,10 @@ def _from_bytes(data: bytes, file: str) -> _Source:
 def _from_elf(stream: BinaryIO, file: str, start: bytes, packed: bool = False) -> _Source:
     elf = ElfSections(stream, file, start)
     if elf.find(".BTF") is None:
-        raise _NoBtf(file, "no .BTF section", "an ELF file with BTF", elf.hint(packed))
+        hint = elf.hint(packed)
+        error = _NoBtf(file, "no .BTF section", "an ELF file with BTF", hint)
+        error.pointer = elf.pointer if hint else 0
+        raise error
     base = elf.contents(".BTF.base") if elf.find(".BTF.base") is not None else None
     return _Source(elf.contents(".BTF"), Place(file, ".BTF"), base, elf.pointer)
 

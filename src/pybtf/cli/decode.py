@@ -55,7 +55,7 @@ def decode(
     pieces = None if count == "all" else 1 if count is None else number_of("count", count, MOST)
     most = ELEMENTS if elements is None else number_of("elements", elements, MOST)
     from ..btf.fields import named
-    from ..btf.opening import open_btf
+    from .reading import open_btf
 
     types = open_btf(btf or RUNNING, base)
     which = int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 11 else wanted

@@ -130,7 +130,7 @@ def _require_names(views: tuple[View, View], texts: tuple[str, ...], selection: 
 def _open(
     files: tuple[str, ...], bases: tuple[str | None, ...], dwarf: bool, features: tuple[str, ...], jobs: int | None
 ) -> tuple[View, View]:
-    from ..btf.opening import open_view
+    from .reading import open_view
 
     new = open_view(files[1], bases[1])
     if not dwarf:

@@ -47,7 +47,7 @@ def dump(
         from .output import spared
 
         spared("-o", output, [files[0], *([base] if base else [])])
-    from ..btf.opening import open_view
+    from .reading import open_view
 
     view = open_view(files[0], base)
     chosen = _chosen(view, root, format == "c")

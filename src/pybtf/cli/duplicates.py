@@ -34,8 +34,8 @@ def duplicates(
     if files[0] == base == "-":
         raise UsageError("FILE and --base cannot both be standard input")
     from ..btf.duplicates import duplicates as find
-    from ..btf.opening import open_btf
     from ..core.show.show_graph import TypeGraph
+    from .reading import open_btf
     from .sources import Origin
 
     origin = Origin(provenance, dwarf, features, jobs)

@@ -132,7 +132,7 @@ Usage: pybtf dump [OPTIONS] FILE
 Print the BTF in FILE to standard output: as a C header, with the same text as `bpftool btf dump file FILE
 format c`, or type by type, as bpftool's raw and JSON dumps have it. FILE is raw BTF, such as
 /sys/kernel/btf/vmlinux, or an ELF file with .BTF, which may be compressed (x.ko.xz, .zst, .gz); - is
-standard input.
+standard input. Of an ELF file that has only DWARF, BTF is made first.
 
 What is printed:
   --format c|raw|json  A C header (default), one or more lines for each type, or JSON
@@ -168,7 +168,8 @@ Print types from the BTF in FILE as people read them, with the same text as `pah
 has. Structs and unions come with the offset and size of each member, bit positions, holes, padding, cache
 lines and the attributes that follow from the offsets; enums, typedefs, functions and variables as in C.
 Without NAME, list all structs and unions. FILE is raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file
-with .BTF, which may be compressed (x.ko.xz, .zst, .gz); - is standard input.
+with .BTF, which may be compressed (x.ko.xz, .zst, .gz); - is standard input. Of an ELF file that has only
+DWARF, such as an object that has just been compiled, BTF is made first.
 
 NAME may be a pattern ('tcp_*') or an id, and may begin with struct, union, enum, typedef, function or
 variable. All types of that name are printed.
@@ -236,7 +237,7 @@ Usage: pybtf size [OPTIONS] FILE
 Say where the bytes of the BTF in FILE go: types by kind, strings by what they name, the largest
 records, and the types whose removal would save most, counting everything reachable only through them.
 Each line has bytes, their share and how many there are. FILE is raw BTF or an ELF file with
-.BTF, which may be compressed.
+.BTF, which may be compressed. Of an ELF file that has only DWARF, BTF is made first.
 
 How:
   --by kind|type|prefix|unit|folder
@@ -278,7 +279,7 @@ Usage: pybtf duplicates [OPTIONS] FILE
 List all names that have more than one definition of a kind in the BTF in FILE. The first line has the name,
 the id of the first definition and how many types need it; each further definition has a line with the first
 difference on the way down: members, what they are made of, what they point to. FILE is raw BTF or an ELF
-file with .BTF, which may be compressed.
+file with .BTF, which may be compressed. Of an ELF file that has only DWARF, BTF is made first.
 
 How:
   --fail               Exit with status 1 if there are any
@@ -381,8 +382,9 @@ TYPE is an id, or the name of a struct, union, typedef, enum, variable or sectio
 struct, union or enum.
 
 What is read:
-  --btf BTF            The file with the types, raw BTF or an ELF file with .BTF, which may be compressed;
-                       default: /sys/kernel/btf/vmlinux. The bytes are in its byte order
+  --btf BTF            The file with the types, raw BTF or an ELF file with .BTF, which may be compressed,
+                       or with only DWARF, of which BTF is made first; default: /sys/kernel/btf/vmlinux. The
+                       bytes are in its byte order
   --base BTF           What the BTF of --btf is split from, as for pybtf dump
   --offset N           Begin at byte N of FILE; 0x begins a hexadecimal number
   --count N|all        Print N values, one behind the other, or all up to the end; default: 1
@@ -466,8 +468,8 @@ and values; functions by their prototypes, variables, kfuncs and tags. Ids, orde
 and a type does not change because of what its pointers lead to. A line begins with + (added), - (removed) or
 ~ (changed); below a type or function that changed, each thing that differs has a line with its full place.
 Members that only shifted together are one line. If nothing changed, nothing is printed. OLD and NEW are raw
-BTF or ELF files with .BTF, which may be compressed; - is standard input. Of two folders, the modules in them
-(*.ko) are compared by name.
+BTF or ELF files with .BTF, which may be compressed; - is standard input. Of one that has only DWARF, BTF is
+made first. Of two folders, the modules in them (*.ko) are compared by name.
 
 Which changes:
   --only KINDS         Those of these kinds: structs, unions, enums, typedefs, functions, variables, kfuncs,

@@ -157,9 +157,9 @@ def show(files: tuple[str, ...], **given: Any) -> int:
         from .output import spared
 
         spared("--svg", asked.svg, [file, *([asked.base] if asked.base else [])])
-    from ..btf.opening import open_view
     from ..core.show.show_types import Shower
     from .choice import require_composite, require_file_last, require_whole_names
+    from .reading import open_view
     from .sources import Sources
 
     require_whole_names(names)

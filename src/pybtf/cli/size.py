@@ -60,7 +60,7 @@ def size(
     pictures = [(out, page) for out, page in ((html, True), (svg, False)) if out is not None]
     if pictures and (json or by is not None or count is not None or against is not None):
         raise UsageError("--html and --svg draw all there is; --by, --count, --against and --json are about tables")
-    from ..btf.opening import open_view
+    from .reading import open_view
     from .sources import Origin
 
     origin = Origin(provenance, dwarf, features, jobs)

@@ -61,7 +61,10 @@ def _check(request: Request) -> None:
     """pahole looks for DWARF first, unless it is told not to or there cannot be any."""
     formats = request.formats
     if formats is None and is_elf(request.file):
-        raise UsageError("types are printed from BTF only, and an ELF file may have DWARF as well: add -F btf")
+        raise UsageError(
+            "types are printed from BTF only, and an ELF file may have DWARF as well: add -F btf. "
+            "If it has no BTF, `pybtf show` makes that of its DWARF"
+        )
     if formats is not None and "btf" not in formats.split(","):
         raise UsageError(f"-F {formats}: types are printed from BTF only")
 

@@ -1,0 +1,59 @@
+"""BTF for the commands that look at it: that of a file, or what its DWARF gives if it has no BTF.
+
+Whoever wants to see a struct of an object that has just been compiled need not encode it first. What BTF cannot express
+is replaced, if there is something, and a module is encoded by itself if no base is named: this BTF is looked at, no
+kernel loads it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..btf import opening
+from ..errors import counted, printable
+from . import console
+
+# Known to type checkers under this name; importing `typing` takes longer than this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..btf.reader import BTF
+    from ..core.btf.type_view import View
+
+
+def open_view(path: str, base: str | None = None) -> View:
+    """The BTF of the file `path`, `-` for standard input, split from that of `base` if it is given.
+
+    Raises `InputError` as `btf.opening.open_view`, and as `pybtf.encode` for DWARF.
+    """
+    return opening.open_view(path, base, encode)
+
+
+def open_btf(path: str, base: str | None = None) -> BTF:
+    """The same, for those who want the types as objects."""
+    return opening.open_btf(path, base, encode)
+
+
+def encode(path: str, base: tuple[bytes, str] | None) -> bytes:
+    """Raw BTF of the DWARF in a file, split from BTF that is given with its name. A note says so."""
+    from ..base import Base
+    from ..errors import EncodeError
+    from ..options import make_options
+    from ..pipeline import encode_file
+    from .interrupt import PromptInterrupt
+    from .progress import Progress
+
+    below = Base.from_bytes(*base) if base is not None else None
+    how, lost = "pybtf encode", ""
+    options = make_options(base=below, standalone=below is None)
+    terminal = console.is_terminal()
+    label = printable(os.path.basename(path))  # noqa: PTH119 - a text, not a path
+    with PromptInterrupt(), Progress(label, bar=terminal, shown=terminal) as progress:
+        try:
+            encoded = encode_file(path, options, progress)
+        except EncodeError:
+            options = make_options(base=below, standalone=below is None, degrade=True)
+            encoded = encode_file(path, options, progress)
+            losses = sum(loss.count for loss in encoded.report.losses)
+            how, lost = "pybtf encode --degrade", f", which loses something in {counted(losses, 'place')}"
+    console.note(f"{path} has no BTF; this is what `{how}` makes of its DWARF{lost}")
+    return bytes(encoded.data)
