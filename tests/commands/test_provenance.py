@@ -15,6 +15,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from random import Random
+from struct import pack
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from pybtf.explain.detail import encode_in_detail
 from pybtf.explain.inquiry import Inquiry
 from pybtf.pipeline import encode_file
 from tests.builders import kernelish
+from tests.builders.rawdwarf import DATA1, REF4, SEC_OFFSET, STRING, UDATA, RawDwarf
 from tests.builders.synthetic import typedef
 from tests.conftest import ROOT, RunCli, environment
 
@@ -182,6 +184,26 @@ def test_a_file_that_would_be_too_large_is_told_as_others_are(tmp_path: Path) ->
     )  # fmt: skip
     what = "the file would be larger than the limit for this process or filesystem. See `ulimit -f`."
     assert (done.returncode, done.stderr) == (1, f"pybtf: error: p: cannot be written: {what}\n")
+
+
+def test_a_large_origin_is_read_a_hundred_times_not_thousands_of_times(tmp_path: Path) -> None:
+    """Then it is not said where what leads to it is declared: a file of that kind was made to be slow."""
+    w = RawDwarf()
+    head = pack("<BBBbBB", 1, 1, 1, -5, 14, 1) + b"\0" + b"a.c\0\0\0\0" + b"\0"
+    w.sections[".debug_line"] = pack("<IHI", 6 + len(head), 4, len(head)) + head
+    w.info += pack("<IHIB", 0, 4, 0, 8)
+    w.die(0x11, (0x03, STRING, "a.c"), (0x13, DATA1, 12), (0x10, SEC_OFFSET, 0), children=True)
+    origin = w.die(0x13, (0x03, STRING, "o"), (0x3A, DATA1, 1), (0x3B, DATA1, 7), *[(0x77, UDATA, 1)] * 50_000)
+    for number in range(2000):
+        w.die(0x13, (0x03, STRING, f"s{number}"), (0x0B, DATA1, 4), (0x47, REF4, origin))
+    w.end()
+    path = tmp_path / "large.elf"
+    path.write_bytes(w.kernel())
+    _, database = made(path)
+    lines = [line for (line,) in opened(database).execute("SELECT line FROM type WHERE kind = 'STRUCT' ORDER BY id")]
+    assert len(lines) == 2001
+    assert lines[:50] == [7] * 50
+    assert not any(lines[200:])
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from cython.cimports.pybtf.core.dwarf.attributes import (
 )
 from cython.cimports.pybtf.core.dwarf.die_reader import Die, die_has, die_number, die_read
 from cython.cimports.pybtf.core.dwarf.forms import A_ADDR
+from cython.cimports.pybtf.core.dwarf.read_again import read_again
 from cython.cimports.pybtf.core.dwarf.unit_enter import unit_enter
 from cython.cimports.pybtf.core.dwarf.walk_state import (
     UnitHeader,
@@ -163,6 +164,8 @@ def find_declaration(
         if die_read(cython.address(w.r), d) or d.tag == 0:
             at[0] = NOWHERE
             return
+        if read_again(w, die, cython.address(w.fault)):
+            return  # many that lead to few large ones: where these are declared is not said
         if die_has(d, D_DECL_FILE):
             row[1] = cython.cast(uint32_t, min(die_number(d, D_DECL_FILE), NOWHERE))
             row[2] = cython.cast(uint32_t, min(die_number(d, D_DECL_LINE), NOWHERE))
@@ -337,4 +340,5 @@ def walker_of(run: Inputs) -> cython.pointer[Walker]:
         raise MemoryError
     w.type_units = cython.address(run.x.type_units)
     w.table.declarations = True
+    w.u.bytes = run.x.sections.info.n  # which all is read for, see `read_again`
     return w
