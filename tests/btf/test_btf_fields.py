@@ -12,7 +12,7 @@ import pytest
 import pybtf
 from pybtf.btf.kinds import Kind
 from pybtf.btf.reader import BTF
-from pybtf.btf.types import Composite, Int, Member, Struct, Typedef
+from pybtf.btf.types import Array, Composite, Int, Member, Struct, Type, Typedef, Var
 from pybtf.btf.writer import BtfBuilder
 from pybtf.errors import InputError, NoSuchTypeError, UsageError
 
@@ -114,6 +114,87 @@ def test_types_that_contain_themselves() -> None:
         btf.alignof("s")
     with pytest.raises(NoSuchTypeError):
         btf.field("s", "x")
+
+
+class Counting(BTF):
+    """Counts the types that are made."""
+
+    made = 0
+
+    def type(self, id: int) -> Type:
+        self.made += 1
+        return super().type(id)
+
+
+def chain(builder: BtfBuilder, length: int, start: int) -> int:
+    """The last of so many typedefs, of which the first is of `start`."""
+    for _ in range(length):
+        start = builder.add(Typedef("t", start))
+    return start
+
+
+def test_a_chain_is_followed_once() -> None:
+    """However many types refer to where it begins; and what is at its end is not made for each."""
+    length = 500
+    builder = BtfBuilder()
+    struct = builder.add(Struct("s", 12, (Member("a", builder.add(Int("int", 4, 32)), 0),)))
+    last = chain(builder, length, struct)
+    array = last
+    for _ in range(length):
+        array = builder.add(Array(array, struct, 1))
+    ids = [builder.add(Var("v", array)) for _ in range(length)]
+    ids += [builder.add(Typedef("one", struct)) for _ in range(length)]
+    btf = Counting.from_bytes(builder.tobytes())
+    assert isinstance(btf, Counting)
+    assert {btf.size_of(id) for id in ids} == {12}
+    assert btf.made < 5 * length
+    btf.made = 0
+    ids = [builder.add(Typedef("two", last)) for _ in range(length)]
+    btf = Counting.from_bytes(builder.tobytes())
+    assert {btf.alignof(id) for id in ids} == {4}
+    assert {btf.resolve(id).name for id in ids} == {"s"}
+    assert isinstance(btf, Counting)
+    assert btf.made < 9 * length
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_a_damaged_chain_is_followed_once(endless: bool) -> None:
+    length = 500
+    builder = BtfBuilder()
+    first = builder.add(Typedef("t", length) if endless else Int("int", 4, 32))
+    last = chain(builder, length - 1, first)
+    ids = [builder.add(Typedef("u", last)) for _ in range(length)]
+    data = bytearray(builder.tobytes())
+    if not endless:
+        data[24 + 15] = 0xFF  # the encoding
+    btf = Counting.from_bytes(data)
+    for id in ids:
+        with pytest.raises(InputError, match="refers to itself" if endless else "encoding"):
+            btf.size_of(id)
+        with pytest.raises(InputError, match="refers to itself" if endless else "encoding"):
+            btf.resolve(id)
+    assert isinstance(btf, Counting)
+    assert btf.made < 9 * length
+
+
+def test_sizes_of_arrays_of_arrays() -> None:
+    """Also after those of what they are made of: none of the ways may have more than 2^64 elements."""
+    builder = BtfBuilder()
+    int_ = builder.add(Int("int", 4, 32))
+    half = builder.add(Array(int_, int_, 1 << 31))
+    most = builder.add(Array(half, int_, 1 << 31))
+    none = builder.add(Array(most, int_, 0))
+    more = builder.add(Array(most, int_, 4))
+    hidden = builder.add(Array(none, int_, 1 << 31))
+    over = builder.add(Array(builder.add(Array(more, int_, 0)), int_, 1 << 31))
+    data = builder.tobytes()
+    for ids in ((most, none, hidden, over), (over, hidden, none, most)):
+        btf = BTF.from_bytes(data)
+        sizes = {id: btf.size_of(id) for id in ids}
+        assert sizes == {most: 1 << 64, none: 0, hidden: 0, over: 0}
+        for _ in range(2):
+            with pytest.raises(InputError, match=rf"type {more} has more than 2\^64 elements"):
+                btf.size_of(more)
 
 
 @pytest.mark.parametrize("name", ["00_kernel_like.gcc-O2-5-exe.usual", "12_bitfields.gcc-O0-5-obj.usual"])

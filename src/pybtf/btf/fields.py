@@ -7,22 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pybtf.errors import InputError, NoSuchTypeError, UsageError, quoted
 
+from .chains import WRAPPERS, end_of
 from .kinds import Kind
-from .types import (
-    Array,
-    Composite,
-    Const,
-    Enumeration,
-    Float,
-    Int,
-    Ptr,
-    Restrict,
-    Symbol,
-    Type,
-    Typedef,
-    TypeTag,
-    Volatile,
-)
+from .types import Array, Composite, Enumeration, Float, Int, Ptr, Ref, Symbol, Type
 
 if TYPE_CHECKING:
     from .reader import BTF
@@ -82,11 +69,7 @@ def named(btf: BTF, which: Type | int | str) -> Type:
 def resolve(btf: BTF, which: Type | int | str) -> Type:
     """See `BTF.resolve`."""
     type = named(btf, which)
-    for _ in range(btf.end_id + 1):
-        if not isinstance(type, Typedef | Volatile | Const | Restrict | TypeTag):
-            return type
-        type = btf.type(type.type)
-    raise InputError(btf.place, f"type {type.id} refers to itself", "a type that qualifiers and typedefs end at")
+    return btf.type(end_of(btf, type.type)) if isinstance(type, Ref) and type.kind in WRAPPERS else type
 
 
 def sizeof(btf: BTF, which: Type | int | str) -> int:
@@ -100,34 +83,39 @@ def sizeof(btf: BTF, which: Type | int | str) -> int:
 
 def alignof(btf: BTF, which: Type | int | str) -> int:
     """See `BTF.alignof`."""
-    return _alignment(btf, named(btf, which), {}, 0)
+    return _alignment(btf, named(btf, which), 0)
 
 
-def _alignment(btf: BTF, type: Type, known: dict[int, int], depth: int) -> int:
-    """The alignment; `known` has those of structs and unions that have been looked at."""
+def _alignment_of(btf: BTF, id: int, depth: int) -> int:
+    """That of a type by its id, which is remembered."""
+    known = btf.chains.alignments
+    end = end_of(btf, id)
+    if end not in known:
+        known[end] = _alignment(btf, btf.type(end), depth)
+    return known[end]
+
+
+def _alignment(btf: BTF, type: Type, depth: int) -> int:
     type = resolve(btf, type)
-    while isinstance(type, Array | Symbol) and depth < MAX_DEPTH:
-        type = resolve(btf, type.type)
-        depth += 1
     if depth >= MAX_DEPTH:
         raise InputError(btf.place, f"type {type.id} nests too deeply", f"at most {MAX_DEPTH} levels")
     match type:
+        case Array() | Symbol():
+            return _alignment_of(btf, type.type, depth + 1)
         case Ptr():
             return btf.pointer_size
         case Int() | Float() | Enumeration():
             return max(1, min(type.size, btf.pointer_size))
         case Composite():
-            if type.id not in known:
-                known[type.id] = _of_members(btf, type, known, depth)
-            return known[type.id]
+            return _of_members(btf, type, depth)
         case _:
             raise UsageError(f"{type} has no alignment")
 
 
-def _of_members(btf: BTF, type: Composite, known: dict[int, int], depth: int) -> int:
+def _of_members(btf: BTF, type: Composite, depth: int) -> int:
     most = 1
     for member in type.members:
-        one = _alignment(btf, btf.type(member.type), known, depth + 1)
+        one = _alignment_of(btf, member.type, depth + 1)
         if not member.bitfield_size and member.bit_offset % (8 * one):
             return 1
         most = max(most, one)

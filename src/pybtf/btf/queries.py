@@ -1,4 +1,4 @@
-"""Questions about types that take more than one record: sizes, and how C writes a type."""
+"""Questions about types that take more than one record: the size of pointers, and how C writes a type."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from .types import (
     Array,
     Composite,
     Const,
-    Datasec,
-    Enumeration,
-    Float,
     FuncProto,
     Fwd,
     Int,
@@ -87,31 +84,6 @@ def _pointers(btf: BTF, id: int) -> int:
             return 0
         id = type.type
     return 0
-
-
-def size_of(btf: BTF, id: int) -> int | None:
-    """See `BTF.size_of`."""
-    factor = 1
-    at = id
-    for _ in range(btf.end_id + 1):
-        type = btf.type(at)
-        match type:
-            case Int() | Float() | Composite() | Enumeration() | Datasec():
-                return factor * type.size
-            case Ptr():
-                return factor * btf.pointer_size
-            case Array():
-                factor *= type.nelems
-                at = type.type
-                if factor >> 64:
-                    raise InputError(btf.place, f"type {id} has more than 2^64 elements", "a size of 64 bits")
-            case Const() | Volatile() | Restrict() | Typedef() | TypeTag():
-                at = type.type
-            case Symbol() if type.kind is Kind.VAR:
-                at = type.type
-            case _:
-                return None
-    raise InputError(btf.place, f"type {id} refers to itself", "a type with a size")
 
 
 class _Namer:

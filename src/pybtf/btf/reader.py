@@ -1,7 +1,8 @@
 """`BTF`: reading BTF, types made into objects when asked for.
 
 Opening checks the header, the sections and the boundaries of all records, which takes about a hundredth of a
-second for a kernel. A type is made and checked each time it is asked for; nothing made is kept.
+second for a kernel. A type is made and checked each time it is asked for; nothing made is kept, but sizes and
+alignments (`chains`).
 Iterating over all types therefore checks everything there is.
 
 The compiled `TypeIndex` does the work as long as records are sound. What it refuses is looked at again by `index` and
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from pybtf.core.btf.type_view import View
 
+    from .chains import Chains
     from .decode import Decoder
     from .fields import Field
     from .types import Type
@@ -66,6 +68,7 @@ class BTF:
         self._starts: array[int] | None = None
         self._decoder: Decoder | None = None
         self._pointer_size = 0
+        self._chains: Chains | None = None
         if base is not None and not force_base:
             self._check_base(base)
 
@@ -292,13 +295,22 @@ class BTF:
             self._pointer_size = guess_pointer_size(self)
         return self._pointer_size
 
+    @property
+    def chains(self) -> Chains:
+        """Sizes and the like that have been asked for. Internal."""
+        if self._chains is None:
+            from .chains import Chains
+
+            self._chains = Chains()
+        return self._chains
+
     def size_of(self, id: int) -> int | None:
         """Size in bytes of the values of a type, through typedefs, qualifiers and arrays.
 
         None for what has no size: void, functions, prototypes, forward declarations, declaration tags. Raises
         InputError if the type refers to itself.
         """
-        from .queries import size_of
+        from .chains import size_of
 
         return size_of(self, id)
 
