@@ -32,3 +32,17 @@ def test_stripped_objects_are_counted(contents: bytes, count: int, kind: str | i
     """In sections of the types that assemblers and linkers give to those of DWARF."""
     with ElfImage("x", elf([Section(".debug_own", contents, type=kind)]).data) as image:
         assert stripped_objects(image) == count
+
+
+def test_sections_that_overlap_are_not_walked_for_ever() -> None:
+    sections = 100
+    pieces = 200
+    made = elf([Section(".debug_own", piece(STRIPPED) * pieces), *[Section(".debug_own")] * (sections - 1)])
+    data = bytearray(made.data)
+    first = made.header_at[".debug_own"]
+    for number in range(1, sections):
+        at = first + 64 * number
+        data[at + 24 : at + 40] = data[first + 24 : first + 40]  # offset and size
+    with ElfImage("x", data) as image:
+        assert len([each for each in image.sections if each.size >= 24 * pieces]) == sections
+        assert pieces <= stripped_objects(image) <= len(data) // 24

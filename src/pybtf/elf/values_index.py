@@ -65,9 +65,13 @@ def stripped_objects(image: ElfImage) -> int:
     count = 0
     magic = MAGIC if image.little else MAGIC[::-1]
     word = Struct("<I" if image.little else ">I")
+    left = image.size
     for section in image.sections:
         if not is_index(image, section):
             continue
+        left -= section.size
+        if left < 0:  # sections that overlap, which could go on for long
+            break
         data = image.data(section)
         at = 0
         while at + _FLAGS_AT + 4 <= len(data):
