@@ -23,7 +23,7 @@ from elftools.elf.elffile import ELFFile
 
 import pybtf
 from pybtf.btf.provenance import APPLICATION, TABLES, Provenance, Source
-from pybtf.dwarf.line_files import LineFiles
+from pybtf.dwarf.line_files import LineFiles, _Table
 from pybtf.errors import InputError, OutputError
 from pybtf.explain.asking import kernel_options, with_base
 from pybtf.explain.detail import encode_in_detail
@@ -425,6 +425,31 @@ def test_damaged_line_tables_have_no_names() -> None:
             for offset in (0, draw.randrange(len(line) + 10)):
                 for number in (0, 1, 2, 5, 1 << 40, -1):
                     assert isinstance(files.name(offset, number), str)
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_line_tables_that_overlap(damaged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each goes on over the next ones, nearly to the end of the section: only a few are read at all. One that
+    is damaged is read once, however many others have been asked for since.
+    """
+    count = 40
+    sizes: list[int] = []
+    read = _Table.read
+
+    def counted(self: _Table) -> None:
+        sizes.append(self.size)
+        read(self)
+
+    monkeypatch.setattr(_Table, "read", counted)
+    head = b"\1\1\1\0" + b"\4\0" + b"\1\1\1\0" + bytes([1] * 6)  # no zero beside another, which would end a list
+    size = 0x10101
+    line = head * count + b"a\0" * (size // 2 - 8 * count) + (b"a\0" if damaged else b"\0\0") * (10 * count)
+    files = LineFiles({"line": line}, little=True)
+    for _ in range(2):
+        for number in range(count):
+            files.name(16 * number, 1)
+    assert len(sizes) == (4 if damaged else 8)
+    assert min(sizes) > 0.9 * len(line)
 
 
 @pytest.mark.parametrize("little", [True, False])

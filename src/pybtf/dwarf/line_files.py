@@ -30,6 +30,8 @@ _PATH, _FOLDER = ENUM_DW_LNCT["DW_LNCT_path"], ENUM_DW_LNCT["DW_LNCT_directory_i
 _FREE: Final = 64 << 20
 """Bytes of line tables that are read in any case; more, for each byte of the section, only so often:"""
 _TIMES: Final = 16
+_OVERLAP: Final = 4
+"""How often the bytes of the section may be read as tables not read before. Of tables that do not overlap, once."""
 
 _KEPT: Final = 32
 """Tables that are kept: of a kernel's, all would take 100 MB. Who asks does so unit by unit."""
@@ -49,7 +51,11 @@ class LineFiles:
         self._order = "<" if little else ">"
         self._sections = {name: memoryview(contents[name]) for name in ("line", "line_str", "str") if name in contents}
         self._tables: dict[int, _Table | None] = {}
-        self._left = _FREE + _TIMES * len(self._sections.get("line", b""))
+        size = len(self._sections.get("line", b""))
+        self._left = _FREE + _TIMES * size
+        self._new = _OVERLAP * size
+        self._seen: set[int] = set()
+        self._damaged: set[int] = set()
 
     def name(self, offset: int, number: int) -> str:
         """The file with this number in the line table at `offset`, with its folder if that is not the one in which the
@@ -64,18 +70,29 @@ class LineFiles:
 
     def _read(self, offset: int) -> _Table | None:
         line = self._sections.get("line")
-        if line is None or offset >= len(line):
+        if line is None or offset >= len(line) or offset in self._damaged:
             return None
         try:
-            table = _Table(self._sections, self._order, offset, self._left)
+            table = _Table(self._sections, self._order, offset)
+            self._charge(offset, table.size)
+            table.read()
         except (_Damaged, StructError, IndexError):
+            self._damaged.add(offset)
             return None
-        self._left -= table.size
         return table
+
+    def _charge(self, offset: int, size: int) -> None:
+        """Whatever then comes of the table: the damage may be at its end."""
+        new = size if offset not in self._seen else 0
+        if size > self._left or new > self._new:
+            raise _Damaged
+        self._left -= size
+        self._new -= new
+        self._seen.add(offset)
 
 
 class _Table:
-    def __init__(self, sections: Mapping[str, memoryview], order: str, at: int, most: int) -> None:
+    def __init__(self, sections: Mapping[str, memoryview], order: str, at: int) -> None:
         line = sections["line"]
         self._sections = sections
         self._order = order
@@ -99,16 +116,21 @@ class _Table:
         (head,) = unpack_from(f"{order}{'Q' if self._wide else 'I'}", line, at)
         at += 8 if self._wide else 4
         end = min(end, at + head)
-        self.size = end - at
-        if self.size > most:
-            raise _Damaged
-        self._data = bytes(line[at:end])
-        self._at: int = 4 + (version >= 4)  # what instructions are encoded by
-        opcodes = self._data[self._at]
-        self._at += max(opcodes, 1)
+        self.size = max(end - at, 0)
+        self._start = at
+        self._data = b""
+        self._at = 0
+        self._version: int = version
         self._old = version < 5
         self._folders: list[_Entry] = []
         self._files: list[_Entry] = []
+
+    def read(self) -> None:
+        """What is behind the length of the head. Before, there are no names."""
+        self._data = bytes(self._sections["line"][self._start : self._start + self.size])
+        self._at = 4 + (self._version >= 4)  # what instructions are encoded by
+        opcodes = self._data[self._at]
+        self._at += max(opcodes, 1)
         if self._old:
             self._read_old()
         else:
