@@ -18,7 +18,8 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ from pybtf.btf.types import (
     Var,
 )
 from pybtf.btf.value_text import as_json, as_text
-from pybtf.btf.values import Values
+from pybtf.btf.values import Enumerated, Group, Values
 from pybtf.btf.writer import BtfBuilder
 from pybtf.cli import decode
 from pybtf.cli.main import main
@@ -75,6 +76,48 @@ def made(*types: Type, little: bool = True) -> BTF:
 
 def text(btf: BTF, id: int, data: bytes, **options: Any) -> str:
     return "\n".join(as_text("x", Values(btf, **options).of(id, data)))
+
+
+class Enumerators(tuple[Enumerator, ...]):
+    """Counts how often it is gone through."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[Enumerator]:
+        Enumerators.walks += 1
+        return super().__iter__()
+
+    def __reversed__(self) -> Iterator[Enumerator]:
+        Enumerators.walks += 1
+        return iter(self[::-1])
+
+
+class Counting(BTF):
+    """Counts how often an enumeration is made, and how often its values are gone through."""
+
+    made = 0
+
+    def type(self, id: int) -> Type:
+        found = super().type(id)
+        if isinstance(found, Enum):
+            Counting.made += 1
+            found = replace(found, values=Enumerators(found.values))
+        return found
+
+
+def test_the_values_of_an_enumeration_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever typedefs lead to it, and however often it occurs. Of values with two names, the first counts."""
+    monkeypatch.setattr(Counting, "made", 0)
+    monkeypatch.setattr(Enumerators, "walks", 0)
+    names = [Enumerator(name, value) for name, value in (("a", 0), ("b", 1), ("c", 0))]
+    typedefs = [Typedef(f"t{number}", 1) for number in range(50)]
+    members = tuple(Member("", 2 + number, 32 * number) for number in range(50))
+    whole = made(Enum("e", 4, tuple(names)), *typedefs, Struct("s", 200, members))
+    btf = Counting.from_bytes(whole.data)
+    value = Values(btf).of(52, b"\0\0\0\0\1\0\0\0" * 25)
+    assert isinstance(value, Group)
+    assert [row[1] for row in value.rows] == [Enumerated("a", 0), Enumerated("b", 1)] * 25
+    assert (Counting.made, Enumerators.walks) == (1, 1)
 
 
 @pytest.mark.parametrize("order", ["bpfel", "bpfeb"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pybtf.errors import InputError
 
-from .fields import resolve
+from .chains import end_of
 from .kinds import IntEncoding, Kind
 from .types import Array, Composite, Datasec, Enumeration, Float, Int, Ptr, Symbol, Type
 
@@ -78,6 +78,7 @@ class Values:
         self.elements = elements
         self._resolved: dict[int, Type] = {}
         self._sizes: dict[int, int] = {}
+        self._names: dict[int, dict[int, str]] = {}
         self._left = 0
         self._order = "little" if btf.header.little else "big"
 
@@ -99,11 +100,23 @@ class Values:
         """What typedefs and qualifiers end at; of a variable, its type."""
         found = self._resolved.get(id)
         if found is None:
-            found = resolve(self.btf, id)
+            found = self._made(end_of(self.btf, id))
             if isinstance(found, Symbol) and found.kind is Kind.VAR:
-                found = resolve(self.btf, found.type)
+                found = self._made(end_of(self.btf, found.type))
             self._resolved[id] = found
         return found
+
+    def _made(self, id: int) -> Type:
+        """One object for all ids that lead to the type, since it may have many parts."""
+        if id not in self._resolved:
+            self._resolved[id] = self.btf.type(id)
+        return self._resolved[id]
+
+    def _enumerators(self, type: Enumeration) -> dict[int, str]:
+        """The first name of each value."""
+        if type.id not in self._names:
+            self._names[type.id] = {value: name for name, value in reversed(type.values)}
+        return self._names[type.id]
 
     def _value(self, id: int, data: bytes, bit: int, bits: int, depth: int) -> Value:
         """The value at `bit` of `data`; `bits` is the width of a bit-field, 0: it is none."""
@@ -117,7 +130,7 @@ class Values:
                 return self._int(type, data, bit, bits)
             case Enumeration():
                 value = self._number(type, data, bit, bits or 8 * type.size, type.signed)
-                return Enumerated(next((name for name, each in type.values if each == value), ""), value)
+                return Enumerated(self._enumerators(type).get(value, ""), value)
             case Ptr():
                 return Address(self._number(type, data, bit, 8 * self.btf.pointer_size, False))
             case Float():
