@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from errno import EINVAL, ENOENT
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from pybtf.verify.distilled import Target, embedded_in, matches, target
+from pybtf.verify import distilled
+from pybtf.verify.distilled import Namesakes, Target, embedded_in, matches, target
 from pybtf.verify.judge import MODULE, VMLINUX, judge
 from tests.builders.elfwriter import Section, elf
 from tests.commands.test_verify_fit import Verify, copy, relocated, split
@@ -59,6 +61,57 @@ def row(kind: int, size: int = 4, flag: int = 0, encoding: int = 0) -> Target:
 def test_what_matches(mine: Target, its: Target, embedded: bool, several: bool, expected: bool) -> None:
     """As the kernel compares, also where that is odd: a size is enough between a struct and a number."""
     assert matches(mine, its, embedded, several) == expected
+
+
+def test_many_types_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number that match is that of comparing each, but those that are alike are compared once, and those that
+    cannot match not at all.
+    """
+    draw = Random(3)
+    compared = []
+
+    def counted(mine: Target, its: Target, embedded: bool, several: bool) -> bool:
+        compared.append(its)
+        return matches(mine, its, embedded, several)
+
+    monkeypatch.setattr(distilled, "matches", counted)
+    for number in range(200):
+        kinds = draw.sample((INT, FLOAT, ENUM, ENUM64, FWD, STRUCT, UNION), draw.randint(1, 7))
+        there = [
+            row(draw.choice(kinds), draw.choice((0, 4, 8)), draw.choice((0, 1)), draw.choice((0, 1)))
+            for _ in range(draw.choice((0, 1, 2, 10)))
+        ]
+        several = sum(each[1] in (STRUCT, UNION) for each in there) > 1
+        found = Namesakes(there)
+        for kind in kinds:
+            for embedded in (False, True):
+                mine = row(kind, draw.choice((0, 4, 8)), draw.choice((0, 1)), draw.choice((0, 1)))
+                expected = sum(matches(mine, each, embedded, several) for each in there)
+                assert found.matching(mine, embedded) == expected, (number, mine, there)
+    many = Namesakes([row(STRUCT, size) for size in range(1000)] + [row(INT)] * 1000)
+    compared.clear()
+    assert many.matching(row(INT), False) == 1000
+    assert many.matching(row(STRUCT, 4), False) == 1001
+    assert len(compared) == 4
+
+
+def test_many_of_one_name_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 200
+    below, vmlinux = Maker(), Maker()
+    for _ in range(count):
+        below.add(INT, "x", 4, 32)
+        vmlinux.add(INT, "x", 4, 1 << 24 | 32)
+    compared = []
+
+    def counted(mine: Target, its: Target, embedded: bool, several: bool) -> bool:
+        compared.append(mine)
+        return matches(mine, its, embedded, several)
+
+    monkeypatch.setattr(distilled, "matches", counted)
+    found = relocated(below, copy(below).add(PTR, 0, 1), vmlinux)
+    assert len(found) == count == len(compared) - 1  # there is an `int`, too
+    assert found[9] == (EINVAL, ".BTF.base: [11] INT 'x': vmlinux has INT of this name, which do not match")
+    assert found[10] == (EINVAL, ".BTF.base: [12] INT 'x': no match")
 
 
 def test_what_is_compared_of_a_type() -> None:

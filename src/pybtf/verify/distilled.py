@@ -40,6 +40,8 @@ _WRAPPERS = (ARRAY, TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 """What may stand between a member and the struct that it embeds."""
 _SIZED = (INT, FLOAT, ENUM, ENUM64)
 _NAMED = (INT, STRUCT, UNION, ENUM, FWD, FLOAT, ENUM64)
+_SHOWN = 10
+"""Of what is wrong; the reasons of others, which take some time, are not looked for."""
 
 Target = tuple[int, int, int, int, int]
 """A type of vmlinux: its id, kind, flag, size, and of an INT its encoding."""
@@ -52,6 +54,29 @@ class Targets:
         self.by_name: dict[bytes, list[Target]] = {}
         for id in layer.of_kinds(_NAMED):
             self.by_name.setdefault(layer.name(id), []).append(target(layer, id))
+
+
+class Namesakes:
+    """The types of one name, counted by all that matters but their ids: damaged BTF may have any number of one name."""
+
+    def __init__(self, there: list[Target]) -> None:
+        self.several = sum(each[1] in (STRUCT, UNION) for each in there) > 1
+        self._by_size: dict[int, dict[Target, int]] = {}
+        self._any_size: dict[Target, int] = {}
+        for _, kind, flag, size, encoding in there:
+            if kind == FWD:
+                size = 0  # a declaration has none
+            key = 0, kind, flag, size, encoding
+            rows = [self._by_size.setdefault(size, {})]
+            if kind == FWD or (kind in (STRUCT, UNION) and not self.several):
+                rows.append(self._any_size)
+            for row in rows:
+                row[key] = row.get(key, 0) + 1
+
+    def matching(self, mine: Target, embedded: bool) -> int:
+        """How many match."""
+        asked = self._any_size | self._by_size.get(mine[3], {})
+        return sum(count for its, count in asked.items() if matches(mine, its, embedded, self.several))
 
 
 def target(layer: Layer, id: int) -> Target:
@@ -104,9 +129,9 @@ def run_distilled(source: Source, settings: Settings) -> dict[str, Any]:
     if wrong:
         code = refused or wrong[0][0]
         result |= {"verdict": WRONG, "errno": words.errno_name(code), "consequence": words.consequence(judged)}
-        result["notes"] += [text for _, text in wrong[:10]]
-        if len(wrong) > 10:
-            result["notes"].append(f"and {len(wrong) - 10} more")
+        result["notes"] += [text for _, text in wrong[:_SHOWN]]
+        if len(wrong) > _SHOWN:
+            result["notes"].append(f"and {len(wrong) - _SHOWN} more")
     return result
 
 
@@ -117,15 +142,16 @@ def _targets(base: Base) -> Targets:
 
 
 def relocate(below: Layer, split: Layer, targets: Targets) -> list[tuple[int, str]]:
-    """What a kernel cannot bring together: errno and reason, in the order in which it looks."""
+    """What a kernel cannot bring together: errno and reason, in the order in which it looks. The first ones have all of
+    the reason.
+    """
     wrong: list[tuple[int, str]] = []
     embedded = embedded_in(below, split)
-    names = set()
+    namesakes: dict[bytes, Namesakes] = {}
     for id in range(1, len(below)):
         name = below.name(id)
         kind = below.kind(id)
         shown = f".BTF.base: [{id}] {KIND_NAMES[kind]} '{name[: words.LONGEST].decode('utf-8', 'backslashreplace')}'"
-        names.add(name)
         if kind not in _NAMED or kind == ENUM64:
             wrong.append((errno.EINVAL, f"{shown}: a kind that a base of its own cannot have"))
             continue
@@ -134,15 +160,17 @@ def relocate(below: Layer, split: Layer, targets: Targets) -> list[tuple[int, st
             continue
         mine = target(below, id)
         there = targets.by_name.get(name, [])
-        several = sum(each[1] in (STRUCT, UNION) for each in there) > 1
-        found = [each for each in there if matches(mine, each, id in embedded, several)]
-        if len(found) > 1:
-            wrong.append((errno.EINVAL, f"{shown}: vmlinux has {len(found)} that match"))
-        elif not found:
-            wrong.append((errno.EINVAL, f"{shown}: {_why_not(mine, there)}"))
+        if name not in namesakes:
+            namesakes[name] = Namesakes(there)
+        count = namesakes[name].matching(mine, id in embedded)
+        if count > 1:
+            wrong.append((errno.EINVAL, f"{shown}: vmlinux has {count} that match"))
+        elif not count:
+            why = _why_not(mine, there) if len(wrong) < _SHOWN else "no match"
+            wrong.append((errno.EINVAL, f"{shown}: {why}"))
     if not wrong:
         for offset in split.names_below():
-            if offset and split.text(offset) not in names:
+            if offset and split.text(offset) not in namesakes:
                 text = split.text(offset)[: words.LONGEST].decode("utf-8", "backslashreplace")
                 wrong.append((errno.ENOENT, f"the name '{text}' of the base is not that of one of its types"))
                 break
