@@ -194,6 +194,37 @@ def result(image: ElfImage) -> bytes:
     return bytes(relocated(image, section, section_addresses(image)))
 
 
+def test_sections_of_relocations_that_overlap() -> None:
+    """One for each of many sections, in the same bytes, are refused before all are applied; again and again the same
+    one is not.
+    """
+    count, records = 40, 100
+    names = [f".debug_{number}" for number in range(count)]
+    rela = struct.pack("<QQq", 0, DEFINED << 32 | 1, 0) * records
+    symtab, strtab = symbol_table(HOME)
+    whole = bare([
+        Section(".text", bytes(0x35), flags=6),
+        Section(".data", bytes(0x40), flags=3),
+        Section(".symtab", symtab, type="SYMTAB", link=4, entsize=24),
+        Section(".strtab", strtab, type="STRTAB"),
+        *[Section(name, bytes(8)) for name in names],
+        *[Section(".rela", rela if not n else b"", type=4, link=3, info=5 + n, entsize=24) for n in range(count)],
+    ])  # fmt: skip
+    data = bytearray(whole)
+    table = struct.unpack_from("<Q", data, 40)[0]
+    first = table + 64 * (5 + count)
+    for number in range(1, count):
+        at = first + 64 * number
+        data[at + 24 : at + 40] = data[first + 24 : first + 40]  # offset and size
+    with ElfImage("t.o", data) as image:
+        addresses = section_addresses(image)
+        sections = [section for section in map(image.section, names) if section is not None]
+        assert len(sections) == count
+        assert all(any(relocated(image, section, addresses)) for section in sections[:5] * 20)
+        with pytest.raises(InputError, match="bytes of relocations up to here, in sections that overlap"):
+            any(relocated(image, section, addresses) is None for section in sections)
+
+
 def field_of(image: ElfImage, width: int) -> int:
     """The value at offset 4; all bytes around it must still be what they were, 0xAA."""
     content = result(image)

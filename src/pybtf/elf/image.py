@@ -65,6 +65,8 @@ class ElfImage:
         "machine",
         "mapping",
         "path",
+        "relocation_bytes",
+        "relocation_sections",
         "source",
         "status",
         "symbol_bytes",
@@ -86,6 +88,10 @@ class ElfImage:
     """By index of the section: for symbols.py to keep what it has made."""
     symbol_bytes: int
     """What these have copied."""
+    relocation_sections: set[int]
+    """Those that relocation.py has applied."""
+    relocation_bytes: int
+    """Their sizes together."""
     mapping: mmap.mmap | None
     source: Source | None
     """The file that is mapped."""
@@ -113,6 +119,8 @@ class ElfImage:
         self._stored = stored
         self.symbol_sources = {}
         self.symbol_bytes = 0
+        self.relocation_sections = set()
+        self.relocation_bytes = 0
         shoff, shnum, shstrndx = self._read_header()
         self._read_sections(shoff, shnum, shstrndx)
         self.dwarf = self.table.dwarf()

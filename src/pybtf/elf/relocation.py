@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 EM_MIPS: Final = 8
 EM_IA_64: Final = 50
+_OVERLAP: Final = 2
+"""How often a file's bytes may be applied as relocations. If the sections do not overlap, once."""
 
 
 # SPARC: 8, 16, 32, UA32, 64, UA64, UA16
@@ -95,9 +97,26 @@ def relocated(image: ElfImage, section: Section, addresses: memoryview) -> memor
         )
     out = bytearray(data)
     for relocation in relocations:
+        _charge(image, relocation)
         source = symbol_source(image, image.linked(relocation, SHT_SYMTAB, "symbol table"))
         _apply(image, relocation, out, source, addresses, table)
     return out
+
+
+def _charge(image: ElfImage, relocation: Section) -> None:
+    """Raise `InputError` if the sections of relocations applied so far are more than any file has, whatever each of
+    them is for: they overlap. A section may be applied again.
+    """
+    if relocation.index in image.relocation_sections or relocation.offset + relocation.size > image.size:
+        return
+    image.relocation_sections.add(relocation.index)
+    image.relocation_bytes += relocation.size
+    if image.relocation_bytes > _OVERLAP * image.size:
+        raise InputError(
+            image.place(relocation),
+            f"{image.relocation_bytes} bytes of relocations up to here, in sections that overlap",
+            f"at most {_OVERLAP * image.size} for a file of this size",
+        )
 
 
 def is_mips64(image: ElfImage) -> bool:
