@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pybtf.elf.compressed import FREE_SIZE, MAX_RATIO
+from pybtf.elf.compressed import FREE_DIES, FREE_SIZE, MAX_RATIO
 from pybtf.elf.image import ElfImage
 from pybtf.errors import InputError
 from tests.builders.elfwriter import Section, bare
@@ -140,6 +140,43 @@ def test_the_most_that_may_be_unpacked(over: int) -> None:
     image = built(size)
     if over:
         with pytest.raises(InputError, match=f"declares {size} bytes.*at most {size - 1} bytes in all"):
+            image.data(image.sections[1])
+    else:
+        assert len(image.data(image.sections[1])) == size
+
+
+@pytest.mark.parametrize("names", [(".debug_info", ".debug_types"), (".zdebug_types", ".debug_info.dwo")])
+def test_of_dies_less_may_be_unpacked(names: tuple[str, str]) -> None:
+    """They cost the most afterwards. Other sections of the same size are not refused."""
+    size = 3 << 20
+    stream = zlib.compress(bytes(size))
+    sections = [
+        Section(name, b"ZLIB" + struct.pack(">Q", size) + stream)
+        if name.startswith(".z")
+        else Section(name, gabi(1, size, stream), flags=0x800)
+        for name in (*names, ".debug_line")
+    ]
+    image = ElfImage("t.o", bare(sections))
+    assert FREE_DIES < 2 * size < FREE_DIES + MAX_RATIO * image.size + size
+    first, second, other = image.sections[1:4]
+    assert len(image.data(first)) == size
+    limit = FREE_DIES + MAX_RATIO * image.size
+    message = f"behind {size} bytes of other sections of DIEs; expected at most {limit} bytes of DIEs in all"
+    with pytest.raises(InputError, match=f"declares {size} bytes after decompression of {len(stream)}, {message}"):
+        image.data(second)
+    assert len(image.data(other)) == size
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_the_most_dies_that_may_be_unpacked(over: int) -> None:
+    def built(size: int) -> ElfImage:
+        content = gabi(1, size, zlib.compress(bytes(size)).ljust(20_000, b"x"))
+        return ElfImage("t.o", bare([Section(".debug_info", content, flags=0x800)]))
+
+    size = FREE_DIES + MAX_RATIO * built(1).size + over
+    image = built(size)
+    if over:
+        with pytest.raises(InputError, match=f"declares {size} bytes.*at most {size - 1} bytes of DIEs in all"):
             image.data(image.sections[1])
     else:
         assert len(image.data(image.sections[1])) == size

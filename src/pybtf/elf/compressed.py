@@ -5,8 +5,9 @@ output: a stream that yields one byte more, or one less, is damaged. And it is i
 can honestly unpack to many GiB of zeros, and sections can overlap, so that the same KiB do it again: all that is
 unpacked for one image comes out of one budget, of `MAX_RATIO` times the size of the file and `FREE_SIZE`. Debug
 sections reach 3 to 10 with zlib and 20 with zstd at its best, and a file has other contents as well; zlib ends
-at 1030, zstd nowhere. The output goes to an anonymous map, whose pages exist only once written, so that the peak is the
-size of the data and no second copy is ever made.
+at 1030, zstd nowhere. Sections of DIEs come out of a second budget, too, in which only `FREE_DIES` are free: of each of
+their bytes the encoder may make a hundred. The output goes to an anonymous map, whose pages exist only once written, so
+that the peak is the size of the data and no second copy is ever made.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 FREE_SIZE: Final = 32 << 20
+FREE_DIES: Final = 4 << 20
 MAX_RATIO: Final = 64
 MAX_SIZE: Final = (1 << 32) - 1  # offsets in debug sections are 32 bits wide in the decoder
 
@@ -33,23 +35,40 @@ _LOOK: Final = 1 << 12  # of compressed data, to see how it begins
 class Budget:
     """What may be unpacked for one image, of `stored` bytes on the disk."""
 
-    __slots__ = ("left", "limit")
+    __slots__ = ("dies", "left", "limit", "stored")
 
     def __init__(self, stored: int) -> None:
+        self.stored = stored
         self.limit = self.left = FREE_SIZE + MAX_RATIO * stored
+        self.dies = FREE_DIES + MAX_RATIO * stored
 
     def take(self, size: int, packed: int, place: Place) -> None:
         """Raise `InputError` if the `size` bytes that `packed` bytes are to become are too many."""
         if size > MAX_SIZE or size > self.left:
             before = self.limit - self.left
             behind = f", behind {before} bytes of other sections" if before else ""
-            raise InputError(
-                place,
-                f"declares {size} bytes after decompression of {packed}{behind}",
-                f"at most {min(self.limit, MAX_SIZE)} bytes in all for a file of this size",
-                "If the file can be trusted, decompress it with `objcopy --decompress-debug-sections` first.",
-            )
+            raise _too_many(place, size, packed, behind, f"at most {min(self.limit, MAX_SIZE)} bytes in all")
+        if _has_dies(place.section or ""):
+            if size > self.dies:
+                limit = FREE_DIES + MAX_RATIO * self.stored
+                before = limit - self.dies
+                behind = f", behind {before} bytes of other sections of DIEs" if before else ""
+                raise _too_many(place, size, packed, behind, f"at most {limit} bytes of DIEs in all")
+            self.dies -= size
         self.left -= size
+
+
+def _has_dies(name: str) -> bool:
+    return name.replace(".zdebug_", ".debug_", 1).removesuffix(".dwo") in (".debug_info", ".debug_types")
+
+
+def _too_many(place: Place, size: int, packed: int, behind: str, expected: str) -> InputError:
+    return InputError(
+        place,
+        f"declares {size} bytes after decompression of {packed}{behind}",
+        f"{expected} for a file of this size",
+        "If the file can be trusted, decompress it with `objcopy --decompress-debug-sections` first.",
+    )
 
 
 def decompress(raw: memoryview, place: Place, budget: Budget, layout: str | None) -> memoryview:
