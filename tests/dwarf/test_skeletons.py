@@ -1,15 +1,27 @@
-"""The look for skeletons: what it has looked at goes back, all of it, and nothing beyond."""
+"""Skeletons of split DWARF. The look for them: what it has looked at goes back, all of it, and nothing beyond. What
+they may say of the rest of their units, and how often.
+"""
 
 from __future__ import annotations
 
 import struct
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import pybtf
 from pybtf.dwarf.skeletons import has_skeletons
+from pybtf.encoded import Encoded
+from pybtf.errors import InputError
+from tests.builders.dwarfwriter import Dwarf, uleb
+from tests.builders.elfwriter import Section, bare
+from tests.builders.kernelish import kernel
 
 MIB = 1 << 20
+COMPILE, SKELETON, SPLIT = 1, 4, 5
+NAME, STMT_LIST, DWO_NAME, ADDR_BASE = 0x03, 0x10, 0x76, 0x73
+ADDR, STRING, UDATA, DATA16 = 0x01, 0x08, 0x0F, 0x1E
 
 
 def units(*sizes: int, claimed: int = 0) -> bytes:
@@ -42,3 +54,59 @@ def test_large_files_without_addresses_are_not_looked_at(units: int, more: dict[
     sections = {"info": skeleton * units, "abbrev": b"\0", **more}
     assert has_skeletons(sections, lambda *each: given.append(each), little=True) is wanted
     assert not given
+
+
+def headed(kind: int, body: bytes, address_size: int = 8) -> bytes:
+    """A unit of DWARF 5 that uses the first table of abbreviations; a split one has the identity 7."""
+    identity = b"" if kind == COMPILE else struct.pack("<Q", 7)
+    rest = struct.pack("<HBBI", 5, kind, address_size, 0) + identity + body
+    return struct.pack("<I", len(rest)) + rest
+
+
+def root(tag: int, *attributes: tuple[int, int], code: int = 1) -> bytes:
+    """An abbreviation."""
+    return uleb(code) + uleb(tag) + b"\1" + b"".join(uleb(name) + uleb(form) for name, form in attributes) + b"\0\0"
+
+
+def program(folder: Path, info: bytes, abbrev: bytes, more: dict[str, bytes] | None = None) -> Path:
+    """A program with these units, and `x.dwo`, with the unit 7, which has a type `int`."""
+    table = root(0x11, (NAME, STRING)) + uleb(2) + b"\x24\0\x03\x08\x0b\x0b\x3e\x0b\0\0" + b"\0"
+    unit = headed(SPLIT, b"\1a.c\0" + b"\2int\0\4\5" + b"\0")
+    own = [Section(".debug_info.dwo", unit), Section(".debug_abbrev.dwo", table)]
+    (folder / "x.dwo").write_bytes(bare(own))
+    sections = {".debug_info": info, ".debug_abbrev": abbrev + b"\0", ".debug_str": b"\0", ".debug_addr": bytes(8)}
+    path = folder / "program"
+    path.write_bytes(kernel(Dwarf({**sections, **(more or {})}, {}, [], {}, {}, [])).data)
+    return path
+
+
+def ints(result: Encoded) -> int:
+    """How many types `int` there are: one, if the unit of `x.dwo` was read, however often."""
+    return sum(each.name == "int" for each in result.btf)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "form", "value", "address_size"),
+    [
+        (ADDR_BASE, DATA16, b"\xff" * 16, 8),
+        (STMT_LIST, DATA16, bytes(8) + b"\1" + bytes(7), 8),
+        (ADDR_BASE, UDATA, b"\xff" * 9 + b"\x7f", 8),
+        (ADDR_BASE, ADDR, b"\xff" * 255, 255),
+        (STMT_LIST, ADDR, b"", 0),
+    ],
+    ids=["data16", "data16-lines", "leb", "address-of-255", "address-of-0"],
+)
+def test_offsets_of_more_than_64_bits(
+    attribute: int, form: int, value: bytes, address_size: int, tmp_path: Path
+) -> None:
+    abbrev = root(0x4A, (DWO_NAME, STRING), (attribute, form))
+    wrong = headed(SKELETON, b"\1x.dwo\0" + value, address_size)
+    path = program(tmp_path, wrong, abbrev)
+    found = "with DW_AT_(addr_base|stmt_list) 0x" if address_size == 8 else "addresses of "
+    with pytest.raises(InputError, match=rf"program: \.debug_info\+0x0.*{found}"):
+        pybtf.encode(path)
+    sound = root(0x4A, (DWO_NAME, STRING), code=2)
+    program(tmp_path, wrong + headed(SKELETON, b"\2x.dwo\0"), abbrev + sound)
+    result = pybtf.encode(path, degrade=True)
+    assert [loss.count for loss in result.report.losses] == [1]
+    assert ints(result) == 1

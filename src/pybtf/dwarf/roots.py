@@ -256,13 +256,13 @@ def _value(read: Reader, form: int, head: UnitHead, sections: Mapping[str, Buffe
     if form in _FIXED:
         return read.number(_FIXED[form])
     if form == _ADDR:
-        return read.number(head.address_size)
+        return _address(read, head)
     if form in _OFFSETS:
         return read.number(size)
     if form in _LEBS:
         return read.leb()
     if form == _REF_ADDR:
-        return read.number(size if head.version > 2 else head.address_size)
+        return read.number(size) if head.version > 2 else _address(read, head)
     if form == _STRING:
         start = read.at
         while read.number(1):
@@ -275,6 +275,12 @@ def _value(read: Reader, form: int, head: UnitHead, sections: Mapping[str, Buffe
         read.at += length
         return None
     raise Damaged
+
+
+def _address(read: Reader, head: UnitHead) -> int:
+    if not 0 < head.address_size <= 8:
+        raise Damaged  # the core says so, too
+    return read.number(head.address_size)
 
 
 def _text(data: Buffer, at: int, most: int = 1 << 16) -> bytes:

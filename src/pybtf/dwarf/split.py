@@ -51,6 +51,10 @@ if TYPE_CHECKING:
 
 _RUNS: Final = ("abbrev", "str", "str_offsets", "loc", "loclists")
 _NOWHERE: Final = 0xFFFFFFFFFFFFFFFF
+_HANDED_ON: Final = {
+    ADDR_BASE: "addr_base", GNU_ADDR_BASE: "GNU_addr_base", RANGES_BASE: "GNU_ranges_base", STMT_LIST: "stmt_list"
+}  # fmt: skip
+"""What a skeleton says of the program's own sections."""
 LARGEST: Final = 0xFFFFFFF0
 """Bytes of a section after all files are in it: offsets are of 32 bits."""
 
@@ -242,6 +246,7 @@ class Split:
                 continue
             identity = head.identity if head.version >= 5 else top.numbers.get(GNU_DWO_ID, 0)
             try:
+                self._check(head, top)
                 file = self._find(head, top, os.fsdecode(name), identity)
             except InputError:
                 if degrade:
@@ -324,6 +329,16 @@ class Split:
         ))  # fmt: skip
 
     # ---- files ----
+
+    def _check(self, head: UnitHead, top: Root) -> None:
+        """Raises `InputError` if a skeleton has an offset that the core has no number for: there are forms of more than
+        64 bits.
+        """
+        for attribute, name in _HANDED_ON.items():
+            value = top.numbers.get(attribute, 0)
+            if value > _NOWHERE:
+                place = Place(self.found.path, ".debug_info", head.start)
+                raise InputError(place, f"a skeleton with DW_AT_{name} {value:#x}", "an offset of at most 64 bits")
 
     def _find(self, head: UnitHead, top: Root, name: str, identity: int) -> _File:
         """The file with a skeleton's unit. Raises `InputError`, with all that was tried."""
