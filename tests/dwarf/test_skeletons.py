@@ -21,7 +21,7 @@ from tests.builders.kernelish import kernel
 MIB = 1 << 20
 COMPILE, SKELETON, SPLIT = 1, 4, 5
 NAME, STMT_LIST, DWO_NAME, ADDR_BASE = 0x03, 0x10, 0x76, 0x73
-ADDR, STRING, UDATA, DATA16 = 0x01, 0x08, 0x0F, 0x1E
+ADDR, BLOCK4, STRING, UDATA, DATA16 = 0x01, 0x04, 0x08, 0x0F, 0x1E
 
 
 def units(*sizes: int, claimed: int = 0) -> bytes:
@@ -68,10 +68,12 @@ def root(tag: int, *attributes: tuple[int, int], code: int = 1) -> bytes:
     return uleb(code) + uleb(tag) + b"\1" + b"".join(uleb(name) + uleb(form) for name, form in attributes) + b"\0\0"
 
 
-def program(folder: Path, info: bytes, abbrev: bytes, more: dict[str, bytes] | None = None) -> Path:
-    """A program with these units, and `x.dwo`, with the unit 7, which has a type `int`."""
-    table = root(0x11, (NAME, STRING)) + uleb(2) + b"\x24\0\x03\x08\x0b\x0b\x3e\x0b\0\0" + b"\0"
-    unit = headed(SPLIT, b"\1a.c\0" + b"\2int\0\4\5" + b"\0")
+def program(
+    folder: Path, info: bytes, abbrev: bytes, more: dict[str, bytes] | None = None, filling: int = 0
+) -> Path:
+    """A program with these units, and `x.dwo`, with the unit 7, which has a type `int` and some filling."""
+    table = root(0x11, (NAME, STRING), (0x1C, BLOCK4)) + uleb(2) + b"\x24\0\x03\x08\x0b\x0b\x3e\x0b\0\0" + b"\0"
+    unit = headed(SPLIT, b"\1a.c\0" + struct.pack("<I", filling) + bytes(filling) + b"\2int\0\4\5" + b"\0")
     own = [Section(".debug_info.dwo", unit), Section(".debug_abbrev.dwo", table)]
     (folder / "x.dwo").write_bytes(bare(own))
     sections = {".debug_info": info, ".debug_abbrev": abbrev + b"\0", ".debug_str": b"\0", ".debug_addr": bytes(8)}
@@ -110,3 +112,16 @@ def test_offsets_of_more_than_64_bits(
     result = pybtf.encode(path, degrade=True)
     assert [loss.count for loss in result.report.losses] == [1]
     assert ints(result) == 1
+
+
+def test_many_skeletons_of_one_unit(tmp_path: Path) -> None:
+    """An object may be linked again. But small skeletons of one large unit must not be a file without end."""
+    abbrev, skeleton = root(0x4A, (DWO_NAME, STRING)), headed(SKELETON, b"\1x.dwo\0")
+    path = program(tmp_path, skeleton * 1000, abbrev)
+    assert pybtf.encode(path).report.units.kept == 1000
+    program(tmp_path, skeleton * 16, abbrev, filling=MIB)
+    result = pybtf.encode(path)
+    assert (result.report.units.kept, ints(result)) == (16, 1)
+    program(tmp_path, skeleton * 18, abbrev, filling=MIB)
+    with pytest.raises(InputError, match=r"x\.dwo: \.debug_info\.dwo\+0x0: .* more than 16 times"):
+        pybtf.encode(path)

@@ -296,17 +296,26 @@ def test_a_package_that_is_not_needed_is_one_all_the_same(
     assert run_cli("encode", "--dwp", sound, "--detached", tmp_path / "out", whole).returncode == 0
 
 
-def test_a_unit_is_taken_once(tmp_path: Path) -> None:
-    """Many small skeletons of one large unit would be more than there is of it."""
-    build = HOME / "gcc-5"
-    program = copy(build, tmp_path)
-    first, second, _ = identities(sorted(build.glob("*.dwo")))
-    data = program.read_bytes()
-    assert data.count(b"u1.dwo\0") == data.count(struct.pack("<Q", second)) == 1
-    data = data.replace(b"u1.dwo\0", b"u0.dwo\0").replace(struct.pack("<Q", second), struct.pack("<Q", first))
-    program.write_bytes(data)
-    with pytest.raises(InputError, match="that several skeletons"):
-        pybtf.encode(program)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("version", [4, 5])
+def test_an_object_that_is_linked_twice(compiler: str, version: int, tmp_path: Path) -> None:
+    """Its copies have skeletons of one unit, and addresses of their own."""
+    if not (shutil.which(compiler) and shutil.which("ld")):
+        pytest.skip(f"no {compiler}")
+    used = "static __attribute__((used))"
+    source = f"struct s {{ int a; }}; {used} int g(struct s *s) {{ return s->a; }} {used} struct s v[3];"
+    (tmp_path / "x.c").write_text(source)
+    (tmp_path / "y.c").write_text("struct { char c; } y; int f(char c) { return y.c + c; }")
+    made = {}
+    for split in ([], ["-gsplit-dwarf"]):
+        for name in "xy":
+            command = [compiler, "-w", "-g", f"-gdwarf-{version}", *split, "-c", f"{name}.c", "-o", f"{name}.o"]
+            subprocess.run(command, cwd=tmp_path, check=True)
+        shutil.copy(tmp_path / "x.o", tmp_path / "z.o")
+        subprocess.run(["ld", "-e", "0", "x.o", "y.o", "z.o", "-o", "program"], cwd=tmp_path, check=True)
+        made[bool(split)] = pybtf.encode(tmp_path / "program", features="+global_var")
+    assert made[True].report.units.kept == made[False].report.units.kept == 3
+    assert bytes(made[True].data) == bytes(made[False].data)
 
 
 def test_parts_do_not_overlap(tmp_path: Path) -> None:

@@ -55,6 +55,11 @@ _HANDED_ON: Final = {
     ADDR_BASE: "addr_base", GNU_ADDR_BASE: "GNU_addr_base", RANGES_BASE: "GNU_ranges_base", STMT_LIST: "stmt_list"
 }  # fmt: skip
 """What a skeleton says of the program's own sections."""
+_TIMES: Final = 16
+_ALWAYS: Final = 1 << 20
+"""An object that is linked twice has two skeletons of one unit. So many times the bytes of a file's units may be taken,
+and so many bytes more: not without end, as in sixty bytes a program can name one large unit again.
+"""
 LARGEST: Final = 0xFFFFFFF0
 """Bytes of a section after all files are in it: offsets are of 32 bits."""
 
@@ -93,7 +98,8 @@ class _File:
         self.source = image.source
         self.little = image.little
         self.at: dict[str, int] = {}
-        self.left = len(self.sections.get("info", b"")) + len(self.sections.get("types", b""))
+        size = sum(len(self.sections.get(name, b"")) for name in ("info", "types"))
+        self.left = _ALWAYS + _TIMES * size
         """Bytes of units that may still be taken."""
         self._beside: dict[int, tuple[list[_TypeUnit], list[_TypeUnit]]] | None = None
         self.units: dict[int, tuple[UnitHead, Parts | None]] = {}
@@ -186,11 +192,13 @@ class _File:
         return self._beside
 
     def take(self, head: UnitHead) -> None:
-        """Counts what is taken: no more than there is. Raises `InputError`."""
+        """Counts what is taken. Raises `InputError` if it is many times what there is."""
         self.left -= head.end - head.start
         if self.left < 0:
             place = Place(self.path, ".debug_info.dwo", head.start)
-            raise InputError(place, "a unit that several skeletons or rows of an index name", "one for each")
+            raise InputError(
+                place, f"a unit of a file that skeletons take more than {_TIMES} times", "a skeleton for each"
+            )
 
     def part(self, name: str, parts: Parts | None) -> tuple[int, int]:
         """Where in the run a section's part begins and ends."""
