@@ -19,9 +19,9 @@ from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import kernel
 
 MIB = 1 << 20
-COMPILE, SKELETON, SPLIT = 1, 4, 5
+COMPILE, SKELETON, SPLIT, SPLIT_TYPE = 1, 4, 5, 6
 NAME, STMT_LIST, DWO_NAME, ADDR_BASE = 0x03, 0x10, 0x76, 0x73
-ADDR, BLOCK4, STRING, UDATA, DATA16 = 0x01, 0x04, 0x08, 0x0F, 0x1E
+ADDR, BLOCK4, STRING, DATA1, UDATA, DATA16 = 0x01, 0x04, 0x08, 0x0B, 0x0F, 0x1E
 
 
 def units(*sizes: int, claimed: int = 0) -> bytes:
@@ -69,16 +69,16 @@ def root(tag: int, *attributes: tuple[int, int], code: int = 1) -> bytes:
 
 
 def program(
-    folder: Path, info: bytes, abbrev: bytes, more: dict[str, bytes] | None = None, filling: int = 0
+    folder: Path, info: bytes, abbrev: bytes, strings: bytes = b"\0", filling: int = 0, type: str = "ET_EXEC"
 ) -> Path:
     """A program with these units, and `x.dwo`, with the unit 7, which has a type `int` and some filling."""
     table = root(0x11, (NAME, STRING), (0x1C, BLOCK4)) + uleb(2) + b"\x24\0\x03\x08\x0b\x0b\x3e\x0b\0\0" + b"\0"
     unit = headed(SPLIT, b"\1a.c\0" + struct.pack("<I", filling) + bytes(filling) + b"\2int\0\4\5" + b"\0")
     own = [Section(".debug_info.dwo", unit), Section(".debug_abbrev.dwo", table)]
     (folder / "x.dwo").write_bytes(bare(own))
-    sections = {".debug_info": info, ".debug_abbrev": abbrev + b"\0", ".debug_str": b"\0", ".debug_addr": bytes(8)}
+    sections = {".debug_info": info, ".debug_abbrev": abbrev + b"\0", ".debug_str": strings, ".debug_addr": bytes(8)}
     path = folder / "program"
-    path.write_bytes(kernel(Dwarf({**sections, **(more or {})}, {}, [], {}, {}, [])).data)
+    path.write_bytes(kernel(Dwarf(sections, {}, [], {}, {}, []), type=type).data)
     return path
 
 
@@ -125,3 +125,42 @@ def test_many_skeletons_of_one_unit(tmp_path: Path) -> None:
     program(tmp_path, skeleton * 18, abbrev, filling=MIB)
     with pytest.raises(InputError, match=r"x\.dwo: \.debug_info\.dwo\+0x0: .* more than 16 times"):
         pybtf.encode(path)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "found", "more"),
+    [
+        (struct.pack("<IHBB", 0x7FFFFFFF, 5, 1, 8), "the unit length 0x7fffffff", False),
+        (bytes(4), "the unit length 0x0", False),
+        (b"\1", "the unit length 0x0", False),
+        (struct.pack("<IHB", 3, 5, 1), "the data ends inside a value", True),
+    ],
+    ids=["long", "empty", "cut", "header"],
+)
+def test_damage_behind_skeletons(damaged: bytes, found: str, more: bool, tmp_path: Path) -> None:
+    """With `degrade` that is a loss, as it is without skeletons: of all that follows, if a length is wrong; of the unit
+    alone, if it is another part of the header. `more`: something follows.
+    """
+    plain = root(0x11, (NAME, STRING), code=2) + uleb(3) + b"\x24\0\x03\x08\x0b\x0b\x3e\x0b\0\0"
+    long, none, skeleton = b"\2b.c\0\3long\0\x08\5\0", b"\1none.dwo\0", headed(SKELETON, b"\1x.dwo\0")
+    parts = headed(COMPILE, long), headed(SKELETON, none), b"" if more else skeleton, damaged, skeleton if more else b""
+    path = program(tmp_path, b"".join(parts), root(0x4A, (DWO_NAME, STRING)) + plain)
+    result = pybtf.encode(path, degrade=True)
+    assert {loss.what for loss in result.report.losses} == {
+        f"unit with {found}",
+        "unit with a skeleton, whose contents are in the file none.dwo",
+    }
+    assert {each.name for each in result.btf} == {"long", "int"}
+    path = program(tmp_path, skeleton + damaged, root(0x4A, (DWO_NAME, STRING)))
+    with pytest.raises(InputError, match=f"a damaged unit header at {len(skeleton):#x}"):
+        pybtf.encode(path)
+
+
+def test_type_units_are_in_front_of_damage(tmp_path: Path) -> None:
+    """Those that follow all units: in an object file."""
+    path = program(tmp_path, headed(SKELETON, b"\1x.dwo\0") + bytes(4), root(0x4A, (DWO_NAME, STRING)), type="ET_REL")
+    table = root(0x11, (NAME, STRING)) + root(0x41, (0x13, DATA1), code=2) + uleb(3) + b"\x13\0\x03\x08\x0b\x0b\0\0"
+    units = headed(SPLIT, b"\1a.c\0\0") + headed(SPLIT_TYPE, struct.pack("<I", 26) + b"\2\x0c\3s\0\4\0")
+    own = [Section(".debug_info.dwo", units), Section(".debug_abbrev.dwo", table + b"\0")]
+    (tmp_path / "x.dwo").write_bytes(bare(own))
+    assert [each.name for each in pybtf.encode(path, degrade=True).btf] == ["s"]

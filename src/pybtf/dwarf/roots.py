@@ -135,29 +135,42 @@ class Reader:
 
 
 def heads(
-    info: Buffer, start: int, end: int, place: Place, *, little: bool, types: bool = False
+    info: Buffer, start: int, end: int, place: Place, *, little: bool, types: bool = False, degrade: bool = False
 ) -> Iterator[UnitHead]:
-    """The headers of the units from `start` to `end`; `types`: of `.debug_types` of DWARF 4. Raises `InputError`."""
+    """The headers of the units from `start` to `end`; `types`: of `.debug_types` of DWARF 4. Raises `InputError`.
+
+    With `degrade`, units with a damaged header are passed over, and so is all that follows a length that cannot be
+    right, as by the core, which says so.
+    """
     order: Literal["little", "big"] = "little" if little else "big"
     at = start
     while at < end:
+        read = Reader(info, at, end, order)
+        after = end
         try:
-            head = _head(Reader(info, at, end, order), types)
+            wide, after = _extent(read)
+            head = _head(read, at, after, wide, types)
         except Damaged:
+            if degrade:
+                at = after
+                continue
             raise InputError(place, f"a damaged unit header at {at:#x}", "one of DWARF 2 to 5") from None
         yield head
-        at = head.end
+        at = after
 
 
-def _head(read: Reader, types: bool) -> UnitHead:
-    start = read.at
+def _extent(read: Reader) -> tuple[bool, int]:
+    """Whether a unit is of 64-bit DWARF, and where it ends."""
     length = read.number(4)
     wide = length == 0xFFFFFFFF
     if wide:
         length = read.number(8)
     if length > read.end - read.at or length == 0:
         raise Damaged
-    end = read.at + length
+    return wide, read.at + length
+
+
+def _head(read: Reader, start: int, end: int, wide: bool, types: bool) -> UnitHead:
     size = 8 if wide else 4
     version, kind, identity = read.number(2), 0, 0
     if version >= 5:

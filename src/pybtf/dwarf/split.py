@@ -240,9 +240,10 @@ class Split:
         found, image = self.found, self.image
         info = found["info"]
         place = Place(found.path, ".debug_info")
-        kept = 0  # of `info`, up to here
+        kept = seen = 0  # of `info`, up to here
         budget = Budget(len(info))
-        for head in heads(info, 0, len(info), place, little=image.little):
+        for head in heads(info, 0, len(info), place, little=image.little, degrade=degrade):
+            seen = head.end
             try:
                 top = root(
                     head, info, found["abbrev"], found, little=image.little, offsets_base=None, budget=budget
@@ -263,11 +264,12 @@ class Split:
             self._keep(info, kept, head.start)
             self._add_around(file, file.units[identity], top)
             kept = head.end
-        self._keep(info, kept, len(info))
+        self._keep(info, kept, seen)
         for file in self._used:
             for unit in file.types:
                 if not unit[2]:
                     self._add_type(file, unit)
+        self._keep(info, seen, len(info))  # what is damaged comes last: perhaps nothing behind it is read
         found["info"] = b"".join(self._info)
         for section, run in self._runs.items():
             if len(run) > 1 or section not in found:
