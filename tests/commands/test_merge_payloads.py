@@ -26,7 +26,7 @@ from pybtf.merging.linked import Sources, merge_file
 from pybtf.merging.payloads import Payloads, _is_called, listed
 from pybtf.merging.pieces import INLINE, PAYLOAD, RULES, Piece, pack_payload, payload_digest, payloads, stored_path
 from pybtf.merging.placing import Placing
-from pybtf.merging.unit_folders import unit_folders
+from pybtf.merging.unit_folders import _folders, unit_folders
 from pybtf.options import make_options
 from tests.builders.elfchecks import need, run
 from tests.builders.elfwriter import Section, bare, elf
@@ -284,6 +284,14 @@ def test_folders_of_units(build: str) -> None:
     with ElfImage.open(str(ROOT / "fixtures" / "dwo" / build / "program.elf")) as image:
         assert unit_folders(image, pieces) == {8: "/src", 24: "/src"}
         assert unit_folders(image, [pieces[0], pieces[2]._replace(flags=STRIPPED)]) == {}  # one unit is whose?
+
+
+def test_units_of_one_folder_share_its_name() -> None:
+    """A unit has a few bytes, the name that it refers to may be long."""
+    with ElfImage.open(str(ROOT / "fixtures" / "dwo" / "gcc-5" / "program.elf")) as image:
+        first, *others = _folders(image)
+    assert len(others) == 2
+    assert all(each is first for each in others)
 
 
 @pytest.mark.parametrize("info", [b"", bytes(3), b"\xff" * 20, bytes(20)])

@@ -7,21 +7,24 @@ from __future__ import annotations
 import struct
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pybtf
+from pybtf.dwarf.roots import LONGEST_TEXT, Budget, Damaged, heads
+from pybtf.dwarf.roots import root as read_root
 from pybtf.dwarf.skeletons import has_skeletons
 from pybtf.encoded import Encoded
-from pybtf.errors import InputError
+from pybtf.errors import InputError, Place
 from tests.builders.dwarfwriter import Dwarf, uleb
 from tests.builders.elfwriter import Section, bare
 from tests.builders.kernelish import kernel
 
 MIB = 1 << 20
 COMPILE, SKELETON, SPLIT, SPLIT_TYPE = 1, 4, 5, 6
-NAME, STMT_LIST, DWO_NAME, ADDR_BASE = 0x03, 0x10, 0x76, 0x73
-ADDR, BLOCK4, STRING, DATA1, UDATA, DATA16 = 0x01, 0x04, 0x08, 0x0B, 0x0F, 0x1E
+NAME, STMT_LIST, COMP_DIR, DWO_NAME, ADDR_BASE = 0x03, 0x10, 0x1B, 0x76, 0x73
+ADDR, BLOCK4, STRING, DATA1, STRP, UDATA, PRESENT, DATA16 = 0x01, 0x04, 0x08, 0x0B, 0x0E, 0x0F, 0x19, 0x1E
 
 
 def units(*sizes: int, claimed: int = 0) -> bytes:
@@ -164,3 +167,66 @@ def test_type_units_are_in_front_of_damage(tmp_path: Path) -> None:
     own = [Section(".debug_info.dwo", units), Section(".debug_abbrev.dwo", table + b"\0")]
     (tmp_path / "x.dwo").write_bytes(bare(own))
     assert [each.name for each in pybtf.encode(path, degrade=True).btf] == ["s"]
+
+
+class Counted(bytes):
+    """Strings, and how many bytes of them were read."""
+
+    read = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        self.read += len(found) if isinstance(found, bytes) else 1
+        return found
+
+
+def roots(strings: Counted, *offsets: int, attribute: int = COMP_DIR, wide: int = 1) -> list[bytes | None]:
+    """The texts of units, each of which has `wide` attributes with one of these offsets."""
+    abbrev = root(0x11, *[(attribute, STRP)] * wide)
+    info = b"".join(headed(COMPILE, b"\1" + struct.pack("<I", offset) * wide) for offset in offsets)
+    budget = Budget(len(info))
+    units = heads(info, 0, len(info), Place("x"), little=True)
+    sections = {"str": strings}
+    return [
+        read_root(unit, info, abbrev, sections, little=True, offsets_base=None, budget=budget).texts.get(attribute)
+        for unit in units
+    ]
+
+
+def test_texts_are_read_if_they_are_wanted() -> None:
+    """And once: a root may have hundreds, units may share them."""
+    long = Counted(b"x" * (LONGEST_TEXT - 1) + b"\0")
+    assert roots(long, *[0] * 100, attribute=NAME, wide=100) == [None] * 100
+    assert long.read == 0
+    assert roots(long, *[0] * 100, wide=100) == [long[:-1]] * 100
+    assert long.read < 3 * LONGEST_TEXT
+    short = Counted(b"/src\0" + bytes(LONGEST_TEXT))
+    assert roots(short, *range(4)) == [b"/src", b"src", b"rc", b"c"]
+    assert short.read <= 4 * 256
+
+
+def test_texts_that_overlap() -> None:
+    """Names that are tails of others are usual. So many that they are many times their section are not."""
+    size = 1 << 15
+    strings = Counted(b"x" * (size - 1) + b"\0")
+    assert len(roots(strings, *range(32))) == 32
+    with pytest.raises(Damaged):
+        roots(strings, *range(64))
+    endless = Counted(b"x" * LONGEST_TEXT)
+    for offsets in ([0] * 1000, range(1000)):
+        endless.read = 0
+        with pytest.raises(Damaged):
+            roots(endless, *offsets)
+        assert endless.read < 2 * LONGEST_TEXT
+
+
+def test_attributes_without_bytes() -> None:
+    """Units that share a table of them are few bytes, so there must not be any number."""
+    abbrev = root(0x11, *[(NAME, PRESENT)] * 900)
+    unit = headed(COMPILE, b"\1")
+    (head,) = heads(unit, 0, len(unit), Place("x"), little=True)
+    budget = Budget(0)
+    for _ in range(221):
+        read_root(head, unit, abbrev, {}, little=True, offsets_base=None, budget=budget)
+    with pytest.raises(Damaged):
+        read_root(head, unit, abbrev, {}, little=True, offsets_base=None, budget=budget)

@@ -23,18 +23,16 @@ if TYPE_CHECKING:
 SKELETON, SPLIT_COMPILE, SPLIT_TYPE = 4, 5, 6
 TYPE: Final = 2
 (
-    STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, NAME, COMP_DIR, STMT_LIST,
-    RANGES_BASE,
+    STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, STMT_LIST, RANGES_BASE,
 ) = (
     ENUM_DW_AT[f"DW_AT_{name}"]
     for name in (
-        "str_offsets_base", "addr_base", "GNU_addr_base", "dwo_name", "GNU_dwo_name", "GNU_dwo_id", "name", "comp_dir",
+        "str_offsets_base", "addr_base", "GNU_addr_base", "dwo_name", "GNU_dwo_name", "GNU_dwo_id", "comp_dir",
         "stmt_list", "GNU_ranges_base",
     )
 )  # fmt: skip
 _WANTED: Final = frozenset((
-    STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, NAME, STMT_LIST,
-    RANGES_BASE,
+    STR_OFFSETS_BASE, ADDR_BASE, GNU_ADDR_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, COMP_DIR, STMT_LIST, RANGES_BASE,
 ))  # fmt: skip
 
 
@@ -64,6 +62,12 @@ _ADDR, _STRING, _STRP, _LINE_STRP, _IMPLICIT, _REF_ADDR = _forms(
 _STRX: Final = _forms("strx", "strx1", "strx2", "strx3", "strx4", "GNU_str_index")
 MOST_ATTRIBUTES = 1000
 """Of a root DIE, or of the abbreviations in front of its own."""
+LONGEST_TEXT: Final = 1 << 16
+TEXT_TIMES: Final = 16
+TEXT_ALWAYS: Final = 1 << 20
+"""Of a section of strings, so many times its bytes may be read as texts, and so many bytes more."""
+_TEXT_COST: Final = 32
+"""What a text counts beside its bytes."""
 
 
 @record(frozen=True)
@@ -88,15 +92,35 @@ class Damaged(ValueError):
 
 
 class Budget:
-    """How many attributes of abbreviations may still be looked at: units may share tables, and tables overlap."""
+    """How many attributes of abbreviations may still be looked at: units may share tables, and tables overlap. And how
+    much text: names may be tails of each other. One that was read is kept.
+    """
 
     def __init__(self, size: int) -> None:
         self.left = 200_000 + size
+        self._texts: dict[tuple[str, int], bytes | None] = {}
+        self._read: dict[str, int] = {}
+        """By section: bytes of texts."""
+        self.last: tuple[int, int, list[tuple[int, int, int]]] | None = None
+        """The attributes that were looked at last: where their table is, and their code in it."""
 
     def spend(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
             raise Damaged
+
+    def text(self, section: str, data: Buffer, at: int) -> bytes:
+        """A text of the section with these contents."""
+        if (section, at) not in self._texts:
+            read = self._read.get(section, 0)
+            if read > TEXT_ALWAYS + TEXT_TIMES * len(data):
+                raise Damaged
+            found = self._texts[section, at] = _text(data, at)
+            self._read[section] = read + _TEXT_COST + (len(found) if found is not None else LONGEST_TEXT)
+        text = self._texts[section, at]
+        if text is None:
+            raise Damaged
+        return text
 
 
 class Reader:
@@ -223,7 +247,7 @@ def root(
     for attribute, form, implicit in specs:
         value: int | bytes | None = implicit
         if form != _IMPLICIT:
-            value = _value(die, form, head, sections)
+            value = _value(die, form, head, sections, budget if attribute in _WANTED else None)
         if attribute not in _WANTED or value is None:
             continue
         if isinstance(value, bytes):
@@ -234,12 +258,16 @@ def root(
             found.numbers[attribute] = value
     base = found.numbers.get(STR_OFFSETS_BASE, offsets_base)
     for attribute, index in indexes.items():
-        found.texts[attribute] = _indexed(sections, base, index, 8 if head.wide else 4, order)
+        found.texts[attribute] = _indexed(sections, base, index, 8 if head.wide else 4, order, budget)
     return found
 
 
 def _specs(read: Reader, code: int, budget: Budget) -> list[tuple[int, int, int]]:
     """The attributes of the abbreviation `code`: attribute, form, value if it is implicit."""
+    table = read.at
+    if budget.last is not None and budget.last[:2] == (table, code):
+        budget.spend(1 + len(budget.last[2]))
+        return budget.last[2]
     specs: list[tuple[int, int, int]] = []
     for _ in range(MOST_ATTRIBUTES):
         found = read.leb()
@@ -258,14 +286,19 @@ def _specs(read: Reader, code: int, budget: Budget) -> list[tuple[int, int, int]
                 raise Damaged
         budget.spend(1 + len(specs))
         if found == code:
+            budget.last = table, code, specs
             return specs
     raise Damaged
 
 
-def _value(read: Reader, form: int, head: UnitHead, sections: Mapping[str, Buffer]) -> int | bytes | None:
+def _value(
+    read: Reader, form: int, head: UnitHead, sections: Mapping[str, Buffer], budget: Budget | None
+) -> int | bytes | None:
+    """The value of an attribute, of which a text is in another section only if there is a budget for it."""
     size = 8 if head.wide else 4
     if form in (_STRP, _LINE_STRP):
-        return _text(sections.get("str" if form == _STRP else "line_str", b""), read.number(size))
+        section, at = "str" if form == _STRP else "line_str", read.number(size)
+        return budget.text(section, sections.get(section, b""), at) if budget is not None else None
     if form in _FIXED:
         return read.number(_FIXED[form])
     if form == _ADDR:
@@ -296,18 +329,21 @@ def _address(read: Reader, head: UnitHead) -> int:
     return read.number(head.address_size)
 
 
-def _text(data: Buffer, at: int, most: int = 1 << 16) -> bytes:
-    text, nul, _ = bytes(data[at : at + most]).partition(b"\0")
-    if not nul:
-        raise Damaged
-    return text
+def _text(data: Buffer, at: int) -> bytes | None:
+    """None if it does not end, or is too long. Most are short."""
+    for size in (256, 4096, LONGEST_TEXT):
+        text, nul, _ = bytes(data[at : at + size]).partition(b"\0")
+        if nul:
+            return text
+    return None
 
 
 def _indexed(
-    sections: Mapping[str, Buffer], base: int | None, index: int, size: int, order: Literal["little", "big"]
-) -> bytes:
+    sections: Mapping[str, Buffer], base: int | None, index: int, size: int, order: Literal["little", "big"],
+    budget: Budget,
+) -> bytes:  # fmt: skip
     offsets = sections.get("str_offsets", b"")
     at = (base or 0) + index * size
     if at + size > len(offsets):
         raise Damaged
-    return _text(sections.get("str", b""), int.from_bytes(offsets[at : at + size], order))
+    return budget.text("str", sections.get("str", b""), int.from_bytes(offsets[at : at + size], order))

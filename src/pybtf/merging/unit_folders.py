@@ -40,8 +40,13 @@ def _folders(image: ElfImage) -> list[str]:
             sections[name] = relocated(image, section, section_addresses(image)) if rel else image.data(section)
     info, abbrev = sections.get("info", b""), sections.get("abbrev", b"")
     budget = Budget(len(info))
+    known: dict[bytes, str] = {}
+    """Most units are of few folders."""
     found = []
     for head in heads(info, 0, len(info), image.place(), little=image.little):
         top = root(head, info, abbrev, sections, little=image.little, offsets_base=None, budget=budget)
-        found.append(top.texts.get(COMP_DIR, b"").decode("utf-8", "surrogateescape"))
+        folder = top.texts.get(COMP_DIR, b"")
+        if folder not in known:
+            known[folder] = folder.decode("utf-8", "surrogateescape")
+        found.append(known[folder])
     return found
